@@ -1,0 +1,148 @@
+"""The generated parts of the documentation: tables in README.md, all of server/PROTOCOL.md.
+
+Tables come from the code (settings, mention kinds, models), the protocol page from the golden messages of
+tests/protocol.  A block in README.md stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any, get_args, get_origin, get_type_hints
+
+import msgspec
+
+from promptls import protocol, settings
+from promptls.context.mentions.registry import BUILT_IN
+from promptls.prompt import tokens
+from promptls.server import ENDPOINTS
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "protocol"
+
+
+def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A Markdown table."""
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
+
+
+def settings_table() -> str:
+    """Every setting with its default and description."""
+    rows = []
+    for section, kind in get_type_hints(settings.Settings).items():
+        hints = get_type_hints(kind, include_extras=True)
+        for field in msgspec.structs.fields(kind):
+            meta = next((m for m in getattr(hints[field.name], "__metadata__", ()) if getattr(m, "description", None)), None)
+            assert meta is not None, f"{section}.{field.name} has no description"
+            trusted = " Only in your own settings." if section in settings.TRUSTED else ""
+            name = f"`{section}.{field.encode_name}`"
+            rows.append((name, f"`{json.dumps(msgspec.to_builtins(field.default))}`", meta.description + trusted))
+    return table(("setting", "default", "meaning"), rows)
+
+
+def mentions_table() -> str:
+    """Every kind of mention with its syntax."""
+    rows = [(k.name, " ".join(f"`{s}`" for s in k.syntax), k.help) for k in BUILT_IN]
+    return table(("kind", "written", "brings"), rows)
+
+
+def models_table() -> str:
+    """The budget table, models of one budget together."""
+    default, models = tokens.models()
+    by_budget: dict[int, list[str]] = {}
+    for name, budget in models.items():
+        by_budget.setdefault(budget, []).append(f"`{name}`")
+    rows = [(f"{budget:,}", " ".join(sorted(names))) for budget, names in sorted(by_budget.items())]
+    return table(("tokens", "models"), [*rows, (f"{default:,}", "any other, with a warning")])
+
+
+BLOCKS = {"settings": settings_table, "mentions": mentions_table, "models": models_table}
+
+
+def readme(text: str) -> str:
+    """README.md with its blocks made anew."""
+
+    def block(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{BLOCKS[match[2]]()}\n<!-- end -->"
+
+    return re.sub(r"(<!-- generated: (\w+) -->)\n.*?<!-- end -->", block, text, flags=re.S)
+
+
+def type_name(hint: Any) -> str:
+    """A type as the protocol page writes it."""
+    if get_origin(hint) is tuple:
+        return f"{type_name(get_args(hint)[0])}[]"
+    if get_origin(hint) is dict:
+        return f"{{name: {type_name(get_args(hint)[1])}}}"
+    if args := get_args(hint):
+        return " or ".join(type_name(a) for a in args if a is not type(None))
+    return {"str": "string", "bool": "boolean", "Any": "any"}.get(getattr(hint, "__name__", str(hint)), getattr(hint, "__name__", str(hint)))
+
+
+def params_tables() -> str:
+    """The fields of all params and of what they are made of."""
+    out = []
+    kinds = dict.fromkeys([kind for kind, _ in ENDPOINTS.values()] + [protocol.Context, protocol.Budget])
+    for kind in kinds:
+        hints = get_type_hints(kind)
+        rows = [
+            (f"`{f.encode_name}`", type_name(hints[f.name]), "required" if f.required else "optional")
+            for f in msgspec.structs.fields(kind)
+        ]
+        if rows:
+            out.append(f"### {kind.__name__}\n\n{table(('field', 'type', ''), rows)}")
+    return "\n\n".join(out)
+
+
+def protocol_page() -> str:
+    """server/PROTOCOL.md"""
+    parts = [
+        "# The wire",
+        "<!-- Written by scripts/docs from the code and from tests/protocol; do not edit. -->",
+        "Every request below is also a `workspace/executeCommand` command with a dot instead of the slash "
+        "(`promptls.buildPrompt`) and one JSON argument. Ranges are LSP ranges of whole lines; offsets into a message "
+        "are in UTF-16 units. Errors: -32602 names the field and lists what is valid, -32800 cancelled, -32002 before "
+        "`initialize`, -32600 after `shutdown`. The server tells changes of its state with the notification "
+        "`promptls/statusChanged`, whose params are the result of `promptls/status`.",
+        table(("request", "params"), [(f"`{name}`", kind.__name__) for name, (kind, _) in ENDPOINTS.items()]),
+        "## Params",
+        params_tables(),
+        "## Messages",
+        "As the tests of every client read them; what differs from run to run is masked.",
+    ]
+    for case in json.loads((GOLDEN / "cases.json").read_text()):
+        answer = json.loads((GOLDEN / "golden" / f"{case['name']}.json").read_text())
+        parts += [
+            f"### {case['name']}",
+            f"{case['about']} `{case['method']}`",
+            f"```json\n{json.dumps(case['params'], indent=1, ensure_ascii=False)}\n```",
+            f"```json\n{json.dumps(shortened(answer), indent=1, ensure_ascii=False)}\n```",
+        ]
+    return "\n\n".join(parts) + "\n"
+
+
+def shortened(value: Any) -> Any:
+    """Long lists by their first entries."""
+    if isinstance(value, list):
+        return [shortened(v) for v in value[:3]] + (["…"] if len(value) > 3 else [])
+    return {k: shortened(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def main() -> int:
+    """Write, or with --check compare; the exit code."""
+    pages = {ROOT / "README.md": readme((ROOT / "README.md").read_text("utf-8")), ROOT / "server/PROTOCOL.md": protocol_page()}
+    stale = [file for file, text in pages.items() if not file.exists() or file.read_text("utf-8") != text]
+    if "--check" in sys.argv:
+        for file in stale:
+            print(f"{file.relative_to(ROOT)} is out of date; run scripts/docs.", file=sys.stderr)
+        return 1 if stale else 0
+    for file in stale:
+        file.write_text(pages[file], "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

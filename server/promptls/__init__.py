@@ -1,0 +1,3 @@
+"""promptls: the prompt language server."""
+
+__version__ = "0.1.0"

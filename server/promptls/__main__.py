@@ -1,0 +1,295 @@
+"""The command line: serve, prompt, search, index, status, doctor.
+
+Exit codes: 0 done, 1 something is wrong (the sentence on stderr says what), 2 the call cannot be served as
+it stands, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+from logging.handlers import RotatingFileHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls import __version__
+
+if TYPE_CHECKING:
+    from promptls.engine import Engine
+
+DONE, WRONG, USAGE, INTERRUPTED = 0, 1, 2, 130
+
+
+class UsageError(Exception):
+    """A call that cannot be served; the text is one sentence for the user."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; the exit code."""
+    options = _parser().parse_args(arguments)
+    _log_to_file(options.verbose)
+    try:
+        return int(options.run(options))
+    except UsageError as error:
+        print(f"promptls: {error}", file=sys.stderr)
+        return USAGE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return DONE
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="promptls", description="The prompt language server.")
+    parser.add_argument("--version", action="version", version=f"promptls {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="log to stderr as well")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    serve = commands.add_parser("serve", help="speak LSP over stdin and stdout")
+    serve.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead (for debugging)")
+    serve.add_argument("--stdio", action="store_true", help="the default, for clients that insist on saying it")
+    serve.set_defaults(run=_serve)
+
+    prompt = commands.add_parser("prompt", help="print the prompt for a question")
+    prompt.add_argument("message", help='the question, @-mentions included; "-" reads it from stdin')
+    prompt.add_argument("--budget", type=int, metavar="TOKENS", help="hard limit of the whole prompt")
+    prompt.add_argument("--model", help="take the budget of this model")
+    prompt.add_argument("--counter", help="how tokens are counted: auto, estimate, chars4")
+    prompt.add_argument("--variant", help="baseline, strict, citation or anti_prior")
+    prompt.add_argument("--output", default="text", help="text or messages")
+    _common(prompt)
+    prompt.set_defaults(run=_prompt)
+
+    search = commands.add_parser("search", help="print ranked regions for a question")
+    search.add_argument("query")
+    search.add_argument("--limit", type=int, default=10)
+    _common(search)
+    search.set_defaults(run=_search)
+
+    index = commands.add_parser("index", help="bring the index up to date")
+    index.add_argument("--full", action="store_true", help="outline every file again")
+    _common(index)
+    index.set_defaults(run=_index)
+
+    status = commands.add_parser("status", help="tell what the index holds and what it has not seen yet")
+    _common(status)
+    status.set_defaults(run=_status)
+
+    doctor = commands.add_parser("doctor", help="tell what is installed, what is wrong and how to mend it")
+    doctor.add_argument("--json", action="store_true", help="as JSON")
+    doctor.set_defaults(run=_doctor)
+    return parser
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--root", action="append", metavar="DIR", help="workspace folder (default: here); may be given several times"
+    )
+    parser.add_argument("--json", action="store_true", help="print exactly the protocol's result")
+
+
+def _log_to_file(verbose: bool) -> None:
+    from promptls.settings import log_file
+
+    handlers: list[logging.Handler] = []
+    try:
+        log_file().parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(RotatingFileHandler(log_file(), maxBytes=2_000_000, backupCount=1, encoding="utf-8", delay=True))
+    except OSError:
+        pass  # no place to log to is no reason not to work
+    if verbose:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
+        handlers=handlers or [logging.NullHandler()],
+    )
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+
+
+# ---- commands
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from promptls.server import serve_stdio, serve_tcp
+
+    if not options.tcp:
+        return serve_stdio()
+    host, _, port = options.tcp.rpartition(":")
+    if not port.isdigit() or host not in ("127.0.0.1", "localhost", "::1", "[::1]"):
+        raise UsageError(f"--tcp takes a loopback address and a port, such as 127.0.0.1:2087, not {options.tcp!r}.")
+    return serve_tcp(host.strip("[]"), int(port))
+
+
+def _prompt(options: argparse.Namespace) -> int:
+    message = sys.stdin.read() if options.message == "-" else options.message
+    budget = {"tokens": options.budget, "model": options.model, "counter": options.counter}
+    params: dict[str, Any] = {
+        "message": message,
+        "budget": {k: v for k, v in budget.items() if v is not None},
+        "output": options.output,
+    }
+    if options.variant:
+        params["variant"] = options.variant
+    result = _answer(options, "build_prompt", "BuildPromptParams", params)
+    if options.json:
+        _print_json(result)
+    else:
+        print(result["prompt"] if "prompt" in result else json.dumps(result["messages"], indent=2, ensure_ascii=False))
+        sys.stdout.flush()
+        _summary(result)
+    return DONE
+
+
+def _summary(result: dict[str, Any]) -> None:
+    """What went in, on stderr."""
+    tokens = result["tokens"]
+    lines = [f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"]
+    for item in result["items"]:
+        where = f"{item['path']}:{item['range']['start']['line'] + 1}-{item['range']['end']['line']}"
+        lines.append(f"  {item['tokens']:>6,}  {item['form']:<9} {item['origin']:<8} {where}  {item.get('symbol', '')}")
+    for mention in result["mentions"]:
+        if mention["status"] != "included":
+            lines.append(f"  {mention['text']}: {mention['status']}. {mention['reason']}".rstrip())
+    lines.append(result["trace"]["line"])
+    lines += [f"warning: {warning}" for warning in result["warnings"]]
+    print("\n".join(lines), file=sys.stderr)
+
+
+def _search(options: argparse.Namespace) -> int:
+    result = _answer(options, "search", "SearchParams", {"query": options.query, "limit": options.limit})
+    if options.json:
+        _print_json(result)
+        return DONE
+    for hit in result["hits"]:
+        place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
+        print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
+    return DONE
+
+
+def _index(options: argparse.Namespace) -> int:
+    engine = _engine(options)
+    try:
+        if options.full:
+            engine.indexer.workspace.rescan(full=True)
+        _wait(engine, stored=True)
+        result = engine.status()
+    finally:
+        engine.close()
+    if options.json:
+        _print_json(result)
+    else:
+        _print_roots(result)
+    return DONE
+
+
+def _status(options: argparse.Namespace) -> int:
+    from promptls.engine import survey
+
+    results = [survey(root) for root in _root_paths(options)]
+    if options.json:
+        _print_json({"roots": results})
+        return DONE
+    for r in results:
+        print(f"{r['path']}: {r['files']:,} files, {r['upToDate']:,} indexed and unchanged, {r['stale']:,} to be looked at")
+        print(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
+    return DONE
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from promptls.doctor import examine
+
+    findings = examine()
+    if options.json:
+        _print_json({"findings": [{"ok": f.ok, "what": f.what, "mend": f.mend} for f in findings]})
+    else:
+        for finding in findings:
+            print(f"{'ok ' if finding.ok else 'BAD'}  {finding.what}")
+            if not finding.ok and finding.mend:
+                print(f"     {finding.mend}")
+    return DONE if all(f.ok for f in findings) else WRONG
+
+
+# ---- shared by the commands
+
+
+def _root_paths(options: argparse.Namespace) -> list[str]:
+    out = []
+    for name in options.root or ["."]:
+        path = Path(name).expanduser()
+        if not path.exists():
+            raise UsageError(f"the workspace {name!r} does not exist.")
+        if not path.is_dir():
+            raise UsageError(f"the workspace {name!r} is not a folder.")
+        out.append(path.resolve().as_posix())
+    return out
+
+
+def _engine(options: argparse.Namespace) -> Engine:
+    from promptls.engine import Engine
+    from promptls.index.workspace import Workspace
+    from promptls.model import Root
+    from promptls.settings import user_settings
+
+    roots = _root_paths(options)
+    settings, problems = user_settings()
+    for problem in problems:
+        print(f"promptls: {problem.message}", file=sys.stderr)
+    workspace = Workspace()
+    workspace.set_roots([Root(path, path.rsplit("/", 1)[-1] or path, Path(path).as_uri()) for path in roots])
+    engine = Engine(settings, workspace)
+    engine.start()
+    return engine
+
+
+def _answer(options: argparse.Namespace, request: str, kind: str, params: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request on an index that is complete."""
+    from promptls import protocol
+    from promptls.model import CancelToken
+
+    try:
+        decoded = protocol.decode(getattr(protocol, kind), params)
+        engine = _engine(options)
+        try:
+            _wait(engine)
+            result: dict[str, Any] = getattr(engine, request)(decoded, CancelToken())
+            _wait(engine, stored=True)
+        finally:
+            engine.close()
+    except protocol.InvalidParams as error:
+        raise UsageError(str(error)) from None
+    return result
+
+
+def _wait(engine: Engine, stored: bool = False) -> None:
+    """Wait for the index, with a progress bar on a terminal."""
+    indexer = engine.indexer
+    ready = indexer.wait_stored if stored else indexer.wait_ready
+    if ready(timeout_s=0.3) or not sys.stderr.isatty():
+        ready()
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr) as bar:
+        while not ready(timeout_s=0.1):
+            known, pending = indexer.progress()
+            bar.total, bar.n = max(1, known), known - pending
+            bar.refresh()
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _print_roots(status: dict[str, Any]) -> None:
+    for r in status["roots"]:
+        print(f"{r['name']}: {r['files']:,} files ({r['skipped']:,} by name only), {r['symbols']:,} symbols, {r['chunks']:,} chunks")
+    print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,112 @@
+"""From a message to what became of each of its mentions.
+
+One outcome for each mention, in text order; none is lost and none stops the others.  What only looked like a
+mention (a handle, a decorator, an npm package) and names nothing is text and has no outcome.
+"""
+
+from __future__ import annotations
+
+from logging import getLogger
+
+from msgspec.structs import replace
+
+from promptls.context.mentions.grammar import is_package, is_reference, looks_like_path, parse
+from promptls.context.mentions.registry import BUILT_IN, Kind, Registry, registry
+from promptls.context.mentions.request import Request
+from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
+
+log = getLogger(__name__)
+
+
+def resolve_all(message: str, request: Request, kinds: Registry | None = None) -> tuple[MentionOutcome, ...]:
+    """The outcomes of a message's mentions.
+
+    Each item carries in `mention` the index of the first outcome that asked for it; an outcome that asks for the
+    same again keeps the item and says "same as", so `items` gives every region once.
+    """
+    kinds = kinds or registry()
+    outcomes: list[MentionOutcome] = []
+    seen: dict[tuple[str, Span], int] = {}
+    known: dict[Mention, MentionOutcome] = {}  # a pasted log says the same a thousand times
+    for mention in parse(message, kinds.words()):
+        request.token.check()
+        kind = kinds.kinds.get(mention.kind)
+        if kind is None:
+            continue
+        same = replace(mention, start=0, end=len(mention.text))
+        if same not in known:
+            known[same] = _resolved(kind, same, request)
+        outcome = _moved(known[same], mention.start)
+        if not _meant(message, outcome):
+            continue
+        outcomes.append(_numbered(outcome, len(outcomes), seen, outcomes))
+    return tuple(outcomes)
+
+
+def items(outcomes: tuple[MentionOutcome, ...]) -> tuple[Item, ...]:
+    """What the mentions asked for, each region once, in text order."""
+    return tuple(item for i, outcome in enumerate(outcomes) for item in outcome.targets if item.mention == i)
+
+
+def _moved(outcome: MentionOutcome, start: int) -> MentionOutcome:
+    """The outcome for the same mention at another place."""
+    mention = outcome.mention
+    return replace(outcome, mention=replace(mention, start=mention.start + start, end=mention.end + start))
+
+
+def _resolved(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
+    if kind in BUILT_IN:
+        return kind.resolve(mention, request)
+    try:
+        outcome = kind.resolve(mention, request)
+        if not isinstance(outcome, MentionOutcome):
+            raise TypeError(f"it gave {outcome!r} and no outcome")
+        return outcome
+    except Cancelled:
+        raise
+    except Exception as error:
+        # Somebody else's code: its bug costs its own mention, not the prompt.
+        log.exception("the mention kind %s failed on %r", kind.name, mention.text)
+        return MentionOutcome(mention, "omitted", reason=f'The mention kind "{kind.name}" failed: {error}.')
+
+
+def _meant(message: str, outcome: MentionOutcome) -> bool:
+    """Whether this was a mention at all.
+
+    What names something is one, except a folder's name before a parenthesis ("@test(…)"), which is a decorator.
+    What names nothing is one if it looks like a path or symbol; a bare word also if it is the name of a file
+    without its ending, unless it stands alone on its line as decorators do; an npm package only if there is
+    something in the workspace that it nearly is.
+    """
+    mention = outcome.mention
+    called = message[mention.end : mention.end + 1] == "("
+    bare = mention.kind == "file" and not mention.root and not looks_like_path(mention.target)
+    if outcome.status != "unresolved":
+        return not (called and bare and any(item.kind == "folder" for item in outcome.targets))
+    if is_reference(mention):
+        return True
+    if called or not bare or not outcome.suggestion:
+        return False
+    return is_package(mention.target) or not _alone(message, mention)
+
+
+def _alone(message: str, mention: Mention) -> bool:
+    start = message.rfind("\n", 0, mention.start) + 1
+    end = message.find("\n", mention.end)
+    return message[start : end if end >= 0 else len(message)].strip() == mention.text
+
+
+def _numbered(
+    outcome: MentionOutcome, index: int, seen: dict[tuple[str, Span], int], before: list[MentionOutcome]
+) -> MentionOutcome:
+    """The outcome with its items numbered, and a word on those that were asked for before."""
+    numbered = tuple(replace(item, mention=seen.setdefault((item.path, item.span), index)) for item in outcome.targets)
+    owners = {item.mention for item in numbered}
+    if not numbered or (index in owners and len(owners) > 3) or owners == {index}:
+        return replace(outcome, targets=numbered)
+    if index not in owners:
+        # The first target is the thing itself, a folder's files come behind it.
+        note = f"Same as {before[numbered[0].mention].mention.text}."
+    else:
+        note = f"Partly the same as {', '.join(before[i].mention.text for i in sorted(owners - {index}))}."
+    return replace(outcome, targets=numbered, reason=f"{note} {outcome.reason}".strip())

@@ -1,0 +1,177 @@
+"""The resolver of symbols: "@#Name", "@#Class.method", "@src/a.py#Name", "@root:#Name".
+
+Definitions come from the outlines of the snapshot; their lines from the text as it is now.  Letter case as
+written comes before any other.  Definitions in several places are candidates; only overloads, which are one
+thing with several heads, are taken together.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from promptls.context.mentions import file
+from promptls.context.mentions.lookup import (
+    barred,
+    find_folders,
+    is_test,
+    name_for,
+    nearest_first,
+    roots_named,
+)
+from promptls.context.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
+from promptls.context.mentions.request import Request
+from promptls.context.mentions.spelling import spell
+from promptls.context.mentions.suggest import near_symbol
+from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
+
+_SEPARATOR = re.compile(r"::|\.|#")
+
+
+class Definition(Struct, frozen=True):
+    """A symbol and the file it stands in."""
+
+    path: str
+    symbol: Symbol
+
+
+def resolve(mention: Mention, request: Request) -> MentionOutcome:
+    """The definition or definitions that the mention names."""
+    scope = _scope(mention, request)
+    if isinstance(scope, MentionOutcome):
+        return scope
+    found = _matching(mention.target, _definitions(mention, request, scope))
+    if not found:
+        return _missing(mention, request, scope)
+    places = {(d.path, d.symbol.qualified) for d in found}
+    if len(places) > 1:
+        return _candidates(mention, request, found)
+    return _all_of(mention, request, found)
+
+
+def definitions_in(request: Request, path: str) -> list[Definition]:
+    """The symbols of a file's text as it is now; [] where it has none."""
+    view = request.sources.read(path, explicit=True)
+    if isinstance(view, Problem) or view.entry.outline is None:
+        return []
+    return [Definition(path, symbol) for symbol in view.entry.outline.symbols if symbol.name]
+
+
+def split(target: str) -> list[str]:
+    """The names in a qualified name; Rust, C++ and Ruby separators count as dots."""
+    return [part for part in _SEPARATOR.split(target) if part]
+
+
+def _scope(mention: Mention, request: Request) -> Sequence[str] | MentionOutcome | None:
+    """The files to look in: all (None), those the mention names, or the outcome if it names none."""
+    roots = roots_named(request.snapshot, mention.root)
+    if not mention.scope:
+        return None if roots or not mention.root else _no_scope(mention, request)
+    paths = file.paths(replace(mention, kind="file", target=mention.scope, scope=""), request)
+    if paths:
+        return paths
+    folders = find_folders(request, mention.scope.rstrip("/"), roots).paths
+    if folders:
+        below = tuple(folder + "/" for folder in folders)
+        return [path for path in request.snapshot.files if path.startswith(below)]
+    return _no_scope(mention, request)
+
+
+def _no_scope(mention: Mention, request: Request) -> MentionOutcome:
+    """The scope names nothing: perhaps the "#" belongs to the name of a file."""
+    sign = mention.text[len(mention.text) - len(mention.target) - 1]
+    whole = replace(mention, kind="file", target=f"{mention.scope}{sign}{mention.target}", scope="")
+    outcome = file.resolve(whole, request)
+    if outcome.status != "unresolved":
+        return replace(outcome, mention=mention)
+    outcome = file.resolve(replace(whole, target=mention.scope), request)
+    return replace(outcome, mention=mention, suggestion=_with_symbol(outcome.suggestion, mention.target))
+
+
+def _with_symbol(path_mention: str, target: str) -> str:
+    tail = (spell(symbol=target) or "")[1:]
+    return path_mention + tail if path_mention and tail and not path_mention.endswith("/") else path_mention
+
+
+def _definitions(mention: Mention, request: Request, scope: Sequence[str] | None) -> Iterator[Definition]:
+    """All definitions whose own name is the last name of the target, letter case aside."""
+    snapshot = request.snapshot
+    names = {mention.target.lower(), *(part.lower() for part in split(mention.target)[-1:])}
+    if scope is not None and len(scope) == 1:
+        yield from (d for d in definitions_in(request, scope[0]) if d.symbol.name.lower() in names)
+        return
+    roots = roots_named(snapshot, mention.root)
+    allowed = set(scope) if scope is not None else None
+    for place in dict.fromkeys(place for name in names for place in snapshot.names.get(name, ())):
+        request.token.check()
+        symbol = snapshot.symbol(place)
+        if symbol is None or (allowed is not None and place[0] not in allowed):
+            continue
+        if not mention.root or snapshot.root_of(place[0]) in roots:
+            yield Definition(place[0], symbol)
+
+
+def _matching(target: str, definitions: Iterable[Definition]) -> list[Definition]:
+    """Those whose qualified name ends in the target: in these letters if there are any, else in any case."""
+    wanted = split(target)
+    folded = [part.lower() for part in wanted]
+    exact: list[Definition] = []
+    other: list[Definition] = []
+    for definition in definitions:
+        symbol = definition.symbol
+        parts = split(symbol.qualified)
+        if symbol.name == target or (wanted and parts[-len(wanted) :] == wanted):
+            exact.append(definition)
+        elif symbol.name.lower() == target.lower() or (
+            folded and [part.lower() for part in parts[-len(folded) :]] == folded
+        ):
+            other.append(definition)
+    return exact or other
+
+
+def _all_of(mention: Mention, request: Request, found: Sequence[Definition]) -> MentionOutcome:
+    """The outcome for definitions of one qualified name in one file."""
+    path, qualified = found[0].path, found[0].symbol.qualified
+    why = barred(request, path)
+    if why:
+        return refused(mention, why)
+    current = [d.symbol for d in definitions_in(request, path) if d.symbol.qualified == qualified]
+    label = request.snapshot.label(path)
+    if not current:
+        view = request.sources.read(path, explicit=True)
+        why = view.message if isinstance(view, Problem) else f"{qualified} is no longer in it"
+        return MentionOutcome(mention, "omitted", reason=f"{label} cannot be shown: {why}.")
+    reason = f"{len(current)} definitions of {qualified} in {label}." if len(current) > 1 else ""
+    if not found[0].symbol.qualified.endswith(split(mention.target)[-1] if split(mention.target) else ""):
+        reason = f"{mention.text} was taken for {qualified}, whose letters differ in case. {reason}".strip()
+    return included(mention, [Item(path, s.span, s.kind, Origin.MENTION, 1.0, s.qualified) for s in current], reason)
+
+
+def _candidates(mention: Mention, request: Request, found: Sequence[Definition]) -> MentionOutcome:
+    snapshot = request.snapshot
+    order = {path: i for i, path in enumerate(nearest_first(request, (d.path for d in found)))}
+    ranked = sorted(found, key=lambda d: (is_test(snapshot.label(d.path)), order[d.path], d.symbol.span.start))
+    places = list(dict.fromkeys((d.path, d.symbol.qualified) for d in ranked))
+    more = f" The first {MAX_CANDIDATES} are listed." if len(places) > MAX_CANDIDATES else ""
+    return ambiguous(
+        mention,
+        f"{len(places)} definitions fit {mention.text}; say which one.{more}",
+        (name_for(snapshot, path, symbol=name) for path, name in places[: 2 * MAX_CANDIDATES]),
+    )
+
+
+def _missing(mention: Mention, request: Request, scope: Sequence[str] | None) -> MentionOutcome:
+    parts = split(mention.target)
+    name = parts[-1] if parts else mention.target
+    if scope is not None:
+        label = request.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
+        reason = f'There is no symbol "{mention.target}" in {label}.'
+        anywhere = resolve(replace(mention, scope=""), request)
+        if anywhere.status == "included":
+            item = anywhere.targets[0]
+            return unresolved(mention, reason, name_for(request.snapshot, item.path, symbol=item.symbol) or "")
+        return unresolved(mention, reason, anywhere.candidates[0] if anywhere.candidates else anywhere.suggestion)
+    return unresolved(mention, f'There is no symbol "{mention.target}" in the workspace.', near_symbol(request, name))

@@ -1,0 +1,135 @@
+"""Open buffers: outlined and embedded at once, by the interactive worker, ahead of everything else.
+
+Runs on the indexer's thread, except `outline_now`, which requests call.  A file that is ignored or
+usually holds secrets stays out of the index even while it is open.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from promptls.index import disk, scanning
+from promptls.index.digest import digest_of
+from promptls.index.publisher import Publisher
+from promptls.index.roots import RootState
+from promptls.index.snapshot import OpenDocument
+from promptls.index.syntax.scan import plain
+from promptls.index.work.messages import FileScan, Forget, ScanText
+from promptls.index.work.pool import Channel, Pool
+from promptls.index.workspace import Dirty, Workspace
+from promptls.model import FileEntry, Row
+
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 5.0
+"""How long a buffer's outline may take before it is outlined without a grammar."""
+
+
+class Buffers:
+    """What the indexer does for open documents."""
+
+    def __init__(
+        self,
+        publisher: Publisher,
+        pool: Pool,
+        workspace: Workspace,
+        limits: disk.Limits,
+        state_of: Callable[[str], RootState | None],
+    ) -> None:
+        self._publisher = publisher
+        self._pool = pool
+        self._workspace = workspace
+        self._limits = limits
+        self._state_of = state_of
+        self._hidden: set[str] = set()  # open buffers that are ignored or hold secrets
+
+    def follow(self, dirty: Dirty) -> None:
+        """Outline what was opened, edited or saved, and take closed buffers back from the disk."""
+        for path, document in dirty.documents.items():
+            entry = self._publisher.snapshot.files.get(path)
+            if entry is None or entry.version != document.version or path in dirty.changed:
+                self._take_in(path, document)
+        for path in [p for p in self._publisher.snapshot.documents if p not in dirty.documents]:
+            snapshot = self._publisher.snapshot
+            self._publisher.snapshot = replace(snapshot, documents=snapshot.documents.delete(path))
+            self._hidden.discard(path)
+            self._take_back(path)
+
+    def _take_in(self, path: str, document: OpenDocument) -> None:
+        snapshot = self._publisher.snapshot
+        state, known = self._state_of(path), snapshot.documents.get(path)
+        self._publisher.snapshot = replace(snapshot, documents=snapshot.documents.set(path, document))
+        if state is None or path in self._hidden:
+            return
+        entry = snapshot.files.get(path)
+        if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path])):
+            self._hidden.add(path)
+            return
+        if entry is None or entry.outline is None or known is None or known.text != document.text:
+            scan, rows = self._outline(path, document.text)
+            entry = self._entry(path, scan, document.version)
+            self._publisher.publish({path: entry}, rows)
+        elif entry.version != document.version:
+            entry = replace(entry, version=document.version)
+            self._publisher.publish({path: entry})
+        if path not in self._workspace.unsaved:
+            self._record_saved(state, entry)
+
+    def _record_saved(self, state: RootState, entry: FileEntry) -> None:
+        """Have the manifest know a buffer that is the same as its file."""
+        got = disk.read_text(entry.path, self._limits)
+        if isinstance(got, disk.ReadText) and digest_of(got.text) == entry.digest:
+            state.records[entry.name] = replace(entry, size=got.size, mtime_ns=got.mtime_ns, version=None)
+
+    def _take_back(self, path: str) -> None:
+        """The buffer is closed: what the disk holds counts again, at once."""
+        entry, state = self._publisher.snapshot.files.get(path), self._state_of(path)
+        self._pool.interactive(_forgetting(path))
+        if entry is None or state is None:
+            return
+        got = disk.read_text(path, self._limits)
+        rows: tuple[Row, ...] = ()
+        if isinstance(got, disk.ReadText):
+            scan, rows = self._outline(path, got.text)
+            entry = replace(self._entry(path, scan, None), size=got.size, mtime_ns=got.mtime_ns)
+            self._pool.interactive(_forgetting(path))
+        elif (stat := disk.stat(path)) is not None:
+            entry = FileEntry(path, entry.root, entry.name, stat[0], stat[1], skipped=got.reason)
+        else:
+            entry = None
+        self._publisher.publish({path: entry}, rows)
+        state.records[state.name_of(path)] = entry
+
+    def outline_now(self, path: str, text: str, version: int | None) -> FileEntry:
+        """The entry of exactly this text, for a request that found the disk changed; the index hears of it too."""
+        self._workspace.touch([path])
+        return self._entry(path, self._outline(path, text)[0], version)
+
+    def _outline(self, path: str, text: str) -> tuple[FileScan, tuple[Row, ...]]:
+        """Outline and new rows of a text, by the interactive worker; without a grammar if that fails."""
+
+        def job(channel: Channel) -> tuple[FileScan, tuple[Row, ...]]:
+            scan = scanning.scan_buffer(channel, ScanText(path, text), TIMEOUT_S)
+            return scan, scanning.embed(channel, [scan], self._publisher.known)
+
+        try:
+            return self._pool.interactive(job).result(6 * TIMEOUT_S)
+        except Exception as error:
+            log.warning("%s is outlined without a grammar: %s", path, error)
+            parsed = plain(text, "text", f"outlined without a grammar ({error})")
+            return FileScan(path, digest=digest_of(text), outline=parsed.outline), ()
+
+    def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
+        known = self._publisher.snapshot.files.get(path)
+        if known is None:
+            state = self._state_of(path)
+            root, name = (state.root.path, state.name_of(path)) if state else ("", path)
+            known = FileEntry(path, root, name)
+        return replace(known, digest=scan.digest, version=version, outline=scan.outline, skipped=scan.skipped)
+
+
+def _forgetting(path: str) -> Callable[[Channel], object]:
+    return lambda channel: channel.call(Forget(path), TIMEOUT_S)

@@ -1,0 +1,46 @@
+"""The file system: walk, ignore rules, reading.  The only package that touches files of the workspace.
+
+Which files a folder has is git's answer where git has one (`walk`, `ignored`, `explain`), plus
+`.promptlsignore`; whether a file's text is looked at is decided when it is read (`read_text`).  A file that
+is not read stays listed, so that it can be mentioned by name and can say why.
+Any thread; blocking.  Knows nothing of the index, of open buffers or of LSP.
+"""
+
+from __future__ import annotations
+
+from promptls.index.disk.git import git_head
+from promptls.index.disk.paths import from_uri, inside, to_uri
+from promptls.index.disk.patterns import matching
+from promptls.index.disk.reading import (
+    Limits,
+    ReadText,
+    Skipped,
+    is_folder,
+    read_any,
+    read_text,
+    secret,
+    stat,
+)
+from promptls.index.disk.rules import Verdict
+from promptls.index.disk.tree import Found, explain, ignored, walk
+
+__all__ = [
+    "Found",
+    "Limits",
+    "ReadText",
+    "Skipped",
+    "Verdict",
+    "explain",
+    "from_uri",
+    "git_head",
+    "ignored",
+    "inside",
+    "is_folder",
+    "matching",
+    "read_any",
+    "read_text",
+    "secret",
+    "stat",
+    "to_uri",
+    "walk",
+]

@@ -1,0 +1,136 @@
+"""Texts → vectors, through fastembed; the only importer of fastembed.
+
+The bundled model needs no download and is the default.  A folder with an ONNX model and its tokenizer,
+or the name of a fastembed model that is on this machine already, can be set instead; nothing is fetched
+unless the user's own settings allow it.  Runs in worker processes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from promptls.settings import BUNDLED
+
+BUNDLED_FOLDER = Path(__file__).parent / "model"
+BATCH = 16
+"""Texts in one ONNX run: the fastest of 8…64 for the bundled model on one thread."""
+
+
+class EmbeddingSpec(Struct, frozen=True):
+    """Which model; comes from the user's settings."""
+
+    model: str = BUNDLED  # "bundled", a folder, or a fastembed model name
+    allow_download: bool = False
+
+
+class ModelUnavailable(Exception):
+    """The model cannot be loaded; the text is a sentence for the user."""
+
+
+class Embedder(Protocol):
+    """`embed` for stored texts, `embed_query` for questions: float32 [n, dimension], L2-normalised."""
+
+    dimension: int
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
+    def embed_query(self, text: str) -> NDArray[np.float32]: ...
+
+
+def model_identity(spec: EmbeddingSpec) -> str:
+    """A name that changes when vectors would: part of the store's identity.  Loads nothing."""
+    folder = _folder(spec)
+    if folder is None:
+        return f"fastembed:{spec.model}"
+    digest = hashlib.blake2b(digest_size=8)
+    for name in ("model.onnx", "tokenizer.json"):
+        file = folder / name
+        if file.is_file():
+            digest.update(file.read_bytes())
+    return f"{'bundled' if spec.model == BUNDLED else folder.name}:{digest.hexdigest()}"
+
+
+def load(spec: EmbeddingSpec) -> Embedder:
+    """The embedder of `spec`.  Raises `ModelUnavailable` with a sentence that says what to do."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "0" if spec.allow_download else "1")
+    folder = _folder(spec)
+    try:
+        if folder is not None:
+            return _FastEmbedder(_from_folder(folder))
+        from fastembed import TextEmbedding
+
+        return _FastEmbedder(TextEmbedding(spec.model, threads=1, local_files_only=not spec.allow_download))
+    except ModelUnavailable:
+        raise
+    except Exception as error:
+        raise ModelUnavailable(
+            f"The embedding model {spec.model!r} cannot be loaded ({type(error).__name__}: {str(error)[:200]}); "
+            f'set embedding.model to "{BUNDLED}", to a folder with model.onnx and tokenizer.json, '
+            "or to a fastembed model that is on this machine."
+        ) from error
+
+
+def _folder(spec: EmbeddingSpec) -> Path | None:
+    if spec.model == BUNDLED:
+        return BUNDLED_FOLDER
+    folder = Path(spec.model).expanduser()
+    return folder if folder.is_absolute() or folder.is_dir() else None
+
+
+def _from_folder(folder: Path) -> Any:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource, PoolingType
+
+    file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
+    if file is None:
+        raise ModelUnavailable(f"The embedding model folder {folder} has no model.onnx; point embedding.model to one.")
+    dimension, pooled = _output_of(folder / file)
+    name = f"promptls/{hashlib.blake2b(str(folder).encode(), digest_size=6).hexdigest()}"
+    if name not in {m["model"] for m in TextEmbedding.list_supported_models()}:
+        TextEmbedding.add_custom_model(
+            model=name,
+            pooling=PoolingType.DISABLED if pooled else PoolingType.MEAN,
+            normalization=not pooled,
+            sources=ModelSource(hf=name),
+            dim=dimension,
+            model_file=file,
+        )
+    return TextEmbedding(name, specific_model_path=str(folder), threads=1)
+
+
+def _output_of(model: Path) -> tuple[int, bool]:
+    """(dimension, whether the model pools by itself) as its graph declares them."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    shape = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"]).get_outputs()[0].shape
+    dimension = shape[-1]
+    if not isinstance(dimension, int):
+        raise ModelUnavailable(f"The model {model} does not declare its dimension; export it with a fixed one.")
+    return dimension, len(shape) == 2
+
+
+class _FastEmbedder:
+    def __init__(self, model: Any) -> None:
+        self._model = model
+        self.dimension = int(self.embed_query("dimension").shape[-1])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return _unit(np.array(list(self._model.passage_embed(list(texts), batch_size=BATCH)), dtype=np.float32))
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        vectors = _unit(np.array(list(self._model.query_embed([text])), dtype=np.float32))
+        return vectors.reshape(-1)
+
+
+def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.maximum(norms, 1e-9), dtype=np.float32)

@@ -1,0 +1,445 @@
+"""The loop that keeps the index in step with the workspace: take what is dirty → outline → publish →
+embed what is new → store.
+
+One thread runs the loop and is the only one to publish; worker processes parse and embed; walks and writes
+have a thread each.  Results come back as events in the inbox.  Open buffers go first and are never behind
+a scan.  Knows nothing of LSP, mentions or prompts.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+from promptls.index import disk, scanning
+from promptls.index.buffers import Buffers
+from promptls.index.embedding.embedder import EmbeddingSpec, model_identity
+from promptls.index.manifest import Manifest
+from promptls.index.publisher import Publisher
+from promptls.index.roots import RootState, status_of
+from promptls.index.scanning import Outlined, RowsReady
+from promptls.index.snapshot import Snapshot, Sources
+from promptls.index.status import State, Status
+from promptls.index.store import Identity, Store, open_store
+from promptls.index.syntax.chunks import CHUNKER_VERSION
+from promptls.index.terms import TERMS_VERSION
+from promptls.index.vocabulary import Vocabulary
+from promptls.index.work.messages import Configure, EmbedQuery, Vector
+from promptls.index.work.pool import Pool
+from promptls.index.workspace import Dirty, Workspace
+from promptls.index.writer import Writer, due
+from promptls.model import Cancelled, CancelToken, FileEntry, Root
+from promptls.settings import Settings, cache_folder
+
+log = logging.getLogger(__name__)
+
+QUERY_TIMEOUT_S = 10.0
+VIEW_TIMEOUT_S = 10.0
+"""How long a request waits for buffers; then it goes on with their texts and older outlines."""
+FEW_FILES = 8
+"""Up to so many changed files are outlined ahead of bulk work."""
+
+
+class IndexConfig(Struct, frozen=True):
+    """What the index depends on; comes from the settings."""
+
+    cache: str  # folder for derived state
+    limits: disk.Limits = disk.Limits()
+    embedding: EmbeddingSpec = EmbeddingSpec()
+    grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
+    workers: int = 2
+
+    def configure(self) -> Configure:
+        """The first message to a worker."""
+        return Configure(
+            self.embedding.model,
+            self.embedding.allow_download,
+            self.limits.max_file_size,
+            self.limits.max_line,
+            self.grammar_order,
+        )
+
+
+def config_of(settings: Settings) -> IndexConfig:
+    """What the indexer needs of the settings."""
+    index = settings.index
+    return IndexConfig(
+        cache=str(cache_folder(settings)),
+        limits=disk.Limits(index.max_file_size, index.max_line_length),
+        embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
+        grammar_order=index.grammars,
+        workers=index.workers or min(4, os.cpu_count() or 1),
+    )
+
+
+class Indexer:
+    """Start with `start`, end with `close`.  Public methods may be called from any thread."""
+
+    def __init__(
+        self, config: IndexConfig, workspace: Workspace | None = None, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        self.config = config
+        self.workspace = workspace or Workspace()
+        self._on_change = on_change
+        self._pool = Pool(config.configure(), config.workers)
+        self._roots: dict[str, RootState] = {}
+        self._publisher = Publisher(self.stores)
+        self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
+        self._writer = Writer(lambda: self._post(self._written))
+        self._walker = ThreadPoolExecutor(1, "index-walk")
+        self._inbox: deque[Callable[[], None]] = deque()
+        self._progress = threading.Condition()
+        self._sequence = 0  # of the ground state whose buffers the snapshot shows
+        self._taken = 0  # of the ground state that all of has been taken in, or is pending
+        self._dimension: int | None = None
+        self._closed = CancelToken()
+        self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
+
+    def start(self) -> None:
+        """Start the loop; workers and stores start with the first root."""
+        self._thread.start()
+
+    def close(self) -> None:
+        """Stop everything; what is not written is derived again at the next start."""
+        self._closed.cancel()
+        self.workspace.close()
+        self._pool.close()
+        self._writer.close()
+        self._walker.shutdown(wait=False, cancel_futures=True)
+        with self._progress:
+            self._progress.notify_all()
+        for state in list(self._roots.values()):
+            if state.manifest is not None:
+                state.manifest.close()
+
+    # ---- for requests
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Document frequencies of the snapshot's chunks."""
+        return self._publisher.vocabulary
+
+    def view(self, token: CancelToken | None = None) -> Snapshot:
+        """A snapshot that shows every change of a buffer that was applied before this call."""
+        wanted = self.workspace.sequence
+        self._wait(lambda: self._sequence >= wanted, token, VIEW_TIMEOUT_S)
+        return replace(self._publisher.snapshot, documents=self.workspace.documents)
+
+    def sources(self, snapshot: Snapshot) -> Sources:
+        """Texts of a snapshot, outlined anew where the disk has moved on."""
+        return Sources(snapshot, self.config.limits, self._buffers.outline_now)
+
+    def stores(self) -> tuple[Store, ...]:
+        """The stores that are open, one a root."""
+        return tuple(s.store for s in list(self._roots.values()) if s.store is not None)
+
+    def query_vector(self, text: str) -> NDArray[np.float32] | None:
+        """The vector of a question, None when the model cannot be used."""
+        job = self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
+        try:
+            answer = job.result(2 * QUERY_TIMEOUT_S)
+        except Exception as error:
+            log.warning("no vector for the question: %s", error)
+            return None
+        if not isinstance(answer, Vector) or not answer.vector:
+            return None
+        return np.frombuffer(answer.vector, dtype=np.float32)
+
+    def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
+        """Look for changes on disk that nobody has told us of, if the last walk is older than `after_s`.
+
+        Waits for what is found as long as that is quick; a larger change is taken in in the background.
+        """
+        now = time.monotonic()
+        late = [s for s in list(self._roots.values()) if s.walked and not s.walks and now - s.walked_at > after_s]
+        if late:
+            self.workspace.rescan([s.root.path for s in late])
+            self._wait(lambda: self.searchable, None, patience_s)
+
+    def wait_ready(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
+        """Wait until everything known is searchable; False when that took longer than `timeout_s`."""
+        return self._wait(lambda: self.searchable, token, timeout_s)
+
+    def wait_stored(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
+        """Wait until everything known is on disk too."""
+        return self._wait(lambda: self.searchable and self._stored, token, timeout_s)
+
+    @property
+    def searchable(self) -> bool:
+        """Whether every known file has its symbols, keywords and vectors in place."""
+        states = list(self._roots.values())
+        return (
+            self._taken >= self.workspace.sequence
+            and not self._inbox
+            and len(states) == len(self.workspace.roots)
+            and all(s.complete for s in states)
+        )
+
+    @property
+    def _stored(self) -> bool:
+        states = list(self._roots.values())
+        return (
+            not self._writer.writing
+            and not any(s.records and s.manifest is not None for s in states)
+            and not due(self._publisher.snapshot, states, self.workspace.unsaved)
+        )
+
+    def progress(self) -> tuple[int, int]:
+        """(files known, files of them still to be done)"""
+        return len(self._publisher.snapshot.files), sum(len(s.pending) for s in list(self._roots.values()))
+
+    def status(self) -> Status:
+        """Where the index stands."""
+        snapshot = self._publisher.snapshot
+        states = list(self._roots.values())
+        roots = tuple(status_of(s, snapshot) for s in states)
+        problem = self._pool.problem
+        wrong = bool(problem) or any(s.error for s in states)
+        state: State = "indexing" if states and all(s.walked for s in states) else "scanning"
+        if self.searchable and (self._stored or wrong):
+            state = "degraded" if wrong else "ready"
+        model = self.config.embedding.model
+        return Status(state, snapshot.generation, roots, model, self._dimension or 0, problem, self._publisher.embedded)
+
+    def _wait(self, ready: Callable[[], bool], token: CancelToken | None, timeout_s: float) -> bool:
+        deadline = time.monotonic() + timeout_s
+        with self._progress:
+            while not ready():
+                if token is not None:
+                    token.check()
+                left = deadline - time.monotonic()
+                if left <= 0 or self._closed.cancelled:
+                    return False
+                self._progress.wait(min(left, 0.05))
+        return True
+
+    # ---- the loop
+
+    def _run(self) -> None:
+        while (dirty := self.workspace.take()) is not None:
+            try:
+                self._step(dirty)
+            except Exception:
+                if self._closed.cancelled:
+                    return
+                log.exception("the indexer failed on a change and goes on")
+            self._tell()
+            self._on_change()
+
+    def _step(self, dirty: Dirty) -> None:
+        self._follow_roots(dirty.roots)
+        self._buffers.follow(dirty)
+        self._sequence = max(self._sequence, dirty.sequence)
+        self._tell()
+        if dirty.paths:
+            self._look_at(dirty.paths)
+        for root in dirty.rescan:
+            if (state := self._roots.get(root)) is not None:
+                state.walks += 1
+                self._walker.submit(self._walk, state, root in dirty.full)
+        self._taken = max(self._taken, dirty.sequence)
+        while self._inbox:
+            self._inbox.popleft()()
+            self._tell()
+        self._writer.flush(self._publisher.snapshot, self._roots.values(), self.workspace.unsaved)
+
+    def _tell(self) -> None:
+        with self._progress:
+            self._progress.notify_all()
+
+    def _post(self, event: Callable[[], None]) -> None:
+        self._inbox.append(event)
+        self.workspace.nudge()
+
+    def _root_state(self, path: str) -> RootState | None:
+        root = self._publisher.snapshot.root_of(path)
+        return self._roots.get(root.path) if root else None
+
+    # ---- roots
+
+    def _follow_roots(self, roots: tuple[Root, ...]) -> None:
+        snapshot = self._publisher.snapshot
+        if roots == snapshot.roots:
+            return
+        before = set(self._roots)
+        self._publisher.snapshot = replace(snapshot, roots=roots)
+        for path in before - {r.path for r in roots}:
+            state = self._roots.pop(path)
+            self._publisher.publish({p: None for p, e in snapshot.files.items() if e.root == path})
+            if state.manifest is not None:
+                self._writer.submit(state.manifest.close)
+        for root in roots:
+            if root.path not in before:
+                self._roots[root.path] = state = RootState(root)
+                self._walker.submit(self._open_root, state)
+                self._writer.submit(lambda s=state: self._open_store(s))  # type: ignore[misc]
+        if before and any(b.path.startswith(a.path + "/") for a in roots for b in roots):
+            self.workspace.rescan(before)  # a nested root takes files from the one around it, or gives them back
+
+    def _identity(self) -> Identity:
+        if self._dimension is None:
+            self._dimension = self._pool.interactive(scanning.dimension).result()
+        return Identity(model_identity(self.config.embedding), self._dimension, CHUNKER_VERSION, TERMS_VERSION)
+
+    def _folder(self, root: Root) -> Path:
+        return Path(self.config.cache) / scanning.folder_name(root) / scanning.version_name(self._identity())
+
+    def _open_root(self, state: RootState) -> None:
+        """Walk a new root and recall what is known of its files (walk thread)."""
+        recalled: dict[str, FileEntry] = {}
+        try:
+            state.manifest = Manifest(self._folder(state.root) / "files.sqlite")
+            recalled = state.manifest.load(state.root.path)
+        except Exception as error:
+            log.warning("nothing is recalled of %s: %s", state.root.path, error)
+            state.error = f"The cache cannot be written ({error}); the index lives in memory only."
+        self._walk_and_post(state, recalled)
+
+    def _walk(self, state: RootState, full: bool) -> None:
+        files = self._publisher.snapshot.files
+        self._walk_and_post(state, {} if full else {p: e for p, e in files.items() if e.root == state.root.path})
+
+    def _walk_and_post(self, state: RootState, recalled: Mapping[str, FileEntry]) -> None:
+        try:
+            found = scanning.walk(state.root, self.config.limits, self._closed)
+        except Cancelled:
+            return
+        except Exception as error:
+            log.exception("cannot walk %s", state.root.path)
+            state.error = f"The folder cannot be listed ({error})."
+            found = []
+        self._post(lambda: self._walked(state, found, recalled))
+
+    def _open_store(self, state: RootState) -> None:
+        """Open a root's store (writer thread)."""
+        store: Store | None = None
+        stored: list[tuple[bytes, str]] = []
+        try:
+            if self._identity().dimension:
+                store = open_store(self._folder(state.root) / "rows", self._identity())
+                stored = store.all_terms()
+        except Exception as error:
+            log.warning("no store for %s: %s", state.root.path, error)
+            state.error = f"The store cannot be opened ({error}); the index lives in memory only."
+        self._post(lambda: self._store_opened(state, store, stored))
+
+    def _store_opened(self, state: RootState, store: Store | None, stored: list[tuple[bytes, str]]) -> None:
+        state.store = store
+        if store is not None:
+            self._publisher.recount(store, stored)
+        state.store_ready.set_result(store)
+        if state.walked:
+            self._queue_lost(state)
+
+    def _walked(self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry]) -> None:
+        """Compare what a walk found with what is known; queue the difference."""
+        if self._roots.get(state.root.path) is not state:
+            return
+        mine = {f.path: f for f in found if self._root_state(f.path) is state}
+        changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root)
+        gone = {e.name for path, e in recalled.items() if path not in mine}
+        state.records |= dict.fromkeys(gone)
+        self._publisher.publish(changes)
+        state.walk_finished()
+        self._queue(state, stale)
+        if state.store is not None:
+            self._publisher.recount(state.store)
+            self._queue_lost(state)
+
+    def _queue_lost(self, state: RootState) -> None:
+        """Files whose rows are nowhere (a damaged or swept store) are embedded again."""
+        lost = [
+            path
+            for path, entry in self._publisher.snapshot.files.items()
+            if entry.root == state.root.path
+            and entry.outline is not None
+            and path not in state.pending
+            and path not in self.workspace.documents
+            and not all(self._publisher.known(chunk.key) for chunk in entry.outline.chunks)
+        ]
+        if self._dimension:
+            self._queue(state, lost)
+
+    def damaged(self, store: Store, error: BaseException) -> None:
+        """A store could not be read: have it made anew.  Any thread."""
+        log.warning("the store in %s is damaged: %s", store.folder, error)
+        self._post(lambda: self._replace_store(store))
+
+    def _replace_store(self, store: Store) -> None:
+        state = next((s for s in self._roots.values() if s.store is store), None)
+        if state is None:
+            return  # somebody else has said so
+        state.store, state.store_ready = None, Future()
+
+        def rebuild() -> None:
+            shutil.rmtree(store.folder, ignore_errors=True)
+            self._open_store(state)
+
+        self._writer.submit(rebuild)
+
+    # ---- files on disk
+
+    def _look_at(self, paths: Iterable[str]) -> None:
+        """Files that may have changed on disk: sort them into gone, ignored and to be outlined."""
+        for state in list(self._roots.values()):
+            mine = [p for p in paths if self._root_state(p) is state and p not in self.workspace.documents]
+            if not mine:
+                continue
+            if any(scanning.changes_rules(p) or disk.is_folder(p) for p in mine):
+                self.workspace.rescan([state.root.path])
+            present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot)
+            if gone:
+                self._publisher.publish(dict.fromkeys(gone))
+                state.records |= dict.fromkeys(state.name_of(path) for path in gone)
+            self._queue(state, present)
+
+    def _queue(self, state: RootState, paths: Iterable[str]) -> None:
+        """Hand files to the workers; each batch reports outlines, then rows, then that it is done."""
+        wanted = list(dict.fromkeys(paths))
+        for path in wanted:
+            state.pending[path] = state.pending.get(path, 0) + 1
+        submit = self._pool.interactive if len(wanted) <= FEW_FILES and state.store_ready.done() else self._pool.bulk
+
+        def report(event: Outlined | RowsReady) -> None:
+            self._post(lambda: self._report(state, event))
+
+        for batch in scanning.batches(wanted, self._publisher.snapshot):
+            future = submit(scanning.job(batch, self._publisher.known, state.store_ready, report))
+            future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
+
+    def _report(self, state: RootState, event: Outlined | RowsReady) -> None:
+        if self._roots.get(state.root.path) is not state:
+            return
+        if isinstance(event, RowsReady):
+            self._publisher.publish({}, event.rows)
+            return
+        changes: dict[str, FileEntry | None] = {}
+        for scan in event.scans:
+            if scan.path not in self.workspace.documents:
+                entry = None if scan.gone else scanning.entry_of(scan, state.root, state.name_of(scan.path))
+                changes[scan.path] = state.records[state.name_of(scan.path)] = entry
+        self._publisher.publish(changes)
+
+    def _finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
+        for path in batch:
+            state.job_finished(path)
+        if not future.cancelled() and (error := future.exception()) is not None:
+            log.error("a batch of %d files failed: %s", len(batch), error)
+            state.error = f"{len(batch)} files could not be indexed ({error})."
+
+    def _written(self) -> None:
+        self._writer.writing = False
+        self._publisher.forget_stored()

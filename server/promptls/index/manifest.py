@@ -1,0 +1,136 @@
+"""What was known of each file when it was last outlined, so that a restart parses only what changed.
+
+One SQLite file beside the store (the only importer of sqlite3).  Derived state: a damaged file is deleted
+and made anew.  (size, mtime_ns) are a hint that a file is unchanged; its digest is the truth.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import threading
+from collections.abc import Iterable
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from promptls.model import FileEntry, Outline
+
+log = logging.getLogger(__name__)
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS files (
+  name TEXT PRIMARY KEY, record BLOB NOT NULL, seal BLOB NOT NULL
+) WITHOUT ROWID
+"""
+
+DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+"""What sqlite3 raises on damaged files: its own errors, and error texts that it cannot decode."""
+
+
+class _Record(Struct, frozen=True, array_like=True):
+    name: str
+    size: int
+    mtime_ns: int
+    digest: bytes
+    skipped: str
+    outline: Outline | None
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(_Record)
+
+
+class Manifest:
+    """File records of one workspace folder, by name relative to it.  Thread-safe."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._db = _open(file)
+
+    def load(self, root: str) -> dict[str, FileEntry]:
+        """All records as entries by path; a record that cannot be read is left out."""
+        out: dict[str, FileEntry] = {}
+        with self._lock:
+            try:
+                found = self._db.execute("SELECT record, seal FROM files").fetchall()
+            except DAMAGE as error:
+                self._renew(error)
+                return {}
+        for blob, seal in found:
+            try:
+                if _seal(blob) != seal:
+                    raise ValueError("its seal is broken")
+                r = _decoder.decode(blob)
+            except (msgspec.MsgspecError, TypeError, ValueError) as error:
+                log.warning("a record of %s is left out: %s", self._file, error)
+                continue
+            path = f"{root.rstrip('/')}/{r.name}"
+            out[path] = FileEntry(path, root, r.name, r.size, r.mtime_ns, r.digest, None, r.outline, r.skipped)
+        return out
+
+    def save(self, entries: Iterable[FileEntry], gone: Iterable[str] = ()) -> None:
+        """Replace the records of these entries and drop the names in `gone`, in one transaction."""
+        records = []
+        for e in entries:
+            if _storable(e.name):
+                blob = _encoder.encode(_Record(e.name, e.size, e.mtime_ns, e.digest, e.skipped, e.outline))
+                records.append((e.name, blob, _seal(blob)))
+        names = [(name,) for name in gone if _storable(name)]
+        with self._lock:
+            try:
+                with self._db:
+                    self._db.executemany("DELETE FROM files WHERE name = ?", names)
+                    self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", records)
+            except DAMAGE as error:
+                self._renew(error)
+
+    def _renew(self, error: Exception) -> None:
+        """Start anew after damage; raise what a new file cannot mend (disk full, read-only)."""
+        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+            log.warning("the manifest %s cannot be used: %s", self._file, error)
+            return
+        log.warning("the manifest %s is damaged and made anew: %s", self._file, error)
+        self._db.close()
+        _delete(self._file)
+        self._db = _open(self._file)
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._db.close()
+
+
+def _seal(blob: bytes) -> bytes:
+    """Eight bytes that a flipped bit in the record does not survive."""
+    return blake2b(blob, digest_size=8).digest()
+
+
+def _storable(name: str) -> bool:
+    return not any("\ud800" <= c <= "\udfff" for c in name)  # SQLite text is UTF-8: such a file is outlined each start
+
+
+def _open(file: Path) -> sqlite3.Connection:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return _connect(file)
+    except DAMAGE as error:
+        log.warning("the manifest %s is damaged and made anew: %s", file, error)
+        _delete(file)
+        return _connect(file)
+
+
+def _connect(file: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(file, timeout=10.0, check_same_thread=False)
+    database.execute("PRAGMA journal_mode=WAL")
+    database.execute("PRAGMA synchronous=NORMAL")
+    database.execute(_SCHEMA)
+    return database
+
+
+def _delete(file: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        file.with_name(file.name + suffix).unlink(missing_ok=True)

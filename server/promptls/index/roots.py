@@ -1,0 +1,113 @@
+"""What the index keeps for one workspace folder, and what its index on disk holds."""
+
+from __future__ import annotations
+
+import logging
+import time
+from concurrent.futures import Future
+from pathlib import Path
+
+from msgspec import Struct
+
+from promptls.index import disk, scanning
+from promptls.index.manifest import Manifest
+from promptls.index.snapshot import Snapshot
+from promptls.index.status import RootStatus
+from promptls.index.store import Store
+from promptls.model import FileEntry, Root
+
+log = logging.getLogger(__name__)
+
+
+class RootState:
+    """Mutable; changed by the indexer's thread, save for what `opened` says."""
+
+    __slots__ = ("error", "manifest", "pending", "records", "root", "store", "store_ready", "walked_at", "walks")
+
+    def __init__(self, root: Root) -> None:
+        self.root = root
+        self.manifest: Manifest | None = None  # set once, by the walk thread
+        self.store: Store | None = None
+        self.store_ready: Future[Store | None] = Future()
+        self.pending: dict[str, int] = {}  # path → jobs that are to report on it
+        self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
+        self.walks = 1  # walks asked for and not finished; the first one opens the root
+        self.walked_at = 0.0  # time.monotonic() of the last one that has finished
+        self.error = ""
+
+    @property
+    def walked(self) -> bool:
+        """Whether its files are known by name."""
+        return self.walked_at > 0
+
+    @property
+    def complete(self) -> bool:
+        """Whether every known file has its symbols, keywords and vectors in place."""
+        return not self.walks and self.store_ready.done() and not self.pending
+
+    def name_of(self, path: str) -> str:
+        """A path relative to the root."""
+        return path[len(self.root.path) :].lstrip("/")
+
+    def walk_finished(self) -> None:
+        """Note that a walk has been taken in."""
+        self.walks -= 1
+        self.walked_at = time.monotonic()
+
+    def job_finished(self, path: str) -> None:
+        """Note that a job has reported on a file."""
+        left = self.pending.get(path, 0) - 1
+        if left > 0:
+            self.pending[path] = left
+        else:
+            self.pending.pop(path, None)
+
+
+def status_of(state: RootState, snapshot: Snapshot) -> RootStatus:
+    """Count what a root holds."""
+    entries = [e for e in snapshot.files.values() if e.root == state.root.path]
+    outlines = [e.outline for e in entries if e.outline is not None]
+    known = {c.key for o in outlines for c in o.chunks}
+    stored = state.store.keys if state.store is not None else set()
+    return RootStatus(
+        state.root,
+        files=len(entries),
+        symbols=sum(len(o.symbols) for o in outlines),
+        chunks=len(known),
+        vectors=sum(1 for k in known if k in stored or k in snapshot.fresh),
+        pending=len(state.pending),
+        skipped=sum(1 for e in entries if e.skipped),
+        last_error=state.error,
+        disk=_disk(state.store),
+    )
+
+
+def _disk(store: Store | None) -> dict[str, int]:
+    try:
+        return store.stats() if store is not None else {}
+    except Exception as error:
+        log.warning("no figures of the store: %s", error)  # whoever reads it next has it made anew
+        return {}
+
+
+class Survey(Struct, frozen=True):
+    """What a folder's index on disk holds."""
+
+    files: int
+    up_to_date: int
+    bytes: int
+    folder: str
+
+
+def survey(root: str, cache: str, limits: disk.Limits) -> Survey:
+    """Compare a folder with its index on disk; changes nothing."""
+    found = {f.path: f for f in disk.walk(root, limits)}
+    place = Path(cache) / scanning.folder_name(Root(root, root.rsplit("/", 1)[-1] or root, ""))
+    recalled: dict[str, FileEntry] = {}
+    for file in place.glob("*/files.sqlite"):
+        manifest = Manifest(file)
+        recalled |= manifest.load(root)
+        manifest.close()
+    same = sum(1 for p, f in found.items() if (e := recalled.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns))
+    size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
+    return Survey(len(found), same, size, str(place))

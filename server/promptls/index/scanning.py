@@ -1,0 +1,189 @@
+"""The steps of a scan: walk, compare with what is known, batch, outline and embed by a worker.
+
+Functions without state of their own; the indexer calls them and keeps the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from hashlib import blake2b
+
+import msgspec
+from msgspec import Struct
+
+from promptls.index import disk
+from promptls.index.snapshot import Snapshot
+from promptls.index.store import Identity, Store
+from promptls.index.work.messages import Done, Embed, FileScan, Forget, Rows, ScanFiles, Scanned, ScanText
+from promptls.index.work.pool import Channel, WorkerFailed
+from promptls.model import CancelToken, FileEntry, Root, Row
+
+BATCH_FILES = 32
+BATCH_BYTES = 300_000
+"""About 50 ms of parsing: small enough that results flow, large enough that messages do not count."""
+FILE_TIMEOUT_S = 3.0
+"""What a file may take in a worker before the worker is given up; a parse is cut off far earlier."""
+EMBED_TIMEOUT_S = 1.0
+"""Per chunk; transformers manage 5 to 25 a second on a laptop."""
+
+
+class Outlined(Struct, frozen=True):
+    """A worker has outlined these files."""
+
+    scans: tuple[FileScan, ...]
+
+
+class RowsReady(Struct, frozen=True):
+    """A worker has made these rows."""
+
+    rows: tuple[Row, ...]
+
+
+Report = Callable[[Outlined | RowsReady], None]
+
+
+def folder_name(root: Root) -> str:
+    """Cache folder of a root: readable, short, one for each root."""
+    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:40].strip("-.") or "root"
+    return f"{readable}-{blake2b(root.path.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def version_name(identity: Identity) -> str:
+    """Folder inside it, one for each identity, so that two settings do not fight over one."""
+    return blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
+
+
+def walk(root: Root, limits: disk.Limits, token: CancelToken) -> list[disk.Found]:
+    """The files of a root that may be indexed."""
+    return list(disk.walk(root.path, limits, token))
+
+
+def compare(
+    found: Mapping[str, disk.Found], recalled: Mapping[str, FileEntry], snapshot: Snapshot, root: Root
+) -> tuple[dict[str, FileEntry | None], list[str]]:
+    """(entries to publish, paths to outline) after a walk; entries of open buffers stay as they are."""
+    changes: dict[str, FileEntry | None] = {}
+    stale: list[str] = []
+    for path, file in found.items():
+        if path in snapshot.documents:
+            continue
+        known = recalled.get(path)
+        if known is not None and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
+            if snapshot.files.get(path) is not known:
+                changes[path] = known
+            if known.outline is None and not known.skipped:
+                stale.append(path)
+            continue
+        if path not in snapshot.files:
+            changes[path] = known or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
+        stale.append(path)
+    for path, entry in snapshot.files.items():
+        if entry.root == root.path and path not in found and path not in snapshot.documents:
+            changes[path] = None
+    return changes, stale
+
+
+def batches(paths: Sequence[str], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
+    """Paths in groups that one worker handles at a time."""
+    batch: list[str] = []
+    size = 0
+    for path in paths:
+        entry = snapshot.files.get(path)
+        batch.append(path)
+        size += entry.size if entry else 0
+        if len(batch) >= BATCH_FILES or size >= BATCH_BYTES:
+            yield tuple(batch)
+            batch, size = [], 0
+    if batch:
+        yield tuple(batch)
+
+
+def job(
+    paths: tuple[str, ...], known: Callable[[bytes], bool], store: Future[Store | None], report: Report
+) -> Callable[[Channel], None]:
+    """A job that outlines a batch, then embeds what nobody has seen; reports each as it is done.
+
+    After a failure of the worker it goes on in halves; the one file to blame is tried once more, then
+    outlined without a grammar, then known by name only.
+    """
+
+    def run(channel: Channel) -> None:
+        left: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
+        while left:
+            part, failures = left.pop()
+            try:
+                scans = _scanned(channel, ScanFiles(part, plain=failures > 1))
+                report(Outlined(scans))
+                store.result()  # until the store is open nobody can tell what has been seen
+                report(RowsReady(embed(channel, scans, known)))
+            except WorkerFailed as error:
+                if len(part) > 1:
+                    middle = len(part) // 2
+                    left += [(part[middle:], 0), (part[:middle], 0)]
+                elif failures < 2:
+                    left.append((part, failures + 1))
+                else:
+                    report(Outlined((FileScan(part[0], skipped=f"it cannot be read: {error}"),)))
+
+    return run
+
+
+def _scanned(channel: Channel, request: ScanFiles) -> tuple[FileScan, ...]:
+    answer = channel.call(request, 5.0 + FILE_TIMEOUT_S * len(request.paths))
+    if not isinstance(answer, Scanned):
+        raise WorkerFailed("the worker gave no outlines")
+    return answer.files
+
+
+def scan_buffer(channel: Channel, request: ScanText, timeout_s: float) -> FileScan:
+    """Outline of an open buffer; without a grammar if the grammar fails on it."""
+    try:
+        answer = channel.call(request, timeout_s)
+    except WorkerFailed:
+        answer = channel.call(ScanText(request.path, request.text, plain=True), timeout_s)
+    if not isinstance(answer, Scanned):
+        raise WorkerFailed("the worker gave no outline")
+    return answer.files[0]
+
+
+def embed(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> tuple[Row, ...]:
+    """Rows for the chunks that nobody has seen."""
+    keys = dict.fromkeys(c.key for s in scans if s.outline is not None for c in s.outline.chunks)
+    wanted = tuple(key for key in keys if not known(key))
+    if not wanted:
+        return ()
+    answer = channel.call(Embed(wanted), 30.0 + EMBED_TIMEOUT_S * len(wanted))
+    return answer.rows if isinstance(answer, Rows) else ()
+
+
+def dimension(channel: Channel) -> int:
+    """The embedding model's dimension, 0 when it cannot be used."""
+    answer = channel.call(Forget(""), 60.0)
+    return channel.dimension if isinstance(answer, Done) else 0
+
+
+def changes_rules(path: str) -> bool:
+    """Whether a change of this file can change what is ignored."""
+    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
+
+
+def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot) -> tuple[list[str], list[str]]:
+    """(files to outline, files to drop) of paths that may have changed; a folder that is gone stands for its files."""
+    present = [path for path in paths if disk.stat(path) is not None]
+    gone: list[str] = []
+    for path in paths:
+        if disk.stat(path) is None and not disk.is_folder(path):
+            inside = path.rstrip("/") + "/"
+            gone += [p for p in snapshot.files if p == path or p.startswith(inside)]
+    ignored = disk.ignored(root.path, present) if present else set()
+    gone += [p for p in present if p in ignored and p in snapshot.files]
+    return [p for p in present if p not in ignored], gone
+
+
+def entry_of(scan: FileScan, root: Root, name: str) -> FileEntry:
+    """The entry of a file as a worker found it on disk."""
+    return FileEntry(
+        scan.path, root.path, name, scan.size, scan.mtime_ns, scan.digest, None, scan.outline, scan.skipped
+    )

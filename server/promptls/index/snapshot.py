@@ -1,0 +1,207 @@
+"""The immutable view that a request works on.
+
+A snapshot is a value: taking one is a reference copy, an update gives another one that shares all it
+can (persistent maps).  `read` is the only way to text for everything above the index: the open buffer
+if there is one, else the disk, and always together with the outline of exactly that text.
+Knows nothing of the store, of workers or of LSP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import PurePosixPath
+from typing import Protocol, TypeVar
+
+from immutables import Map
+from msgspec import Struct
+from msgspec.structs import replace
+
+from promptls.index import disk
+from promptls.index.digest import digest_of
+from promptls.model import FileEntry, Problem, Root, Row, Symbol, TextView
+
+Place = tuple[str, int]
+"""(path, index into the outline's chunks or symbols)"""
+
+Outliner = Callable[[str, str, "int | None"], FileEntry]
+"""(path, text, version) → the entry of exactly that text; must not block for long."""
+
+
+class OpenDocument(Struct, frozen=True):
+    """What the editor holds for one file."""
+
+    text: str
+    version: int
+
+
+class Snapshot(Struct, frozen=True):
+    """Everything known of the workspace at one moment."""
+
+    generation: int = 0
+    roots: tuple[Root, ...] = ()
+    files: Map[str, FileEntry] = Map()
+    places: Map[bytes, tuple[Place, ...]] = Map()  # chunk key → where that text stands
+    names: Map[str, tuple[Place, ...]] = Map()  # lower-case symbol name → definitions
+    basenames: Map[str, tuple[str, ...]] = Map()  # lower-case file name → paths
+    fresh: Map[bytes, Row] = Map()  # rows that the store does not have yet
+    documents: Map[str, OpenDocument] = Map()
+
+    def root_of(self, path: str) -> Root | None:
+        """The innermost root that holds `path`."""
+        held = [r for r in self.roots if path == r.path or path.startswith(r.path.rstrip("/") + "/")]
+        return max(held, key=lambda r: len(r.path), default=None)
+
+    def label(self, path: str) -> str:
+        """The path as people write it: relative to its root, "root:path" in a workspace of several roots."""
+        root = self.root_of(path)
+        if root is None:
+            return PurePosixPath(path).name
+        name = path[len(root.path.rstrip("/")) + 1 :]
+        return f"{root.name}:{name}" if len(self.roots) > 1 else name
+
+    def symbol(self, place: Place) -> Symbol | None:
+        """The symbol at a place of `names`, or None if the file has changed since."""
+        entry = self.files.get(place[0])
+        if entry is None or entry.outline is None or place[1] >= len(entry.outline.symbols):
+            return None
+        return entry.outline.symbols[place[1]]
+
+
+def with_entry(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
+    """The snapshot with one file replaced, added, or (entry None) removed."""
+    return with_entries(snapshot, [(path, entry)])
+
+
+def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | None]]) -> Snapshot:
+    """The snapshot with these files replaced, added or removed; one generation later.
+
+    `names` and `basenames` stay the same objects when nothing in them changes, as in most edits:
+    what is built from them is kept by identity.
+    """
+    files, places = snapshot.files.mutate(), snapshot.places.mutate()
+    names, basenames = snapshot.names.mutate(), snapshot.basenames.mutate()
+    renamed = moved = False
+    for path, entry in changes:
+        old = files.get(path)
+        before, after = _symbol_names(old), _symbol_names(entry)
+        if old is not None and old.outline is not None:
+            _forget(places, [c.key for c in old.outline.chunks], path)
+        if before != after:
+            renamed = True
+            _forget(names, before, path)
+            for i, name in enumerate(after):
+                if name:
+                    names[name] = (*names.get(name, ()), (path, i))
+        if entry is None:
+            if old is not None:
+                moved = True
+                del files[path]
+                _drop(basenames, _basename(path), path)
+            continue
+        files[path] = entry
+        if old is None:
+            moved = True
+            base = _basename(path)
+            basenames[base] = (*basenames.get(base, ()), path)
+        if entry.outline is not None:
+            for i, chunk in enumerate(entry.outline.chunks):
+                places[chunk.key] = (*places.get(chunk.key, ()), (path, i))
+    return replace(
+        snapshot,
+        generation=snapshot.generation + 1,
+        files=files.finish(),
+        places=places.finish(),
+        names=names.finish() if renamed else snapshot.names,
+        basenames=basenames.finish() if moved else snapshot.basenames,
+    )
+
+
+def _symbol_names(entry: FileEntry | None) -> list[str]:
+    return [s.name.lower() for s in entry.outline.symbols] if entry is not None and entry.outline is not None else []
+
+
+def _basename(path: str) -> str:
+    return path.rsplit("/", 1)[-1].lower()
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+K_contra = TypeVar("K_contra", contravariant=True)
+
+
+class Table(Protocol[K_contra, V]):
+    """What is used of an open map."""
+
+    def get(self, key: K_contra, default: tuple[V, ...]) -> tuple[V, ...]: ...
+    def __setitem__(self, key: K_contra, value: tuple[V, ...]) -> None: ...
+    def __delitem__(self, key: K_contra) -> None: ...
+    def __contains__(self, key: object) -> bool: ...
+
+
+def _forget(table: Table[K, Place], keys: Iterable[K], path: str) -> None:
+    for key in set(keys):
+        left = tuple(place for place in table.get(key, ()) if place[0] != path)
+        if left:
+            table[key] = left
+        elif key in table:
+            del table[key]
+
+
+def _drop(table: Table[str, str], key: str, path: str) -> None:
+    left = tuple(p for p in table.get(key, ()) if p != path)
+    if left:
+        table[key] = left
+    elif key in table:
+        del table[key]
+
+
+class Sources:
+    """A snapshot together with its texts, for the length of one request.
+
+    Texts are read once and stay the same for the request.  `outliner` is asked when the disk holds
+    something else than the index was told; without one such a file is reported as changed.
+    """
+
+    __slots__ = ("_outliner", "_views", "limits", "snapshot")
+
+    def __init__(self, snapshot: Snapshot, limits: disk.Limits, outliner: Outliner | None = None) -> None:
+        self.snapshot = snapshot
+        self.limits = limits
+        self._outliner = outliner
+        self._views: dict[str, TextView | Problem] = {}
+
+    def read(self, path: str, explicit: bool = False) -> TextView | Problem:
+        """The text of a file of the workspace with the outline made from it, or why there is none.
+
+        `explicit`: somebody asked for this very file, so generated and minified ones are read too.
+        """
+        view = self._views.get(path)
+        if view is None or (explicit and isinstance(view, Problem)):
+            view = self._views[path] = self._read(path, explicit)
+        return view
+
+    def _read(self, path: str, explicit: bool) -> TextView | Problem:
+        entry = self.snapshot.files.get(path)
+        document = self.snapshot.documents.get(path)
+        if document is not None:
+            text, version = document.text, document.version
+        else:
+            got = (disk.read_any if explicit else disk.read_text)(path, self.limits)
+            if isinstance(got, disk.Skipped):
+                return Problem(got.reason)
+            text, version = got.text, None
+        if entry is None or entry.outline is None or entry.digest != digest_of(text):
+            if self._outliner is None:
+                return Problem("the file has changed since it was indexed")
+            entry = self._outliner(path, text, version)
+        return TextView(entry, text, tuple(split_lines(text)))
+
+
+def split_lines(text: str) -> list[str]:
+    r"""Lines without their ends; only \n, \r\n and \r end a line, as in LSP."""
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if len(lines) > 1 and lines[-1] == "":
+        lines.pop()
+    return lines

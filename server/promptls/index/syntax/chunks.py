@@ -1,0 +1,239 @@
+"""Chunks: the pieces of a file that are embedded, searched and put into prompts.
+
+A definition with a body is a chunk together with the comment above it; a long one is cut between its
+statements; a type is a chunk without its methods; what stands between definitions goes by windows.
+Chunks never overlap and stand in document order.  Pure functions of lines, symbols and (only to cut
+long definitions) nodes; works without a grammar, so it must not import one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from promptls.index.digest import digest_of
+from promptls.index.syntax.docs import is_legal
+from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.model import Chunk, Span, Symbol
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+CHUNKER_VERSION = 1
+"""Part of the store's identity: a change of what follows rebuilds it."""
+
+MAX_LINES = 80  # of a definition in one chunk
+WINDOW_LINES = 40  # of text between definitions, and of a section with its subsections
+MAX_CHARS = 6000  # of the lines of one chunk; a single longer line is cut off in its text
+MIN_INK = 60  # visible characters below which text between definitions is no chunk
+NESTED_LINES = 5  # of a definition in a long one to be a chunk of its own
+
+_SMALL = {"field": 6, "property": 4}
+"""Lines below which a definition of such a kind stays in the text around it; of other kinds 3."""
+
+
+class Chunker:
+    """Cuts one file.  `chunks` and `texts` are the result."""
+
+    __slots__ = ("_budget", "_children", "_lines", "_nodes", "_solid", "_symbols", "chunks", "texts")
+
+    def __init__(
+        self, lines: Sequence[str], symbols: Sequence[Symbol] = (), nodes: Sequence[Node] = (), solid: Sequence[bool] = ()
+    ) -> None:
+        self.chunks: list[Chunk] = []
+        self.texts: dict[bytes, str] = {}
+        self._lines, self._symbols, self._nodes, self._solid = lines, symbols, nodes, solid
+        self._budget = list(accumulate(map(len, lines), initial=0))  # characters before each line, ends not counted
+        self._children: dict[int, list[int]] = {}
+        for index, symbol in enumerate(symbols):
+            self._children.setdefault(symbol.parent, []).append(index)
+        self._run()
+
+    def _run(self) -> None:
+        """Walk the symbols, each region once; an explicit stack, for files nest as deep as they like."""
+        lines = self._lines
+        stack: list[tuple[int, int, int, bool]] = [(self._skip_notice(), len(lines), -1, True)]
+        while stack:
+            start, end, owner, whole = stack.pop()
+            if not whole:
+                self._piece(start, end, owner)
+            elif start < end:
+                # Later regions are pushed first, so that chunks come out in document order.
+                stack += reversed(list(self._regions(start, end, owner)))
+
+    def _regions(self, start: int, end: int, owner: int) -> Iterator[tuple[int, int, int, bool]]:
+        """Parts of a region: (start, end, symbol, whether it is a definition that has still to be looked into)."""
+        if owner >= 0 and self._fits(start, end, owner):
+            yield start, end, owner, False
+            return
+        at = start
+        floor = start + 1 if owner >= 0 else start  # the head's line belongs to the head
+        for child in self._children.get(owner, ()):
+            symbol = self._symbols[child]
+            first, last = max(symbol.doc_start, floor), min(symbol.span.end, end)
+            if first >= last or not self._stands_alone(child, owner):
+                continue
+            if at < first:
+                yield at, first, owner, False
+            yield first, last, child, True
+            at = floor = last
+        if at < end:
+            yield at, end, owner, False
+
+    def _fits(self, start: int, end: int, index: int) -> bool:
+        """Whether a definition is one chunk, whatever is nested in it."""
+        kind = self._symbols[index].kind
+        if kind in TYPE_KINDS or kind in SPACE_KINDS:
+            if end - start > 1 and any(self._stands_alone(child, index) for child in self._children.get(index, ())):
+                return False
+        limit = WINDOW_LINES if kind == "section" else MAX_LINES
+        return end - start <= limit and self._size(start, end) <= MAX_CHARS
+
+    def _stands_alone(self, index: int, owner: int) -> bool:
+        """Whether a definition is worth a chunk of its own inside `owner`, which is too long for one."""
+        symbol = self._symbols[index]
+        height = len(symbol.span)
+        if owner >= 0 and self._symbols[owner].kind in CALLABLE_KINDS:
+            return height >= NESTED_LINES
+        if symbol.kind in CALLABLE_KINDS and symbol.kind != "macro":
+            return self._solid[index] or height > 1
+        return height >= _SMALL.get(symbol.kind, 3)
+
+    def _piece(self, start: int, end: int, owner: int) -> None:
+        """Chunks of lines that belong to one symbol, or to none."""
+        while start < end and not self._lines[start].strip():
+            start += 1
+        while end > start and not self._lines[end - 1].strip():
+            end -= 1
+        if start >= end:
+            return
+        symbol = self._symbols[owner] if owner >= 0 else None
+        head = symbol is not None and start <= symbol.span.start < end
+        must = head and symbol is not None and symbol.name != "" and symbol.kind not in SPACE_KINDS
+        compact = symbol is not None and symbol.kind not in SPACE_KINDS and symbol.kind != "section"
+        cuts = self._cuts(start, end, MAX_LINES if compact else WINDOW_LINES, owner)
+        for i, (first, last) in enumerate(cuts):
+            if (must and i == 0) or self._ink(first, last) >= MIN_INK:
+                self._emit(first, last, owner)
+
+    def _cuts(self, start: int, end: int, limit: int, owner: int) -> list[tuple[int, int]]:
+        """Split lines into stretches within the limits, at the best places there are."""
+        if end - start <= limit and self._size(start, end) <= MAX_CHARS:
+            return [(start, end)]
+        places = self._places(start, end, owner)
+        found: list[tuple[int, int]] = []
+        at = start
+        while at < end:
+            stop = self._reach(at, end, limit)
+            if stop < end:
+                pieces = -(-(end - at) // limit)
+                ideal = min(stop, at + -(-(end - at) // max(2, pieces)))
+                span = range(max(at + 1, at + (ideal - at) * 3 // 5), stop + 1)
+                known = [line for line in span if line in places]
+                if known:
+                    stop = min(known, key=lambda line: (places[line], abs(line - ideal)))
+                else:
+                    stop = min(span, key=lambda line: (self._rank(line), abs(line - ideal)))
+            found.append((at, stop))
+            at = stop
+        return found
+
+    def _places(self, start: int, end: int, owner: int) -> dict[int, int]:
+        """Lines before which a cut falls between statements or definitions, and how deep they stand."""
+        lines = self._lines
+        places: dict[int, int] = {}
+        if 0 <= owner < len(self._nodes):
+            for line, depth in _statements(self._nodes[owner], start, end):
+                while line - 1 > start and self._is_comment(line - 1):
+                    line -= 1
+                rank = depth * 10 - (5 if not lines[line - 1].strip() else 0)
+                places[line] = min(rank, places.get(line, rank))
+        for child in self._children.get(owner, ()):
+            line = self._symbols[child].doc_start
+            if start < line < end:
+                places[line] = -5 if not lines[line - 1].strip() else 0
+        return places
+
+    def _rank(self, line: int) -> int:
+        """How bad a cut before a line would be where no statement is known to begin: by blank lines and indentation."""
+        text = self._lines[line] if line < len(self._lines) else ""
+        bare = text.lstrip()
+        indent = min(len(text) - len(bare), 60)
+        return indent * 2 - (0 if self._lines[line - 1].strip() else 30) + (400 if bare[:1] in ("", "}", ")", "]") else 0)
+
+    def _is_comment(self, line: int) -> bool:
+        return self._lines[line].lstrip().startswith(("//", "#", "--", "/*", "*", ";"))
+
+    def _reach(self, start: int, end: int, limit: int) -> int:
+        """Furthest end of a stretch that begins at `start`; at least one line."""
+        stop = min(end, start + limit)
+        while stop > start + 1 and self._size(start, stop) > MAX_CHARS:
+            stop -= 1
+        return stop
+
+    def _size(self, start: int, end: int) -> int:
+        return self._budget[end] - self._budget[start] + end - start
+
+    def _ink(self, start: int, end: int) -> int:
+        """Visible characters, counted no further than it matters."""
+        ink = 0
+        for line in self._lines[start:end]:
+            ink += len(line.strip())
+            if ink >= MIN_INK:
+                break
+        return ink
+
+    def _skip_notice(self) -> int:
+        """First line after a legal notice at the top of the file."""
+        lines = self._lines
+        end = 0
+        while end < len(lines) and lines[end].strip():
+            end += 1
+        return end if end and self._notice(end) else 0
+
+    def _notice(self, end: int) -> bool:
+        first = next((symbol.doc_start for symbol in self._symbols), len(self._lines))
+        return end <= first and all(map(_marked, self._lines[:end])) and is_legal("\n".join(self._lines[:end]))
+
+    def _emit(self, start: int, end: int, owner: int) -> None:
+        text = self.text(start, end, owner)
+        key = digest_of(text, person=b"chunk")
+        self.texts[key] = text
+        self.chunks.append(Chunk(key, Span(start, end), owner))
+
+    def text(self, start: int, end: int, owner: int) -> str:
+        """What is embedded and searched for some lines; no path in it, so that a rename changes nothing."""
+        body = "\n".join(self._lines[start:end])[:MAX_CHARS]
+        if owner >= 0:
+            symbol = self._symbols[owner]
+            return f"{symbol.qualified} {symbol.name} {symbol.name} {symbol.signature}\n{body}"
+        named = [symbol for symbol in self._inside(start, end)]
+        return f"{' '.join(named)}\n{body}" if named else body
+
+    def _inside(self, start: int, end: int) -> list[str]:
+        """Names of the small definitions in a stretch between others."""
+        return [
+            self._symbols[i].qualified for i in self._children.get(-1, ()) if start <= self._symbols[i].span.start < end
+        ]
+
+
+def _marked(line: str) -> bool:
+    return line.lstrip().startswith(("//", "#", "--", "/*", "*", ";", "<!--", "(*", "{-", "%", '"')) or line.startswith(" ")
+
+
+def _statements(node: Node, start: int, end: int) -> list[tuple[int, int]]:
+    """(line, depth) of the nodes that begin a line between `start` and `end`; long ones are looked into."""
+    found: list[tuple[int, int]] = []
+    stack = [(node, 0)]
+    while stack:
+        parent, depth = stack.pop()
+        for child in parent.named_children:
+            first, last = child.start_point[0], child.end_point[0]
+            if last <= start or first >= end:
+                continue
+            if start < first:
+                found.append((first, depth))
+            if last - first > WINDOW_LINES // 2 and depth < 40:
+                stack.append((child, depth + 1))
+    return found

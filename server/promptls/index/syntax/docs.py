@@ -1,0 +1,120 @@
+"""Documentation of a definition: the comment directly above it, or the string it begins with.
+
+Comments are found in the lines, not in the tree: that is the same for every grammar, and cheap.
+Pure functions of text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from promptls.index.syntax.languages import Language
+
+MAX_DOC = 400
+_MAX_COMMENT = 400  # lines of a block comment that are looked at
+
+_OPENER = re.compile(r"^\s*(?:/{2,3}!?|/\*+!?|\*+(?=[\s/]|$)|#+['!:|]?|--\[\[|--+(?:\s?[|^])?|;+|\"|<!--|\(\*+|\{-\|?)\s?")
+_CLOSERS = ("*/", "-->", "*)", "-}", "]]")
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_PRAGMA = re.compile(r"(?:go:\w|eslint|nolint|prettier-|@ts-|noqa|pylint:|type:|mypy:|istanbul |c8 |tslint|region\b)")
+_LEGAL = re.compile(r"copyright|licen[sc]e|spdx-", re.IGNORECASE)
+_DOCSTRING = re.compile(
+    rb"(?:[rR]|[uU])?(?:\"\"\"(.*?)\"\"\"|'''(.*?)'''|\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')[ \t]*(?:[\n;#]|$)",
+    re.DOTALL,
+)
+_ATTRIBUTE_DOC = re.compile(rb"(?:do\s+)?@(?:module|type)?doc\s+(?:~[sS])?(?:\"\"\"(.*?)\"\"\"|\"(.*?)\")", re.DOTALL)
+
+
+def comment_start(lines: Sequence[str], row: int, language: Language) -> int:
+    """First line of the comment block that ends on the line before `row`; `row` without one."""
+    top = row
+    while top > 0:
+        line = lines[top - 1].strip()
+        if not line:
+            break
+        if language.line and line.startswith(language.line):
+            if top == 1 and line.startswith("#!"):
+                break
+            top -= 1
+            continue
+        above = _block_start(lines, top - 1, line, language)
+        if above is None:
+            break
+        top = above
+    return top
+
+
+def _block_start(lines: Sequence[str], row: int, line: str, language: Language) -> int | None:
+    """First line of a block comment that ends `row` and shares its lines with nothing else."""
+    for opener, closer in language.block:
+        if line.endswith(closer):
+            for above in range(row, max(-1, row - _MAX_COMMENT), -1):
+                at = lines[above].find(opener)
+                if at >= 0:
+                    return above if not lines[above][:at].strip() else None
+            return None
+    return None
+
+
+def is_legal(text: str) -> bool:
+    """Whether a comment is a notice of copyright or licence."""
+    return _LEGAL.search(text) is not None
+
+
+def comment_text(lines: Sequence[str]) -> str:
+    """First paragraph of a comment block on one line, without its markers; "" for a legal notice."""
+    found: list[str] = []
+    for line in lines:
+        text = _OPENER.sub("", line, count=1).strip()
+        if text.endswith(_CLOSERS):
+            text = text[:-2].rstrip("*- ")
+        if "<" in text:
+            text = _TAG.sub("", text).strip()
+        if _PRAGMA.match(text):
+            continue
+        if text[:1] in ("@", "\\") or not any(map(str.isalnum, text)):
+            if found:
+                break
+            continue
+        found.append(text)
+    doc = _clip(" ".join(found))
+    return "" if is_legal(doc) else doc
+
+
+def docstring(data: bytes, start: int) -> str:
+    """First paragraph of the string literal that stands at a byte, "" if there is none."""
+    if data[start : start + 1] not in (b'"', b"'", b"r", b"R", b"u", b"U"):
+        return ""
+    match = _DOCSTRING.match(data, start, start + 20_000)
+    return paragraph(next(g for g in match.groups() if g is not None)) if match else ""
+
+
+def attribute_doc(data: bytes, start: int) -> str:
+    """First paragraph of the attribute that stands at a byte, such as Elixir's `@doc`, "" if there is none."""
+    match = _ATTRIBUTE_DOC.match(data, start, start + 20_000)
+    return paragraph(match.group(1) or match.group(2) or b"") if match else ""
+
+
+def paragraph(data: bytes) -> str:
+    """First paragraph of a text, on one line."""
+    lines: list[str] = []
+    for line in data.decode("utf-8", "replace").strip("\"' \t\n").split("\n"):
+        if line.strip():
+            lines.append(line)
+        elif lines:
+            break
+    return _clip(" ".join(lines))
+
+
+def prose(lines: Sequence[str]) -> str:
+    """First paragraph of running text, "" where a section begins with something else."""
+    if len(lines) > 1 and lines[1].strip() and not lines[1].strip(" -="):
+        return ""  # a heading
+    doc = paragraph("\n".join(lines).encode("utf-8", "replace"))
+    return "" if doc.startswith(("```", "~~~", "#", "|", "<", "[![")) else doc
+
+
+def _clip(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= MAX_DOC else folded[: MAX_DOC - 1].rstrip() + "…"

@@ -1,0 +1,116 @@
+"""The head of a definition: its signature, where it ends, what it declares.
+
+Small rules about text between the first token of a definition and its body.  Pure functions.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from promptls.index.syntax.languages import Language
+from promptls.index.syntax.source import Source
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_SIGNATURE = 240
+_MAX_HEAD = 1200  # bytes of a head that are looked at
+
+C_KEYWORDS = frozenset({"if", "else", "for", "while", "do", "switch", "case", "return", "sizeof", "defined"})
+"""What C's grammar takes for the name of a function when macros confuse it."""
+
+_CONSTRUCTORS = {
+    "python": "__init__",
+    "javascript": "constructor",
+    "jsx": "constructor",
+    "typescript": "constructor",
+    "tsx": "constructor",
+    "vue": "constructor",
+    "svelte": "constructor",
+    "ruby": "initialize",
+    "php": "__construct",
+    "scala": "this",
+}
+_DECLARED = frozenset({"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"})
+_OPERATORS = frozenset({"operator_name", "operator_cast"})
+
+_ANNOTATED = frozenset({"java", "kotlin", "scala", "swift", "dart", "typescript", "tsx", "javascript", "jsx", "csharp", "php"})
+
+_HASH = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
+_SLASHES = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_ANNOTATIONS = re.compile(
+    r"(?:@(?!interface\b)[\w.]+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?\s+|#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s+)+"
+)
+_LOOSE = (("( ", "("), (", )", ")"), (" )", ")"), ("[ ", "["), (", ]", "]"), (" ]", "]"))
+
+
+def declared(node: Node) -> Node:
+    """The innermost name of a C declarator: "*(*get(int))(int)" → get."""
+    for _ in range(20):
+        if node.type in _DECLARED or node.type in _OPERATORS:
+            break
+        inner = node.child_by_field_name("declarator")
+        if inner is None:
+            inner = node.named_child(0) if node.named_child_count else None
+        if inner is None:
+            break
+        node = inner
+    return node
+
+
+def is_constructor(path: list[str], prefix: str, language: str) -> bool:
+    """Whether a method of these name parts, inside a definition called `prefix`, makes its object."""
+    if language == "cpp":
+        owner = path[-2] if len(path) > 1 else prefix.rpartition(".")[2]
+        return path[-1] == owner
+    return path[-1] == _CONSTRUCTORS.get(language)
+
+
+def level(text: str) -> int:
+    """Level of a Markdown heading."""
+    marks = text.lstrip()
+    if marks.startswith("#"):
+        return len(marks) - len(marks.lstrip("#"))
+    return 1 if marks.rstrip().endswith("=") else 2
+
+
+def signature(source: Source, start: int, end: int, row: Language, whole: bool) -> str:
+    """The head between two bytes on one line: no attributes, no comments, at most MAX_SIGNATURE characters.
+
+    Of a head of several lines only the first one counts unless it is `whole`.
+    """
+    text = source.slice(start, min(end, start + _MAX_HEAD))
+    if not whole:
+        text = text.strip().partition("\n")[0]
+    if "#" in text and "#" in row.line:
+        text = _HASH.sub(r"\1", text)
+    elif "//" in row.line and ("//" in text or "/*" in text):
+        text = _SLASHES.sub(r"\1", text)
+    text = " ".join(text.split())
+    if text[:1] in "@[#" and row.name in _ANNOTATED:
+        text = _ANNOTATIONS.sub("", text, count=1)
+    for loose, tight in _LOOSE:
+        text = text.replace(loose, tight)
+    text = text.rstrip(" {:;,")
+    if text.endswith("=") and text[-2:-1] not in ("=", "!", "<", ">"):
+        text = text[:-1].rstrip()
+    text = text.removesuffix(" do").removesuffix(" where")
+    return text if len(text) <= MAX_SIGNATURE else text[: MAX_SIGNATURE - 1].rstrip() + "…"
+
+
+def body_start(source: Source, body: Node | None, end: int, row: Language) -> int:
+    """First line after the head of a definition that ends before line `end`; `end` without a body."""
+    if body is None:
+        return end
+    at = body.start_byte
+    first = source.data[at : at + 1]
+    if not first or first.isalnum() or first in b"\"'@_":
+        while at > 0 and source.data[at - 1] in b" \t\n":
+            at -= 1
+        line = source.row(max(0, at - 1))
+        while line > 0 and row.line and source.lines[line].lstrip().startswith(row.line):
+            line -= 1
+    else:
+        line = source.row(at)
+    return min(line + 1, end)

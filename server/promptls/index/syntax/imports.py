@@ -1,0 +1,274 @@
+"""Import statements by language, read from their text.
+
+One function a family of languages; each takes the statement as written and gives (module, names)
+pairs, nothing for a statement that imports nothing.  Working on text keeps this the same for every
+generation of a grammar.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+Found = Iterator[tuple[str, tuple[str, ...]]]
+
+_QUOTED = re.compile(r"""["'<`]([^"'>`\n]+)["'>`]""")
+_NAME = re.compile(r"[^\W\d][\w$]*")
+_PARENTHESES = re.compile(r"[()\\]")
+_COMMENT = re.compile(r"#[^\n]*")
+
+
+def _python(text: str) -> Found:
+    text = _PARENTHESES.sub(" ", _COMMENT.sub("", text))
+    if text.startswith("from"):
+        module, _, names = text[4:].partition(" import ")
+        yield "".join(module.split()), tuple(name.split()[0] for name in names.split(",") if name.strip())
+        return
+    for module in text.removeprefix("import").split(","):
+        if module.strip():
+            yield module.split()[0], ()
+
+
+def _script(text: str) -> Found:
+    module = _QUOTED.search(text)
+    if module is None:
+        return
+    if text.startswith(("import", "export")) and not re.match(r"import\s*\(", text):
+        yield module.group(1), _clause(text[: module.start()])
+    elif re.match(r"(?:require|import)\s*\(", text):
+        yield module.group(1), ()
+
+
+def _clause(clause: str) -> tuple[str, ...]:
+    """Names of "import a, { b as c, type d } from", "* as e" giving "*"."""
+    clause = re.sub(r"^(?:import|export)\b(?:\s+type(?:of)?\b(?!\s*(?:,|from)))?|\bfrom\s*$|\brequire\s*\($|=", " ", clause)
+    names: list[str] = []
+    for piece in re.split(r"[{},]", clause):
+        words = [word for word in piece.split() if word != "type"]
+        if words:
+            names.append(words[0])
+    return tuple(names)
+
+
+def _go(text: str) -> Found:
+    for module in _QUOTED.finditer(text):
+        yield module.group(1), ()
+
+
+def _rust(text: str) -> Found:
+    if match := re.match(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)", text):
+        yield f"self::{match.group(1)}", ()
+    elif match := re.match(r"(?:pub\s+)?extern\s+crate\s+(\w+)", text):
+        yield match.group(1), ()
+    elif match := re.match(r"(?:pub(?:\([^)]*\))?\s+)?use\s+(.*?);?\s*$", re.sub(r"//[^\n]*", "", text), re.DOTALL):
+        yield from _use("", "".join(re.sub(r"\s+as\s+\w+", "", match.group(1)).split()))
+
+
+def _use(prefix: str, tree: str) -> Found:
+    """Paths of a use tree without white space: "a::{b,c::d}" → ("a", (b,)), ("a::c", (d,))."""
+    names: list[str] = []
+    for branch in _branches(tree):
+        path, brace, group = branch.partition("{")
+        if brace:
+            yield from _use(prefix + path, group.removesuffix("}"))
+            continue
+        module, colons, name = branch.rpartition("::")
+        if colons:
+            yield (prefix + module).removeprefix("::"), (name,)
+        else:
+            names.append(name)
+    if names:
+        yield prefix.removesuffix("::"), tuple(names)
+
+
+def _branches(tree: str) -> Iterator[str]:
+    """The parts of a list between commas that are in no braces."""
+    depth = start = 0
+    for i, character in enumerate(tree):
+        if character == "{":
+            depth += 1
+        elif character == "}":
+            depth -= 1
+        elif character == "," and depth == 0:
+            if tree[start:i]:
+                yield tree[start:i]
+            start = i + 1
+    if tree[start:]:
+        yield tree[start:]
+
+
+def _dotted(text: str) -> Found:
+    """Java, Kotlin, Scala: "import a.b.C", "a.b.*", "a.b.{C, D => E}"."""
+    text = re.sub(r"^import\s+(?:static\s+)?|\s+as\s+\w+|;", "", text)
+    path = "".join(text.split())
+    module, brace, group = path.partition("{")
+    if brace:
+        names = tuple(re.split(r"=>|as\b", name)[0] for name in group.rstrip("}").split(",") if name)
+        yield module.rstrip("."), names
+        return
+    module, _, name = path.rpartition(".")
+    yield (module, ("*" if name == "_" else name,)) if module else (name, ())
+
+
+def _include(text: str) -> Found:
+    if match := re.match(r"using\s+(?:namespace\s+)?([\w:]+)", text):
+        yield match.group(1), ()
+    elif module := _QUOTED.search(text):
+        yield module.group(1), ()
+
+
+def _csharp(text: str) -> Found:
+    match = re.match(r"(?:global\s+)?using\s+(?:static\s+|unsafe\s+)*(?:\w+\s*=\s*)?([\w.:]+)", text)
+    if match:
+        yield match.group(1), ()
+
+
+def _called(*verbs: str) -> Callable[[str], Found]:
+    """Calls such as require("x"), source x, library(x)."""
+    head = re.compile(rf"(?:{'|'.join(map(re.escape, verbs))})(?![\w$.:])")
+
+    def found(text: str) -> Found:
+        match = head.match(text)
+        if match is None:
+            return
+        rest = text[match.end() :].strip(" \t\n(),;")
+        if quoted := _QUOTED.match(rest):
+            yield quoted.group(1), ()
+        elif word := re.match(r"[^\s,;()'\"]+", rest):
+            yield word.group(), ()
+
+    return found
+
+
+def _php(text: str) -> Found:
+    if not text.startswith("use"):
+        if module := _QUOTED.search(text):
+            yield module.group(1), ()
+        return
+    text = re.sub(r"^use\s+(?:function\s+|const\s+)?|;|\s+as\s+\w+", "", text)
+    prefix, brace, group = text.partition("{")
+    if brace:
+        yield prefix.strip().strip("\\"), tuple(_NAME.findall(group))
+        return
+    for path in text.split(","):
+        module, _, name = path.strip().rpartition("\\")
+        yield (module.lstrip("\\"), (name,)) if module else (name, ())
+
+
+def _swift(text: str) -> Found:
+    if match := re.search(r"\bimport\s+(?:(?:class|struct|enum|protocol|func|var|let|typealias)\s+)?([\w.]+)", text):
+        yield match.group(1), ()
+
+
+def _elixir(text: str) -> Found:
+    if match := re.match(r"(?:alias|import|use|require)[\s(]+([\w.]+?)\.?(?:\{([^}]*)\}|(?![\w.]))", text):
+        yield match.group(1), tuple(name for name in re.split(r"[\s,]+", match.group(2) or "") if name)
+
+
+def _haskell(text: str) -> Found:
+    match = re.match(r"import\s+(?:safe\s+)?(?:qualified\s+)?([\w.]+)(?:\s+qualified)?(?:\s+as\s+[\w.]+)?\s*(\(.*\))?", text, re.DOTALL)
+    if match:
+        names = re.sub(r"\([^()]*\)", "", (match.group(2) or "")[1:-1])
+        yield match.group(1), tuple(name.strip(" ()\n") for name in names.split(",") if name.strip(" ()\n"))
+
+
+def _opened(text: str) -> Found:
+    if match := re.match(r"(?:open!?|include)\s+([\w.]+)", text):
+        yield match.group(1), ()
+
+
+def _style(text: str) -> Found:
+    for module in _QUOTED.finditer(text):
+        yield module.group(1), ()
+
+
+def _markup(text: str) -> Found:
+    if match := re.search(r"\b(?:src|href)\s*=\s*[\"']?([^\"'\s>]+)", text):
+        if text.startswith(("src", "<link")):
+            yield match.group(1), ()
+
+
+def _dart(text: str) -> Found:
+    if module := _QUOTED.search(text):
+        shown = re.search(r"\bshow\s+([\w\s,]+)", text)
+        yield module.group(1), tuple(_NAME.findall(shown.group(1))) if shown else ()
+
+
+def _zig(text: str) -> Found:
+    if match := re.match(r"@import\(\s*\"([^\"]+)\"", text):
+        yield match.group(1), ()
+
+
+def _julia(text: str) -> Found:
+    if match := re.match(r"(?:using|import)\s+(.*)", text, re.DOTALL):
+        module, colon, names = match.group(1).partition(":")
+        if colon:
+            yield module.strip(), tuple(_NAME.findall(names))
+        else:
+            for name in module.split(","):
+                yield name.strip(), ()
+    else:
+        yield from _called("include")(text)
+
+
+def _perl(text: str) -> Found:
+    match = re.match(r"(?:use|no|require)\s+([A-Za-z]\w*(?:::\w+)*)\s*(.*)", text, re.DOTALL)
+    if match and match.group(1) not in ("strict", "warnings", "utf8", "lib", "constant", "feature", "vars"):
+        if match.group(1) in ("parent", "base"):
+            for name in re.findall(r"[\w:]+", re.sub(r"\bqw\b|-norequire", "", match.group(2))):
+                yield name, ()
+        else:
+            words = re.match(r"qw\s*\W([^)\]}/]*)", match.group(2))
+            yield match.group(1), tuple(words.group(1).split()) if words else ()
+
+
+def _nix(text: str) -> Found:
+    if match := re.match(r"import\s+<?([^\s>]+)", text):
+        yield match.group(1), ()
+
+
+_READERS: dict[str, Callable[[str], Found]] = {
+    "python": _python,
+    "javascript": _script,
+    "jsx": _script,
+    "typescript": _script,
+    "tsx": _script,
+    "go": _go,
+    "rust": _rust,
+    "java": _dotted,
+    "kotlin": _dotted,
+    "scala": _dotted,
+    "c": _include,
+    "cpp": _include,
+    "csharp": _csharp,
+    "ruby": _called("require", "require_relative", "load", "autoload"),
+    "php": _php,
+    "swift": _swift,
+    "lua": _called("require", "dofile"),
+    "bash": _called("source", "."),
+    "elixir": _elixir,
+    "haskell": _haskell,
+    "ocaml": _opened,
+    "ocaml_interface": _opened,
+    "r": _called("library", "require", "requireNamespace", "source"),
+    "css": _style,
+    "scss": _style,
+    "html": _markup,
+    "vue": _script,
+    "svelte": _script,
+    "dart": _dart,
+    "zig": _zig,
+    "julia": _julia,
+    "make": _called("include", "-include", "sinclude"),
+    "proto": _go,
+    "elisp": _called("(require '", "(load '"),
+    "vim": _called("source", "runtime", "import"),
+    "perl": _perl,
+    "nix": _nix,
+}
+
+
+def imports_of(text: str, language: str) -> list[tuple[str, tuple[str, ...]]]:
+    """(module, names) of a statement as written; "*" stands for all names."""
+    reader = _READERS.get(language)
+    return list(reader(text.strip())) if reader else []

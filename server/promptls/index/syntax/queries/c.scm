@@ -1,0 +1,20 @@
+; C. Declarators nest; outline.py looks for the innermost one. Prototypes are no definitions.
+
+(function_definition declarator: (_) @declarator body: (_) @body) @function
+(struct_specifier name: (_) @name body: (_) @body) @struct
+(union_specifier name: (_) @name body: (_) @body) @union
+(enum_specifier name: (_) @name body: (_) @body) @enum
+(type_definition type: (struct_specifier body: (_) @body) declarator: (type_identifier) @name) @struct
+(type_definition type: (union_specifier body: (_) @body) declarator: (type_identifier) @name) @union
+(type_definition type: (enum_specifier body: (_) @body) declarator: (type_identifier) @name) @enum
+(type_definition declarator: (_) @declarator) @type
+(preproc_def name: (_) @name value: (_)) @constant
+(preproc_function_def name: (_) @name value: (_)? @body) @macro
+(translation_unit (declaration declarator: (init_declarator declarator: (_) @declarator)) @variable)
+(declaration_list (declaration declarator: (init_declarator declarator: (_) @declarator)) @variable)
+
+(preproc_include) @import
+
+(call_expression function: (identifier) @ref)
+(call_expression function: (field_expression field: (field_identifier) @ref))
+(type_identifier) @ref

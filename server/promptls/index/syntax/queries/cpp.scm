@@ -1,0 +1,21 @@
+; What C++ has beyond C; the patterns of c.scm follow these.
+
+(class_specifier name: (_) @name body: (_) @body) @class
+(namespace_definition name: (_) @name body: (_) @body) @namespace
+(alias_declaration name: (_) @name) @type
+(concept_definition name: (_) @name) @type
+(function_definition declarator: (_) @declarator body: (try_statement) @body) @function
+(function_definition declarator: (_) @declarator (default_method_clause)) @function
+(field_declaration declarator: (function_declarator declarator: (_) @declarator) default_value: (_)) @method
+
+(template_declaration [
+  (function_definition) (class_specifier) (struct_specifier) (alias_declaration) (concept_definition)
+] @inner) @wrap
+
+(using_declaration) @import
+
+(call_expression function: (qualified_identifier name: (identifier) @ref))
+(call_expression function: (qualified_identifier name: (qualified_identifier name: (identifier) @ref)))
+(call_expression function: (template_function name: (identifier) @ref))
+(call_expression function: (qualified_identifier name: (template_function name: (identifier) @ref)))
+(call_expression function: (field_expression field: (template_method name: (_) @ref)))

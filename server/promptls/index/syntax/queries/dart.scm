@@ -1,0 +1,25 @@
+; Dart. A body follows its signature as a sibling: @tail.
+
+(class_definition name: (_) @name body: (_) @body) @class
+(mixin_declaration (identifier) @name (class_body) @body) @trait
+(enum_declaration name: (_) @name body: (_) @body) @enum
+(extension_declaration name: (_) @name body: (_) @body) @object
+((function_signature name: (_) @name) @function . (function_body) @tail)
+((method_signature (function_signature name: (_) @name)) @method . (function_body) @tail)
+((method_signature (getter_signature name: (_) @name)) @method . (function_body) @tail)
+((method_signature (setter_signature name: (_) @name)) @method . (function_body) @tail)
+((method_signature (factory_constructor_signature (identifier) . (identifier) @name)) @constructor . (function_body) @tail)
+((method_signature (constructor_signature name: (identifier) @name)) @constructor . (function_body) @tail)
+(declaration (constructor_signature name: (identifier) . "." . name: (identifier) @name)) @constructor
+(declaration (constructor_signature . name: (identifier) @name)) @constructor
+(declaration (function_signature name: (_) @name)) @method
+(type_alias . (type_identifier) @name) @type
+(program (static_final_declaration_list (static_final_declaration . (identifier) @name)) @constant)
+
+(annotation) @lead
+
+(import_or_export) @import
+
+((identifier) @ref . (selector (argument_part)))
+(selector (unconditional_assignable_selector (identifier) @ref))
+(type_identifier) @ref

@@ -1,0 +1,83 @@
+; What JavaScript and TypeScript have in common.
+
+(function_declaration name: (identifier) @name body: (_) @body) @function
+(generator_function_declaration name: (identifier) @name body: (_) @body) @function
+(class_declaration name: (_) @name body: (_) @body) @class
+(method_definition name: (_) @name body: (_) @body) @method
+
+; Function values with a name; the older grammar calls a function expression "function".
+(variable_declarator name: (identifier) @name value: [
+  (arrow_function body: (_) @body)
+  (function_expression body: (_) @body)
+  (generator_function body: (_) @body)
+]) @function
+(variable_declarator name: (identifier) @name value: [
+  (arrow_function body: (_) @body)
+  (function body: (_) @body)
+  (generator_function body: (_) @body)
+]) @function
+(variable_declarator name: (identifier) @name value: (class body: (_) @body)) @class
+
+(assignment_expression left: [(member_expression) (identifier)] @name right: [
+  (arrow_function body: (_) @body)
+  (function_expression !name body: (_) @body)
+  (generator_function !name body: (_) @body)
+]) @function
+(assignment_expression left: [(member_expression) (identifier)] @name right: [
+  (arrow_function body: (_) @body)
+  (function !name body: (_) @body)
+  (generator_function !name body: (_) @body)
+]) @function
+(assignment_expression left: (_) @owner right: (function_expression name: (_) @name body: (_) @body)) @function
+(assignment_expression left: (_) @owner right: (function name: (_) @name body: (_) @body)) @function
+(assignment_expression left: (member_expression) @name right: (class !name body: (_) @body)) @class
+(assignment_expression left: (_) @owner right: (class name: (_) @name body: (_) @body)) @class
+
+(pair key: (property_identifier) @name value: [
+  (arrow_function body: (_) @body)
+  (function_expression body: (_) @body)
+  (generator_function body: (_) @body)
+]) @method
+(pair key: (property_identifier) @name value: [
+  (arrow_function body: (_) @body)
+  (function body: (_) @body)
+  (generator_function body: (_) @body)
+]) @method
+
+(export_statement "default" @name value: (arrow_function body: (_) @body)) @function
+(export_statement "default" @name value: (function_expression !name body: (_) @body)) @function
+(export_statement "default" @name value: (function !name body: (_) @body)) @function
+(export_statement "default" @name value: (class !name body: (_) @body)) @class
+
+(call_expression function: [(identifier) @verb (member_expression object: (identifier) @verb)] arguments: (arguments
+  . [(string) (template_string)] @name [(arrow_function body: (_) @body) (function_expression body: (_) @body)])) @definition
+(call_expression function: [(identifier) @verb (member_expression object: (identifier) @verb)] arguments: (arguments
+  . [(string) (template_string)] @name [(arrow_function body: (_) @body) (function body: (_) @body)])) @definition
+
+(program (lexical_declaration (variable_declarator name: (identifier) @name) @variable))
+(program (variable_declaration (variable_declarator name: (identifier) @name) @variable))
+(program (export_statement declaration: (lexical_declaration (variable_declarator name: (identifier) @name) @variable)))
+
+(export_statement declaration: (_) @inner) @wrap
+(program (lexical_declaration . (variable_declarator) @inner .) @wrap)
+(program (variable_declaration . (variable_declarator) @inner .) @wrap)
+(export_statement declaration: (lexical_declaration . (variable_declarator) @inner .) @wrap)
+(lexical_declaration . (variable_declarator value: [(arrow_function) (function_expression)]) @inner .) @wrap
+(lexical_declaration . (variable_declarator value: [(arrow_function) (function)]) @inner .) @wrap
+(variable_declaration . (variable_declarator value: [(arrow_function) (function_expression)]) @inner .) @wrap
+(variable_declaration . (variable_declarator value: [(arrow_function) (function)]) @inner .) @wrap
+
+(import_statement) @import
+(export_statement source: (_)) @import
+(call_expression function: (identifier) @verb arguments: (arguments . (string) .)) @import
+(call_expression function: (import) arguments: (arguments . (string) .)) @import
+
+(call_expression function: (identifier) @ref)
+(call_expression function: (member_expression property: (_) @ref))
+(new_expression constructor: (identifier) @ref)
+(new_expression constructor: (member_expression property: (_) @ref))
+(decorator (identifier) @ref)
+(jsx_opening_element name: (identifier) @ref)
+(jsx_opening_element name: (member_expression property: (_) @ref))
+(jsx_self_closing_element name: (identifier) @ref)
+(jsx_self_closing_element name: (member_expression property: (_) @ref))

@@ -1,0 +1,28 @@
+; Go.
+
+(function_declaration name: (_) @name body: (_)? @body) @function
+(method_declaration receiver: (parameter_list (parameter_declaration type: (_) @owner)) name: (_) @name body: (_)? @body) @method
+
+(type_spec name: (_) @name type: (struct_type (field_declaration_list) @body)) @struct
+(type_spec name: (_) @name type: (interface_type "{" @body)) @interface
+(type_spec name: (_) @name) @type
+(type_alias name: (_) @name) @type
+(interface_type (method_elem name: (_) @name) @method)
+(interface_type (method_spec name: (_) @name) @method)
+
+(source_file (const_declaration (const_spec name: (_) @name) @constant))
+(source_file (var_declaration (var_spec name: (_) @name) @variable))
+(source_file (var_declaration (var_spec_list (var_spec name: (_) @name) @variable)))
+
+(type_declaration . [(type_spec) (type_alias)] @inner .) @wrap
+(const_declaration . (const_spec) @inner .) @wrap
+(var_declaration . (var_spec) @inner .) @wrap
+
+(call_expression function: (selector_expression field: (_) @verb) arguments: (argument_list
+  . (interpreted_string_literal) @name (func_literal body: (_) @body))) @definition
+
+(import_spec) @import
+
+(call_expression function: (identifier) @ref)
+(call_expression function: (selector_expression field: (_) @ref))
+(type_identifier) @ref

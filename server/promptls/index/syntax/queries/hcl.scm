@@ -1,0 +1,10 @@
+; HCL and Terraform: top-level blocks, named by their labels.
+
+(config_file (body (block . (identifier) . (string_lit) @owner . (string_lit) @name (body)? @body) @block))
+(config_file (body (block . (identifier) @owner . (string_lit) @name (body)? @body) @block))
+(config_file (body (block . (identifier) @name . (block_start) (body)? @body) @block))
+(config_file (body (attribute . (identifier) @name) @variable))
+
+(variable_expr (identifier) @ref)
+(get_attr (identifier) @ref)
+(function_call . (identifier) @ref)

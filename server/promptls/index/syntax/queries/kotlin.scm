@@ -1,0 +1,19 @@
+; Kotlin. The grammars differ in their use of fields, so children are named by type.
+
+(class_declaration "interface" (type_identifier) @name (class_body)? @body) @interface
+(class_declaration (type_identifier) @name (class_body) @body) @class
+(class_declaration (type_identifier) @name (enum_class_body) @body) @enum
+(class_declaration (type_identifier) @name) @class
+(object_declaration (type_identifier) @name (class_body)? @body) @object
+(companion_object (type_identifier) @name (class_body)? @body) @object
+(function_declaration receiver: (_) @owner (simple_identifier) @name (function_body)? @body) @method
+(function_declaration !receiver (simple_identifier) @name (function_body)? @body) @function
+(secondary_constructor "constructor" @name) @constructor
+(property_declaration (variable_declaration . (simple_identifier) @name)) @property
+(type_alias (type_identifier) @name) @type
+
+(import_header) @import
+
+(call_expression . (simple_identifier) @ref)
+(call_expression . (navigation_expression (navigation_suffix (simple_identifier) @ref)))
+(user_type (type_identifier) @ref)

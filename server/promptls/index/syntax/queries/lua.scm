@@ -1,0 +1,25 @@
+; Lua. Two grammars in use share hardly a node name.
+
+(function_declaration name: (_) @name body: (_)? @body) @function
+(function_definition_statement name: (_) @name body: (_)? @body) @function
+(local_function_definition_statement name: (_) @name body: (_)? @body) @function
+(assignment_statement (variable_list . name: (_) @name .) (expression_list . value: (function_definition body: (_)? @body) .)) @function
+(field name: (identifier) @name value: (function_definition body: (_)? @body)) @method
+(local_variable_declaration (variable_list . (variable) @name .) (expression_list . value: (function_definition body: (_)? @body) .)) @function
+(variable_assignment (variable_list . (variable) @name .) (expression_list . value: (function_definition body: (_)? @body) .)) @function
+(field key: (identifier) @name value: (function_definition body: (_)? @body)) @method
+(chunk (variable_declaration (assignment_statement (variable_list . name: (identifier) @name)) @variable))
+(chunk (local_variable_declaration (variable_list . (variable) @name)) @variable)
+
+(variable_declaration (assignment_statement) @inner) @wrap
+
+(function_call name: (identifier) arguments: (arguments . (string) .)) @import
+(call function: (variable) arguments: (argument_list . (expression_list . (string) .))) @import
+(call function: (variable) arguments: (argument_list . (string) .)) @import
+
+(function_call name: (identifier) @ref)
+(function_call name: (dot_index_expression field: (_) @ref))
+(function_call name: (method_index_expression method: (_) @ref))
+(call function: (variable name: (_) @ref))
+(call function: (variable field: (_) @ref))
+(call function: (variable method: (_) @ref))

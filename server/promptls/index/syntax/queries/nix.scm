@@ -1,0 +1,10 @@
+; Nix: bindings of let and of attribute sets.
+
+(let_expression (binding_set (binding attrpath: (_) @name expression: (function_expression) @body) @function))
+(let_expression (binding_set (binding attrpath: (_) @name) @variable))
+(attrset_expression (binding_set (binding attrpath: (_) @name) @key))
+
+(apply_expression function: (variable_expression name: (identifier)) argument: [(path_expression) (spath_expression)]) @import
+
+(apply_expression function: (variable_expression name: (identifier) @ref))
+(apply_expression function: (select_expression attrpath: (attrpath attr: (identifier) @ref .)))

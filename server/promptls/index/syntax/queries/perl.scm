@@ -1,0 +1,19 @@
+; Perl. A package statement governs what follows it, up to the next one (outline.py).
+
+(package_statement name: (_) @name) @package
+(package_statement (package_name) @name) @package
+(subroutine_declaration_statement name: (_) @name body: (_) @body) @function
+(function_definition name: (_) @name body: (_) @body) @function
+(source_file (expression_statement (assignment_expression left: (variable_declaration variable: (_) @name))) @variable)
+
+(use_statement) @import
+(expression_statement (require_expression)) @import
+(use_no_statement) @import
+(use_parent_statement) @import
+(require_statement) @import
+
+(function_call_expression function: (_) @ref)
+(ambiguous_function_call_expression function: (_) @ref)
+(method_call_expression method: (_) @ref)
+(call_expression function_name: (_) @ref)
+(method_invocation function_name: (_) @ref)

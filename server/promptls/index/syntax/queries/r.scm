@@ -1,0 +1,18 @@
+; R. Two grammars: one has binary operators for assignments, the other nodes of their own.
+
+(binary_operator lhs: (identifier) @name operator: ["<-" "=" "<<-"] rhs: (function_definition body: (_) @body)) @function
+(left_assignment name: (identifier) @name value: (function_definition (brace_list) @body)) @function
+(left_assignment name: (identifier) @name value: (function_definition)) @function
+(equals_assignment name: (identifier) @name value: (function_definition (brace_list) @body)) @function
+(equals_assignment name: (identifier) @name value: (function_definition)) @function
+(program (binary_operator lhs: (identifier) @name operator: ["<-" "="]) @variable)
+(program (left_assignment name: (identifier) @name) @variable)
+(call function: (identifier) @verb arguments: (arguments . argument: (argument value: (string) @name))) @definition
+(call function: (identifier) @verb arguments: (arguments . (string) @name)) @definition
+
+(call function: (identifier) arguments: (arguments . argument: (argument value: [(identifier) (string)]))) @import
+(call function: (identifier) arguments: (arguments . [(identifier) (string)])) @import
+
+(call function: (identifier) @ref)
+(call function: (namespace_operator rhs: (identifier) @ref))
+(call function: (namespace_get function: (identifier) @ref))

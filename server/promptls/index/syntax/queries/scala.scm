@@ -1,0 +1,21 @@
+; Scala.
+
+(class_definition name: (_) @name body: (_)? @body) @class
+(object_definition name: (_) @name body: (_)? @body) @object
+(package_object name: (_) @name body: (_)? @body) @object
+(trait_definition name: (_) @name body: (_)? @body) @trait
+(enum_definition name: (_) @name body: (_)? @body) @enum
+(function_definition name: (_) @name body: (_) @body) @function
+(function_declaration name: (_) @name) @function
+(given_definition name: (_) @name) @variable
+(type_definition name: (_) @name) @type
+(template_body (val_definition pattern: (identifier) @name) @field)
+(template_body (var_definition pattern: (identifier) @name) @field)
+(compilation_unit (val_definition pattern: (identifier) @name) @variable)
+
+(import_declaration) @import
+
+(call_expression function: (identifier) @ref)
+(call_expression function: (field_expression field: (_) @ref))
+(call_expression function: (generic_function function: (identifier) @ref))
+(type_identifier) @ref

@@ -1,0 +1,23 @@
+; Swift. Classes, structs, enums, actors and extensions are one kind of node.
+
+(class_declaration declaration_kind: "class" name: (_) @name body: (_) @body) @class
+(class_declaration declaration_kind: "struct" name: (_) @name body: (_) @body) @struct
+(class_declaration declaration_kind: "enum" name: (_) @name body: (_) @body) @enum
+(class_declaration declaration_kind: "actor" name: (_) @name body: (_) @body) @class
+(class_declaration declaration_kind: "extension" name: (_) @owner body: (_) @body) @impl
+(protocol_declaration name: (_) @name body: (_) @body) @interface
+(function_declaration name: [(simple_identifier) (custom_operator)] @name body: (_)? @body) @function
+(protocol_function_declaration name: (simple_identifier) @name) @method
+(init_declaration "init" @name body: (_)? @body) @constructor
+(deinit_declaration "deinit" @name body: (_)? @body) @method
+(subscript_declaration "subscript" @name) @method
+(typealias_declaration name: (type_identifier) @name) @type
+(associatedtype_declaration name: (_) @name) @type
+(class_body (property_declaration name: (pattern . (simple_identifier) @name) computed_value: (_)? @body) @property)
+(source_file (property_declaration name: (pattern . (simple_identifier) @name) computed_value: (_)? @body) @variable)
+
+(import_declaration) @import
+
+(call_expression . (simple_identifier) @ref)
+(call_expression . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @ref)))
+(user_type (type_identifier) @ref)

@@ -1,0 +1,25 @@
+; What TypeScript has beyond JavaScript; the patterns of ecmascript.scm follow these.
+
+(abstract_class_declaration name: (_) @name body: (_) @body) @class
+(interface_declaration name: (_) @name body: (_) @body) @interface
+(type_alias_declaration name: (_) @name) @type
+(enum_declaration name: (_) @name body: (_) @body) @enum
+(internal_module name: (_) @name body: (_) @body) @namespace
+(module name: (_) @name body: (_) @body) @namespace
+(function_signature name: (_) @name) @function
+(method_signature name: (_) @name) @method
+(abstract_method_signature name: (_) @name) @method
+(public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method
+(public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function body: (_) @body)]) @method
+(class_body (public_field_definition name: (_) @name) @field)
+
+(ambient_declaration [
+  (function_signature) (class_declaration) (abstract_class_declaration) (interface_declaration)
+  (module) (internal_module) (enum_declaration) (type_alias_declaration) (lexical_declaration) (variable_declaration)
+] @inner) @wrap
+(expression_statement (internal_module) @inner) @wrap
+(class_body (decorator) @lead)
+
+(type_identifier) @ref
+(extends_clause value: (identifier) @ref)
+(extends_clause value: (member_expression property: (_) @ref))

@@ -1,0 +1,9 @@
+; Vim script.
+
+(function_definition (function_declaration name: (_) @name) (body)? @body) @function
+(command_statement name: (_) @name) @function
+(script_file (let_statement . [(scoped_identifier) (identifier)] @name) @variable)
+
+(source_statement) @import
+
+(call_expression function: (_) @ref)

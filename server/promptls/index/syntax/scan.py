@@ -1,0 +1,194 @@
+"""The way into this package: a text goes in, its outline, chunks and chunk texts come out.
+
+Runs in the worker processes and, for single edited files, in the server.  A parse is bounded in time
+and falls back to plain chunks, always with a reason.  The grammars are imported by the first `scan`
+that needs one; `plain` never does, so it works where they are broken.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from promptls.index.syntax.chunks import Chunker
+from promptls.index.syntax.languages import BY_NAME, Language
+from promptls.index.syntax.source import Source
+from promptls.model import Outline
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Tree
+
+    from promptls.index.syntax.grammars import Source as GrammarSource
+
+ORDER: tuple[GrammarSource, ...] = ("pack", "legacy")
+SLICE = 64 * 1024  # bytes handed to the parser at a time; other threads run in between
+
+_LONG_LINES = 1000  # mean characters a line above which a large text is taken for generated
+_LARGE = 50_000  # characters
+
+
+class Parsed:
+    """One version of a text, and what the next version can be parsed from.  Not for other processes."""
+
+    __slots__ = ("data", "language", "order", "outline", "texts", "tree")
+
+    def __init__(
+        self,
+        outline: Outline,
+        texts: dict[bytes, str],
+        data: bytes = b"",
+        tree: Tree | None = None,
+        order: tuple[GrammarSource, ...] = ORDER,
+    ) -> None:
+        self.outline = outline
+        self.texts = texts  # chunk key → what is embedded and searched
+        self.data = data  # the bytes that `tree` was parsed from
+        self.tree = tree
+        self.order = order
+        self.language = outline.language
+
+
+def scan(
+    text: str,
+    language: str,
+    previous: Parsed | None = None,
+    timeout_s: float = 1.0,
+    order: tuple[GrammarSource, ...] = ORDER,
+) -> Parsed:
+    """Outline and chunks of a text; `previous` is an earlier version of it and makes this faster.
+
+    Never fails: without a grammar, or when the parse takes more than `timeout_s`, the chunks are
+    plain windows and `Outline.problem` says why.
+    """
+    row = BY_NAME.get(language)
+    if row is None:
+        return plain(text, language)
+    problem = _unparsable(text)
+    if problem:
+        return plain(text, language, problem)
+    from promptls.index.syntax.tags import tags
+
+    found = tags(language, order)
+    if found is None:
+        return plain(text, language, f"no grammar for {language} is installed")
+    from tree_sitter import Parser
+
+    from promptls.index.syntax.outline import outline_of
+
+    source = Source(text, row.mask)
+    parser = Parser(found.grammar)
+    tree = None
+    deadline = time.perf_counter() + timeout_s
+    if previous is not None and previous.tree is not None and (previous.language, previous.order) == (language, order):
+        tree = _reparse(parser, source.data, previous, deadline)
+    if tree is None:
+        tree = _parse(parser, source.data, None, deadline)
+    if tree is None:
+        return plain(text, language, f"parsing took more than {timeout_s:g} s")
+    shape = outline_of(source, tree, found, language)
+    cut = Chunker(source.lines, shape.symbols, shape.nodes, shape.solid)
+    outline = Outline(
+        language=language,
+        lines=len(source.lines),
+        symbols=tuple(shape.symbols),
+        chunks=tuple(cut.chunks),
+        imports=tuple(shape.imports),
+        ref_names=shape.ref_names,
+        ref_lines=shape.ref_lines,
+        problem=shape.problem,
+    )
+    return Parsed(outline, cut.texts, source.data, tree, order)
+
+
+def plain(text: str, language: str, problem: str = "") -> Parsed:
+    """Chunks by lines alone, no symbols."""
+    source = Source(text)
+    cut = Chunker(source.lines)
+    outline = Outline(language=language, lines=len(source.lines), chunks=tuple(cut.chunks), problem=problem)
+    return Parsed(outline, cut.texts)
+
+
+def _unparsable(text: str) -> str:
+    """Why a text is not worth a parse, "" if it is."""
+    if "\0" in text:
+        return "it holds NUL characters"
+    if len(text) > _LARGE and len(text) > _LONG_LINES * (text.count("\n") + text.count("\r") + 1):
+        return "its lines are too long to be written by hand"
+    return ""
+
+
+def _parse(parser: Parser, data: bytes, old: Tree | None, deadline: float) -> Tree | None:
+    """A tree, None when the time is up.  Only this form of `parse` can be cancelled."""
+
+    def read(at: int, _point: object) -> bytes:
+        return data[at : at + SLICE]
+
+    def late(_at: int, _failed: bool) -> bool:
+        return time.perf_counter() > deadline
+
+    try:
+        if old is None:
+            return parser.parse(read, progress_callback=late)
+        return parser.parse(read, old, progress_callback=late)
+    except ValueError:
+        parser.reset()
+        return None
+
+
+def _reparse(parser: Parser, data: bytes, previous: Parsed, deadline: float) -> Tree | None:
+    """The tree of a changed text from the tree before; None if only a full parse is sure to be right.
+
+    How a parser gets over an error depends on what it could reuse, so that a tree with errors may come
+    out differently; one without does not (property test).
+    """
+    if data == previous.data:
+        return previous.tree
+    if previous.tree is None or previous.tree.root_node.has_error:
+        return None
+    start, old_end, new_end = edit(previous.data, data)
+    tree = previous.tree.copy()
+    tree.edit(
+        start,
+        old_end,
+        new_end,
+        _point(previous.data, start),
+        _point(previous.data, old_end),
+        _point(data, new_end),
+    )
+    new = _parse(parser, data, tree, deadline)
+    return new if new is not None and not new.root_node.has_error else None
+
+
+def edit(old: bytes, new: bytes) -> tuple[int, int, int]:
+    """The one region that differs: (start, end in `old`, end in `new`), widened to whole UTF-8 characters."""
+    start = _common(old, new)
+    limit = min(len(old), len(new)) - start
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[len(old) - middle :] == new[len(new) - middle :]:
+            low = middle
+        else:
+            high = middle - 1
+    while start > 0 and start < len(new) and new[start] & 0xC0 == 0x80 or (0 < start < len(old) and old[start] & 0xC0 == 0x80):
+        start -= 1
+    while low > 0 and old[len(old) - low] & 0xC0 == 0x80:
+        low -= 1
+    return start, len(old) - low, len(new) - low
+
+
+def _common(old: bytes, new: bytes) -> int:
+    """Length of the common prefix, by halving: comparing slices is far cheaper than a loop."""
+    low, high = 0, min(len(old), len(new))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if old[low:middle] == new[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _point(data: bytes, at: int) -> tuple[int, int]:
+    """Row and column, in bytes, of a byte."""
+    return data.count(b"\n", 0, at), at - (data.rfind(b"\n", 0, at) + 1)

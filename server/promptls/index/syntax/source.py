@@ -1,0 +1,88 @@
+"""A file's text as the parser and the chunker want it: lines, bytes, and the way between them.
+
+Only \\n, \\r\\n and \\r end a line, as everywhere in promptls; the parser counts \\n alone, so the text
+is brought to that first.  A byte order mark is dropped.  No grammar is needed here.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from itertools import accumulate, count
+from operator import add
+from typing import Literal
+
+Mask = Literal["", "markup", "macros"]
+"""What is hidden from the parser: all but the script elements, or macros wrapped around items."""
+
+_SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_INK = re.compile(rb"[^\n]")
+_WRAPPER = re.compile(
+    rb"^([ \t]*)(?!macro_rules|lazy_static|bitflags)[\w:]+!\s?\{[ \t]*\n"
+    rb"(?=\s*(?://[^\n]*\s+)*(?:#!?\[|pub\b|fn\b|impl\b|struct\b|enum\b|mod\b|use\b|trait\b|const\b|static\s+\w+:|"
+    rb"type\b|unsafe\s|async\s+fn\b|extern\b|macro_rules\b))",
+    re.MULTILINE,
+)
+
+
+class Source:
+    """One text, with its line ends made uniform."""
+
+    __slots__ = ("data", "lines", "starts")
+
+    data: bytes  # UTF-8 of the text
+    lines: list[str]  # without their ends
+    starts: list[int]  # byte at which each line begins, and one past the end
+
+    def __init__(self, text: str, mask: Mask = "") -> None:
+        """`mask` says what of the text the parser shall not see: blanked in `data`, kept in `lines`."""
+        if "\r" in text:
+            text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if text.startswith("\ufeff"):
+            text = text[1:]
+        self.data = text.encode("utf-8", "surrogatepass")
+        self.lines = text.split("\n")
+        if len(self.lines) > 1 and self.lines[-1] == "":
+            self.lines.pop()
+        if mask == "markup":
+            self.data = _scripts(self.data)
+        elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
+            self.data = _unwrapped(self.data)
+        lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
+        self.starts = list(map(add, lengths, count()))
+
+    def row(self, byte: int) -> int:
+        """The line that holds a byte; the end of the text belongs to the last line."""
+        return min(bisect_right(self.starts, byte), len(self.lines)) - 1
+
+    def slice(self, start: int, end: int) -> str:
+        """The text between two bytes."""
+        return self.data[start:end].decode("utf-8", "replace")
+
+
+def _scripts(data: bytes) -> bytes:
+    """Markup with everything outside of its script elements blanked; lines and offsets stay."""
+    pieces: list[bytes] = []
+    at = 0
+    for match in _SCRIPT.finditer(data):
+        pieces += _INK.sub(b" ", data[at : match.start(1)]), match.group(1)
+        at = match.end(1)
+    return b"".join([*pieces, _INK.sub(b" ", data[at:])])
+
+
+def _unwrapped(data: bytes) -> bytes:
+    """Rust with the macros that only wrap items, as "cfg_rt! { fn … }", blanked around them.
+
+    Told by their looks: the call has its line for itself and a closing brace of the same indentation.
+    """
+    blank: list[tuple[int, int]] = []
+    for match in _WRAPPER.finditer(data):
+        close = data.find(b"\n" + match.group(1) + b"}", match.end() - 1)
+        if close >= 0 and data[close + len(match.group(1)) + 2 : close + len(match.group(1)) + 3] in (b"\n", b""):
+            blank += (match.start(), match.end() - 1), (close + 1, close + len(match.group(1)) + 2)
+    if not blank:
+        return data
+    masked = bytearray(data)
+    for start, end in blank:
+        masked[start:end] = b" " * (end - start)
+    return bytes(masked)

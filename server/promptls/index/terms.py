@@ -1,0 +1,72 @@
+"""Words of code and questions, as the keyword index sees them.
+
+An identifier gives its stemmed parts (camelCase, snake_case, digits) and, if it has several,
+itself in lower case; prose gives stemmed words.  Pure functions; the same ones serve index and
+query, so both sides always agree.  Stems are Snowball's English (Porter 2), cached by word.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import pairwise
+
+from py_rust_stemmers import SnowballStemmer
+
+TERMS_VERSION = 1
+"""Part of the store's identity: a change of the rules below rebuilds it."""
+
+STOP_WORDS = frozenset(
+    ["a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did", "do", "does", "for", "from", "get", "had", "has", "have", "how", "i", "if", "in", "into", "is", "it", "its", "just", "like", "me", "my", "no", "not", "of", "on", "or", "our", "should", "so", "some", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "to", "up", "us", "use", "used", "using", "was", "we", "were", "what", "when", "where", "which", "who", "why", "will", "with", "would", "you", "your"]
+)
+"""Words that carry no topic in a question; "get", "use", "not" name half of all code as well."""
+
+_WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
+_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
+_STEMMER = SnowballStemmer("english")
+_MAX_WORD = 64  # longer runs are data (base64, hashes), not names
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """Stem of a lower-case word."""
+    return str(_STEMMER.stem_word(word))
+
+
+def parts(identifier: str) -> list[str]:
+    """Parts of an identifier, lower case: "parseHTTPRequest2" → parse, http, request, 2."""
+    if identifier.isascii():
+        return [part.lower() for part in _PART.findall(identifier)]
+    return [part.lower() for run in _WIDE_PART.findall(identifier) for part in _at_capitals(run)]
+
+
+def _at_capitals(run: str) -> list[str]:
+    """A run of letters of any script, cut where a capital follows a small letter."""
+    cuts = [0, *(i for i in range(1, len(run)) if run[i].isupper() and not run[i - 1].isupper()), len(run)]
+    return [run[a:b] for a, b in pairwise(cuts)]
+
+
+@lru_cache(maxsize=1 << 17)
+def word_terms(word: str) -> tuple[str, ...]:
+    """Terms of one word or identifier, in order; () for stop words and data."""
+    if len(word) > _MAX_WORD:
+        return ()
+    pieces = parts(word)
+    terms = [stem(p) for p in pieces if p not in STOP_WORDS and (len(p) > 1 or not p.isascii())]
+    if len(pieces) > 1:
+        terms.append(word.lower().strip("_"))
+    return tuple(terms)
+
+
+def words(text: str) -> list[str]:
+    """Identifiers, words and numbers of a text, as written."""
+    return _WORD.findall(text)
+
+
+def terms(text: str) -> list[str]:
+    """Search terms of a text, in order, with repetitions."""
+    out: list[str] = []
+    for word in _WORD.findall(text):
+        out += word_terms(word)
+    return out

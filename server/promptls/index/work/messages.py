@@ -1,0 +1,121 @@
+"""What the server process and a worker process say to each other: msgpack frames over pipes.
+
+Each request has exactly one response.  Plain values only, nothing of tree-sitter or numpy crosses.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import BinaryIO, Literal
+
+import msgspec
+from msgspec import Struct
+
+from promptls.model import Outline, Row
+
+
+class Configure(Struct, frozen=True, tag=True, array_like=True):
+    """First message to a worker."""
+
+    model: str
+    allow_download: bool
+    max_file_size: int
+    max_line: int
+    grammar_order: tuple[Literal["pack", "legacy"], ...]
+
+
+class ScanFiles(Struct, frozen=True, tag=True, array_like=True):
+    """Read and outline files.  `plain`: without a grammar (the last try after a hang or crash)."""
+
+    paths: tuple[str, ...]
+    plain: bool = False
+
+
+class ScanText(Struct, frozen=True, tag=True, array_like=True):
+    """Outline the text of an open buffer; the tree is kept and reparsed incrementally."""
+
+    path: str
+    text: str
+    plain: bool = False
+
+
+class Forget(Struct, frozen=True, tag=True, array_like=True):
+    """The buffer was closed: its tree is dropped."""
+
+    path: str
+
+
+class Embed(Struct, frozen=True, tag=True, array_like=True):
+    """Rows for chunk keys of the worker's last `ScanFiles` or of open buffers."""
+
+    keys: tuple[bytes, ...]
+
+
+class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
+    """One vector for a question."""
+
+    text: str
+
+
+class FileScan(Struct, frozen=True, array_like=True):
+    """What came of one file: an outline, or why there is none."""
+
+    path: str
+    size: int = 0
+    mtime_ns: int = 0
+    digest: bytes = b""
+    outline: Outline | None = None
+    skipped: str = ""
+    gone: bool = False
+
+
+class Scanned(Struct, frozen=True, tag=True, array_like=True):
+    """Response to ScanFiles and ScanText."""
+
+    files: tuple[FileScan, ...]
+
+
+class Rows(Struct, frozen=True, tag=True, array_like=True):
+    """Response to Embed; keys whose text the worker no longer has are left out."""
+
+    rows: tuple[Row, ...]
+
+
+class Vector(Struct, frozen=True, tag=True, array_like=True):
+    """Response to EmbedQuery: float32[dimension], b"" when the model cannot be used."""
+
+    vector: bytes
+
+
+class Done(Struct, frozen=True, tag=True, array_like=True):
+    """Response to Configure (dimension, problem) and Forget."""
+
+    dimension: int = 0
+    problem: str = ""
+
+
+Request = Configure | ScanFiles | ScanText | Forget | Embed | EmbedQuery
+Response = Scanned | Rows | Vector | Done
+
+_HEAD = struct.Struct("<I")
+_encoder = msgspec.msgpack.Encoder()
+request_decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
+response_decoder: msgspec.msgpack.Decoder[Response] = msgspec.msgpack.Decoder(Response)
+
+
+def write_frame(stream: BinaryIO, message: Request | Response) -> None:
+    """Write one message and flush."""
+    body = _encoder.encode(message)
+    stream.write(_HEAD.pack(len(body)))
+    stream.write(body)
+    stream.flush()
+
+
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The bytes of the next message, None at the end of the stream."""
+    head = stream.read(_HEAD.size)
+    if len(head) < _HEAD.size:
+        return None
+    size = _HEAD.unpack(head)[0]
+    body = stream.read(size)
+    return body if len(body) == size else None

@@ -1,0 +1,223 @@
+"""Worker processes, seen from the server: one for what a user waits for, some for bulk work.
+
+A job is a function that talks to one worker over a `Channel`; it runs on the slot's thread.  A worker that
+crashes or does not answer in time is replaced, and the job gets `WorkerFailed`.  Bulk workers start when
+there is work and leave after a while without; both kinds are restarted on demand.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+import promptls
+from promptls.index.work.messages import Configure, Done, Request, Response, read_frame, response_decoder, write_frame
+
+log = logging.getLogger(__name__)
+
+Result = TypeVar("Result")
+Job = Callable[["Channel"], Result]
+
+START_TIMEOUT_S = 60.0
+_PACKAGE_HOME = Path(promptls.__file__).parents[1]
+IDLE_S = 5.0
+"""A bulk worker without work for this long ends."""
+
+
+class WorkerFailed(Exception):
+    """The worker died or did not answer in time; the sentence says which."""
+
+
+class Channel:
+    """One worker process and the talk with it.  Used by one thread at a time."""
+
+    def __init__(self, configure: Configure, background: bool) -> None:
+        self._configure = configure
+        self._background = background
+        self._process: subprocess.Popen[bytes] | None = None
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self.problem = ""
+        self.dimension = 0
+        self.starts = 0
+
+    def start(self) -> None:
+        """Start the process unless it runs.  Raises WorkerFailed."""
+        if self._process is not None and self._process.poll() is None:
+            return
+        self.stop()
+        command = [sys.executable, "-m", "promptls.index.work.process"]
+        env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+        self._process = subprocess.Popen(
+            command + (["--background"] if self._background else []),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=env,
+            cwd=_PACKAGE_HOME,  # `-m` imports from the working directory first: never from a workspace
+        )
+        self.starts += 1
+        self._frames = queue.SimpleQueue()
+        threading.Thread(target=_pump, args=(self._process, self._frames), daemon=True, name="worker-reader").start()
+        done = self._exchange(self._configure, START_TIMEOUT_S)
+        if isinstance(done, Done):
+            self.problem, self.dimension = done.problem, done.dimension
+
+    def call(self, request: Request, timeout_s: float) -> Response:
+        """The response to `request`.  Raises WorkerFailed; the process is then gone and will be started anew."""
+        self.start()
+        return self._exchange(request, timeout_s)
+
+    def _exchange(self, request: Request, timeout_s: float) -> Response:
+        assert self._process is not None and self._process.stdin is not None
+        try:
+            write_frame(self._process.stdin, request)  # type: ignore[arg-type]
+            body = self._frames.get(timeout=timeout_s)
+        except queue.Empty:
+            self.stop()
+            raise WorkerFailed(f"the worker did not answer within {timeout_s:g} s") from None
+        except OSError:
+            body = None
+        if body is None:
+            code = self._process.wait() if self._process else None
+            self.stop()
+            raise WorkerFailed(f"the worker ended with code {code}")
+        try:
+            return response_decoder.decode(body)
+        except msgspec.MsgspecError as error:
+            self.stop()
+            raise WorkerFailed(f"the worker answered what cannot be read: {error}") from error
+
+    def stop(self) -> None:
+        """End the process, if any, at once."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:
+                    pass
+
+
+def _pump(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[bytes | None]) -> None:
+    assert process.stdout is not None
+    try:
+        while (body := read_frame(process.stdout)) is not None:  # type: ignore[arg-type]
+            frames.put(body)
+    except (OSError, ValueError):
+        pass  # closed by stop()
+    frames.put(None)
+
+
+class _Task(Generic[Result]):
+    __slots__ = ("future", "job")
+
+    def __init__(self, job: Job[Result]) -> None:
+        self.job = job
+        self.future: Future[Result] = Future()
+
+    def run(self, channel: Channel) -> None:
+        if not self.future.set_running_or_notify_cancel():
+            return
+        try:
+            self.future.set_result(self.job(channel))
+        except BaseException as error:
+            self.future.set_exception(error)
+
+
+class Pool:
+    """One interactive slot and `bulk` slots, a thread each."""
+
+    def __init__(self, configure: Configure, bulk: int) -> None:
+        self._condition = threading.Condition()
+        self._waiting: dict[str, deque[_Task[Any]]] = {"interactive": deque(), "bulk": deque()}
+        self._closed = False
+        self._channels = [Channel(configure, background=False)]
+        self._channels += [Channel(configure, background=True) for _ in range(bulk)]
+        self._threads = [
+            threading.Thread(target=self._run, args=(channel, lane), daemon=True, name=f"worker-{lane}")
+            for channel, lane in zip(self._channels, ["interactive"] + ["bulk"] * bulk, strict=True)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    @property
+    def bulk_slots(self) -> int:
+        return len(self._channels) - 1
+
+    @property
+    def problem(self) -> str:
+        """Why the embedding model cannot be used, "" when it can or was not tried yet."""
+        return next((c.problem for c in self._channels if c.problem), "")
+
+    def interactive(self, job: Job[Result]) -> Future[Result]:
+        """Run a job that somebody waits for; such jobs run one after the other, in order."""
+        return self._submit("interactive", job)
+
+    def bulk(self, job: Job[Result]) -> Future[Result]:
+        """Run a job when a bulk worker is free."""
+        return self._submit("bulk", job)
+
+    def _submit(self, lane: str, job: Job[Result]) -> Future[Result]:
+        task = _Task(job)
+        with self._condition:
+            if self._closed:
+                task.future.cancel()
+            else:
+                self._waiting[lane].append(task)
+                self._condition.notify_all()
+        return task.future
+
+    def _run(self, channel: Channel, lane: str) -> None:
+        waiting = self._waiting[lane]
+        while True:
+            with self._condition:
+                while not waiting and not self._closed:
+                    if not self._condition.wait(IDLE_S if lane == "bulk" else None) and not waiting:
+                        channel.stop()
+                        self._condition.wait()
+                if self._closed:
+                    break
+                task = waiting.popleft()
+            task.run(channel)
+        channel.stop()
+
+    def drop_bulk(self) -> None:
+        """Forget the bulk jobs that have not started."""
+        with self._condition:
+            dropped = list(self._waiting["bulk"])
+            self._waiting["bulk"].clear()
+        for task in dropped:
+            task.future.cancel()
+
+    def close(self) -> None:
+        """End all workers; jobs that wait are cancelled.  Returns at once, threads end by themselves."""
+        with self._condition:
+            if self._closed:
+                return
+            self._closed = True
+            dropped = [task for lane in self._waiting.values() for task in lane]
+            for lane in self._waiting.values():
+                lane.clear()
+            self._condition.notify_all()
+        for task in dropped:
+            task.future.cancel()
+        for channel in self._channels:
+            process = channel._process
+            if process is not None:
+                process.kill()
+        for thread in self._threads:
+            thread.join(2.0)

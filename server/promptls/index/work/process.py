@@ -1,0 +1,139 @@
+"""The worker process: reads, parses, chunks and embeds, so that nothing of it can hurt the server.
+
+Started as `python -m promptls.index.work.process`; one request at a time from stdin, ends with it.
+A grammar that hangs or crashes here costs this process only; the pool starts another.
+Holds the trees of open buffers and the chunk texts of the last batch, nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+import numpy as np
+
+from promptls.index import disk
+from promptls.index.digest import digest_of
+from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load
+from promptls.index.syntax.languages import language_of
+from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
+from promptls.index.terms import terms
+from promptls.index.work.messages import (
+    Configure,
+    Done,
+    Embed,
+    EmbedQuery,
+    FileScan,
+    Forget,
+    Request,
+    Response,
+    Rows,
+    ScanFiles,
+    Scanned,
+    ScanText,
+    Vector,
+    read_frame,
+    request_decoder,
+    write_frame,
+)
+from promptls.model import Row
+
+_HEAD = 4096  # characters of a file that decide its language
+
+
+class Worker:
+    """The state of one worker process."""
+
+    def __init__(self) -> None:
+        self.limits = disk.Limits()
+        self.grammar_order = ORDER
+        self.embedder: Embedder | None = None
+        self.documents: dict[str, Parsed] = {}
+        self.batch: dict[bytes, str] = {}
+
+    def answer(self, request: Request) -> Response:
+        if isinstance(request, ScanFiles):
+            self.batch = {}
+            return Scanned(tuple(self._scan_file(path, request.plain) for path in request.paths))
+        if isinstance(request, ScanText):
+            return Scanned((self._scan_document(request),))
+        if isinstance(request, Embed):
+            return Rows(self._rows(request.keys))
+        if isinstance(request, EmbedQuery):
+            return Vector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
+        if isinstance(request, Forget):
+            self.documents.pop(request.path, None)
+            return Done()
+        return self._configure(request)
+
+    def _configure(self, request: Configure) -> Done:
+        self.limits = disk.Limits(request.max_file_size, request.max_line)
+        self.grammar_order = request.grammar_order or ORDER
+        try:
+            self.embedder = load(EmbeddingSpec(request.model, request.allow_download))
+        except ModelUnavailable as error:
+            return Done(problem=str(error))
+        return Done(dimension=self.embedder.dimension)
+
+    def _scan_file(self, path: str, as_plain: bool) -> FileScan:
+        got = disk.read_text(path, self.limits)
+        if isinstance(got, disk.Skipped):
+            found = disk.stat(path)
+            size, mtime_ns = found or (0, 0)
+            return FileScan(path, size, mtime_ns, skipped=got.reason, gone=found is None)
+        parsed = self._parse(path, got.text, None, as_plain)
+        self.batch.update(parsed.texts)
+        return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), parsed.outline)
+
+    def _scan_document(self, request: ScanText) -> FileScan:
+        parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain)
+        self.documents[request.path] = parsed
+        return FileScan(request.path, digest=digest_of(request.text), outline=parsed.outline)
+
+    def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool) -> Parsed:
+        language = language_of(path, text[:_HEAD])
+        if as_plain:
+            return plain(text, language, "the grammar hung or crashed on this text")
+
+        return scan(text, language, previous, order=self.grammar_order)
+
+    def _rows(self, keys: tuple[bytes, ...]) -> tuple[Row, ...]:
+        wanted = {key: text for key in keys if (text := self._text(key)) is not None}
+        if not wanted:
+            return ()
+        return rows_of(wanted, self.embedder)
+
+    def _text(self, key: bytes) -> str | None:
+        if key in self.batch:
+            return self.batch[key]
+        return next((p.texts[key] for p in self.documents.values() if key in p.texts), None)
+
+
+def rows_of(texts: Mapping[bytes, str], embedder: Embedder | None) -> tuple[Row, ...]:
+    """Rows for chunk texts; with no embedder the vectors are empty."""
+    if embedder is None:
+        vectors = [b""] * len(texts)
+    else:
+        vectors = [v.tobytes() for v in embedder.embed(list(texts.values())).astype(np.float16)]
+    return tuple(
+        Row(key, vector, " ".join(terms(text))) for (key, text), vector in zip(texts.items(), vectors, strict=True)
+    )
+
+
+def main() -> None:
+    """Serve requests until stdin ends."""
+    requests = os.fdopen(os.dup(0), "rb")
+    responses = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(devnull, 0)
+    worker = Worker()
+    while (body := read_frame(requests)) is not None:
+        write_frame(responses, worker.answer(request_decoder.decode(body)))
+
+
+if __name__ == "__main__":
+    if hasattr(os, "nice") and "--background" in sys.argv:
+        os.nice(10)
+    main()

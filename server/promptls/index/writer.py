@@ -1,0 +1,87 @@
+"""Writing rows and records, in few large writes, on one thread of its own.
+
+Rows go first, so that a record never promises rows that are not there.  What belongs to unsaved text only
+is not written.  `flush` is called by the indexer's thread after every step; it decides whether a write is due.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from promptls.index.roots import RootState
+from promptls.index.snapshot import Snapshot
+from promptls.model import FileEntry, Row
+
+log = logging.getLogger(__name__)
+
+FLUSH_ROWS = 2_000
+"""Rows gathered before they are written while a scan runs: LanceDB wants few, large writes."""
+
+Batch = list[tuple[RootState, list[Row]]]
+Records = list[tuple[RootState, dict[str, FileEntry | None]]]
+
+
+class Writer:
+    """`written` is called on the writer thread after each write."""
+
+    def __init__(self, written: Callable[[], None]) -> None:
+        self._written = written
+        self._thread = ThreadPoolExecutor(1, "index-store")
+        self.writing = False
+
+    def submit(self, work: Callable[[], None]) -> None:
+        """Run something on the writer thread, between writes."""
+        self._thread.submit(work)
+
+    def close(self) -> None:
+        """Finish the write that runs, drop those that wait."""
+        self._thread.shutdown(wait=True, cancel_futures=True)
+
+    def flush(self, snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
+        """Begin a write if there is enough to write, or something and nothing else is going on."""
+        if self.writing:
+            return
+        mine = list(states)
+        idle = all(s.complete for s in mine)
+        if not idle and len(snapshot.fresh) < FLUSH_ROWS:
+            return
+        rows = due(snapshot, mine, unsaved)
+        records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
+        if not rows and not records:
+            return
+        for state, _ in records:
+            state.records = {}
+        self.writing = True
+        self._thread.submit(self._write, rows, records, snapshot, idle)
+
+    def _write(self, rows: Batch, records: Records, snapshot: Snapshot, idle: bool) -> None:
+        for state, new in rows:
+            try:
+                assert state.store is not None
+                state.store.add(new)
+                state.store.tidy(snapshot.places, idle)
+                state.error = ""
+            except Exception as error:
+                log.exception("rows of %s were not written", state.root.path)
+                state.error = f"The store cannot be written ({(str(error) or type(error).__name__).splitlines()[0][:200]})."
+        for state, changed in records:
+            assert state.manifest is not None
+            kept = [e for e in changed.values() if e is not None]
+            state.manifest.save(kept, [name for name, e in changed.items() if e is None])
+        self._written()
+
+
+def due(snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
+    """Fresh rows that belong on disk, by root: those of texts that stand in more than unsaved buffers."""
+    by_root = {s.root.path: s for s in states if s.store is not None}
+    out: dict[str, tuple[RootState, list[Row]]] = {}
+    for key, row in snapshot.fresh.items():
+        for path, _ in snapshot.places.get(key, ()):
+            entry = snapshot.files.get(path)
+            state = by_root.get(entry.root) if entry is not None else None
+            if state is not None and path not in unsaved and row.vector:
+                out.setdefault(state.root.path, (state, []))[1].append(row)
+                break
+    return list(out.values())

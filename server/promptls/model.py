@@ -1,0 +1,230 @@
+"""The nouns of promptls, shared by every floor.
+
+Frozen values only: no I/O, no behaviour beyond what a reader needs to look inside.
+Lines are 0-based and spans half-open everywhere except in text written for people,
+where lines are 1-based and inclusive.  A `path` is always absolute with forward slashes.
+"""
+
+from __future__ import annotations
+
+import threading
+from array import array
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Literal
+
+from msgspec import Struct, field
+
+FormName = Literal["full", "partial", "signature", "outline", "reference"]
+MentionStatus = Literal["included", "partial", "omitted", "ambiguous", "unresolved", "refused"]
+
+
+class Cancelled(Exception):
+    """The client cancelled the request, or the server is going down."""
+
+
+class CancelToken:
+    """Set once by the canceller; looked at by the worker between steps."""
+
+    __slots__ = ("_event",)
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def cancel(self) -> None:
+        self._event.set()
+
+    @property
+    def cancelled(self) -> bool:
+        return self._event.is_set()
+
+    def check(self) -> None:
+        """Raise `Cancelled` if the token is set."""
+        if self._event.is_set():
+            raise Cancelled
+
+
+class Span(Struct, frozen=True, order=True, array_like=True, gc=False):
+    """Lines `start` to `end`, 0-based, half-open."""
+
+    start: int
+    end: int
+
+    def __len__(self) -> int:
+        return max(0, self.end - self.start)
+
+    def __contains__(self, line: object) -> bool:
+        return isinstance(line, int) and self.start <= line < self.end
+
+    def overlaps(self, other: Span) -> bool:
+        return self.start < other.end and other.start < self.end
+
+    def contains(self, other: Span) -> bool:
+        return self.start <= other.start and other.end <= self.end
+
+    @property
+    def label(self) -> str:
+        """As people write it: 1-based, inclusive ("12-20", or "12" for one line)."""
+        return str(self.start + 1) if self.end <= self.start + 1 else f"{self.start + 1}-{self.end}"
+
+
+class Symbol(Struct, frozen=True, array_like=True, gc=False):
+    """A definition: what it is called, what it looks like, where it stands."""
+
+    name: str  # "handle_ping"; for a section the heading, for an anonymous definition ""
+    kind: str  # one of syntax.outline.SYMBOL_KINDS
+    qualified: str  # "Server.handle_ping": the names of the enclosing definitions, joined by "."
+    signature: str  # the head on one line, white space folded, at most 240 characters
+    doc: str  # first paragraph of its documentation on one line, at most 400 characters, or ""
+    span: Span  # first decorator or attribute to last line
+    doc_start: int  # first line of the comment block directly above, = span.start without one
+    body_start: int  # first line after the head; = span.end where there is no body
+    parent: int  # index of the enclosing symbol in Outline.symbols, -1 at top level
+
+
+class Chunk(Struct, frozen=True, array_like=True, gc=False):
+    """The unit of retrieval: a definition, a part of a long one, or what stands between definitions."""
+
+    key: bytes  # 16 bytes: blake2b of the text that is embedded and searched; equal texts share one row
+    span: Span
+    symbol: int  # index into Outline.symbols, -1 for text between definitions
+
+
+class Import(Struct, frozen=True, array_like=True, gc=False):
+    """One import statement as written: "from a.b import c, d" is Import("a.b", ("c", "d"), line)."""
+
+    module: str
+    names: tuple[str, ...]
+    line: int
+
+
+class Outline(Struct, frozen=True, array_like=True):
+    """All that is known of a file's structure.  Symbols are in document order, parents before children."""
+
+    language: str  # name of syntax.languages, "text" without a grammar
+    lines: int
+    symbols: tuple[Symbol, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    imports: tuple[Import, ...] = ()
+    ref_names: tuple[str, ...] = ()  # distinct names that the file calls, inherits from or uses as types
+    ref_lines: bytes = b""  # array("I"): pairs (index into ref_names, line), in document order
+    problem: str = ""  # why the grammar was not used in full ("timed out after 1 s", …), "" if it was
+
+    def references(self) -> Iterator[tuple[str, int]]:
+        """(name, line) of each reference, in document order."""
+        pairs = array("I")
+        pairs.frombytes(self.ref_lines)
+        for i in range(0, len(pairs), 2):
+            yield self.ref_names[pairs[i]], pairs[i + 1]
+
+
+class Root(Struct, frozen=True):
+    """A workspace folder."""
+
+    path: str  # absolute, no trailing slash
+    name: str  # what mentions call it: "@name:src/a.py"
+    uri: str
+
+
+class FileEntry(Struct, frozen=True):
+    """One file as the index knows it."""
+
+    path: str
+    root: str  # path of its Root
+    name: str  # path relative to the root, forward slashes
+    size: int = 0  # bytes on disk
+    mtime_ns: int = 0
+    digest: bytes = b""  # 16 bytes, blake2b of the text; b"" until outlined or when skipped
+    version: int | None = None  # the editor's version for an open buffer, None for disk
+    outline: Outline | None = None  # None: known by name only (not outlined yet, or skipped)
+    skipped: str = ""  # why its text is not indexed: "binary", "2.1 MB is over the limit of 1 MB", …
+
+
+class Row(Struct, frozen=True, array_like=True, gc=False):
+    """What the store keeps for one chunk text."""
+
+    key: bytes  # 16 bytes
+    vector: bytes  # float16[dimension], L2-normalised
+    terms: str  # search terms in text order, one space between two: see index.terms
+
+
+class Problem(Struct, frozen=True):
+    """Trouble a user can have, as a sentence: what was wrong, and what to do."""
+
+    message: str
+    suggestion: str = ""
+
+
+class Mention(Struct, frozen=True):
+    """An @-mention as it stands in the message; nothing looked up yet."""
+
+    text: str  # verbatim, with the "@"
+    start: int  # offsets into the message, in code points
+    end: int
+    kind: str  # name of a registered kind: "file", "symbol", "folder", …
+    target: str  # what it names, quotes and escapes removed: path, symbol, …
+    lines: Span | None = None  # asked-for lines, 0-based half-open; None without
+    root: str = ""  # workspace root it names ("@root:path"), "" without
+    scope: str = ""  # path before "#": "@src/a.py#Name" is kind symbol, scope "src/a.py", target "Name"
+
+
+class Origin(str, Enum):
+    """Why an item was considered; the explicit ones come before any implicit one."""
+
+    MENTION = "mention"
+    SELECTION = "selection"
+    ACTIVE = "active"
+    SYMBOL = "symbol"
+    KEYWORD = "keyword"
+    SEMANTIC = "semantic"
+    PATH = "path"
+    GRAPH = "graph"
+
+
+EXPLICIT = frozenset({Origin.MENTION, Origin.SELECTION})
+
+
+class Item(Struct, frozen=True):
+    """A region of a file that may go into the prompt."""
+
+    path: str
+    span: Span
+    kind: str  # "file", "folder", or the symbol's kind, or "text"
+    origin: Origin
+    score: float  # 0..1; 1 for explicit items
+    symbol: str = ""  # qualified name, "" where the region is no definition
+    reasons: Mapping[str, float] = field(default_factory=dict)  # what the score is made of
+    mention: int = -1  # index of the mention that asked for it, -1 for none
+
+
+class TextView(Struct, frozen=True):
+    """A file's text as of now, and the entry (outline, version, digest) made from exactly this text."""
+
+    entry: FileEntry
+    text: str
+    lines: tuple[str, ...]  # without line ends
+
+    def slice(self, span: Span) -> str:
+        return "\n".join(self.lines[span.start : span.end])
+
+
+class Block(Struct, frozen=True):
+    """An item in one form, ready to stand in the prompt between its fences."""
+
+    item: Item
+    form: FormName
+    body: str  # lines of the file verbatim, elisions as marked by render
+    spans: tuple[Span, ...]  # the lines of the file that the body shows
+    tokens: int  # cost in the prompt, fence and header included
+
+
+class MentionOutcome(Struct, frozen=True):
+    """What became of one mention."""
+
+    mention: Mention
+    status: MentionStatus
+    targets: tuple[Item, ...] = ()
+    candidates: tuple[str, ...] = ()  # mentions that would be unambiguous, best first
+    reason: str = ""
+    suggestion: str = ""  # a mention that would resolve
+    tokens: int = 0

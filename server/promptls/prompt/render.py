@@ -1,0 +1,388 @@
+"""An item of the workspace as it can stand in a prompt: in full, in part, or only named.
+
+Each form is built and counted when it is first asked for.  Lines of code stand verbatim, after
+`sanitize.clean`; a line that starts with "…" stands for lines left out and says which.
+Reads no files: texts come in as `TextView`s.  Knows nothing of budgets beyond the `room` it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from promptls.model import Block, FormName, Item, Span, Symbol, TextView
+from promptls.prompt.fences import SPECIMEN, fence
+from promptls.prompt.sanitize import Clean, Finding, clean, header_text
+from promptls.prompt.tokens import Counter
+
+SEPARATOR = "\n\n"
+"""Between two elements; counted with the element before it."""
+
+DOC_MAX, DOC_HEAD = 12, 6
+"""A comment above a definition is shown whole up to `DOC_MAX` lines, else its first `DOC_HEAD`."""
+
+_HEAD_MAX = 20  # lines of a signature
+_NAME_MAX = 120  # characters of a symbol's name in a header: a section's heading can be a paragraph
+_CITATION = "P10"  # stands for the citation while blocks are measured
+
+
+class Renderer:
+    """What forms share in one request: the counter, how paths are written, the cleaned files."""
+
+    __slots__ = ("_pages", "citations", "counter", "label")
+
+    def __init__(self, counter: Counter, label: Callable[[str], str], *, citations: bool = False) -> None:
+        self.counter = counter
+        self.label = label
+        self.citations = citations
+        self._pages: dict[tuple[str, str], Clean] = {}
+
+    def page(self, view: TextView) -> Clean:
+        """The view's lines as they may be shown."""
+        key = (view.entry.path, view.text)
+        page = self._pages.get(key)
+        if page is None:
+            page = self._pages[key] = clean("\n".join(view.lines), view.entry.path)
+        return page
+
+    def block(self, item: Item, form: FormName, body: str, spans: Iterable[Span] = ()) -> Block:
+        """A block with its cost in the prompt: fence, header and the separator after it included."""
+        block = Block(item, form, body, tuple(spans), 0)
+        text = element(block, self.label, SPECIMEN, _CITATION if self.citations else "")
+        return replace(block, tokens=self.counter.count(text + SEPARATOR))
+
+
+def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
+    """The block as it stands in the prompt; `citation` ("P1") puts "[P1] path:lines" on a line before it."""
+    item = block.item
+    path, symbol = label(item.path), clean(item.symbol[:_NAME_MAX]).lines[0]
+    lines = ", ".join(span.label for span in block.spans)
+    if block.form == "outline" and item.kind != "folder":
+        lines = item.span.label
+    if block.form == "reference":
+        text = fence([("see", block.body), ("cite", citation)], None, boundary)
+    else:
+        form = block.form if block.form in ("outline", "signature") else ""
+        attributes = [("path", path), ("lines", lines), ("symbol", symbol), ("form", form), ("cite", citation)]
+        text = fence(attributes, block.body, boundary)
+    if not citation or block.form == "reference":
+        return text
+    return f"[{citation}] {header_text(path)}{':' if lines else ''}{lines}\n{text}"
+
+
+def forms(item: Item, view: TextView | Sequence[TextView], renderer: Renderer) -> Forms:
+    """The forms of an item.  `view` is its file, or for a folder the files in it, in the order wanted."""
+    if isinstance(view, TextView):
+        return Forms(item, view, (), renderer)
+    return Forms(item, None, tuple(view), renderer)
+
+
+class Forms:
+    """One item in all its forms, each made at most once.  A form that the item has not is None."""
+
+    __slots__ = ("_full", "_outline", "_signature", "item", "members", "region", "renderer", "symbol", "view")
+
+    def __init__(self, item: Item, view: TextView | None, members: tuple[TextView, ...], renderer: Renderer) -> None:
+        self.item = item
+        self.view = view
+        self.members = members
+        self.renderer = renderer
+        self.symbol = _definition(item, view) if view else None
+        self.region = self._region()
+        """The lines that the item stands for: clamped to the file, with the comment above a definition."""
+        self._full: Block | None = None
+        self._outline: Block | None = None
+        self._signature: Block | None = None
+
+    def _region(self) -> Span:
+        count = len(self.view.lines) if self.view else 0
+        start = self.symbol.doc_start if self.symbol else self.item.span.start
+        return Span(min(max(0, start), count), min(self.item.span.end, count))
+
+    # ------------------------------------------------------------ forms
+
+    def full(self) -> Block | None:
+        """All lines of the item."""
+        if self._full is None and self.view is not None and (self.region or self._is_empty_file()):
+            self._full = self.lines(self.whole())
+        return self._full
+
+    def whole(self) -> tuple[Span, ...]:
+        """The spans of the full form: all of the region but the end of a long comment above it."""
+        if self.symbol and self.symbol.span.start - self.region.start > DOC_MAX:
+            start = self.region.start
+            return (Span(start, start + DOC_HEAD), Span(self.symbol.span.start, self.region.end))
+        return (self.region,) if self.region else ()
+
+    def partial(self, room: int, spans: Sequence[Span] | None = None) -> Block | None:
+        """The first lines of the item (or of the `spans` of it) that cost at most `room` tokens, the rest elided.
+
+        Cut before a statement that stands as far out as possible; not cut inside a definition's head.
+        """
+        spans = _joined(self.whole() if spans is None else spans)
+        if not spans:
+            return None
+        region = Span(spans[0].start, max(spans[-1].end, self.region.end))
+        everything = self.full() if spans == self.whole() else self.lines(spans, region)
+        if everything is None or everything.tokens <= room:
+            return everything
+        least = 1
+        if self.symbol and region.start <= self.symbol.span.start and self.symbol.body_start < region.end:
+            least = sum(len(s) for s in _first(spans, until=self.symbol.body_start)) + 1
+        most = self._largest(spans, region, least, room)
+        if most is None:
+            return None
+        shown = _first(spans, most)
+        if shown != spans:
+            last = shown[-1]
+            floor = max(last.start + 1, last.end - (most - least))
+            shown = (*shown[:-1], Span(last.start, _cut(self.page.lines, last.start, floor, last.end)))
+        return self.lines(shown, region)
+
+    def trimmed(self, block: Block, room: int) -> Block | None:
+        """A block of this item cut down to `room` tokens, its last lines first; None if nothing is left."""
+        if block.form == "outline":
+            return self.outline(room)
+        return self.partial(room, block.spans) if block.spans else None
+
+    def signature(self) -> Block | None:
+        """Decorators, head and the first line of the documentation of a definition."""
+        if self._signature is None and self.symbol is not None and self.region:
+            spans = self.head()
+            self._signature = self.lines(spans, Span(spans[0].start, self.region.end), "signature")
+        return self._signature
+
+    def head(self) -> tuple[Span, ...]:
+        """The spans of the signature: the documentation inside the definition, else what stands above it."""
+        symbol, lines = self.symbol, self.page.lines
+        if symbol is None:
+            return ()
+        end = min(max(symbol.body_start, symbol.span.start + 1), symbol.span.start + _HEAD_MAX, self.region.end)
+        if end == symbol.body_start < self.region.end and re.match(r"\s*[rRuU]?(\"\"\"|'''|\"|')", lines[end]):
+            bare = lines[end].strip(" \trRuU\"'") == ""
+            return (Span(symbol.span.start, min(end + 1 + bare, self.region.end)),)
+        said = [n for n in range(self.region.start, symbol.span.start) if re.search(r"\w{2}", lines[n])]
+        near = len(said) > 0 and symbol.span.start - said[0] <= 2
+        above = Span(said[0], symbol.span.start if near else said[0] + 1) if said else Span(0, 0)
+        return _joined([above, Span(symbol.span.start, end)])
+
+    def outline(self, room: int | None = None) -> Block | None:
+        """The definitions inside, nested, one line each; as many levels, then as many lines, as `room` holds."""
+        if self._outline is None:
+            entries = _folder_entries(self) if self.view is None else _entries(self.view, self.region, 0)
+            if not entries:
+                return None
+            self._outline = self._listed(entries, 0)
+        if room is None or self._outline.tokens <= room:
+            return self._outline
+        entries = _folder_entries(self) if self.view is None else _entries(self.view, self.region, 0)
+        return self._fitted(entries, room)
+
+    def reference(self, why: str = "") -> Block:
+        """One line that names the item and says why it is here."""
+        where = self.renderer.label(self.item.path)
+        if self.region and not (self.item.kind == "file" and len(self.region) == len(self.page.lines)):
+            where += f":{self.region.label}"
+        symbol = clean(self.item.symbol[:_NAME_MAX]).lines[0]
+        text = " ".join(filter(None, [where, symbol])) + f" - {why or self.item.origin.value}"
+        return self.renderer.block(self.item, "reference", text)
+
+    def lines(self, spans: Sequence[Span], region: Span | None = None, form: FormName | None = None) -> Block:
+        """These lines of the file, what lies between them and around them in `region` elided.
+
+        Without `region` nothing is elided before the first and after the last line.
+        """
+        spans = _joined(spans)
+        region = region or Span(spans[0].start, spans[-1].end) if spans else Span(0, 0)
+        page = self.page.lines
+        body: list[str] = []
+        at = region.start
+        for span in spans:
+            body += _elision(Span(at, span.start))
+            body += page[span.start : span.end]
+            at = span.end
+        body += _elision(Span(at, region.end))
+        if form is None:
+            form = "full" if spans == self.whole() else "partial"
+        return self.renderer.block(self.item, form, "\n".join(body), spans)
+
+    # ------------------------------------------------------------ what they are made of
+
+    @property
+    def page(self) -> Clean:
+        return self.renderer.page(self.view) if self.view else Clean(())
+
+    def findings(self, block: Block) -> list[Finding]:
+        """What was redacted or made visible in the lines that the block shows."""
+        return [f for f in self.page.findings if any(f.line in span for span in block.spans)]
+
+    def at(self, span: Span) -> Forms:
+        """The forms of another region of the same file, with this item's origin and score."""
+        item = replace(self.item, span=span, symbol="", kind="text")
+        symbol = _definition(item, self.view) if self.view else None
+        if symbol:
+            item = replace(item, symbol=symbol.qualified, kind=symbol.kind)
+        return Forms(item, self.view, (), self.renderer)
+
+    def _is_empty_file(self) -> bool:
+        return self.view is not None and not self.view.text
+
+    def _largest(self, spans: tuple[Span, ...], region: Span, least: int, room: int) -> int | None:
+        """The largest number of first lines of `spans` that fits into `room`, None if not even `least` does."""
+        high, characters = 0, 0
+        for line in self.page.lines[spans[0].start : spans[-1].end]:
+            if characters > 12 * room:  # no code has that many characters to a token
+                break
+            characters += len(line) + 1
+            high += 1
+        low, high, best = least, min(high, sum(map(len, spans))), None
+        while low <= high:
+            middle = low if best is None else (low + high + 1) // 2
+            if self.lines(_first(spans, middle), region).tokens <= room:
+                best, low = middle, middle + 1
+            elif best is None:
+                return None
+            else:
+                high = middle - 1
+        return best
+
+    def _listed(self, entries: Sequence[tuple[int, str]], left_out: int) -> Block:
+        rows = ["  " * depth + text for depth, text in entries]
+        if left_out:
+            rows.append(f"… {left_out} more {'entries' if left_out > 1 else 'entry'}")
+        body = "\n".join(clean("\n".join(rows), self.item.path).lines)
+        return self.renderer.block(self.item, "outline", body)
+
+    def _fitted(self, entries: list[tuple[int, str]], room: int) -> Block | None:
+        for deepest in range(max(depth for depth, _ in entries) - 1, -1, -1):
+            shallow = [entry for entry in entries if entry[0] <= deepest]
+            block = self._listed(shallow, len(entries) - len(shallow))
+            if block.tokens <= room:
+                return block
+        top = [entry for entry in entries if entry[0] == 0]
+        low, high, best = 1, len(top) - 1, None
+        while low <= high:
+            middle = (low + high) // 2
+            block = self._listed(top[:middle], len(entries) - middle)
+            if block.tokens <= room:
+                best, low = block, middle + 1
+            else:
+                high = middle - 1
+        return best
+
+
+def bodies(whole: Forms, inside: Sequence[Forms], room: int) -> Block | None:
+    """The definitions `inside` of a file that fit into `room`, best first, in the order of the file.
+
+    One that does not fit in full is shown by its signature.  None if not even one signature fits.
+    """
+    if whole.view is None:
+        return None
+    count, page = whole.renderer.counter.count, whole.page.lines
+    left = room - whole.lines((), whole.region).tokens
+    chosen: list[tuple[Forms, bool]] = []  # (definition, whether in full)
+    for forms_ in inside:
+        for in_full, spans in ((True, forms_.whole()), (False, forms_.head())):
+            cost = sum(count("\n".join([*page[s.start : s.end], *_elision(s), ""])) for s in spans)
+            if spans and cost <= left:
+                chosen.append((forms_, in_full))
+                left -= cost
+                break
+    while chosen:
+        shown = [span for forms_, in_full in chosen for span in (forms_.whole() if in_full else forms_.head())]
+        block = whole.lines(shown, whole.region, "partial")
+        if block.tokens <= room:
+            return block
+        last, in_full = chosen.pop()  # costs were added up one by one: the sum can be a little short
+        if in_full and last.head() and last.head() != last.whole():
+            chosen.append((last, False))
+    return None
+
+
+def _definition(item: Item, view: TextView) -> Symbol | None:
+    """The symbol that the item is: of its span, with or without the comment above, by its name if several."""
+    outline = view.entry.outline
+    if outline is None or item.kind == "file":
+        return None
+    span = item.span
+    at = [s for s in outline.symbols if s.span.end == span.end and span.start in (s.span.start, s.doc_start)]
+    return next((s for s in at if s.qualified == item.symbol), at[0] if at else None)
+
+
+def _elision(span: Span) -> list[str]:
+    if not span:
+        return []
+    return [f"… {len(span)} more line{'s' if len(span) > 1 else ''} ({span.label})"]
+
+
+def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Sorted, disjoint, not touching, none empty."""
+    out: list[Span] = []
+    for span in sorted(s for s in spans if s):
+        if out and span.start <= out[-1].end:
+            out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
+        else:
+            out.append(span)
+    return tuple(out)
+
+
+def _first(spans: Sequence[Span], count: int | None = None, until: int | None = None) -> tuple[Span, ...]:
+    """The first `count` lines of `spans`, or those before the line `until`."""
+    out: list[Span] = []
+    for span in spans:
+        end = span.end if until is None else min(span.end, until)
+        if count is not None:
+            end = min(end, span.start + count)
+            count -= max(0, end - span.start)
+        if end <= span.start:
+            break
+        out.append(Span(span.start, end))
+    return tuple(out)
+
+
+def _entries(view: TextView, region: Span, base: int) -> list[tuple[int, str]]:
+    """(depth, "12-40  def name(...)") of each symbol in the region."""
+    symbols = view.entry.outline.symbols if view.entry.outline else ()
+    depths: dict[int, int] = {-1: base - 1}
+    entries: list[tuple[int, str]] = []
+    for i, symbol in enumerate(symbols):
+        if not region.contains(symbol.span):
+            continue
+        depths[i] = depths.get(symbol.parent, base - 1) + 1
+        entries.append((depths[i], f"{symbol.span.label}  {symbol.signature or symbol.name or symbol.kind}"))
+    return entries
+
+
+def _folder_entries(forms_: Forms) -> list[tuple[int, str]]:
+    """(0, file) and, one level deeper, its symbols; for each file of the folder."""
+    label = forms_.renderer.label
+    prefix = label(forms_.item.path).rstrip("/") + "/"
+    entries: list[tuple[int, str]] = []
+    for view in forms_.members:
+        entries.append((0, header_text(label(view.entry.path).removeprefix(prefix))))
+        entries += _entries(view, Span(0, len(view.lines)), 1)
+    return entries
+
+
+_GOES_ON = re.compile(r"^\s*[)\]}>.,:;|&+*/%=?-]|^\s*(?:else|elif|except|finally|catch|and|or|end)\b")
+_UNFINISHED = re.compile(r"[(\[{,\\+*/%=&|<?:-]\s*$|\b(?:and|or|not|return|in|is)\s*$")
+
+
+def _cut(lines: Sequence[str], start: int, least: int, most: int) -> int:
+    """Where to end in [least, most]: before the least indented line that starts something, the later the better.
+
+    Looks back at most over 30 % of the lines.  Blank lines at the end are not shown.
+    """
+    best, best_rank = most, (-1, 0, 0)
+    for end in range(most, max(least, most - max(3, (most - start) * 3 // 10)) - 1, -1):
+        after = next((line for line in lines[end : end + 3] if line.strip()), "")
+        before = next((line for line in reversed(lines[max(start, end - 3) : end]) if line.strip()), "")
+        whole = not _GOES_ON.match(after) and not _UNFINISHED.search(before)
+        rank = (int(whole), -(len(after) - len(after.lstrip())), end)
+        if rank > best_rank:
+            best, best_rank = end, rank
+    while best > least and not lines[best - 1].strip():
+        best -= 1
+    return best

@@ -1,0 +1,418 @@
+"""The language server: handlers, the one answer wrapper, and where everything is put together.
+
+The only importer of pygls and lsprotocol.  Document handlers are plain functions on the loop and only
+record; requests run on threads of their own with a cancel token and an immutable snapshot.  The index is
+imported after `initialize` has been answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import LanguageServerProtocol
+from pygls.protocol.json_rpc import JsonRPCRequestMessage
+
+from promptls import __version__, protocol
+from promptls.index import disk
+from promptls.index.workspace import Workspace
+from promptls.model import Cancelled, CancelToken, Problem, Root
+from promptls.protocol import InvalidParams, Json
+from promptls.settings import Settings, log_file, parse, user_settings
+
+if TYPE_CHECKING:
+    from promptls.engine import Engine
+
+log = logging.getLogger(__name__)
+
+NOT_INITIALIZED = -32002
+INVALID_REQUEST = -32600
+STATUS_DELAY_S = 0.05
+"""Changes of state within this time are told together."""
+
+
+class Protocol(LanguageServerProtocol):
+    """pygls' protocol with two differences: our params stay plain JSON, and every request gets one answer.
+
+    pygls decodes messages inside json.loads, where the id of a request that does not fit is lost, and turns
+    params it has no type for into named tuples that rename keys.
+    """
+
+    def structure_message(self, data: Any) -> Any:
+        return data
+
+    def handle_message(self, message: Any) -> None:
+        if not isinstance(message, dict):
+            self._refuse(None, INVALID_REQUEST, "A message is a JSON object with jsonrpc, method and params.")
+            return
+        method, msg_id = message.get("method"), message.get("id")
+        if message.get("jsonrpc") != "2.0" or not isinstance(method, str | None):
+            if method is not None and msg_id is not None:
+                self._refuse(msg_id, INVALID_REQUEST, 'A message needs "jsonrpc": "2.0" and a method name.')
+            return
+        is_request = method is not None and "id" in message
+        if is_request and not isinstance(msg_id, str | int):
+            self._refuse(None, INVALID_REQUEST, "The id of a request is a string or an integer.")
+            return
+        if is_request and self._shutdown:
+            self._refuse(msg_id, INVALID_REQUEST, "The server is shutting down.")
+            return
+        if self._workspace is None and method not in (None, lsp.INITIALIZE, lsp.EXIT):
+            if is_request:
+                self._refuse(msg_id, NOT_INITIALIZED, "The first request must be initialize.")
+            return
+        if is_request and method == lsp.INITIALIZE and self._workspace is not None:
+            self._refuse(msg_id, INVALID_REQUEST, "The server is initialized already.")
+            return
+        try:
+            structured = self._structured(message, method, msg_id)
+        except Exception as error:
+            log.info("message of %s does not fit: %s", method, error)
+            if is_request:
+                self._refuse(msg_id, JsonRpcInvalidParams.CODE, f"The params of {method} do not fit the protocol.")
+            return
+        super().handle_message(structured)
+
+    def _structured(self, message: Json, method: str | None, msg_id: Any) -> Any:
+        if method is not None and msg_id is not None and method.startswith("promptls/"):
+            return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))
+        structured = super().structure_message(message)
+        if method == lsp.WORKSPACE_EXECUTE_COMMAND:
+            structured.params.arguments = (message.get("params") or {}).get("arguments") or []
+        return structured
+
+    def _refuse(self, msg_id: Any, code: int, text: str) -> None:
+        self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
+
+
+class PromptServer(LanguageServer):
+    """State of one connection."""
+
+    def __init__(self) -> None:
+        super().__init__("promptls", __version__, protocol_cls=Protocol, max_workers=2)
+        self.ground = Workspace()
+        self.settings: Settings = Settings()
+        self.problems: list[Problem] = []
+        self.requests = ThreadPoolExecutor(4, "request")
+        self.tokens: set[CancelToken] = set()
+        self.engine: asyncio.Future[Engine] | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self.status_due = False
+        self.status_cost = 0.0
+        self.last_status: Json = {}
+        self.progress_token: str | None = None
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """Errors outside of requests go to the log, not into the user's face."""
+        log.error("%s", error)
+
+    def stop(self) -> None:
+        """End all work."""
+        for token in list(self.tokens):
+            token.cancel()
+        if self.engine is not None and self.engine.done() and not self.engine.cancelled():
+            self.engine.result().close()
+        self.requests.shutdown(wait=False, cancel_futures=True)
+
+
+def create_server() -> PromptServer:
+    """A server with all its handlers."""
+    server = PromptServer()
+    _lifecycle(server)
+    _documents(server)
+    for method, (kind, run) in ENDPOINTS.items():
+        _endpoint(server, method, kind, run)
+    return server
+
+
+# ---- lifecycle
+
+
+def _lifecycle(server: PromptServer) -> None:
+    @server.feature(lsp.INITIALIZE)
+    def initialize(ls: PromptServer, params: lsp.InitializeParams) -> None:
+        ls.loop = asyncio.get_running_loop()
+        ls.engine = ls.loop.create_future()
+        ls.settings, ls.problems = user_settings()
+        ls.settings, problems = parse(params.initialization_options or None, ls.settings, trusted=True)
+        ls.problems += problems
+        ls.ground.set_roots(_roots(ls))
+
+    @server.feature(lsp.INITIALIZED)
+    async def initialized(ls: PromptServer, params: lsp.InitializedParams) -> None:
+        await _register_watchers(ls)
+        await _pull_settings(ls)
+        await _start_engine(ls)
+        for problem in ls.problems:
+            ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem.message))
+
+    @server.feature(lsp.SHUTDOWN)
+    def shutdown(ls: PromptServer, params: None) -> None:
+        ls.stop()
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
+    def folders_changed(ls: PromptServer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
+        ls.ground.set_roots(_roots(ls))
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
+    async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
+        await _pull_settings(ls)
+        if ls.engine is not None and ls.engine.done():
+            ls.engine.result().apply(ls.settings)
+
+
+def _roots(ls: PromptServer) -> list[Root]:
+    """Workspace folders as roots; without any, the root the client named."""
+    workspace = ls.workspace
+    named = [(f.uri, f.name) for f in workspace.folders.values()]
+    if not named and workspace.root_uri:
+        named = [(workspace.root_uri, "")]
+    out = []
+    for uri, name in named:
+        path = disk.from_uri(uri)
+        if path is not None:
+            path = path.rstrip("/") or "/"
+            out.append(Root(path, name or path.rsplit("/", 1)[-1] or path, uri))
+    return out
+
+
+async def _start_engine(ls: PromptServer) -> None:
+    assert ls.engine is not None and ls.loop is not None
+    loop = ls.loop
+
+    def build() -> Engine:
+        from promptls.engine import Engine
+
+        return Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)))
+
+    engine = await loop.run_in_executor(ls.requests, build)
+    if not ls.engine.done():
+        ls.engine.set_result(engine)
+        engine.start()
+
+
+def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
+    try:
+        loop.call_soon_threadsafe(call)
+    except RuntimeError:
+        pass  # the loop has ended; nobody is left to tell
+
+
+async def _register_watchers(ls: PromptServer) -> None:
+    workspace = ls.client_capabilities.workspace
+    watched = workspace.did_change_watched_files if workspace else None
+    if watched is None or not watched.dynamic_registration:
+        return
+    options = lsp.DidChangeWatchedFilesRegistrationOptions(watchers=[lsp.FileSystemWatcher(glob_pattern="**/*")])
+    registration = lsp.Registration("promptls-files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
+    try:
+        await ls.client_register_capability_async(lsp.RegistrationParams([registration]))
+    except JsonRpcException as error:
+        log.info("the client does not watch files: %s", error)
+
+
+async def _pull_settings(ls: PromptServer) -> None:
+    workspace = ls.client_capabilities.workspace
+    if workspace is None or not workspace.configuration:
+        return
+    try:
+        got = await ls.workspace_configuration_async(
+            lsp.ConfigurationParams([lsp.ConfigurationItem(section="promptls")])
+        )
+    except JsonRpcException as error:
+        log.info("the client gave no settings: %s", error)
+        return
+    ls.settings, problems = parse(_plain(got[0]) if got else None, ls.settings)
+    ls.problems += problems
+
+
+def _plain(value: Any) -> Any:
+    """JSON again from what pygls made of it."""
+    if hasattr(value, "_asdict"):
+        return {k: _plain(v) for k, v in value._asdict().items()}
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    return [_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+# ---- documents: plain functions, they only record
+
+
+def _documents(server: PromptServer) -> None:
+    def put(ls: PromptServer, uri: str, edited: bool) -> None:
+        path = disk.from_uri(uri)
+        if path is not None:
+            document = ls.workspace.get_text_document(uri)
+            ls.ground.put_document(path, document.source, document.version or 0, edited)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
+    def opened(ls: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
+        path = disk.from_uri(params.text_document.uri)
+        on_disk = disk.stat(path) is not None if path else False
+        put(ls, params.text_document.uri, edited=not on_disk)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
+    def changed(ls: PromptServer, params: lsp.DidChangeTextDocumentParams) -> None:
+        put(ls, params.text_document.uri, edited=True)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
+    def saved(ls: PromptServer, params: lsp.DidSaveTextDocumentParams) -> None:
+        if path := disk.from_uri(params.text_document.uri):
+            ls.ground.saved(path)
+
+    @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
+    def closed(ls: PromptServer, params: lsp.DidCloseTextDocumentParams) -> None:
+        if path := disk.from_uri(params.text_document.uri):
+            ls.ground.close_document(path)
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    def files_changed(ls: PromptServer, params: lsp.DidChangeWatchedFilesParams) -> None:
+        ls.ground.touch([p for p in (disk.from_uri(c.uri) for c in params.changes) if p])
+
+
+# ---- requests
+
+
+def _endpoint(server: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Json]) -> None:
+    """Register a request and its executeCommand twin."""
+
+    async def request(ls: PromptServer, params: Any) -> Json:
+        return await _answer(ls, method, kind, run, params)
+
+    async def command(ls: PromptServer, *arguments: Any) -> Json:
+        return await _answer(ls, method, kind, run, arguments[0] if arguments else None)
+
+    server.feature(method)(request)
+    server.command(method.replace("/", "."))(command)
+
+
+async def _answer(
+    ls: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Json], params: Any
+) -> Json:
+    """Decode, run on a thread, encode: exactly one answer, with one clean sentence when it is an error."""
+    token = CancelToken()
+    ls.tokens.add(token)
+    try:
+        decoded = protocol.decode(kind, params)
+        assert ls.engine is not None
+        engine = await asyncio.shield(ls.engine)
+        return await asyncio.get_running_loop().run_in_executor(ls.requests, run, engine, decoded, token)
+    except InvalidParams as error:
+        data = {"field": error.field, "valid": list(error.valid)}
+        raise JsonRpcInvalidParams(str(error), data=data) from None
+    except Cancelled:
+        raise JsonRpcException("The request was cancelled.", -32800) from None
+    except asyncio.CancelledError:
+        token.cancel()
+        raise
+    except Exception:
+        log.exception("%s failed", method)
+        raise JsonRpcInternalError(f"{method} failed unexpectedly; the log has the details: {_log_name()}.") from None
+    finally:
+        ls.tokens.discard(token)
+
+
+def _log_name() -> str:
+    return f"{log_file().name} in promptls' log folder (promptls doctor tells where)"
+
+
+def _run(name: str) -> Callable[..., Json]:
+    """The engine's method of that name, looked up when the engine is there."""
+
+    def run(engine: Engine, params: protocol.Params, token: CancelToken) -> Json:
+        result: Json = getattr(engine, name)(params, token)
+        return result
+
+    return run
+
+
+ENDPOINTS: dict[str, tuple[type[protocol.Params], Callable[..., Json]]] = {
+    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("build_prompt")),
+    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("resolve_mentions")),
+    "promptls/completeMention": (protocol.CompleteMentionParams, _run("complete_mention")),
+    "promptls/search": (protocol.SearchParams, _run("search")),
+    "promptls/status": (protocol.NoParams, _run("status")),
+    "promptls/reindex": (protocol.ReindexParams, _run("reindex")),
+    "promptls/explainIgnore": (protocol.UriParams, _run("explain_ignore")),
+    "promptls/mentionKinds": (protocol.NoParams, _run("mention_kinds")),
+    "promptls/models": (protocol.NoParams, _run("models")),
+}
+
+
+# ---- status and progress
+
+
+def _tell_status(ls: PromptServer) -> None:
+    """Tell the client soon; called on the loop after every step of the indexer."""
+    if ls.status_due or ls.loop is None:
+        return
+    ls.status_due = True
+    ls.loop.call_later(max(STATUS_DELAY_S, 20 * ls.status_cost), lambda: asyncio.ensure_future(_send_status(ls)))
+
+
+async def _send_status(ls: PromptServer) -> None:
+    ls.status_due = False
+    if ls.engine is None or not ls.engine.done() or ls.protocol._shutdown or ls.loop is None:
+        return
+    start = time.perf_counter()
+    try:
+        status: Json = await ls.loop.run_in_executor(ls.requests, ls.engine.result().status, None, CancelToken())
+    except RuntimeError:
+        return  # shutting down
+    ls.status_cost = time.perf_counter() - start
+    if status == {**ls.last_status, "memoryBytes": status["memoryBytes"]}:
+        return
+    ls.last_status = status
+    ls.protocol.notify("promptls/statusChanged", status)
+    await _send_progress(ls, status)
+
+
+async def _send_progress(ls: PromptServer, status: Json) -> None:
+    window = ls.client_capabilities.window
+    if window is None or not window.work_done_progress:
+        return
+    progress = ls.work_done_progress
+    busy = status["state"] in ("scanning", "indexing")
+    if busy and ls.progress_token is None:
+        ls.progress_token = f"promptls-index-{time.monotonic_ns()}"
+        token = ls.progress_token
+        try:
+            await progress.create_async(token)
+        except JsonRpcException:
+            return
+        progress.begin(token, lsp.WorkDoneProgressBegin(title="promptls", percentage=0, message=status["message"]))
+    elif busy and ls.progress_token is not None:
+        done = sum(r["files"] - r["pending"] for r in status["roots"])
+        percentage = int(100 * done / max(1, sum(r["files"] for r in status["roots"])))
+        progress.report(ls.progress_token, lsp.WorkDoneProgressReport(message=status["message"], percentage=percentage))
+    elif not busy and ls.progress_token is not None:
+        progress.end(ls.progress_token, lsp.WorkDoneProgressEnd(message=status["message"]))
+        ls.progress_token = None
+
+
+def serve_stdio() -> int:
+    """Serve over stdin and stdout until the client leaves; the exit code."""
+    server = create_server()
+    try:
+        server.start_io(sys.stdin.buffer, sys.stdout.buffer)
+    finally:
+        server.stop()
+    return 0 if server.protocol._shutdown else 1
+
+
+def serve_tcp(host: str, port: int) -> int:
+    """Serve one client over TCP, for debugging."""
+    server = create_server()
+    try:
+        server.start_tcp(host, port)
+    finally:
+        server.stop()
+    return 0

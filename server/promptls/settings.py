@@ -1,0 +1,155 @@
+"""What a user can set: one frozen value, parsed from JSON with every problem named and nothing lost.
+
+A setting that is wrong keeps its default and becomes a `Problem`.  Settings that could send data
+somewhere, load a model or move the cache count only when they come from the user, never when a workspace
+brings them: `TRUSTED` lists them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_type_hints
+
+import msgspec
+import platformdirs
+from msgspec import Meta, Struct
+
+from promptls.model import Problem
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+BUNDLED = "bundled"
+"""The embedding model that comes with the package."""
+
+Positive = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+
+class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What is indexed, and how."""
+
+    max_file_size: Annotated[Positive, Meta(description="Bytes; a larger file is known by name only.")] = 1_000_000
+    max_line_length: Annotated[
+        Positive, Meta(description="Characters; a file with a longer line counts as minified.")
+    ] = 10_000
+    workers: Annotated[int, Meta(ge=0, description="Processes for bulk indexing; 0: one a core, at most four.")] = 0
+    grammars: Annotated[
+        tuple[Literal["pack", "legacy"], ...], Meta(description='Order of the grammar sources, "pack" and "legacy" (tree-sitter-languages).')
+    ] = ("pack", "legacy")
+
+
+class EmbeddingSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The embedding model."""
+
+    model: Annotated[
+        str,
+        Meta(description='"bundled", a folder with model.onnx and tokenizer.json, or a fastembed model on this machine.'),
+    ] = BUNDLED
+    allow_download: Annotated[
+        bool, Meta(description="Let fastembed fetch the model named above; nothing else ever uses the network.")
+    ] = False
+
+
+class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The budget of requests that name none."""
+
+    tokens: Annotated[int, Meta(ge=0, description="Tokens of the whole prompt; 0: by the model.")] = 0
+    model: Annotated[str, Meta(description="Model whose budget is used; empty: the default budget.")] = ""
+    counter: Annotated[str, Meta(description='How tokens are counted: "auto", "estimate" or "chars4".')] = "auto"
+
+
+class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What is gathered beside what was mentioned."""
+
+    threshold: Annotated[Share, Meta(description="Regions with a lower score are left out.")] = 0.05
+    variant: Annotated[
+        str, Meta(description="How the model is told to use the context, when a request does not say.")
+    ] = "baseline"
+
+
+class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Derived state on disk."""
+
+    folder: Annotated[str, Meta(description="Folder of the index; empty: the user's cache folder.")] = ""
+
+
+class Settings(Struct, frozen=True, rename="camel"):
+    """Everything a user can set."""
+
+    index: IndexSettings = IndexSettings()
+    embedding: EmbeddingSettings = EmbeddingSettings()
+    budget: BudgetSettings = BudgetSettings()
+    retrieval: RetrievalSettings = RetrievalSettings()
+    cache: CacheSettings = CacheSettings()
+
+
+TRUSTED = ("embedding", "cache")
+"""Sections that only the user's own settings can change."""
+
+
+def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tuple[Settings, list[Problem]]:
+    """Settings from JSON-like data over `base`; what is wrong keeps its value and is reported."""
+    settings, problems = base or Settings(), []
+    if data is None:
+        return settings, []
+    if not isinstance(data, Mapping):
+        return settings, [Problem(f"The settings are a {type(data).__name__}, not an object; they are ignored.")]
+    sections = get_type_hints(Settings)
+    for section, values in data.items():
+        if section not in sections:
+            valid = ", ".join(sorted(sections))
+            problems.append(Problem(f"There is no settings section {section!r}; the sections are {valid}."))
+            continue
+        if section in TRUSTED and not trusted:
+            if values:
+                problems.append(
+                    Problem(f"Settings under {section!r} count only in your own settings, not in a workspace's.")
+                )
+            continue
+        current = getattr(settings, section)
+        for name, value in values.items() if isinstance(values, Mapping) else [("", values)]:
+            try:
+                merged = {**msgspec.to_builtins(current), name: value} if name else values
+                current = msgspec.convert(merged, sections[section])
+            except msgspec.ValidationError as error:
+                problems.append(Problem(f"The setting {section}.{name} is ignored: {_plainly(error)}."))
+        settings = msgspec.structs.replace(settings, **{section: current})
+    return settings, problems
+
+
+def _plainly(error: msgspec.ValidationError) -> str:
+    return str(error).split(" - at ")[0][:1].lower() + str(error).split(" - at ")[0][1:]
+
+
+def user_settings() -> tuple[Settings, list[Problem]]:
+    """The settings of the user's own configuration file, if there is one."""
+    file = config_file()
+    try:
+        with file.open("rb") as stream:
+            return parse(tomllib.load(stream), trusted=True)
+    except FileNotFoundError:
+        return Settings(), []
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        return Settings(), [Problem(f"The settings file {file} cannot be read ({error}); defaults are used.")]
+
+
+def config_file() -> Path:
+    """Where the user's own settings live."""
+    return Path(platformdirs.user_config_dir("promptls", appauthor=False)) / "config.toml"
+
+
+def cache_folder(settings: Settings) -> Path:
+    """Where derived state lives: the setting, else $PROMPTLS_CACHE, else the user's cache folder."""
+    chosen = settings.cache.folder or os.environ.get("PROMPTLS_CACHE") or platformdirs.user_cache_dir("promptls", False)
+    return Path(chosen).expanduser().absolute()
+
+
+def log_file() -> Path:
+    """Where the log is written."""
+    return Path(platformdirs.user_log_dir("promptls", appauthor=False)) / "promptls.log"

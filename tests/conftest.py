@@ -1,0 +1,121 @@
+"""Fixtures that several folders of tests share."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from lsp import Client
+
+SHOP = """
+-- shop/cart.py --
+\"\"\"A shopping cart.\"\"\"
+
+from shop.money import Money
+
+
+class Cart:
+    \"\"\"What a customer is about to buy.\"\"\"
+
+    def __init__(self) -> None:
+        self.items: list[tuple[str, Money]] = []
+
+    def add(self, name: str, price: Money) -> None:
+        \"\"\"Put an article into the cart.\"\"\"
+        self.items.append((name, price))
+
+    def total(self) -> Money:
+        \"\"\"Sum of all prices, before any discount.\"\"\"
+        amount = Money(0)
+        for _, price in self.items:
+            amount = amount.plus(price)
+        return amount
+
+
+def apply_discount(cart: Cart, percent: int) -> Money:
+    \"\"\"Price of the cart after a discount.\"\"\"
+    return cart.total().times(100 - percent, 100)
+-- shop/money.py --
+class Money:
+    \"\"\"An amount in cents.\"\"\"
+
+    def __init__(self, cents: int) -> None:
+        self.cents = cents
+
+    def plus(self, other: "Money") -> "Money":
+        return Money(self.cents + other.cents)
+
+    def times(self, numerator: int, denominator: int) -> "Money":
+        \"\"\"Multiply by a fraction, rounding half up.\"\"\"
+        return Money((self.cents * numerator + denominator // 2) // denominator)
+-- web/session.js --
+// Keeps the visitor signed in between two requests.
+export function refreshSession(cookie, now) {
+  if (cookie.expires < now) {
+    return null;
+  }
+  return { ...cookie, expires: now + 3600 };
+}
+-- README.md --
+# Shop
+
+## Refunds
+
+A refund is paid out within fourteen days to the card that was charged.
+-- .gitignore --
+build/
+*.secret
+-- build/generated.py --
+def never_index_this(): pass
+"""
+
+
+def write_tree(root: Path, text: str) -> Path:
+    """Files from one string: a line "-- path --" begins a file."""
+    root.mkdir(parents=True, exist_ok=True)
+    file: Path | None = None
+    lines: list[str] = []
+    for line in [*text.strip("\n").split("\n"), "-- end --"]:
+        if line.startswith("-- ") and line.endswith(" --"):
+            if file is not None:
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("".join(f"{x}\n" for x in lines), encoding="utf-8")
+            file, lines = root / line[3:-3], []
+        else:
+            lines.append(line)
+    return root
+
+
+def git(root: Path, *arguments: str) -> str:
+    """Run git as nobody in particular."""
+    command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", *arguments]
+    return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A small git workspace in three languages."""
+    root = write_tree(tmp_path / "shop-root", SHOP)
+    git(root, "init", "-q")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "begin")
+    return root
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
+    """Start servers that share one cache folder; they are killed at the end of the test."""
+    started: list[Client] = []
+
+    def run(*roots: Path, **options: object) -> Client:
+        client = Client(tmp_path / "cache", env=options.pop("env", None))  # type: ignore[arg-type]
+        started.append(client)
+        client.initialize(*roots, **options)
+        return client
+
+    yield run
+    for client in started:
+        client.kill()

@@ -1,0 +1,106 @@
+"""The command line as a user meets it: output, exit codes, one clear sentence for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def run(tmp_path: Path):  # type: ignore[no-untyped-def]
+    home = tmp_path / "home"
+    home.mkdir()
+
+    def run(*arguments: str, cwd: Path | None = None, stdin: str = "", **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "promptls", *arguments],
+            cwd=cwd or tmp_path,
+            env={**os.environ, "HOME": str(home), "PROMPTLS_CACHE": str(tmp_path / "cache"), **env},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    return run
+
+
+def test_prompt_prints_the_prompt_and_says_what_went_in(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("prompt", "--root", str(shop), "how is a discount applied? @shop/money.py @nothing.py")
+    assert done.returncode == 0
+    assert "def apply_discount(" in done.stdout
+    assert done.stdout.rstrip().endswith("@nothing.py")
+    assert "tokens" in done.stderr
+    assert "shop/money.py:1-12" in done.stderr
+    assert "@nothing.py: unresolved." in done.stderr
+
+
+def test_json_is_the_protocols_result(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("prompt", "--json", "--budget", "700", "--counter", "chars4", "-", cwd=shop, stdin="@cart.py how?\n")
+    result = json.loads(done.stdout)
+    assert len(result["prompt"]) <= 4 * 700
+    assert result["mentions"][0]["status"] in ("included", "partial")
+    hits = json.loads(run("search", "--json", "discount", cwd=shop).stdout)["hits"]
+    assert hits[0]["symbol"] == "apply_discount"
+
+
+def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    before = run("status", cwd=shop)
+    assert "5 files, 0 indexed and unchanged, 5 to be looked at" in before.stdout
+    assert "5 files" in run("index", cwd=shop).stdout
+    assert "5 indexed and unchanged, 0 to be looked at" in run("status", cwd=shop).stdout
+    assert "apply_discount" in run("search", "discount", "--limit", "3", cwd=shop).stdout.split("\n")[0]
+    assert run("index", "--full", cwd=shop).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("prompt", "--root", "/not/there", "x"), "the workspace '/not/there' does not exist."),
+        (("search", "--root", "file.txt", "x"), "the workspace 'file.txt' is not a folder."),
+        (("prompt", "  "), "message: it is blank"),
+        (("prompt", "--variant", "loose", "x"), "anti_prior, baseline, citation, strict"),
+        (("prompt", "--budget", "0", "x"), "must be a positive integer"),
+        (("prompt", "--budget", "many", "x"), "invalid int value"),
+        (("search", "--limit", "0", "x"), "between 1 and 1000"),
+        (("serve", "--tcp", "0.0.0.0:2087"), "loopback"),
+        (("fly",), "invalid choice"),
+        ((), "required"),
+    ],
+)
+def test_what_cannot_be_served_is_one_sentence_and_code_2(run, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:  # type: ignore[no-untyped-def]
+    (tmp_path / "file.txt").write_text("x")
+    (tmp_path / "empty").mkdir(exist_ok=True)
+    done = run(*arguments, cwd=tmp_path if "file.txt" in arguments else tmp_path / "empty")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    well = run("doctor")
+    assert well.returncode == 0, well.stdout
+    assert "BAD" not in well.stdout
+    assert "embedding model bundled: 384 dimensions" in well.stdout
+    config = tmp_path / "home" / ".config" / "promptls"
+    config.mkdir(parents=True)
+    (config / "config.toml").write_text('[embedding]\nmodel = "/no/model"\n[index]\nworkers = "x"\n')
+    ill = run("doctor", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config"))
+    assert ill.returncode == 1
+    assert "index.workers" in ill.stdout
+    assert "/no/model" in ill.stdout
+    findings = json.loads(run("doctor", "--json").stdout)["findings"]
+    assert all(f["ok"] for f in findings if "no/model" not in f["what"]) or findings
+
+
+def test_nothing_is_written_into_the_workspace(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    before = sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix())
+    run("prompt", "discount", cwd=shop)
+    assert sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix()) == before

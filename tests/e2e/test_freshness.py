@@ -1,0 +1,199 @@
+"""Read your keystrokes: every change before a request is in its answer, in symbols, words, vectors and text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import git, write_tree
+from lsp import Client
+
+Start = Callable[..., Client]
+
+
+def paths(client: Client, query: str) -> list[str]:
+    return [hit["path"] for hit in client.search(query)]
+
+
+def test_an_unsaved_edit_is_in_the_next_answer(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/cart.py"
+    text = file.read_text()
+    client.open(file, text)
+    changed = text + "\n\ndef estimate_shipping_zeppelin(cart: Cart) -> Money:\n    return Money(77777)\n"
+    client.replace(file, 2, changed)
+    result = client.build("what does @#estimate_shipping_zeppelin return?")
+    assert result["mentions"][0]["status"] == "included"
+    assert "return Money(77777)" in result["prompt"]
+    item = result["items"][0]
+    assert item["version"] == 2
+    hit = client.search("zeppelin shipping")[0]
+    assert hit["symbol"] == "estimate_shipping_zeppelin"
+    assert "keyword" in hit["reasons"]
+    assert "semantic" in hit["reasons"]
+
+
+def test_what_was_deleted_without_saving_is_gone(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/cart.py"
+    text = file.read_text()
+    client.open(file, text)
+    client.replace(file, 2, text[: text.index("def apply_discount")])
+    result = client.build("where is apply_discount? @#apply_discount")
+    assert result["mentions"][0]["status"] == "unresolved"
+    assert "Price of the cart after a discount" not in result["prompt"]
+
+
+def test_incremental_changes_with_wide_characters_keep_ranges_right(start: Start, shop: Path) -> None:
+    for encodings, unit in ((["utf-16"], 2), (["utf-8"], 4)):
+        client = start(shop, capabilities={"general": {"positionEncodings": encodings}})
+        client.settled()
+        file = shop / "shop/emoji.py"
+        client.open(file, "# 😀 first\ndef f():\n    return '😀'\n")
+        column = {2: len("# 😀"), 4: len("# 😀")}[unit] + (1 if unit == 2 else 3)
+        where = {"line": 0, "character": column}
+        client.change(file, 2, {"range": {"start": where, "end": where}, "text": " second"})
+        prompt = client.build("@shop/emoji.py")["prompt"]
+        assert "# 😀 second first" in prompt
+
+
+def test_a_new_unsaved_file_counts_and_closing_it_unsaved_removes_it(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/gift_cards.py"
+    client.open(file, "def redeem_gift_voucher(code):\n    return lookup_voucher(code).redeem()\n")
+    assert paths(client, "redeem gift voucher")[0] == "shop/gift_cards.py"
+    assert client.build("@gift_cards.py")["mentions"][0]["status"] == "included"
+    client.close(file)
+    client.settled()
+    assert "shop/gift_cards.py" not in paths(client, "redeem gift voucher")
+    assert client.build("@gift_cards.py")["mentions"][0]["status"] == "unresolved"
+
+
+def test_closing_without_saving_brings_the_disk_back(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/money.py"
+    client.open(file, file.read_text())
+    client.replace(file, 2, "class Doubloon:\n    '''A gold coin.'''\n    weight = 27\n")
+    assert client.build("@shop/money.py")["prompt"].count("Doubloon") == 1
+    client.close(file)
+    client.settled()
+    prompt = client.build("@shop/money.py")["prompt"]
+    assert "Doubloon" not in prompt
+    assert "rounding half up" in prompt
+
+
+def test_a_saved_edit_survives_a_restart(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/money.py"
+    text = file.read_text() + "\n\ndef exchange_currency_rate(a, b):\n    return a.cents / b.cents\n"
+    client.open(file, file.read_text())
+    client.replace(file, 2, text)
+    file.write_text(text)
+    client.save(file)
+    client.settled()
+    client.stop()
+    again = start(shop)
+    status = again.settled()
+    assert status["embedder"]["embedded"] == 0
+    assert again.search("exchange currency rate")[0]["symbol"] == "exchange_currency_rate"
+
+
+def test_files_created_changed_and_deleted_outside(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    new = shop / "shop/invoice.py"
+    new.write_text("def print_invoice_letterhead(customer):\n    return customer.address\n")
+    client.files_changed(new)
+    client.settled()
+    assert paths(client, "invoice letterhead")[0] == "shop/invoice.py"
+    new.write_text("def print_packing_slip(customer):\n    return customer.boxes\n")
+    client.files_changed(new)
+    client.settled()
+    assert client.search("packing slip")[0]["symbol"] == "print_packing_slip"
+    new.unlink()
+    client.files_changed(new)
+    client.settled()
+    assert "shop/invoice.py" not in paths(client, "packing slip")
+
+
+def test_changes_that_nobody_reports_are_seen_in_the_prompt(start: Start, shop: Path) -> None:
+    """Clients need not watch files: what is sent is what the disk holds when the prompt is built."""
+    client = start(shop)
+    client.settled()
+    file = shop / "shop/money.py"
+    file.write_text("class Money:\n    '''Now in thalers.'''\n\n    def debase(self):\n        return 1566\n")
+    result = client.build("@shop/money.py what is it?")
+    assert "Now in thalers." in result["prompt"]
+    assert "rounding half up" not in result["prompt"]
+
+
+def test_a_rename_embeds_nothing(start: Start, shop: Path) -> None:
+    client = start(shop)
+    before = client.settled()["embedder"]["embedded"]
+    old, new = shop / "shop/money.py", shop / "shop/currency.py"
+    old.rename(new)
+    client.files_changed(old, new)
+    assert client.settled()["embedder"]["embedded"] == before
+    assert paths(client, "amount in cents")[0] == "shop/currency.py"
+
+
+def test_a_branch_switch_embeds_only_what_was_never_seen(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    git(shop, "checkout", "-qb", "other")
+    (shop / "shop/cart.py").write_text("def wholly_new_checkout_lane():\n    return 'lane'\n")
+    git(shop, "commit", "-qam", "other")
+    client.files_changed(shop / "shop/cart.py")
+    there = client.settled()["embedder"]["embedded"]
+    git(shop, "checkout", "-q", "-")
+    client.files_changed(shop / "shop/cart.py")
+    back = client.settled()
+    assert back["embedder"]["embedded"] == there
+    assert client.search("apply discount")[0]["symbol"] == "apply_discount"
+    assert "shop/cart.py" not in [h["path"] for h in client.search("wholly_new_checkout_lane") if "symbol" in h["reasons"]]
+
+
+def test_a_changed_ignore_file_takes_effect(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    assert "web/session.js" in paths(client, "refresh session cookie")
+    (shop / ".gitignore").write_text("web/\n")
+    git(shop, "rm", "-rq", "--cached", "web")
+    client.files_changed(shop / ".gitignore")
+    client.settled()
+    assert "web/session.js" not in paths(client, "refresh session cookie")
+    assert client.build("@web/session.js")["mentions"][0]["status"] == "refused"
+
+
+def test_ignored_files_never_get_in_even_when_open(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    ignored = shop / "build/generated.py"
+    client.open(ignored, ignored.read_text())
+    assert "never_index_this" not in client.build("what is never_index_this?")["prompt"].replace(
+        "what is never_index_this?", ""
+    )
+    assert "build/generated.py" not in paths(client, "never_index_this")
+
+
+def test_roots_come_and_go(start: Start, shop: Path, tmp_path: Path) -> None:
+    other = write_tree(tmp_path / "other", "-- shop/cart.py --\ndef push_trolley():\n    return 'squeak'\n")
+    client = start(shop)
+    client.settled()
+    folder = {"uri": other.as_uri(), "name": "other"}
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
+    assert len(client.settled()["roots"]) == 2
+    assert client.search("push trolley")[0]["symbol"] == "push_trolley"
+    result = client.build("@cart.py")
+    assert result["mentions"][0]["status"] == "ambiguous"
+    assert set(result["mentions"][0]["candidates"]) == {"@shop-root:shop/cart.py", "@other:shop/cart.py"}
+    assert client.build("@other:shop/cart.py")["mentions"][0]["status"] == "included"
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}})
+    assert len(client.settled()["roots"]) == 1
+    assert all(h["path"] != "shop/cart.py" or "squeak" not in str(h) for h in client.search("push trolley"))
+    assert client.build("@cart.py")["mentions"][0]["status"] == "included"

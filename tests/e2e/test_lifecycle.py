@@ -1,0 +1,104 @@
+"""Start, state, answers and end of a server, over real stdio."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lsp import Client, ServerError
+
+Start = Callable[..., Client]
+HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
+
+
+def test_nothing_heavy_is_imported_before_initialize_is_answered(tmp_path: Path, shop: Path) -> None:
+    client = Client(tmp_path / "cache", command=[sys.executable, "-X", "importtime", "-m", "promptls", "serve"])
+    try:
+        uri = shop.as_uri()
+        client.request("initialize", {"processId": None, "rootUri": uri, "capabilities": {}})
+        imported = set(re.findall(r"\|\s+([\w.]+)$", client.stderr.read_text(), re.M))
+        assert "pygls.lsp.server" in imported
+        assert [name for name in HEAVY if any(i.split(".")[0] == name for i in imported)] == []
+    finally:
+        client.kill()
+
+
+def test_the_server_becomes_ready_and_says_so(start: Start, shop: Path) -> None:
+    client = start(shop)
+    status = client.settled()
+    assert status["state"] == "ready"
+    assert status["roots"][0]["files"] == 5
+    assert status["roots"][0]["symbols"] >= 11
+    assert status["roots"][0]["chunks"] == status["roots"][0]["vectors"]
+    assert status["embedder"]["dimension"] > 0
+    assert client.wait_note("promptls/statusChanged", lambda s: s["state"] == "ready")["roots"][0]["pending"] == 0
+    assert "client/registerCapability" in [m["method"] for m in client.asked]
+
+
+def test_progress_is_shown_while_indexing(start: Start, shop: Path) -> None:
+    for n in range(300):
+        (shop / f"module_{n}.py").write_text(f"def function_{n}(x):\n    return x + {n}\n" * 20)
+    client = start(shop)
+    client.settled()
+    kinds = []
+    client.wait_note("$/progress", lambda p: p["value"]["kind"] == "end")
+    for note in client.notes:
+        if note["method"] == "$/progress":
+            kinds.append(note["params"]["value"]["kind"])
+    assert kinds[0] == "begin"
+    assert kinds[-1] == "end"
+
+
+def test_shutdown_and_exit(start: Start, shop: Path) -> None:
+    assert start(shop).stop() == 0
+
+
+def test_exit_without_shutdown_is_an_error(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.notify("exit")
+    assert client.process.wait(30) == 1
+
+
+def test_the_server_ends_with_its_input(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    assert client.process.stdin is not None
+    client.process.stdin.close()
+    client.process.wait(30)
+
+
+def test_before_initialize_and_after_shutdown_requests_are_refused(tmp_path: Path, shop: Path) -> None:
+    client = Client(tmp_path / "cache")
+    try:
+        with pytest.raises(ServerError) as early:
+            client.request("promptls/status", {})
+        assert early.value.code == -32002
+        client.initialize(shop)
+        with pytest.raises(ServerError) as again:
+            client.request("initialize", {"processId": None, "rootUri": None, "capabilities": {}})
+        assert again.value.code == -32600
+        client.request("shutdown")
+        with pytest.raises(ServerError) as late:
+            client.request("promptls/status", {})
+        assert late.value.code == -32600
+    finally:
+        client.kill()
+
+
+def test_a_workspace_without_folders_answers(start: Start) -> None:
+    client = start()
+    assert client.settled()["state"] == "ready"
+    result = client.build("what is a monad?")
+    assert "what is a monad?" in result["prompt"]
+    assert result["items"] == []
+
+
+def test_wrong_settings_are_told_and_do_no_harm(start: Start, shop: Path) -> None:
+    client = start(shop, options={"index": {"maxFileSize": "big"}})
+    shown = client.wait_note("window/showMessage")
+    assert "index.maxFileSize" in shown["message"]
+    assert client.settled()["state"] == "ready"

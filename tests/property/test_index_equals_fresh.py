@@ -1,0 +1,134 @@
+"""Any sequence of changes ends in the index that a fresh look at the final state gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from promptls.index.digest import digest_of
+from promptls.index.indexer import IndexConfig, Indexer
+from promptls.index.snapshot import with_entries
+from promptls.index.syntax.languages import language_of
+from promptls.index.syntax.scan import scan
+from promptls.model import FileEntry, Root
+
+NAMES = ["a.py", "b.py", "sub/c.py", "sub/d.js", "notes.md", "ignored/x.py", "sub/.gitignore"]
+TEXTS = [
+    "",
+    "def one(x):\n    '''First of all.'''\n    return x + 1\n",
+    "def one(x):\n    '''First of all.'''\n    return x + 2\n\n\nclass Two:\n    def three(self):\n        return one(3)\n",
+    "function four(y) {\n  return y * 4; // 😀\n}\n",
+    "# Title\n\nSome prose about ones and twos, long enough to be kept as a chunk of its own.\n",
+    "d.js\n",
+    "broken ((( def class {{{\n" * 5,
+]
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["write", "delete", "rename", "open", "edit", "save", "close", "settle"]),
+        st.sampled_from(NAMES),
+        st.sampled_from(NAMES),
+        st.integers(0, len(TEXTS) - 1),
+        st.integers(0, len(TEXTS) - 1),
+    ),
+    max_size=25,
+)
+
+
+@pytest.fixture(scope="module")
+def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexer, Path]]:
+    folder = tmp_path_factory.mktemp("machine")
+    root = folder / "root"
+    root.mkdir()
+    indexer = Indexer(IndexConfig(cache=str(folder / "cache"), workers=1))
+    indexer.workspace.set_roots([Root(root.as_posix(), "root", root.as_uri())])
+    indexer.start()
+    assert indexer.wait_ready(timeout_s=60)
+    yield indexer, root
+    indexer.close()
+
+
+def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
+    """Entries as one look at disk and buffers gives them."""
+    texts = {}
+    for name in NAMES:
+        file = root / name
+        if file.is_file():
+            texts[file.as_posix()] = file.read_text()
+    for path, document in indexer.workspace.documents.items():
+        texts[path] = document.text
+    out = {}
+    rules = (root / "sub/.gitignore").read_text().split() if (root / "sub/.gitignore").is_file() else []
+    for path, text in texts.items():
+        name = path.removeprefix(root.as_posix() + "/")
+        if name.startswith("ignored/") or (name.startswith("sub/") and name[4:] in rules):
+            continue
+        out[path] = FileEntry(path, root.as_posix(), name, outline=scan(text, language_of(path, text)).outline)
+    return out
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(operations=OPERATIONS)
+def test_any_sequence_of_changes(
+    indexed: tuple[Indexer, Path], operations: list[tuple[str, str, str, int, int]]
+) -> None:
+    indexer, root = indexed
+    workspace = indexer.workspace
+    (root / ".gitignore").write_text("ignored/\n")
+    version = 0
+    for operation, name, other, text, extra in operations:
+        file, target = root / name, root / other
+        path, content = file.as_posix(), TEXTS[text] + TEXTS[extra]
+        file.parent.mkdir(exist_ok=True)
+        target.parent.mkdir(exist_ok=True)
+        version += 1
+        if operation == "write":
+            file.write_text(content)
+            workspace.touch([path])
+        elif operation == "delete" and file.exists():
+            file.unlink()
+            workspace.touch([path])
+        elif operation == "rename" and file.exists() and name != other:
+            file.replace(target)
+            workspace.touch([path, target.as_posix()])
+        elif operation == "open" and file.exists():
+            workspace.put_document(path, file.read_text(), version, edited=False)
+        elif operation == "edit" and path in workspace.documents:
+            workspace.put_document(path, content, version, edited=True)
+        elif operation == "save" and path in workspace.documents:
+            file.write_text(workspace.documents[path].text)
+            workspace.saved(path)
+        elif operation == "close":
+            workspace.close_document(path)
+        elif operation == "settle":
+            assert indexer.wait_ready(timeout_s=60)
+        if path in workspace.documents:
+            view = indexer.view()
+            entry = view.files.get(path)
+            shown = entry.digest if entry else None
+            assert view.documents[path].text == workspace.documents[path].text
+            assert shown in (None, digest_of(workspace.documents[path].text))
+    assert indexer.wait_ready(timeout_s=60)
+    snapshot = indexer.view()
+    wanted = expected(indexer, root)
+    assert {p: e.outline for p, e in snapshot.files.items() if e.name != ".gitignore"} == {
+        p: e.outline for p, e in wanted.items()
+    }
+    fresh = with_entries(type(snapshot)(roots=snapshot.roots), wanted.items())
+    rules = {p for p, e in snapshot.files.items() if e.name == ".gitignore"}
+    assert {
+        k: {p for p in v if p[0] not in rules}
+        for k, v in snapshot.places.items()
+        if {p for p in v if p[0] not in rules}
+    } == {k: set(v) for k, v in fresh.places.items()}
+    assert {k: set(v) for k, v in snapshot.names.items()} == {k: set(v) for k, v in fresh.names.items()}
+    assert all(key in indexer.vocabulary for key in snapshot.places)
+    assert len(indexer.vocabulary) == len(snapshot.places)
+    for name in NAMES:
+        workspace.close_document((root / name).as_posix())
+        (root / name).unlink(missing_ok=True)
+    workspace.touch([(root / name).as_posix() for name in NAMES])
+    assert indexer.wait_ready(timeout_s=60)

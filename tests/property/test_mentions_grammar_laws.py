@@ -1,0 +1,172 @@
+"""What holds of the grammar for any text and any name."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from promptls.context.mentions.grammar import (
+    LAST_LINE,
+    code_point_offset,
+    is_reference,
+    parse,
+    strip,
+    utf16_offset,
+)
+from promptls.context.mentions.scanner import last_token
+from promptls.context.mentions.spelling import spell
+from promptls.model import Span
+
+PIECES = [
+    "@", "@@", "@#", "a.py", "src/", "\\", "\\ ", '"', "'", "`", "```", "~~~", "\n", "\r\n", " ", ":", "::", "#", "#L",
+    "10", "-", "20", "(", ")", "[", "]", "{", "}", ".", ",", "root", "open", "C:", "😀", "é", "e\u0301", "\u2028", "\0",
+    "\ud800", "@src/a.py:10-20", '@"x y"', "*", "<", ">", "//", "。", "workspace",
+]  # fmt: skip
+MESSAGES = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+
+HOSTILE = st.text(
+    st.one_of(st.sampled_from(" .:#@'\"`\\%()[]{}-~*?!,;+=&$^|<>é😀/_aB1"), st.characters(exclude_characters="/")),
+    min_size=1,
+    max_size=30,
+)
+
+
+def tidy(path: str) -> str | None:
+    """A path as a file can have it below a root, None if it cannot be one."""
+    parts = [part for part in path.split("/") if part not in ("", ".", "..")]
+    return "/".join(parts) or None
+
+
+@given(MESSAGES)
+@settings(max_examples=1500)
+def test_any_text_is_read_and_mentions_stand_in_it(message: str) -> None:
+    end = 0
+    for mention in parse(message):
+        assert end <= mention.start < mention.end <= len(message)
+        assert message[mention.start : mention.end] == mention.text
+        assert mention.text[0] == "@"
+        assert "\n" not in mention.text
+        assert "\r" not in mention.text
+        assert len(mention.text) <= 251
+        assert mention.lines is None or 0 <= mention.lines.start < mention.lines.end <= LAST_LINE
+        assert mention.target or mention.kind in ("workspace", "active", "selection", "open")
+        is_reference(mention)
+        end = mention.end
+
+
+@given(MESSAGES)
+@settings(max_examples=500)
+def test_text_outside_of_mentions_is_not_touched(message: str) -> None:
+    mentions = parse(message)
+    rest, at = [], 0
+    for mention in mentions:
+        rest.append(message[at : mention.start])
+        at = mention.end
+    rest.append(message[at:])
+    assert "".join(a + (b.text if b else "") for a, b in zip(rest, [*mentions, None], strict=True)) == message
+    words = strip(message, mentions)
+    for part in rest:
+        assert part.strip() in words
+    if not mentions:
+        assert words == message.strip()
+
+
+@given(MESSAGES)
+@settings(max_examples=300)
+def test_what_stands_before_a_mention_does_not_change_it(message: str) -> None:
+    """A sentence before, a line before: the same mentions, further on."""
+    assume("`" not in message and "~" not in message)
+    for before in ("why? ", "first line\n", "mail a@b.c ", "(", "`code` "):
+        moved = parse(before + message)
+        assert [m.text for m in moved] == [m.text for m in parse(message)]
+
+
+@given(MESSAGES)
+@settings(max_examples=500)
+def test_what_is_being_typed_ends_at_the_end(message: str) -> None:
+    token = last_token(message)
+    if token is not None:
+        assert message[token.start] == "@"
+        assert token.end == len(message)
+        assert len(token.plain) == len(token.shape)
+
+
+@given(st.text(), st.integers(0, 50))
+def test_offsets_in_both_counts_agree(message: str, offset: int) -> None:
+    offset = min(offset, len(message))
+    units = utf16_offset(message, offset)
+    assert units == len(message[:offset].encode("utf-16-le", "surrogatepass")) // 2
+    assert code_point_offset(message, units) == offset
+
+
+@given(HOSTILE, st.sampled_from(["", "root", "my root", "a:b", "C"]), st.sampled_from(["file", "folder", "lines"]))
+@settings(max_examples=1500)
+def test_what_is_spelled_is_read_back(name: str, root: str, form: str) -> None:
+    path = tidy(name)
+    assume(path is not None)
+    assert path is not None
+    lines = Span(2, 9) if form == "lines" else None
+    text = spell(path, root, folder=form == "folder", lines=lines)
+    if text is None:
+        assert any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in path)
+        return
+    for message in (text, f"see {text} there", f"({text}), and\n{text}\n", f"{text}. {text}? {text}"):
+        for mention in parse(message):
+            assert (mention.text, mention.root, mention.lines) == (text, root, lines)
+            assert mention.target.removeprefix("./") == path
+            assert mention.kind == ("folder" if form == "folder" else "file")
+        assert len(parse(message)) == message.count(text)
+
+
+@given(HOSTILE, st.sampled_from(["", "src/a.py", "my dir/a b.py", "a#b.py"]))
+@settings(max_examples=800)
+def test_symbols_that_are_spelled_are_read_back(name: str, path: str) -> None:
+    text = spell(path, symbol=name)
+    if text is None:
+        assert any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
+        return
+    (mention,) = parse(f"see {text} there")
+    assert (mention.text, mention.kind, mention.target, mention.scope) == (text, "symbol", name, path)
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "@",
+        "@a",
+        '@"',
+        "@'a",
+        "`",
+        "` ``",
+        "@\\",
+        "@(",
+        "@a[",
+        "\n",
+        "```\n",
+        "@a.py:1 ",
+        "@#",
+        "> ",
+        "\n \n",
+        "@a\\ ",
+        "@a:",
+    ],
+)
+def test_linear_time(piece: str) -> None:
+    """Eight times the text takes about eight times as long, whatever it is made of."""
+
+    def seconds(count: int) -> float:
+        message = (piece * count)[:count]
+        best = float("inf")
+        for _ in range(3):
+            start = time.process_time()
+            parse(message)
+            last_token(message)
+            best = min(best, time.process_time() - start)
+        return best
+
+    small = max(seconds(10_000), 0.002)
+    assert seconds(80_000) < 40 * small

@@ -1,0 +1,51 @@
+"""Folders for tests, written as text: one entry a line.
+
+src/a.py                     a file that holds its own name
+src/.gitignore = *.o | !k.o  a file with these lines
+empty/                       a folder
+link -> src/a.py             a symbolic link
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+def plant(root: Path, text: str) -> str:
+    """Make the tree below `root`; the root's path, with forward slashes."""
+    root.mkdir(parents=True, exist_ok=True)
+    for line in filter(None, map(str.strip, text.splitlines())):
+        name, arrow, target = line.partition(" -> ")
+        name, equals, content = (name, "", "") if arrow else line.partition(" = ")
+        place = root / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if arrow:
+            place.symlink_to(target)
+        elif name.endswith("/"):
+            place.mkdir(exist_ok=True)
+        else:
+            place.write_bytes((content.replace(" | ", "\n") if equals else name).encode() + b"\n")
+    return root.as_posix()
+
+
+def git(root: str | Path, *args: str, data: bytes | None = None, fine: tuple[int, ...] = (0,)) -> bytes:
+    """What git prints."""
+    who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *who, *args], cwd=root, input=data, capture_output=True, check=False)
+    assert done.returncode in fine, done.stderr.decode()
+    return done.stdout
+
+
+def alone(home: Path, patch: pytest.MonkeyPatch) -> None:
+    """Nobody's git configuration, for as long as the patch holds."""
+    home.mkdir(parents=True, exist_ok=True)
+    for name in [k for k in os.environ if k.startswith("GIT_")]:
+        patch.delenv(name)
+    patch.setenv("HOME", str(home))
+    patch.setenv("USERPROFILE", str(home))
+    patch.setenv("XDG_CONFIG_HOME", str(home / ".config"))
+    patch.setenv("GIT_CONFIG_NOSYSTEM", "1")

@@ -1,0 +1,132 @@
+"""Paths and file URIs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from trees import plant
+
+from promptls.index import disk
+
+POSIX = {
+    "/": "file:///",
+    "/a b/c.py": "file:///a%20b/c.py",
+    '/it\'s "q"': "file:///it%27s%20%22q%22",
+    "/100%/#1?x": "file:///100%25/%231%3Fx",
+    "/é/e\u0301/日本": "file:///%C3%A9/e%CC%81/%E6%97%A5%E6%9C%AC",
+    "/C:/x": "file:///C%3A/x",
+    "/new\nline": "file:///new%0Aline",
+    "/\udcff": "file:///%FF",
+    "//server/share": "file:////server/share",
+}
+WINDOWS = {
+    "C:/Users/a b": "file:///C:/Users/a%20b",
+    "C:/": "file:///C:/",
+    "//server/share/é": "file://server/share/%C3%A9",
+    "D:/x;y,z=1&2": "file:///D:/x%3By%2Cz%3D1%262",
+}
+READ = [
+    ("file:///c%3A/Users/x", True, "C:/Users/x"),
+    ("file:///c:/Users/x/", True, "C:/Users/x"),
+    ("FILE:///C:", True, "C:/"),
+    ("file://wsl.localhost/Ubuntu/home", True, "//wsl.localhost/Ubuntu/home"),
+    ("file:////server/share", True, "//server/share"),
+    ("file:///no/drive", True, None),
+    ("file://localhost/a/", False, "/a"),
+    ("file:/a", False, "/a"),
+    ("file:///a#L1", False, "/a"),
+    ("file:///a?x=1", False, "/a"),
+    ("file:///a//", False, "/a"),
+    ("file://server/a", False, None),
+    ("file:a", False, None),
+    ("file://", False, None),
+    ("file:///a%00b", False, None),
+    ("untitled:Untitled-1", False, None),
+    ("vscode-remote://ssh/a", False, None),
+    ("/a", False, None),
+    ("", False, None),
+]
+
+
+@pytest.mark.parametrize(("windows", "pairs"), [(False, POSIX), (True, WINDOWS)])
+def test_both_ways(windows: bool, pairs: dict[str, str]) -> None:
+    for path, uri in pairs.items():
+        assert disk.to_uri(path, windows) == uri
+        assert disk.from_uri(uri, windows) == path
+
+
+@pytest.mark.parametrize(("uri", "windows", "path"), READ)
+def test_as_clients_write_them(uri: str, windows: bool, path: str | None) -> None:
+    assert disk.from_uri(uri, windows) == path
+
+
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("c:\\a\\b", "file:///c:/a/b"),
+        ("\\\\?\\C:\\long", "file:///C:/long"),
+        ("\\\\?\\UNC\\server\\share", "file://server/share"),
+    ],
+)
+def test_windows_spellings(path: str, uri: str) -> None:
+    assert disk.to_uri(path, windows=True) == uri
+
+
+SEGMENTS = st.lists(
+    st.text(st.characters(exclude_characters="/\\\0", exclude_categories=["Cs"]), min_size=1).filter(
+        lambda s: s.strip(".") != ""
+    ),
+    min_size=1,
+    max_size=4,
+).map("/".join)
+
+
+@given(SEGMENTS, st.binary(max_size=4), st.sampled_from("ACZ"))
+def test_round_trip(name: str, raw: bytes, drive: str) -> None:
+    odd = raw.replace(b"/", b"").replace(b"\0", b"").decode("utf-8", "surrogateescape")
+    for path in (f"/{name}", f"/{name}/x{odd}"):
+        assert disk.from_uri(disk.to_uri(path, windows=False), windows=False) == path
+    for path in (f"{drive}:/{name}", f"//server/{name}"):
+        assert disk.from_uri(disk.to_uri(path, windows=True), windows=True) == path
+
+
+def test_here(tmp_path: Path) -> None:
+    path = (tmp_path / "a b" / "é.py").as_posix()
+    assert disk.to_uri(path) == Path(path).as_uri()
+    assert disk.from_uri(Path(path).as_uri()) == path
+
+
+def test_inside(tmp_path: Path) -> None:
+    root = plant(tmp_path / "r", "a/b.py")
+    plant(tmp_path, "rest/x")
+    assert all(disk.inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x"))
+    assert disk.inside("/", root)
+    for path in (root + "/../rest/x", root + "st/x", f"{root}/a/../../rest", root + "/a\0b", tmp_path.as_posix()):
+        assert not disk.inside(root, path)
+    if os.name == "posix":
+        plant(tmp_path / "r", "out -> ../rest\nin -> a\nloop -> loop\ndangling -> ../gone")
+        assert disk.inside(root, root + "/in/b.py")
+        assert not any(disk.inside(root, f"{root}/{p}") for p in ("out", "out/x", "dangling", "in/../../rest/x"))
+        plant(tmp_path, "alias -> r")
+        assert disk.inside((tmp_path / "alias").as_posix(), root + "/a/b.py")
+
+
+@pytest.mark.parametrize(
+    ("globs", "expected"),
+    [
+        (["*.py"], ["a.py", "src/b.py", "src/deep/c.py"]),
+        (["src/"], ["src/b.py", "src/deep/c.py", "src/x.ts"]),
+        (["/*.py"], ["a.py"]),
+        (["src/**/*.py"], ["src/b.py", "src/deep/c.py"]),
+        (["src/", "!*.ts"], ["src/b.py", "src/deep/c.py"]),
+        (["# comment", ""], []),
+        ([], []),
+    ],
+)
+def test_globs_pick_names_as_an_ignore_file_does(globs: list[str], expected: list[str]) -> None:
+    names = ["a.py", "src/b.py", "src/deep/c.py", "src/x.ts", "README.md"]
+    assert disk.matching(names, globs) == expected

@@ -1,0 +1,482 @@
+"""Which files of a folder are listed, and why the others are not."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from trees import alone, git, plant
+
+from promptls.index import disk
+from promptls.model import Cancelled, CancelToken
+
+LIMITS = disk.Limits()
+posix = pytest.mark.skipif(os.name != "posix", reason="names and files that only POSIX has")
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    alone(tmp_path / "home", monkeypatch)
+
+
+def listed(root: str, under: str = "") -> list[str]:
+    return sorted(found.name for found in disk.walk(root, LIMITS, under=under))
+
+
+def repo(root: Path, tree: str, track: str = "") -> str:
+    plant(root, tree)
+    git(root, "init", "-q")
+    if track:
+        git(root, "add", "-f", "--", *track.split())
+    return root.as_posix()
+
+
+BOTH = {
+    "hidden files, not git's own": ("a.py\n.github/w.yml\n.git2/x\nsub/.hid", ".git2/x .github/w.yml a.py sub/.hid"),
+    "nested, anchored, negated": (
+        """
+        .gitignore = *.log | /build/ | !keep.log
+        a.log\nkeep.log\nbuild/x\nsub/build/x
+        sub/.gitignore = !a.log | /keep.log
+        sub/a.log\nsub/keep.log
+        """,
+        ".gitignore keep.log sub/.gitignore sub/a.log sub/build/x",
+    ),
+    "nothing again below an ignored folder": (
+        ".gitignore = out/ | !out/keep\nout/keep\nout/.gitignore = !*",
+        ".gitignore",
+    ),
+    "everything": (".gitignore = *\na\nb/c", ""),
+    "ours without git's": (
+        ".promptlsignore = docs/ | *.snap\ndocs/a.md\na.snap\na.py\nb/.promptlsignore = /c\nb/c\nb/d",
+        ".promptlsignore a.py b/.promptlsignore b/d",
+    ),
+    "ours lists what git's ignores": (
+        """
+        .gitignore = *.gen.py | out/ | dist/
+        .promptlsignore = !api.gen.py | !out/
+        api.gen.py\nother.gen.py\nout/a.py\nout/b.gen.py\nout/deep/c\ndist/d
+        """,
+        ".gitignore .promptlsignore api.gen.py out/a.py out/deep/c",
+    ),
+    "ours: a file is not listed again below a folder that is left out": (
+        ".gitignore = out/\n.promptlsignore = !out/a.py\nout/a.py",
+        ".gitignore .promptlsignore",
+    ),
+    "secrets are listed, to be named": (".env\nid_rsa\na", ".env a id_rsa"),
+}
+
+
+@pytest.mark.parametrize("kind", ["git", "plain"])
+@pytest.mark.parametrize("case", BOTH)
+def test_with_and_without_git(tmp_path: Path, kind: str, case: str) -> None:
+    tree, expected = BOTH[case]
+    root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
+    assert listed(root) == expected.split()
+    names = [p.relative_to(root).as_posix() for p in Path(root).rglob("*") if p.is_file() and ".git" not in p.parts]
+    left_out = disk.ignored(root, [f"{root}/{name}" for name in names])
+    assert {f"{root}/{name}" for name in names} - left_out == {f"{root}/{name}" for name in expected.split()}
+
+
+def test_tracked_is_not_ignored_by_git_but_by_us(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", ".gitignore = out/ | *.o\nout/a.c\nout/b.c\nx.o\ny.o", "out/a.c x.o")
+    assert listed(root) == [".gitignore", "out/a.c", "x.o"]
+    assert disk.ignored(root, [f"{root}/{n}" for n in ("out", "out/a.c", "out/b.c", "x.o", "y.o")]) == {
+        f"{root}/out/b.c",
+        f"{root}/y.o",
+    }
+    plant(tmp_path / "r", ".promptlsignore = *.c")
+    assert listed(root) == [".gitignore", ".promptlsignore", "x.o"]
+    plant(tmp_path / "r", ".promptlsignore = *.c | !y.o")
+    assert listed(root) == [".gitignore", ".promptlsignore", "x.o", "y.o"]
+
+
+def test_deleted_and_conflicting_files(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", "a = 1\nb = 1", "a b")
+    git(root, "commit", "-qm", "1")
+    git(root, "checkout", "-qb", "side")
+    plant(tmp_path / "r", "a = 2")
+    git(root, "commit", "-qam", "2")
+    git(root, "checkout", "-q", "main")
+    plant(tmp_path / "r", "a = 3")
+    git(root, "commit", "-qam", "3")
+    git(root, "merge", "-q", "side", fine=(1,))
+    Path(root, "b").unlink()
+    assert listed(root) == ["a"]
+
+
+def test_rules_from_outside_of_the_tree(tmp_path: Path) -> None:
+    plant(tmp_path / "home", ".config/git/ignore = *.everywhere")
+    root = repo(tmp_path / "r", "a.everywhere\na.here\na.configured\nsub/a.here\nsub/a.py\n.gitignore = sub/b")
+    plant(tmp_path / "r", ".git/info/exclude = *.here\nsub/b")
+    assert listed(root) == [".gitignore", "a.configured", "sub/a.py"]
+    assert listed(root + "/sub") == ["a.py"]
+    plant(tmp_path / "r", ".promptlsignore = !nothing")  # now we decide, from the same files
+    assert listed(root) == [".gitignore", ".promptlsignore", "a.configured", "sub/a.py"]
+    git(root, "config", "core.excludesFile", str(plant(tmp_path / "u", "mine = *.configured")) + "/mine")
+    assert listed(root) == [".gitignore", ".promptlsignore", "a.everywhere", "sub/a.py"]
+    Path(root, ".promptlsignore").unlink()
+    assert listed(root) == [".gitignore", "a.everywhere", "sub/a.py"]
+
+
+def test_a_folder_of_a_repository_as_root(tmp_path: Path) -> None:
+    root = repo(
+        tmp_path / "r",
+        ".gitignore = /sub/out | *.o\n.promptlsignore = /sub/docs\nsub/out/a\nsub/docs/a\nsub/a.o\nsub/b/c",
+    )
+    assert listed(root + "/sub") == ["b/c"]
+    assert disk.ignored(root + "/sub", [f"{root}/sub/docs/a", f"{root}/sub/a.o", f"{root}/sub/b/c"]) == {
+        f"{root}/sub/docs/a",
+        f"{root}/sub/a.o",
+    }
+
+
+def test_an_ignored_folder_that_is_opened_goes_by_its_own_rules(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", ".gitignore = *\nsub/.gitignore = *.o\nsub/a.py\nsub/a.o\nsub/node_modules/x")
+    assert listed(root + "/sub") == [".gitignore", "a.py"]
+    assert disk.explain(root + "/sub", root + "/sub/a.py", LIMITS).indexed
+
+
+def test_repositories_inside(tmp_path: Path) -> None:
+    outer = repo(tmp_path / "r", ".gitignore = *.o | skip/\na.py\na.o\n.promptlsignore = *.snap")
+    for name in ("lib", "skip/lib", "deep/er/lib"):
+        repo(tmp_path / "r" / name, "b.py\nb.o\nb.tmp\nb.snap\n.gitignore = *.tmp\n.git.keep = *")
+    inner = [".git.keep", ".gitignore", "b.o", "b.py"]  # git's rules end at the border, ours do not
+    expected = [f"{way}/{name}" for way in ("deep/er/lib", "lib") for name in inner]
+    assert listed(outer) == sorted([".gitignore", ".promptlsignore", "a.py", *expected])
+    assert listed(outer, "lib") == [f"lib/{name}" for name in inner]
+    assert listed(outer, "skip/lib") == []
+    paths = [f"{outer}/{name}" for name in ("lib", "lib/b.o", "lib/b.tmp", "lib/b.snap", "skip/lib/b.py", "gone/x.o")]
+    assert disk.ignored(outer, paths) == set(paths) - {f"{outer}/lib", f"{outer}/lib/b.o"}
+    plant(tmp_path / "r", ".promptlsignore = *.snap | !skip/")
+    assert listed(outer, "skip/lib") == [f"skip/lib/{name}" for name in inner]
+
+
+def test_submodules_and_worktrees(tmp_path: Path) -> None:
+    library = repo(tmp_path / "library", "lib.c\nlib.o = x\n.gitignore = *.o", "lib.c .gitignore")
+    git(library, "commit", "-qm", "1")
+    root = repo(tmp_path / "r", "a.c\n.gitignore = *.c | /vendored", "a.c .gitignore")
+    git(root, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "-f", library, "vendored")
+    git(root, "commit", "-qm", "1")
+    plant(tmp_path / "r", "vendored/new.c\nvendored/new.o")
+    both = [".gitignore", ".gitmodules", "a.c", "vendored/.gitignore", "vendored/lib.c", "vendored/new.c"]
+    assert listed(root) == both
+    paths = [f"{root}/vendored{name}" for name in ("", "/lib.c", "/new.o")]
+    assert disk.ignored(root, paths) == {f"{root}/vendored/new.o"}
+    git(root, "worktree", "add", "-q", str(tmp_path / "tree"))
+    plant(tmp_path / "r", ".git/info/exclude = *.tmp")
+    plant(tmp_path / "tree", "b.tmp\nb.h\nvendored/stray.h")  # the submodule is not checked out there
+    assert listed((tmp_path / "tree").as_posix()) == [".gitignore", ".gitmodules", "a.c", "b.h"]
+
+
+BUILT_IN = """
+    a.py\nnode_modules/x/i.js\n.venv/lib/a.py\nvenv/a.py\nsub/__pycache__/a.pyc\n.hg/x\n.svn/x\n.tox/x\n.mypy_cache/x
+    x.egg-info/PKG\nx.dist-info/RECORD\ntarget/debug/x\ntarget/CACHEDIR.TAG = Signature: 8a477f597d28d172789f06886806bc55
+    other/target/x\nbare/HEAD\nbare/objects/x\nbare/refs/x
+"""
+
+
+def test_what_is_left_out_where_nobody_says_so(tmp_path: Path) -> None:
+    root = plant(tmp_path / "r", BUILT_IN)
+    assert listed(root) == ["a.py", "other/target/x"]
+    verdict = disk.explain(root, root + "/node_modules/x/i.js", LIMITS)
+    assert (verdict.rule, verdict.file, verdict.indexed) == ("node_modules/", "built-in", False)
+    assert "cache" in disk.explain(root, root + "/target/debug/x", LIMITS).reason
+    plant(tmp_path / "r", ".gitignore = !venv/\n.promptlsignore = !target/")
+    assert listed(root) == [
+        ".gitignore",
+        ".promptlsignore",
+        "a.py",
+        "other/target/x",
+        "target/CACHEDIR.TAG",
+        "target/debug/x",
+        "venv/a.py",
+    ]
+
+
+def test_git_decides_alone_in_a_repository(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", "a.py\nnode_modules/i.js\n.gitignore = none")
+    assert listed(root) == [".gitignore", "a.py", "node_modules/i.js"]
+
+
+def test_a_folder_of_projects(tmp_path: Path) -> None:
+    repo(tmp_path / "r" / "one", "a\na.o\n.gitignore = *.o\nvenv/x")
+    plant(tmp_path / "r", "two/a\ntwo/venv/x\n.gitignore = b")
+    assert listed((tmp_path / "r").as_posix()) == [".gitignore", "one/.gitignore", "one/a", "one/venv/x", "two/a"]
+
+
+BROKEN = ".gitignore = *.o | /sub/out\na.o\na.py\nsub/out/x\nsub/b.py\nsub/venv/x"
+
+
+@pytest.mark.parametrize("how", ["no git", "bad config", "bad index", "not ours"])
+def test_repositories_that_git_cannot_tell_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+    root = repo(tmp_path / "r", BROKEN, "a.py")
+    plant(tmp_path / "r", ".git/info/exclude = *.py")
+    if how == "no git":
+        monkeypatch.setenv("PATH", str(tmp_path))
+    elif how == "bad config":
+        plant(tmp_path / "r", ".git/config = [core")
+    elif how == "bad index":
+        plant(tmp_path / "r", ".git/index = nonsense")
+    elif hasattr(os, "geteuid") and os.geteuid() == 0:
+        for place in (tmp_path / "r", tmp_path / "r/.git"):
+            os.chown(place, 12345, 12345)
+        assert git(root, "status", fine=(128,)) == b""
+    else:
+        pytest.skip("needs another user's repository")
+    assert listed(root) == ([".gitignore", "sub/venv/x"] if how == "bad index" else [".gitignore"])
+    assert disk.ignored(root, [f"{root}/a.o", f"{root}/sub/out/x", f"{root}/.gitignore"]) == {
+        f"{root}/a.o",
+        f"{root}/sub/out/x",
+    }
+    assert not {"out/x", "b.py"} & set(listed(root + "/sub"))
+
+
+@posix
+def test_links_pipes_and_loops(tmp_path: Path) -> None:
+    plant(tmp_path, "outside/secret.py")
+    tree = "src/a.py\nloop -> .\nsrc/up -> ..\nfile -> src/a.py\nfolder -> src\nout -> ../outside\nback -> back\ngone -> nowhere"
+    for kind in ("git", "plain"):
+        root = (repo if kind == "git" else plant)(tmp_path / kind, tree)
+        if kind == "git":
+            git(root, "add", "--", "file", "folder", "out")
+        os.mkfifo(root + "/pipe")
+        with socket.socket(socket.AF_UNIX) as server:
+            here = Path.cwd()
+            os.chdir(root)  # a socket's path must be short
+            server.bind("socket")
+            os.chdir(here)
+        assert listed(root) == ["src/a.py"]
+        names = ("file", "folder/a.py", "loop/src/a.py", "out/secret.py", "pipe", "socket", "back", "src/up/src/a.py")
+        paths = {f"{root}/{name}" for name in names}
+        assert disk.ignored(root, [*paths, f"{root}/src/a.py"]) == paths
+        assert "link" in disk.explain(root, f"{root}/folder/a.py", LIMITS).reason
+        assert "pipe" in disk.explain(root, f"{root}/pipe", LIMITS).reason
+
+
+@posix
+def test_a_tracked_folder_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
+    plant(tmp_path, "outside/a.py")
+    root = repo(tmp_path / "r", "src/a.py\nb.py", "src/a.py b.py")
+    Path(root, "src/a.py").unlink()
+    Path(root, "src").rmdir()
+    plant(tmp_path / "r", "src -> ../outside")
+    assert listed(root) == ["b.py"]
+
+
+@posix
+def test_names_of_all_kinds(tmp_path: Path) -> None:
+    names = [
+        "new\nline",
+        'quo"te',
+        "per%41cent",
+        "emoji 😀",
+        "[brackets]",
+        ":colon",
+        "-dash",
+        " space ",
+        "tab\t",
+        "back\\slash",
+        "*",
+    ]
+    for kind in ("git", "plain"):
+        root = plant(tmp_path / kind, "")
+        for name in names:
+            Path(root, name).mkdir()
+            Path(root, name, name).touch()
+        Path(os.fsdecode(os.fsencode(root) + b"/\xff.py")).touch()
+        Path(os.fsdecode(os.fsencode(root) + b"/\xfe")).mkdir()
+        Path(os.fsdecode(os.fsencode(root) + b"/\xfe/a.py")).touch()
+        if kind == "git":
+            git(root, "init", "-q")
+            git(root, "add", "--", ":(literal)emoji 😀", ":(literal)*", "\udcff.py")
+        assert listed(root) == sorted(f"{name}/{name}" for name in names)
+        assert "UTF-8" in disk.explain(root, root + "/\udcff.py", LIMITS).reason
+        odd = [root + "/\udcff.py", root + "/\udcfe/a.py", root + "/\udcfe"]
+        assert disk.ignored(root, [f"{root}/{n}/{n}" for n in names] + odd) == set(odd)
+        for name in names:
+            assert listed(root, name) == [f"{name}/{name}"]
+            assert [f.path for f in disk.walk(f"{root}/{name}", LIMITS)] == [f"{root}/{name}/{name}"]
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
+def test_folders_that_cannot_be_read(tmp_path: Path) -> None:
+    for kind in ("git", "plain"):
+        root = (repo if kind == "git" else plant)(
+            tmp_path / kind, "a.py\nclosed/b.py\nrules/.gitignore = *\nrules/c.py"
+        )
+        Path(root, "closed").chmod(0)
+        Path(root, "rules/.gitignore").chmod(0)
+        try:
+            assert "closed/b.py" not in listed(root)
+            assert "a.py" in listed(root)
+        finally:
+            Path(root, "closed").chmod(0o700)
+
+
+def test_a_rules_file_that_is_no_file(tmp_path: Path) -> None:
+    for kind in ("git", "plain"):
+        root = (repo if kind == "git" else plant)(
+            tmp_path / kind, "a.py\nsub/.gitignore/x\nsub/.promptlsignore/y\nsub/b.py"
+        )
+        assert listed(root) == ["a.py", "sub/.gitignore/x", "sub/.promptlsignore/y", "sub/b.py"]
+        if os.name == "posix":
+            plant(tmp_path / kind, "rules = *\nlinked/.gitignore -> ../rules\nlinked/c.py")
+            assert "linked/c.py" in listed(root)
+            os.mkfifo(root + "/sub/.gitignore/.promptlsignore")
+            assert "sub/.gitignore/x" in listed(root)
+
+
+def test_nothing_that_a_repository_names_is_run(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", "a.py\n.gitattributes = * filter=trap diff=trap\n.gitignore = *.o\nb.o", "a.py")
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\ncat\n")
+    trap.chmod(0o755)
+    for key in (
+        *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
+        *("filter.trap.clean", "filter.trap.smudge", "filter.trap.process", "diff.trap.command", "diff.trap.textconv"),
+        *("diff.external", "credential.helper", "pager.ls-files", "alias.ls-files", "gpg.program"),
+    ):
+        git(root, "config", key, str(trap))
+    hooks = plant(tmp_path / "hooks", "")
+    for hook in ("post-index-change", "fsmonitor-watchman", "post-checkout", "pre-commit", "reference-transaction"):
+        Path(hooks, hook).write_bytes(trap.read_bytes())
+        Path(hooks, hook).chmod(0o755)
+    git(root, "config", "core.hooksPath", hooks)
+    index = Path(root, ".git/index").read_bytes()
+    assert listed(root) == [".gitattributes", ".gitignore", "a.py"]
+    assert disk.ignored(root, [root + "/b.o"]) == {root + "/b.o"}
+    assert not disk.explain(root, root + "/b.o", LIMITS).indexed
+    plant(tmp_path / "r", ".promptlsignore = !b.o")
+    assert "b.o" in listed(root)
+    assert disk.git_head(root) == "refs/heads/main" or disk.git_head(root) == "refs/heads/master"
+    assert not (tmp_path / "sprung").exists()
+    assert Path(root, ".git/index").read_bytes() == index
+
+
+def test_a_git_in_the_workspace_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = plant(tmp_path / "r", "a.py")
+    name = "git.exe" if os.name == "nt" else "git"
+    Path(root, name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\n")
+    Path(root, name).chmod(0o755)
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("PATH", os.pathsep.join([".", "", str(tmp_path)]))
+    assert listed(root) == ["a.py", name]
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_the_environment_does_not_lead_to_another_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = repo(tmp_path / "other", "x", "x")
+    root = repo(tmp_path / "r", "a.py", "a.py")
+    monkeypatch.setenv("GIT_DIR", other + "/.git")
+    monkeypatch.setenv("GIT_WORK_TREE", other)
+    monkeypatch.setenv("GIT_INDEX_FILE", other + "/.git/index")
+    assert listed(root) == ["a.py"]
+
+
+def test_stat_and_order(tmp_path: Path) -> None:
+    root = plant(tmp_path / "r", "b = xx\na/c")
+    found = {f.name: f for f in disk.walk(root + "/", LIMITS)}
+    assert found["b"].path == root + "/b"
+    assert (found["b"].size, found["b"].mtime_ns) == disk.stat(root + "/b")
+    assert len(list(disk.walk(root, disk.Limits(max_files=1)))) == 1
+    assert list(disk.walk(root + "/nowhere", LIMITS)) == []
+
+
+def test_cancelled(tmp_path: Path) -> None:
+    token = CancelToken()
+    for kind in ("git", "plain"):
+        root = (repo if kind == "git" else plant)(
+            tmp_path / kind, "\n".join(f"d{i}/f{j}" for i in range(30) for j in range(20))
+        )
+        token = CancelToken()
+        assert len(list(disk.walk(root, LIMITS, token))) == 600
+        walk = disk.walk(root, LIMITS, token)
+        next(walk)
+        token.cancel()
+        with pytest.raises(Cancelled):
+            list(walk)
+
+
+def test_deep_trees(tmp_path: Path) -> None:
+    depth = 300 if sys.platform == "linux" else 50
+    root = plant(tmp_path / "r", "/".join(["d"] * depth) + "/f")
+    assert listed(root) == ["/".join(["d"] * depth) + "/f"]
+    assert disk.ignored(root, [root + "/d" * 1500 + "/x"]) == set()
+
+
+EXPLAINED = {
+    ".gitignore": (True, "", "", 0),
+    "a.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
+    "keep.o": (True, 'the rule "!keep.o" lists it ({root}/.gitignore, line 3)', "!keep.o", 3),
+    "out/deep/x": (False, 'the rule "/out/" ignores it ({root}/.gitignore, line 4)', "/out/", 4),
+    "docs/x.md": (False, 'the rule "docs" ignores it ({root}/.promptlsignore, line 1)', "docs", 1),
+    "again.o": (True, 'the rule "!again.o" lists it ({root}/.promptlsignore, line 2)', "!again.o", 2),
+    ".git/config": (False, "it belongs to git itself", "", 0),
+    "../x": (False, "it is outside of the workspace folder", "", 0),
+    "sub/../../x": (False, "it is outside of the workspace folder", "", 0),
+    "sub/../a.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
+    "gone.py": (False, "there is no such file", "", 0),
+    "gone.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
+    "sub": (False, "it is a folder", "", 0),
+    "": (False, "it is a folder", "", 0),
+    ".env": (False, "files called .env usually hold secrets", "", 0),
+    "yarn.lock": (False, "it is generated: a lock file of a package manager", "", 0),
+}
+
+
+@pytest.mark.parametrize("kind", ["git", "plain"])
+def test_explanations(tmp_path: Path, kind: str) -> None:
+    tree = """
+        .gitignore = # objects | *.o | !keep.o | /out/
+        .promptlsignore = docs | !again.o
+        a.o\nkeep.o\nagain.o\nout/deep/x\ndocs/x.md\n.env\nyarn.lock\nsub/a.py
+    """
+    root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
+    for name, (indexed, reason, rule, line) in EXPLAINED.items():
+        verdict = disk.explain(root, f"{root}/{name}" if name else root, LIMITS)
+        assert (verdict.indexed, verdict.reason, verdict.rule, verdict.line) == (
+            indexed,
+            reason.format(root=root),
+            rule,
+            line,
+        )
+        assert (verdict.file != "") == (rule != "")
+
+
+def test_explanations_from_outside_of_the_tree(tmp_path: Path) -> None:
+    plant(tmp_path / "home", ".config/git/ignore = *.g")
+    root = repo(tmp_path / "r", "sub/a.g\nsub/a.e\nsub/.gitignore = /a.s\nsub/a.s")
+    plant(tmp_path / "r", ".git/info/exclude = *.e")
+    for start in (root, root + "/sub"):
+        files = [disk.explain(start, f"{root}/sub/a.{kind}", LIMITS).file for kind in "ges"]
+        home = (tmp_path / "home").as_posix()
+        assert files == [f"{home}/.config/git/ignore", f"{root}/.git/info/exclude", f"{root}/sub/.gitignore"]
+
+
+def test_rules_made_to_take_for_ever(tmp_path: Path) -> None:
+    rules = ["*a" * 20 + "b", "/**/" + "a/**/" * 40 + "b", "[a]*" * 30 + "b", "/**/*a*a*a*a*a*a/**/*a*a*a*a*a/**/c"]
+    names = ["a" * 200, "a/" * 40 + "a"]
+    root = plant(
+        tmp_path / "r", "\n".join([f".gitignore = {' | '.join(rules)}", *(f"x{i}/{n}" for i, n in enumerate(names))])
+    )
+    assert len(listed(root)) == 1 + len(names)
+
+
+def test_many_paths_take_few_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = repo(tmp_path / "r", ".gitignore = *.o")
+    log = tmp_path / "log"
+    real = subprocess.run(["git", "--exec-path"], capture_output=True, check=True, text=True).stdout.strip()
+    if os.name != "posix" or not Path(real, "git").exists():
+        pytest.skip("needs a shell to count with")
+    counter = Path(plant(tmp_path / "bin", ""), "git")
+    counter.write_text(f"#!/bin/sh\necho x >> '{log}'\nexec '{real}/git' \"$@\"\n")
+    counter.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{counter.parent}{os.pathsep}{os.environ['PATH']}")
+    paths = [f"{root}/d{i % 50}/f{i}.{'o' if i % 2 else 'c'}" for i in range(5000)]
+    assert disk.ignored(root, paths) == {path for path in paths if path.endswith(".o")}
+    assert len(log.read_text().split()) <= 3

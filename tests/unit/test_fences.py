@@ -1,0 +1,55 @@
+"""The boundary of a prompt, and the fences drawn with it."""
+
+from __future__ import annotations
+
+import re
+
+from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, boundary, fence
+
+SECRET = b"for tests"
+
+
+def test_the_boundary_is_made_of_the_secret_the_message_and_the_contents() -> None:
+    first = boundary("why?", ["a", "b"], SECRET)
+    assert re.fullmatch(r"[0-9a-f]{12}", first)
+    assert boundary("why?", ["a", "b"], SECRET) == first
+    others = [
+        boundary("why?", ["a", "b"], b"another"),
+        boundary("how?", ["a", "b"], SECRET),
+        boundary("why?", ["ab"], SECRET),
+        boundary("why?", ["a", "b", ""], SECRET),
+        boundary("why?a", ["b"], SECRET),
+    ]
+    assert len({first, *others}) == 6
+
+
+def test_the_process_has_a_secret_of_its_own() -> None:
+    assert boundary("m", ["c"]) == boundary("m", ["c"])
+    assert boundary("m", ["c"]) != boundary("m", ["c"], b"")
+
+
+def test_a_boundary_that_stands_in_a_text_is_not_taken() -> None:
+    for texts in (["code"], ["code", "more"]):
+        message, guesses = "m", list(texts)
+        for _ in range(5):  # what an author would write who knew the secret
+            guesses.append(boundary(message, guesses, SECRET))
+            chosen = boundary(message, guesses, SECRET)
+            assert not any(chosen in text for text in [message, *guesses])
+
+
+def test_it_is_derived_again_while_it_occurs() -> None:
+    for left in "0123456789abcdef":  # boundaries of one digit, all but one of them taken
+        others = "0123456789abcdef".replace(left, "")
+        assert boundary(others[:7], [others[7:], "-"], SECRET, length=1) == left
+
+
+def test_lone_surrogates_do_no_harm() -> None:
+    assert len(boundary("\ud800", ["\udfff"], SECRET)) == BOUNDARY_LENGTH == len(SPECIMEN)
+
+
+def test_the_layout_of_an_element() -> None:
+    assert fence([("path", "a.py"), ("lines", "1-2"), ("symbol", "")], "x = 1\ny = 2", "00ff00ff00ff") == (
+        '<context-00ff00ff00ff path="a.py" lines="1-2">\nx = 1\ny = 2\n</context-00ff00ff00ff>'
+    )
+    assert fence([("see", 'a "b".py')], None, "00ff00ff00ff") == '<context-00ff00ff00ff see="a &quot;b&quot;.py"/>'
+    assert fence([], "", "00ff00ff00ff") == "<context-00ff00ff00ff>\n\n</context-00ff00ff00ff>"

@@ -1,0 +1,64 @@
+from pathlib import Path
+
+from promptls.index.manifest import Manifest
+from promptls.model import Chunk, FileEntry, Outline, Span, Symbol
+
+OUTLINE = Outline(
+    "python",
+    3,
+    (Symbol("f", "function", "f", "def f()", "Doc.", Span(0, 3), 0, 1, -1),),
+    (Chunk(b"k" * 16, Span(0, 3), 0),),
+    ref_names=("g",),
+    ref_lines=b"\0" * 8,
+)
+
+
+def entry(name: str, outline: Outline | None = OUTLINE, skipped: str = "") -> FileEntry:
+    return FileEntry(f"/w/{name}", "/w", name, 10, 1_700_000_000_000_000_001, b"d" * 16, None, outline, skipped)
+
+
+def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path / "files.sqlite")
+    manifest.save([entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary")])
+    manifest.close()
+    again = Manifest(tmp_path / "files.sqlite")
+    assert again.load("/w") == {e.path: e for e in (entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary"))}
+
+
+def test_a_record_is_replaced_and_dropped(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path / "files.sqlite")
+    manifest.save([entry("a.py"), entry("b.py")])
+    manifest.save([entry("a.py", None, "binary")], gone=["b.py", "never"])
+    assert list(manifest.load("/w").values()) == [entry("a.py", None, "binary")]
+
+
+def test_a_name_that_is_no_utf8_is_not_recorded(tmp_path: Path) -> None:
+    manifest = Manifest(tmp_path / "files.sqlite")
+    manifest.save([entry("bad\udcff.py"), entry("a.py")], gone=["worse\udcff"])
+    assert [e.name for e in manifest.load("/w").values()] == ["a.py"]
+
+
+def test_any_damaged_byte_costs_records_never_wrong_ones(tmp_path: Path) -> None:
+    file = tmp_path / "files.sqlite"
+    manifest = Manifest(file)
+    good = {e.path: e for e in (entry(f"{i}.py") for i in range(20))}
+    manifest.save(good.values())
+    manifest.close()
+    whole = file.read_bytes()
+    for position in range(0, len(whole), max(1, len(whole) // 150)):
+        file.write_bytes(whole[:position] + bytes([whole[position] ^ 0xFF]) + whole[position + 1 :])
+        damaged = Manifest(file)
+        loaded = damaged.load("/w")
+        assert all(good.get(path) == e for path, e in loaded.items())
+        damaged.save([entry("new.py")])
+        damaged.close()
+        for extra in file.parent.glob("files.sqlite-*"):
+            extra.unlink()
+
+
+def test_a_file_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
+    file = tmp_path / "files.sqlite"
+    file.write_bytes(b"this is not a database" * 100)
+    manifest = Manifest(file)
+    manifest.save([entry("a.py")])
+    assert list(manifest.load("/w")) == ["/w/a.py"]

@@ -1,0 +1,255 @@
+"""What is offered after an "@": in which order, what it replaces, and that it means what it shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.context.mentions import registry
+from promptls.context.mentions.complete import Completion, complete
+from promptls.context.mentions.registry import Kind, Registry
+from promptls.index.snapshot import Snapshot
+from workspaces import request_of, snapshot_of
+
+SHOP = """
+-- server/snapshot.py --
+class Snapshot:
+    def read(self, path):
+        return path
+
+    def render(self):
+        return 1
+
+
+def take(): pass
+-- server/handle_ping.py --
+def handle_ping(): pass
+-- server/pingPong.ts --
+export function pingPong() {}
+-- server/deep/inside/snapshot.py --
+class Snapshot:
+    def replay(self): pass
+-- server/deep/spring.py --
+def spring(): pass
+-- docs/about pings.md --
+# Pings
+
+## Pongs
+-- tests/test_snapshot.py --
+class Snapshot:
+    def read(self): pass
+-- open --
+x
+-- Makefile --
+all:
+-- logo.bin --
+x
+"""
+
+
+def ask(snapshot: Snapshot, text: str, active: str = "", opened: tuple[str, ...] = (), limit: int = 50) -> Completion:
+    at = text.index("|") if "|" in text else len(text)
+    text = text.replace("|", "")
+    return complete(text, at, request_of(snapshot, active, opened=opened), limit, tokens=lambda path: 100)
+
+
+def inserts(got: Completion) -> list[str]:
+    return [item.insert_text for item in got.items]
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
+    return snapshot_of(SHOP, tmp_path_factory.mktemp("shop"))
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        # exact name, stem, beginning, beginning of a word, inside, in the path
+        ("@Makefile", ["@Makefile"]),
+        ("@snapshot", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
+        ("@SNAP", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
+        ("@ping", ["@server/pingPong.ts", '@"docs/about pings.md"', "@server/handle_ping.py"]),
+        ("@hp", ["@server/handle_ping.py"]),
+        ("@pP", ["@server/pingPong.ts"]),
+        ("@hdlpng", ["@server/handle_ping.py"]),
+        ("@ring", ["@server/deep/spring.py"]),
+        ("@inside/s", ["@server/deep/inside/snapshot.py"]),
+        ("@zzz", []),
+        # what lies in a folder, folders first
+        ("@server/", ["@server/deep/", "@server/handle_ping.py", "@server/pingPong.ts", "@server/snapshot.py"]),
+        ("@server/p", ["@server/pingPong.ts", "@server/deep/", "@server/handle_ping.py", "@server/snapshot.py"]),
+        ("@deep/", ["@server/deep/inside/", "@server/deep/spring.py"]),
+        ("@server\\deep\\s", ["@server/deep/spring.py", "@server/deep/inside/"]),
+        # kinds and files of the same name
+        ("@op", ["@open", '@"open"']),
+        ("@sel", ["@selection"]),
+        # symbols
+        ("@#handle", ["@#handle_ping"]),
+        (
+            "@#re",
+            [
+                "@server/snapshot.py#Snapshot.read",
+                "@#Snapshot.replay",
+                "@#Snapshot.render",
+                "@tests/test_snapshot.py#Snapshot.read",
+            ],
+        ),
+        (
+            "@#Snapshot.re",
+            [
+                "@server/snapshot.py#Snapshot.read",
+                "@#Snapshot.replay",
+                "@#Snapshot.render",
+                "@tests/test_snapshot.py#Snapshot.read",
+            ],
+        ),
+        ("@#snapshot::repl", ["@#Snapshot.replay"]),
+        ("@#pon", ["@#Pings.Pongs", "@#pingPong"]),
+        ("@snapshot.py#", ["@server/snapshot.py#Snapshot", "@server/snapshot.py#Snapshot.read"]),
+        (
+            "@server/snapshot.py#",
+            [
+                "@server/snapshot.py#Snapshot",
+                "@server/snapshot.py#Snapshot.read",
+                "@server/snapshot.py#Snapshot.render",
+                "@server/snapshot.py#take",
+            ],
+        ),
+        ("@server/snapshot.py#ren", ["@server/snapshot.py#Snapshot.render"]),
+        # lines
+        (
+            "@server/snapshot.py:",
+            ["@server/snapshot.py:1-6", "@server/snapshot.py:2-3", "@server/snapshot.py:5-6", "@server/snapshot.py:9"],
+        ),
+        ("@server/snapshot.py:5", ["@server/snapshot.py:5-6"]),
+        ("@server/snapshot.py:ta", ["@server/snapshot.py:9"]),
+        # quotes and escapes
+        ('@"about', ['@"docs/about pings.md"']),
+        ('@"docs/about pi', ['@"docs/about pings.md"']),
+        ("@about\\ pi", ['@"docs/about pings.md"']),
+        # no mention is being typed
+        ("mail bob@server", []),
+        ("`x` and text", []),
+        ("```\n@server", []),
+        ("@server ", []),
+    ],
+)
+def test_offers_in_order(shop: Snapshot, typed: str, expected: list[str]) -> None:
+    got = inserts(ask(shop, "please look\n" + typed))
+    assert got[: len(expected)] == expected
+    assert bool(got) == bool(expected)
+
+
+def test_members_after_a_dot(shop: Snapshot) -> None:
+    got = inserts(ask(shop, "@#Snapshot."))
+    assert sorted(got) == [
+        "@#Snapshot.render",
+        "@#Snapshot.replay",
+        "@server/snapshot.py#Snapshot.read",
+        "@tests/test_snapshot.py#Snapshot.read",
+    ]
+
+
+def test_nothing_typed_yet(shop: Snapshot) -> None:
+    got = ask(shop, "@", "server/deep/spring.py", ("Makefile", "server/snapshot.py"))
+    assert inserts(got) == [
+        "@server/deep/spring.py",
+        "@Makefile",
+        "@server/snapshot.py",
+        "@active",
+        "@selection",
+        "@open",
+        "@workspace",
+        "@docs/",
+        "@server/",
+        "@tests/",
+        "@logo.bin",
+        '@"open"',
+    ]
+    assert got.is_incomplete
+
+
+def test_open_documents_first_where_names_match_alike(shop: Snapshot) -> None:
+    opened = ("server/deep/inside/snapshot.py",)
+    assert inserts(ask(shop, "@snapshot", opened=opened))[0] == "@server/deep/inside/snapshot.py"
+    assert inserts(ask(shop, "@ping", opened=opened))[0] == "@server/pingPong.ts"
+    assert inserts(ask(shop, "@#Snapshot", opened=opened))[0] == "@server/deep/inside/snapshot.py#Snapshot"
+    assert inserts(ask(shop, "@#", opened=opened)) == [
+        "@server/deep/inside/snapshot.py#Snapshot",
+        "@#Snapshot.replay",
+    ]
+
+
+def test_an_open_document_is_not_lost_behind_the_limit(tmp_path: Path) -> None:
+    workspace = "\n".join(f"-- d{i:03}/view.py --\nx = 1" for i in range(200))
+    snapshot = snapshot_of(workspace, tmp_path)
+    got = ask(snapshot, "@view", opened=("d199/view.py",), limit=10)
+    assert inserts(got)[:2] == ["@d199/view.py", "@d000/view.py"]
+    assert len(got.items) == 10
+    assert got.is_incomplete
+
+
+@pytest.mark.parametrize(
+    ("typed", "replaced"),
+    [
+        ("see @serv| please", "@serv"),
+        ("see @server/sn|apshot.py please", "@server/snapshot.py"),
+        ("see @server/sn|apshot.py. Please", "@server/snapshot.py"),
+        ("see @|please", "@"),
+        ('see @"about pi|', '@"about pi'),
+        ("see @x.py:|10-20 please", "@x.py:10-20"),
+    ],
+)
+def test_what_is_replaced(shop: Snapshot, typed: str, replaced: str) -> None:
+    got = ask(shop, typed)
+    assert typed.replace("|", "")[got.start : got.end] == replaced
+
+
+def test_what_an_item_shows(shop: Snapshot) -> None:
+    (file,) = ask(shop, "@server/snapshot.py").items[:1]
+    assert (file.label, file.kind, file.tokens) == ("server/snapshot.py", "file", 100)
+    assert file.detail == "python, 9 lines"
+    assert file.documentation == "Snapshot, take"
+    (symbol,) = ask(shop, "@#Snapshot.rend").items
+    assert (symbol.label, symbol.kind, symbol.tokens) == ("Snapshot.render", "method", 22)
+    assert symbol.detail == "method, server/snapshot.py:5"
+    assert symbol.documentation.startswith("def render(self)")
+    (folder,) = ask(shop, "@docs").items[:1]
+    assert (folder.label, folder.kind, folder.tokens) == ("docs/", "folder", None)
+
+
+def test_several_roots(tmp_path: Path) -> None:
+    workspace = "-- web/src/app.py --\nx = 1\n-- api/src/app.py --\ndef run(): pass\n-- api/top.py --\nx = 1"
+    snapshot = snapshot_of(workspace, tmp_path, roots=("web", "api"))
+    assert inserts(ask(snapshot, "@app")) == ["@api:src/app.py", "@web:src/app.py"]
+    assert inserts(ask(snapshot, "@ap"))[0] == "@api:"
+    assert inserts(ask(snapshot, "@api:")) == ["@api:src/", "@api:top.py"]
+    assert inserts(ask(snapshot, "@api:a")) == ["@api:src/app.py", "@api:src/", "@api:top.py"]
+    assert inserts(ask(snapshot, "@web:src/")) == ["@web:src/app.py"]
+    assert inserts(ask(snapshot, "@src/")) == ["@api:src/app.py", "@web:src/app.py"]
+    assert inserts(ask(snapshot, "@api:src/app.py#")) == ["@api:src/app.py#run"]
+    assert inserts(ask(snapshot, "@api:src/app.py:")) == ["@api:src/app.py:1"]
+    assert {i.insert_text for i in ask(snapshot, "@").items if i.kind == "root"} == {"@web:", "@api:"}
+
+
+def test_kinds_of_others_are_offered(shop: Snapshot) -> None:
+    diff = Kind("snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument=True)
+    kinds = Registry({**registry.load([]).kinds, "snap": diff})
+    got = complete("@sna", 4, request_of(shop), kinds=kinds)
+    assert (got.items[0].insert_text, got.items[0].detail, got.items[0].kind) == ("@snap:", diff.help, "kind")
+
+
+def test_names_no_mention_can_hold_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "ok.py").write_text("")
+    snapshot = snapshot_of("-- ok.py --\n-- tab\there.py --\n-- " + "d" * 130 + "/" + "f" * 130 + ".py --\n", tmp_path)
+    assert inserts(ask(snapshot, "@here")) == []
+    assert inserts(ask(snapshot, "@ffff")) == []
+    assert inserts(ask(snapshot, "@ok")) == ["@ok.py"]
+
+
+@pytest.mark.parametrize(("text", "offset"), [("@a", -5), ("@a", 99), ("", 0), ("@", 1)])
+def test_any_offset_is_answered(shop: Snapshot, text: str, offset: int) -> None:
+    got = complete(text, offset, request_of(shop))
+    assert 0 <= got.start <= got.end <= len(text)

@@ -1,0 +1,284 @@
+"""What a text says: one line of input, one line for each mention that is read out of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.context.mentions.grammar import (
+    LAST_LINE,
+    code_point_offset,
+    is_reference,
+    parse,
+    strip,
+    utf16_offset,
+)
+from promptls.context.mentions.scanner import last_token
+from promptls.model import Mention
+
+
+def shown(message: str, words: dict[str, bool] | None = None) -> list[str]:
+    """Mentions as "kind target lines", with root and scope where there are any."""
+    mentions = parse(message) if words is None else parse(message, words)
+    for mention in mentions:
+        assert message[mention.start : mention.end] == mention.text
+    return [_line(mention) for mention in mentions]
+
+
+def _line(mention: Mention) -> str:
+    place = f"{mention.root}:" if mention.root else ""
+    scope = f"{mention.scope}#" if mention.scope else ""
+    lines = ""
+    if mention.lines is not None:
+        end = "" if mention.lines.end == LAST_LINE else str(mention.lines.end)
+        lines = f" {mention.lines.start + 1}-{end}"
+    return f"{mention.kind} {place}{scope}{mention.target}{lines}"
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        # files
+        ("@src/a.py", "file src/a.py"),
+        ("@a.py", "file a.py"),
+        ("@Makefile", "file Makefile"),
+        ("@/src/a.py", "file /src/a.py"),
+        ("@./src/a.py", "file ./src/a.py"),
+        ("@../a.py", "file ../a.py"),
+        ("@.gitignore", "file .gitignore"),
+        ('@"path with spaces.py"', "file path with spaces.py"),
+        ("@'path with spaces.py'", "file path with spaces.py"),
+        ("@path\\ with\\ spaces.py", "file path with spaces.py"),
+        ('@"say \\"hi\\".py"', 'file say "hi".py'),
+        ("@a\\:b\\#c.py", "file a:b#c.py"),
+        ("@my%20file.py", "file my%20file.py"),
+        ("@src\\a.py", "file src\\a.py"),
+        ("@C:\\work\\a.py", "file C:\\work\\a.py"),
+        ("@C:/work/a.py:10", "file C:/work/a.py 10-10"),
+        ("@\\\\host\\share\\a.py", "file \\\\host\\share\\a.py"),
+        ("@@foo", "file @foo"),
+        ('@@"foo bar"', "file @foo bar"),
+        ("@node_modules/@types/node/index.d.ts", "file node_modules/@types/node/index.d.ts"),
+        ("@app/[slug]/page.tsx", "file app/[slug]/page.tsx"),
+        ("@app/(group)/page.tsx", "file app/(group)/page.tsx"),
+        ("@[...slug].ts", "file [...slug].ts"),
+        ("@{{name}}/setup.py", "file {{name}}/setup.py"),
+        ("@größe/日本語.py", "file größe/日本語.py"),
+        ("@src/lib$types+page.svelte", "file src/lib$types+page.svelte"),
+        # lines: 1-based and inclusive as people write them
+        ("@a.py:10-20", "file a.py 10-20"),
+        ("@a.py:20-10", "file a.py 10-20"),
+        ("@a.py:10", "file a.py 10-10"),
+        ("@a.py:10-", "file a.py 10-"),
+        ("@a.py:0", "file a.py 1-1"),
+        ("@a.py:10:5", "file a.py 10-10"),
+        ("@a.py:L10-L20", "file a.py 10-20"),
+        ("@a.py:10–20", "file a.py 10-20"),
+        ("@a.py#L10", "file a.py 10-10"),
+        ("@a.py#L10-20", "file a.py 10-20"),
+        ("@a.py#L10-L20", "file a.py 10-20"),
+        ("@a.py#L20-L10", "file a.py 10-20"),
+        ("@a.py#L10:20", "file a.py 10-20"),
+        ("@a.py#L10C3-L20C9", "file a.py 10-20"),
+        ("@a.py#L10-", "file a.py 10-"),
+        ('@"a b.py":10-20', "file a b.py 10-20"),
+        ("@a.py:99999999999999999999", f"file a.py {LAST_LINE}-"),
+        # symbols
+        ("@#Name", "symbol Name"),
+        ("@#Class.method", "symbol Class.method"),
+        ("@#std::vector", "symbol std::vector"),
+        ("@std::vector", "symbol std::vector"),
+        ("@src/a.py#Name", "symbol src/a.py#Name"),
+        ("@src/a.py#Class.method", "symbol src/a.py#Class.method"),
+        ("@src/lib.rs::module::name", "symbol src/lib.rs#module::name"),
+        ("@tests/test_a.py::TestX::test_y", "symbol tests/test_a.py#TestX::test_y"),
+        ("@src/a.py:name", "symbol src/a.py#name"),
+        ('@#"Getting started"', "symbol Getting started"),
+        ('@README.md#"Getting started"', "symbol README.md#Getting started"),
+        ('@"my notes.md"#"A b"', "symbol my notes.md#A b"),
+        ("@root:src/a.py#Name", "symbol root:src/a.py#Name"),
+        ("@#operator==", "symbol operator=="),
+        ("@#Class#method", "symbol Class#method"),
+        # folders and roots
+        ("@dir/", "folder dir"),
+        ("@a/b/", "folder a/b"),
+        ('@"my dir/"', "folder my dir"),
+        ('@"my dir"/', "folder my dir"),
+        ("@root:src/a.py", "file root:src/a.py"),
+        ("@root:/src/a.py", "file root:/src/a.py"),
+        ('@"my root":src/a.py', "file my root:src/a.py"),
+        ("@root:dir/", "folder root:dir"),
+        ("@root:", "workspace root:"),
+        ("@root:/", "workspace root:"),
+        ("@/", "workspace "),
+        ("@./", "workspace "),
+        ("@workspace", "workspace "),
+        ("@workspace:src/a.py", "file workspace:src/a.py"),
+        # what the editor shows
+        ("@active", "active "),
+        ("@selection", "selection "),
+        ("@open", "open "),
+        ('@"open"', "file open"),
+        ("@./open", "file ./open"),
+        ("@opened", "file opened"),
+    ],
+)
+def test_one_mention(message: str, expected: str) -> None:
+    assert shown(message) == [expected]
+    assert shown(f"why does {message} do that?") == [expected]
+    assert shown(f"first line\n{message}\nlast line") == [expected]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("see @a.py, @b.py; and @c.py.", ["file a.py", "file b.py", "file c.py"]),
+        ("(@a.py) [@b.py] {@c.py}", ["file a.py", "file b.py", "file c.py"]),
+        ("\"@a.py\" '@b.py' “@c.py”", ["file a.py", "file b.py", "file c.py"]),
+        ("is it @a.py? yes, @b.py! and @c.py: …", ["file a.py", "file b.py", "file c.py"]),
+        ("@a.py's lines", ["file a.py"]),
+        ("@a.py:10-20, then @a.py:30.", ["file a.py 10-20", "file a.py 30-30"]),
+        ("@#run() and @#stop.", ["symbol run", "symbol stop"]),
+        ("**@src/a.py** and <@b.py>", ["file src/a.py", "file b.py"]),
+        ("@a.py,@b.py;@c.py", ["file a.py", "file b.py", "file c.py"]),
+        ("看，@a.py。还有（@b.py）", ["file a.py", "file b.py"]),
+        ("@a.py\r\n@b.py\r\n", ["file a.py", "file b.py"]),
+        ("@a.py\u00a0and\t@b.py", ["file a.py", "file b.py"]),
+        ("@selection. @active: @open", ["selection ", "active ", "open "]),
+        ('an open quote @"src/a.py and text', ["file src/a.py"]),
+        ("@a.py... @b.py…", ["file a.py", "file b.py"]),
+        ("@app/(open and @b.py", ["folder app", "file b.py"]),
+        ("@dir\\\n@b.py", ["folder dir", "file b.py"]),
+        ("@dir\\", ["folder dir"]),
+    ],
+)
+def test_mentions_among_punctuation(message: str, expected: list[str]) -> None:
+    assert shown(message) == expected
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "",
+        "@",
+        "@@",
+        "@ a.py",
+        "@. @, @: @! @) @#",
+        "mail bob@example.com or <bob@example.com>",
+        "ssh user@host:~/src and git@github.com:a/b.git",
+        "actions/checkout@v4",
+        "https://x.org/@user/post",
+        "`@a.py`",
+        "``@a.py ` @b.py``",
+        "a `code @a.py\nspan` over lines",
+        "```\n@a.py\n```",
+        "```py\n@dataclass\nclass A: ...\n```",
+        "~~~\n@a.py\n```\n@b.py\n~~~",
+        "````\n```\n@a.py\n````",
+        "> ```\n> @a.py\n> ```",
+        "- item\n  ```\n  @a.py\n  ```",
+        "```\nnever closed @a.py",
+        "@" + "x" * 300,
+        "diff @@ -1,5 +1,6 @@ def f():",
+    ],
+)
+def test_text_without_mentions(message: str) -> None:
+    assert shown(message) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("`a` @a.py `b`", ["file a.py"]),
+        ("a stray ` before @a.py", ["file a.py"]),
+        ("`no\n\nspan: @a.py", ["file a.py"]),
+        ("a `\n\n` @a.py", ["file a.py"]),
+        ("```\ncode\n``` \n@a.py", ["file a.py"]),
+        ("``` inline @a.py ``` @b.py", ["file b.py"]),
+        ("\\`@a.py `", ["file a.py"]),
+    ],
+)
+def test_code_ends_where_markdown_ends_it(message: str, expected: list[str]) -> None:
+    assert shown(message) == expected
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "@alice",
+        "@Override",
+        "@property",
+        "@app.route",
+        "@pytest.fixture",
+        "@types/node",
+        "@babel/core@7.1.0",
+        "@param",
+        "@v1.2.3",
+        "@media",
+        "@nobody: hello",
+    ],
+)
+def test_what_is_no_reference_if_it_names_nothing(message: str) -> None:
+    assert not any(is_reference(mention) for mention in parse(message))
+
+
+@pytest.mark.parametrize(
+    "message",
+    ["@a.py", "@Src/A", "@a.tsx", "@.env", "@#Name", "@x::y", "@a:1-2", "@dir/", "@../x", "@src\\a", "@active"],
+)
+def test_what_is_a_reference_even_if_it_names_nothing(message: str) -> None:
+    assert all(is_reference(mention) for mention in parse(message))
+
+
+def test_kinds_with_an_argument() -> None:
+    words = {"diff": True, "problems": False}
+    assert shown("@diff @diff:main..dev @problems @problems:x @diff.", words) == [
+        "diff ",
+        "diff main..dev",
+        "problems ",
+        "file problems:x",
+        "diff ",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("explain @src/a.py please", "explain please"),
+        ("explain @#Server.run in @src/a.py", "explain Server.run in"),
+        ("why is @src/a.py#Cart.total slow?", "why is Cart.total slow?"),
+        ("@a.py\n@b.py\nwhat is this?", "what is this?"),
+        ("compare (@a.py) with @selection, mail a@b.c", "compare () with, mail a@b.c"),
+        ("nothing here", "nothing here"),
+    ],
+)
+def test_strip_leaves_the_query(message: str, expected: str) -> None:
+    assert strip(message, parse(message)) == expected
+
+
+def test_offsets_in_both_counts() -> None:
+    message = "😀 @a.py 𝒳"
+    (mention,) = parse(message)
+    assert (mention.start, utf16_offset(message, mention.start)) == (2, 3)
+    assert utf16_offset(message, mention.end) == 8
+    assert [code_point_offset(message, i) for i in (0, 1, 2, 3, 8)] == [0, 0, 1, 2, 7]
+
+
+@pytest.mark.parametrize(
+    ("typed", "plain"),
+    [
+        ("ask @", ""),
+        ("ask @src/a.", "src/a."),
+        ('@"my fi', "my fi"),
+        ("@a.py:", "a.py:"),
+        ("@app/(gro", "app/(gro"),
+        ("@my\\ fi", "my fi"),
+        ("@done.py and ", None),
+        ("mail a@b", None),
+        ("```\n@x", None),
+        ("`a` @x", "x"),
+        ("`@x", "x"),
+    ],
+)
+def test_what_is_being_typed(typed: str, plain: str | None) -> None:
+    token = last_token(typed)
+    assert (token.plain if token is not None else None) == plain

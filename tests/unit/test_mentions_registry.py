@@ -1,0 +1,96 @@
+"""How kinds come in: ours and those of other packages, good and broken ones."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+
+import pytest
+
+from promptls.context.mentions import grammar, registry
+from promptls.context.mentions.registry import BUILT_IN, Kind, load
+from promptls.context.mentions.request import Request
+from promptls.context.mentions.resolve import resolve_all
+from promptls.model import Mention, MentionOutcome
+from workspaces import request_of, snapshot_of
+
+EXAMPLE = "test_mentions_registry"
+
+
+def echo(mention: Mention, request: Request) -> MentionOutcome:
+    return MentionOutcome(mention, "omitted", reason=f"{mention.kind} of {mention.target or 'nothing'}.")
+
+
+def broken(mention: Mention, request: Request) -> MentionOutcome:
+    raise ValueError("no such luck")
+
+
+def careless(mention: Mention, request: Request) -> MentionOutcome:
+    return None  # type: ignore[return-value]
+
+
+DIFF = Kind("diff", ("@diff", "@diff:branch"), "What has changed.", echo, 10, argument=True)
+MORE = [
+    Kind("todo", ("@todo",), "Open ends.", echo),
+    Kind("crash", ("@crash",), "Always fails.", broken),
+    Kind("lazy", ("@lazy",), "No answer.", careless),
+]
+OPEN = Kind("open", ("@open",), "Another idea of open.", echo, 500)
+NAMELESS = Kind("no name", ("@no name",), "Cannot be written.", echo)
+NO_KIND = 42
+
+
+def point(name: str, value: str) -> EntryPoint:
+    return EntryPoint(name, value, registry.GROUP)
+
+
+def test_ours_come_by_the_same_door() -> None:
+    assert load([]).kinds == load([point("built-in", "promptls.context.mentions.registry:BUILT_IN")]).kinds
+    assert not load([point("built-in", "promptls.context.mentions.registry:BUILT_IN")]).problems
+    assert [kind.name for kind in load([]).kinds.values()] == [kind.name for kind in BUILT_IN]
+
+
+def test_the_grammar_knows_the_words_of_the_built_in_kinds() -> None:
+    assert load([]).words() == dict(grammar.WORDS)
+
+
+def test_each_example_of_the_help_is_read_as_its_kind() -> None:
+    for kind in BUILT_IN:
+        assert kind.help.endswith(".")
+        for example in kind.syntax:
+            (mention,) = grammar.parse(f"see {example} now")
+            assert (mention.kind, mention.text) == (kind.name, example)
+
+
+def test_kinds_of_other_packages(tmp_path: Path) -> None:
+    kinds = load([point("diff", f"{EXAMPLE}:DIFF"), point("more", f"{EXAMPLE}:MORE")])
+    assert not kinds.problems
+    request = request_of(snapshot_of("-- a.py --\nx = 1", tmp_path))
+    outcomes = resolve_all("@diff @diff:main @todo @crash @lazy @a.py", request, kinds)
+    assert [(o.mention.text, o.status, o.reason) for o in outcomes] == [
+        ("@diff", "omitted", "diff of nothing."),
+        ("@diff:main", "omitted", "diff of main."),
+        ("@todo", "omitted", "todo of nothing."),
+        ("@crash", "omitted", 'The mention kind "crash" failed: no such luck.'),
+        ("@lazy", "omitted", 'The mention kind "lazy" failed: it gave None and no outcome.'),
+        ("@a.py", "included", ""),
+    ]
+    assert resolve_all("@diff @todo", request) == ()
+
+
+@pytest.mark.parametrize(
+    "value", ["no_such_module_at_all:X", f"{EXAMPLE}:missing", f"{EXAMPLE}:NO_KIND", f"{EXAMPLE}:NAMELESS"]
+)
+def test_a_broken_kind_is_a_problem_and_no_crash(value: str) -> None:
+    kinds = load([point("bad", value), point("diff", f"{EXAMPLE}:DIFF")])
+    assert list(kinds.kinds) == [*(kind.name for kind in BUILT_IN), "diff"]
+    (problem,) = kinds.problems
+    assert '"bad"' in problem.message
+    assert value in problem.message
+
+
+def test_the_higher_priority_wins_and_the_loser_is_named() -> None:
+    kinds = load([point("open", f"{EXAMPLE}:OPEN")])
+    assert kinds.kinds["open"].resolve is echo
+    assert next(iter(kinds.kinds)) == "open"
+    assert '"open"' in kinds.problems[0].message

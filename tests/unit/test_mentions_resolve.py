@@ -1,0 +1,516 @@
+"""What becomes of a mention in a workspace: status, targets, candidates, and a sentence that says why."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from promptls.context.mentions.request import Client, Request
+from promptls.context.mentions.resolve import items, resolve_all
+from promptls.index import disk
+from promptls.index.snapshot import Sources
+from promptls.model import Cancelled, CancelToken, MentionOutcome, Origin, Span
+from workspaces import request_of, snapshot_of
+
+SHOP = """
+-- src/app.py --
+class Server:
+    def start(self):
+        return 1
+
+    def stop(self):
+        return 2
+
+
+def main():
+    Server().start()
+-- src/utils.py --
+def helper():
+    return 1
+-- lib/utils.py --
+def helper():
+    return 2
+
+
+class Server:
+    def start(self):
+        return 3
+-- tests/test_utils.py --
+def helper():
+    return 3
+-- docs/Getting Started.md --
+# Getting started
+
+text
+
+## More
+
+text
+-- Makefile --
+all:
+-- app/[slug]/page.tsx --
+export function Page() {
+  return null;
+}
+-- web/index.html --
+<p>hi</p>
+-- .env --
+TOKEN=1
+-- .gitignore --
+build/
+*.log
+"""
+
+
+def told(outcomes: tuple[MentionOutcome, ...], top: Path) -> list[str]:
+    """Each outcome as "mention → status: targets or candidates"."""
+    return [
+        f"{o.mention.text} → {o.status}: {', '.join(_targets(o, top)) or ', '.join(o.candidates)}" for o in outcomes
+    ]
+
+
+def _targets(outcome: MentionOutcome, top: Path) -> list[str]:
+    base = top.resolve().as_posix() + "/"
+    return [
+        f"{item.path.removeprefix(base)}"
+        + (f":{item.span.label}" if item.kind not in ("file", "folder") else "")
+        + (f" {item.kind} {item.symbol}" if item.symbol else "")
+        for item in outcome.targets
+    ]
+
+
+def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (), **more: object) -> list[str]:
+    snapshot = snapshot_of(SHOP, top)
+    return told(resolve_all(message, request_of(snapshot, active, opened=opened)), top)
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@src/app.py", "included: src/app.py"),
+        ("@/src/app.py", "included: src/app.py"),
+        ("@./src/app.py", "included: src/app.py"),
+        ("@src/../src//app.py", "included: src/app.py"),
+        ("@app.py", "included: src/app.py"),
+        ("@APP.PY", "included: src/app.py"),
+        ("@src\\app.py", "included: src/app.py"),
+        ("@Makefile", "included: Makefile"),
+        ("@makefile", "included: Makefile"),
+        ('@"docs/Getting Started.md"', "included: docs/Getting Started.md"),
+        ("@docs/Getting\\ Started.md", "included: docs/Getting Started.md"),
+        ("@docs/Getting%20Started.md", "included: docs/Getting Started.md"),
+        ("@app/[slug]/page.tsx", "included: app/[slug]/page.tsx"),
+        ("@[slug]/page.tsx", "included: app/[slug]/page.tsx"),
+        ("@src/app.py:5-6", "included: src/app.py:5-6 method Server.stop"),
+        ("@src/app.py:6-2", "included: src/app.py:2-6"),
+        ("@src/app.py:9-", "included: src/app.py:9-10 function main"),
+        ("@src/app.py:8-99", "included: src/app.py:8-10"),
+        ("@src/app.py#L1", "included: src/app.py:1"),
+        ("@src/app.py:99", "omitted: "),
+        ("@utils.py", "ambiguous: @lib/utils.py, @src/utils.py"),
+        ("@src/utils.py", "included: src/utils.py"),
+        ("@#main", "included: src/app.py:9-10 function main"),
+        ("@#Server.stop", "included: src/app.py:5-6 method Server.stop"),
+        ("@#Server::stop", "included: src/app.py:5-6 method Server.stop"),
+        ("@#server.STOP", "included: src/app.py:5-6 method Server.stop"),
+        ("@#Server", "ambiguous: @lib/utils.py#Server, @src/app.py#Server"),
+        ("@#Server.start", "ambiguous: @lib/utils.py#Server.start, @src/app.py#Server.start"),
+        ("@#helper", "ambiguous: @lib/utils.py#helper, @src/utils.py#helper, @tests/test_utils.py#helper"),
+        ("@src/app.py#Server", "included: src/app.py:1-6 class Server"),
+        ("@app.py::Server::start", "included: src/app.py:2-3 method Server.start"),
+        ("@app.py:main", "included: src/app.py:9-10 function main"),
+        ("@lib/#helper", "included: lib/utils.py:1-2 function helper"),
+        ('@#"Getting started"', "included: docs/Getting Started.md:1-7 section Getting started"),
+        ("@src/", "included: src, src/app.py, src/utils.py"),
+        ("@src", "included: src, src/app.py, src/utils.py"),
+        ("@[slug]/", "included: app/[slug], app/[slug]/page.tsx"),
+        ("@LIB/", "included: lib, lib/utils.py"),
+        ("@src/app.py/", "included: src/app.py"),
+        ("@src/nope.py", "unresolved: "),
+        ("@#Nope", "unresolved: "),
+        ("@nope/", "unresolved: "),
+        ("@.env", "refused: "),
+        ("@../other.py", "refused: "),
+        ("@/etc/hostname.txt", "unresolved: "),
+        ("@C:\\x\\y.py", "refused: "),
+        ("@~/notes.md", "refused: "),
+        ("@https://example.org/x", "refused: "),
+        ("@src/*.py", "unresolved: "),
+        ("@nowhere:src/app.py", "unresolved: "),
+        ("@active", "unresolved: "),
+        ("@selection", "unresolved: "),
+        ("@open", "unresolved: "),
+    ],
+)
+def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
+    assert ask(tmp_path, f"look at {mention} now") == [f"{mention} → {expected}"]
+
+
+@pytest.mark.parametrize(
+    ("mention", "suggestion"),
+    [
+        ("@src/ap.py", "@src/app.py"),
+        ("@scr/app.py", "@src/app.py"),
+        ("@src/app", "@src/app.py"),
+        ("@src/main/app.py", "@src/app.py"),
+        ("@page.ts", "@app/[slug]/page.tsx"),
+        ("@src/zzz.qqq", "@src/"),
+        ("@zzzqqq.py", ""),
+        ("@sr/", "@src/"),
+        ("@#Sever", "@#Server"),
+        ("@#hlper", "@#helper"),
+        ("@src/app.py#helper", "@lib/utils.py#helper"),
+        ("@src/ap.py#main", "@src/app.py#main"),
+        ("@src/app.py:99", "@src/app.py:10"),
+        ("@nowhere:src/app.py:2-3", "@src/app.py:2-3"),
+        ("see @utils for it", "@lib/utils.py"),
+    ],
+)
+def test_suggestions(tmp_path: Path, mention: str, suggestion: str) -> None:
+    (outcome,) = resolve_all(mention, request_of(snapshot_of(SHOP, tmp_path)))
+    assert outcome.suggestion == suggestion
+    assert outcome.reason
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "thanks @alice",
+        "thanks @util and @utilz",
+        "@test and @Test in passing",
+        "class A:\n    @property\n    def x(self): ...",
+        "@utils\ndef decorated(): ...",
+        "@Override\npublic void run()",
+        '@app.route("/x")',
+        "@web(1)",
+        "@helper(1)",
+        "npm install @types/node @babel/core@7.1.0",
+        "@nobody: hello",
+        "mail bob@example.com",
+        "error: user@host failed",
+    ],
+)
+def test_text_that_has_no_outcome(tmp_path: Path, text: str) -> None:
+    assert ask(tmp_path, text) == []
+
+
+def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
+    message = (
+        "@utils.py @src/app.py:99 @.env @../x @#Nope @nope.py @x:y.py @active @src @https://a.b/c @src/*.py @APP.py"
+    )
+    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    assert len(outcomes) == 12
+    assert all(outcome.reason.endswith(".") and tmp_path.as_posix() not in outcome.reason for outcome in outcomes)
+
+
+@pytest.mark.parametrize(
+    ("active", "opened", "expected", "why"),
+    [
+        ("lib/utils.py", (), "included: lib/utils.py", "active document"),
+        ("src/app.py", ("tests/test_utils.py", "lib/utils.py"), "included: lib/utils.py", "open"),
+        ("src/app.py", (), "included: src/utils.py", "beside the active document"),
+        ("web/index.html", (), "ambiguous: @lib/utils.py, @src/utils.py", "say which"),
+        ("web/index.html", ("src/utils.py", "lib/utils.py"), "ambiguous: @src/utils.py, @lib/utils.py", "say which"),
+    ],
+)
+def test_one_of_several_is_picked_only_with_a_reason(
+    tmp_path: Path, active: str, opened: tuple[str, ...], expected: str, why: str
+) -> None:
+    request = request_of(snapshot_of(SHOP, tmp_path), active, opened=opened)
+    (outcome,) = resolve_all("@utils.py", request)
+    assert told((outcome,), tmp_path) == [f"@utils.py → {expected}"]
+    assert why in outcome.reason
+
+
+def test_candidates_keep_the_lines_and_come_nearest_first(tmp_path: Path) -> None:
+    request = request_of(snapshot_of(SHOP, tmp_path), "lib/other.py", opened=("lib/utils.py", "src/utils.py"))
+    (outcome,) = resolve_all("@utils.py:1-2", request)
+    assert outcome.candidates == ("@lib/utils.py:1-2", "@src/utils.py:1-2")
+
+
+def test_the_rule_that_refuses_is_named(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    for name in ("build/out.py", "src/x.log"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("x = 1\n")
+    outcomes = resolve_all("@build/out.py @build/ @src/x.log @.env", request_of(snapshot))
+    assert [o.status for o in outcomes] == ["refused"] * 4
+    assert outcomes[0].reason == 'build/out.py is ignored by the rule "build/" (.gitignore, line 1).'
+    assert '"*.log" (.gitignore, line 2)' in outcomes[2].reason
+    assert "secrets" in outcomes[3].reason
+
+
+def test_files_the_index_has_not_seen_yet_are_found_on_disk(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    (tmp_path / "src/made.py").write_text("a = 1\nb = 2\n")
+    (tmp_path / "src/image.bin").write_bytes(b"\0\1\2\3" * 100)
+    (tmp_path / "empty").mkdir()
+    outcomes = resolve_all("@src/made.py @src/made.py:2 @src/image.bin @empty/ @empty", request_of(snapshot))
+    assert told(outcomes, tmp_path) == [
+        "@src/made.py → included: src/made.py",
+        "@src/made.py:2 → included: src/made.py:2 variable b",
+        "@src/image.bin → omitted: ",
+        "@empty/ → omitted: ",
+        "@empty → omitted: ",
+    ]
+    assert "binary" in outcomes[2].reason
+    assert "no file" in outcomes[3].reason
+
+
+def test_generated_files_are_left_out_of_the_index_but_can_be_mentioned(tmp_path: Path) -> None:
+    workspace = SHOP + "-- src/gen.py --\n# Code generated by x. DO NOT EDIT.\na = 1\n"
+    (outcome,) = resolve_all("@src/gen.py", request_of(snapshot_of(workspace, tmp_path)))
+    assert outcome.status == "included"
+    assert outcome.targets[0].span == Span(0, 2)
+    assert "generated" in outcome.reason
+
+
+def test_a_file_that_has_vanished_or_changed(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    (tmp_path / "src/utils.py").unlink()
+    (tmp_path / "src/app.py").write_text("def main():\n    pass\n")
+    outcomes = resolve_all("@src/utils.py @src/app.py @#main @#Server.stop", request_of(snapshot))
+    assert told(outcomes, tmp_path) == [
+        "@src/utils.py → omitted: ",
+        "@src/app.py → included: src/app.py",
+        "@#main → included: src/app.py:1-2 function main",
+        "@#Server.stop → omitted: ",
+    ]
+    assert "no such file" in outcomes[0].reason
+    assert "no longer in it" in outcomes[3].reason
+
+
+def test_open_buffers_count_before_the_disk(tmp_path: Path) -> None:
+    unsaved = {"src/app.py": "def fresh():\n    pass\n", "src/brand_new.py": "def born(): pass\n"}
+    snapshot = snapshot_of(SHOP, tmp_path, unsaved=unsaved)
+    outcomes = resolve_all("@brand_new.py @#fresh @#born @#main @src/app.py", request_of(snapshot))
+    assert told(outcomes, tmp_path) == [
+        "@brand_new.py → included: src/brand_new.py",
+        "@#fresh → included: src/app.py:1-2 function fresh",
+        "@#born → included: src/brand_new.py:1 function born",
+        "@#main → unresolved: ",
+        "@src/app.py → included: src/app.py",
+    ]
+    assert outcomes[4].targets[0].span == Span(0, 2)
+
+
+def test_open_documents_outside_of_every_root_can_be_mentioned_but_nothing_else_there(tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere" / "notes.md"
+    other.parent.mkdir()
+    other.write_text("# on disk\n")
+    path = other.resolve().as_posix()
+    workspace = tmp_path / "ws"
+    closed = resolve_all(f"@{path}", request_of(snapshot_of(SHOP, workspace)))
+    assert told(closed, tmp_path) == [f"@{path} → refused: "]
+    opened = snapshot_of(SHOP, workspace, unsaved={path: "# typed\n"})
+    request = request_of(opened, path)
+    assert [o.status for o in resolve_all("@active @notes.md", request)] == ["included", "included"]
+
+
+def test_a_link_out_of_the_workspace_is_refused(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path / "ws")
+    (tmp_path / "secret.py").write_text("x = 1\n")
+    (tmp_path / "ws" / "out").symlink_to(tmp_path)
+    (outcome,) = resolve_all("@out/secret.py", request_of(snapshot))
+    assert outcome.status == "refused"
+    assert "leads out" in outcome.reason
+
+
+def test_a_link_is_not_its_target(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    (tmp_path / "AGENTS.md").symlink_to(tmp_path / "src/app.py")
+    (tmp_path / "outside.py").symlink_to("/dev/null")
+    (tmp_path / "nowhere.py").symlink_to(tmp_path / "gone.py")
+    outcomes = resolve_all("@AGENTS.md @outside.py @nowhere.py @never.py", request_of(snapshot))
+    assert [o.status for o in outcomes] == ["refused", "refused", "refused", "unresolved"]
+    assert "symbolic link" in outcomes[0].reason
+    assert "leads out" in outcomes[1].reason
+
+
+def test_what_the_editor_shows(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    selection = (snapshot.roots[0].path + "/src/utils.py", Span(0, 2))
+    request = request_of(snapshot, "src/app.py", selection, ("src/app.py", "lib/utils.py", ".env"))
+    outcomes = resolve_all("@active @selection @open", request)
+    assert told(outcomes, tmp_path) == [
+        "@active → included: src/app.py",
+        "@selection → included: src/utils.py:1-2 function helper",
+        "@open → included: src/app.py, lib/utils.py",
+    ]
+    assert [o.targets[0].origin for o in outcomes] == [Origin.MENTION, Origin.SELECTION, Origin.MENTION]
+    assert "secrets" in outcomes[2].reason
+    assert all(item.score == 1.0 for o in outcomes for item in o.targets)
+
+
+def test_the_same_again_is_said_and_not_lost(tmp_path: Path) -> None:
+    request = request_of(snapshot_of(SHOP, tmp_path), "src/app.py")
+    outcomes = resolve_all("@src/app.py @app.py @active @src/app.py:5-6 @#Server.stop @src/ @src", request)
+    assert len(outcomes) == 7
+    assert [o.reason.split(".")[0] for o in outcomes[1:3]] == ["Same as @src/app", "Same as @src/app"]
+    assert outcomes[4].reason.startswith("Same as @src/app.py:5-6.")
+    assert outcomes[6].reason.startswith("Same as @src/.")
+    assert [(i.path.rsplit("/", 1)[-1], i.mention) for i in items(outcomes)] == [
+        ("app.py", 0),
+        ("app.py", 3),
+        ("src", 5),
+        ("utils.py", 5),
+    ]
+
+
+def test_a_scope_that_fits_several_files_is_no_guess(tmp_path: Path) -> None:
+    request = request_of(snapshot_of(SHOP, tmp_path), "src/utils.py")
+    outcomes = resolve_all("@utils.py#helper @utils.py#Server.start @utils.py#nope", request)
+    assert told(outcomes, tmp_path) == [
+        "@utils.py#helper → ambiguous: @src/utils.py#helper, @lib/utils.py#helper",
+        "@utils.py#Server.start → included: lib/utils.py:6-7 method Server.start",
+        "@utils.py#nope → unresolved: ",
+    ]
+
+
+def test_file_uris(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    uri = disk.to_uri(snapshot.roots[0].path + "/docs/Getting Started.md")
+    outcomes = resolve_all(f"@{uri} @{uri}:3 @file:///etc/hosts.txt", request_of(snapshot))
+    assert [o.status for o in outcomes] == ["included", "included", "unresolved"]
+
+
+def test_overloads_are_one_thing(tmp_path: Path) -> None:
+    workspace = """
+-- a.py --
+from typing import overload
+
+class A:
+    @property
+    def size(self):
+        return 1
+
+    @size.setter
+    def size(self, value):
+        pass
+"""
+    (outcome,) = resolve_all("@#A.size", request_of(snapshot_of(workspace, tmp_path)))
+    assert outcome.status == "included"
+    assert [item.span for item in outcome.targets] == [Span(3, 6), Span(7, 10)]
+    assert "2 definitions" in outcome.reason
+
+
+def test_twenty_candidates_at_most(tmp_path: Path) -> None:
+    workspace = "\n".join(f"-- p{i:02}/a.py --\ndef run(): pass" for i in range(30))
+    symbol, file = resolve_all("@#run @a.py", request_of(snapshot_of(workspace, tmp_path)))
+    assert len(symbol.candidates) == len(file.candidates) == 20
+    assert symbol.reason.startswith("30 definitions")
+
+
+def test_a_large_folder_is_cut_and_says_so(tmp_path: Path) -> None:
+    workspace = "\n".join(f"-- big/d{i % 3}/f{i:03}.txt --\nx" for i in range(250)) + "\n-- big/top.txt --\nx"
+    (outcome,) = resolve_all("@big/", request_of(snapshot_of(workspace, tmp_path)))
+    assert len(outcome.targets) == 201
+    assert outcome.targets[1].path.endswith("big/top.txt")
+    assert "251 files" in outcome.reason
+
+
+THREE = """
+-- web/src/app.py --
+def run(): pass
+-- api/src/app.py --
+def run(): pass
+-- cli/src/app.py --
+def run(): pass
+-- api/only.py --
+x = 1
+"""
+
+
+def test_three_roots_with_equal_names(tmp_path: Path) -> None:
+    snapshot = snapshot_of(THREE, tmp_path, roots=("web", "api", "cli"))
+    message = (
+        "@src/app.py @api:src/app.py @API:src/app.py @cli:app.py:1 @only.py @web: @api @api:#run @workspace @nope:x.py"
+    )
+    assert told(resolve_all(message, request_of(snapshot)), tmp_path) == [
+        "@src/app.py → ambiguous: @api:src/app.py, @cli:src/app.py, @web:src/app.py",
+        "@api:src/app.py → included: api/src/app.py",
+        "@API:src/app.py → included: api/src/app.py",
+        "@cli:app.py:1 → included: cli/src/app.py:1 function run",
+        "@only.py → included: api/only.py",
+        "@web: → included: web, web/src/app.py",
+        "@api → included: api, api/only.py, api/src/app.py",
+        "@api:#run → included: api/src/app.py:1 function run",
+        "@workspace → included: web, api, cli, api/only.py, api/src/app.py, cli/src/app.py, web/src/app.py",
+        "@nope:x.py → unresolved: ",
+    ]
+    assert all(
+        o.status == "included" for c in ("api", "cli") for o in resolve_all(f"@{c}:src/app.py", request_of(snapshot))
+    )
+
+
+def test_names_in_either_unicode_form(tmp_path: Path) -> None:
+    composed, decomposed = (unicodedata.normalize(form, "größe.py") for form in ("NFC", "NFD"))
+    for written in (composed, decomposed):
+        snapshot = snapshot_of(f"-- src/{written} --\nx = 1", tmp_path / str(len(written)))
+        for asked in (composed, decomposed):
+            (outcome,) = resolve_all(f"@{asked}", request_of(snapshot))
+            assert (outcome.status, outcome.reason) == ("included", ""), (written, asked)
+
+
+def test_hostile_names(tmp_path: Path) -> None:
+    names = [
+        "@scope.py",
+        "a#b.py",
+        "a:b.py",
+        "it's.py",
+        "-dash.py",
+        "50%.py",
+        "a(b).py",
+        "x[1].py",
+        "dot.",
+        "%20.py",
+        " s.py",
+    ]
+    workspace = "\n".join(f"-- {name} --\nx = 1" for name in names)
+    snapshot = snapshot_of(workspace, tmp_path)
+    mentions = [
+        "@@scope.py",
+        '@"a#b.py"',
+        "@a:b.py",
+        '@"it\'s.py"',
+        "@-dash.py",
+        "@50%.py",
+        '@"a(b).py"',
+        '@"x[1].py"',
+        '@"dot."',
+        "@%20.py",
+        '@" s.py"',
+        "@a#b.py",
+    ]
+    outcomes = resolve_all(" and ".join(mentions), request_of(snapshot))
+    got = [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes]
+    assert got == [*names, "a#b.py"]
+
+
+def test_no_folder_is_open(tmp_path: Path) -> None:
+    snapshot = snapshot_of("", tmp_path)
+    bare = Request(Sources(type(snapshot)(), disk.Limits()), Client())
+    assert [o.status for o in resolve_all("@a.py @workspace @dir/ @#x", bare)] == ["unresolved"] * 4
+
+
+def test_cancelled(tmp_path: Path) -> None:
+    token = CancelToken()
+    token.cancel()
+    request = Request(Sources(snapshot_of(SHOP, tmp_path), disk.Limits()), Client(), token)
+    with pytest.raises(Cancelled):
+        resolve_all("@src/app.py", request)
+
+
+def test_offsets_are_those_of_the_message(tmp_path: Path) -> None:
+    message = "a @src/app.py and\n@src/app.py, @nope: @src: x @#main @#main"
+    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    assert [message[o.mention.start : o.mention.end] for o in outcomes] == [o.mention.text for o in outcomes]
+    assert [o.mention.text for o in outcomes] == ["@src/app.py", "@src/app.py", "@src", "@#main", "@#main"]
+
+
+def test_a_long_pasted_log_takes_no_time(tmp_path: Path) -> None:
+    message = "\n".join(f"error: @worker failed @ {i} in @src/app.py" for i in range(5000))
+    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    assert len(outcomes) == 5000

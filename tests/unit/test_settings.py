@@ -1,0 +1,37 @@
+import pytest
+
+from promptls.settings import Settings, parse
+
+
+def test_nothing_set_means_the_defaults() -> None:
+    assert parse({}) == (Settings(), [])
+    assert parse(None) == (Settings(), [])
+
+
+def test_what_is_right_is_taken_and_what_is_wrong_is_named() -> None:
+    settings, problems = parse({"index": {"maxFileSize": 5, "workers": "many", "nonsense": 1}, "budget": {"tokens": 7}})
+    assert settings.index.max_file_size == 5
+    assert settings.index.workers == Settings().index.workers
+    assert settings.budget.tokens == 7
+    assert [p.message for p in problems] == [
+        "The setting index.workers is ignored: expected `int`, got `str`.",
+        "The setting index.nonsense is ignored: object contains unknown field `nonsense`.",
+    ]
+
+
+@pytest.mark.parametrize("data", [5, [], "x", {"index": 5}, {"index": {"maxFileSize": 0}}, {"indx": {}}])
+def test_garbage_is_reported_and_changes_nothing(data: object) -> None:
+    settings, problems = parse(data)
+    assert settings == Settings()
+    assert problems
+    assert all(p.message.endswith(".") for p in problems)
+
+
+@pytest.mark.parametrize("data", [{"embedding": {"model": "/evil"}}, {"cache": {"folder": "/evil"}}])
+def test_a_workspace_cannot_name_a_model_or_a_folder(data: dict[str, object]) -> None:
+    settings, problems = parse(data)
+    assert settings == Settings()
+    assert "only in your own settings" in problems[0].message
+    trusted, none = parse(data, trusted=True)
+    assert trusted != Settings()
+    assert not none

@@ -1,0 +1,107 @@
+"""Workspaces written as one string, for tests that need a snapshot and no server.
+
+    snapshot_of('''
+    -- src/app.py --
+    def main(): ...
+    ''', tmp_path)
+
+A line "-- path --" begins a file.  Everything is outlined by the real scanner; the files are on disk below
+`top` as well, so that what looks at the disk sees the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from immutables import Map
+from msgspec.structs import replace
+
+from promptls.context.mentions.request import Client, Request
+from promptls.index import disk
+from promptls.index.digest import digest_of
+from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
+from promptls.index.syntax.languages import language_of
+from promptls.index.syntax.scan import scan
+from promptls.model import FileEntry, Outline, Root, Span
+
+
+def files_of(text: str) -> dict[str, str]:
+    """Path → text of each file in a workspace string."""
+    files: dict[str, str] = {}
+    name = ""
+    for line in text.strip("\n").split("\n"):
+        if line.startswith("-- ") and line.endswith(" --"):
+            name = line[3:-3]
+            files[name] = ""
+        elif name:
+            files[name] += line + "\n"
+    return files
+
+
+def snapshot_of(text: str, top: Path, roots: Iterable[str] = (), unsaved: Mapping[str, str] | None = None) -> Snapshot:
+    """The snapshot of a workspace string.
+
+    `roots`: folders below `top` that are the workspace folders; without, `top` is the only one.
+    `unsaved`: path → text of open buffers; what of them is not in `text` is not on disk either.
+    """
+    base = top.resolve().as_posix()
+    places = [f"{base}/{name}" for name in roots] or [base]
+    snapshot = Snapshot(roots=tuple(Root(p, p.rsplit("/", 1)[-1], disk.to_uri(p)) for p in places))
+    entries: dict[str, FileEntry] = {}
+    for name, content in files_of(text).items():
+        file = top / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content, encoding="utf-8", newline="")
+        path = f"{base}/{name}"
+        found = disk.stat(path)
+        assert found is not None, f"{name} was not written"
+        entries[path] = _entry(snapshot, path, content, None, *found)
+    documents: Map[str, OpenDocument] = Map()
+    for version, (name, content) in enumerate((unsaved or {}).items(), 1):
+        path = name if name.startswith("/") else f"{base}/{name}"
+        documents = documents.set(path, OpenDocument(content, version))
+        if snapshot.root_of(path) is not None:
+            old = entries.get(path)
+            known = (old.size, old.mtime_ns) if old is not None else (0, 0)
+            entries[path] = _entry(snapshot, path, content, version, *known)
+    snapshot = with_entries(snapshot, entries.items())
+    return replace(snapshot, documents=documents)
+
+
+def request_of(
+    snapshot: Snapshot,
+    active: str = "",
+    selection: tuple[str, Span] | None = None,
+    opened: Iterable[str] = (),
+) -> Request:
+    """A request on a snapshot; paths are relative to the first root's parent if not absolute."""
+
+    def at(name: str) -> str:
+        if not name or name.startswith("/"):
+            return name
+        base = snapshot.roots[0].path
+        return f"{base}/{name}" if len(snapshot.roots) == 1 else f"{base.rsplit('/', 1)[0]}/{name}"
+
+    client = Client(at(active), (at(selection[0]), selection[1]) if selection else None, tuple(map(at, opened)))
+    return Request(Sources(snapshot, disk.Limits(), _outlined(snapshot)), client)
+
+
+def outline_of(path: str, text: str) -> Outline:
+    """The outline of a text as the index makes it."""
+    return scan(text, language_of(path, text[:4096]), None).outline
+
+
+def _outlined(snapshot: Snapshot) -> Outliner:
+    return lambda path, text, version: _entry(snapshot, path, text, version)
+
+
+def _entry(
+    snapshot: Snapshot, path: str, text: str, version: int | None, size: int = 0, mtime_ns: int = 0
+) -> FileEntry:
+    root = snapshot.root_of(path)
+    top = root.path if root is not None else ""
+    name = path[len(top) + 1 :] if top else path
+    if version is None and isinstance(got := disk.read_text(path, disk.Limits()), disk.Skipped):
+        return FileEntry(path, top, name, size, mtime_ns, skipped=got.reason)
+    return FileEntry(path, top, name, size, mtime_ns, digest_of(text), version, outline_of(path, text))
