@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 from lsp import Client
 
 from promptls.index import disk
-from promptls.index.syntax.grammars import grammar
+from promptls.index.syntax.grammars import grammars
 from promptls.index.syntax.languages import language_of
 
 QUESTIONS = 150
@@ -43,9 +43,9 @@ def bare_parse(texts: dict[str, str]) -> float:
     """Seconds to parse everything that has a grammar, on one thread."""
     from tree_sitter import Parser
 
-    work = []
+    work, known = [], grammars()
     for path, text in texts.items():
-        language = grammar(language_of(path, text[:4096]))
+        language = known.grammar(language_of(path, text[:4096]))
         if language is not None:
             work.append((Parser(language), text.encode("utf-8", "replace")))
     start = time.perf_counter()
@@ -135,14 +135,21 @@ def main() -> int:
         status = client.request("promptls/status")
         chunks = status["roots"][0]["chunks"]
         rows.append(("chunks, symbols", f"{chunks:,}, {status['roots'][0]['symbols']:,}"))
-        rows.append(("disk", f"{status['disk']['bytes'] / 1e6:.1f} MB, {status['disk']['bytes'] / max(1, chunks):,.0f} bytes a chunk"))
+        rows.append(
+            (
+                "disk",
+                f"{status['disk']['bytes'] / 1e6:.1f} MB, {status['disk']['bytes'] / max(1, chunks):,.0f} bytes a chunk",
+            )
+        )
         rows.append(("peak memory of the server", f"{peak_rss(client.process.pid):.0f} MB"))
         for name, params in (("4,000", {"tokens": 4000}), ("20,000", {"tokens": 20000})):
             calls = [lambda q=q, p=params: client.build(q, budget=p) for q in questions[:QUESTIONS]]
             rows.append((f"buildPrompt of {name} tokens, p50 / p95", percentiles(timed(calls))))
         calls = [lambda q=q: client.search(q) for q in questions[:QUESTIONS]]
         rows.append(("search, p50 / p95", percentiles(timed(calls))))
-        long = min((p for p in texts if p.endswith(".py")), key=lambda p: abs(texts[p].count("\n") - 2000), default=None)
+        long = min(
+            (p for p in texts if p.endswith(".py")), key=lambda p: abs(texts[p].count("\n") - 2000), default=None
+        )
         if long is not None:
             name = f"didChange to an answer with it, {texts[long].count(chr(10)):,}-line file, p50 / p95"
             rows.append((name, percentiles(edits(client, Path(long), texts[long]))))

@@ -35,7 +35,9 @@ def settings_table() -> str:
     for section, kind in get_type_hints(settings.Settings).items():
         hints = get_type_hints(kind, include_extras=True)
         for field in msgspec.structs.fields(kind):
-            meta = next((m for m in getattr(hints[field.name], "__metadata__", ()) if getattr(m, "description", None)), None)
+            meta = next(
+                (m for m in getattr(hints[field.name], "__metadata__", ()) if getattr(m, "description", None)), None
+            )
             assert meta is not None, f"{section}.{field.name} has no description"
             trusted = " Only in your own settings." if section in settings.TRUSTED else ""
             name = f"`{section}.{field.encode_name}`"
@@ -79,7 +81,9 @@ def type_name(hint: Any) -> str:
         return f"{{name: {type_name(get_args(hint)[1])}}}"
     if args := get_args(hint):
         return " or ".join(type_name(a) for a in args if a is not type(None))
-    return {"str": "string", "bool": "boolean", "Any": "any"}.get(getattr(hint, "__name__", str(hint)), getattr(hint, "__name__", str(hint)))
+    return {"str": "string", "bool": "boolean", "Any": "any"}.get(
+        getattr(hint, "__name__", str(hint)), getattr(hint, "__name__", str(hint))
+    )
 
 
 def params_tables() -> str:
@@ -133,7 +137,10 @@ def shortened(value: Any) -> Any:
 
 def main() -> int:
     """Write, or with --check compare; the exit code."""
-    pages = {ROOT / "README.md": readme((ROOT / "README.md").read_text("utf-8")), ROOT / "server/PROTOCOL.md": protocol_page()}
+    pages = {
+        ROOT / "README.md": readme((ROOT / "README.md").read_text("utf-8")),
+        ROOT / "server/PROTOCOL.md": protocol_page(),
+    }
     stale = [file for file, text in pages.items() if not file.exists() or file.read_text("utf-8") != text]
     if "--check" in sys.argv:
         for file in stale:

@@ -98,7 +98,9 @@ def _log_to_file(verbose: bool) -> None:
     handlers: list[logging.Handler] = []
     try:
         log_file().parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(RotatingFileHandler(log_file(), maxBytes=2_000_000, backupCount=1, encoding="utf-8", delay=True))
+        handlers.append(
+            RotatingFileHandler(log_file(), maxBytes=2_000_000, backupCount=1, encoding="utf-8", delay=True)
+        )
     except OSError:
         pass  # no place to log to is no reason not to work
     if verbose:
@@ -195,7 +197,9 @@ def _status(options: argparse.Namespace) -> int:
         _print_json({"roots": results})
         return DONE
     for r in results:
-        print(f"{r['path']}: {r['files']:,} files, {r['upToDate']:,} indexed and unchanged, {r['stale']:,} to be looked at")
+        print(
+            f"{r['path']}: {r['files']:,} files, {r['upToDate']:,} indexed and unchanged, {r['stale']:,} to be looked at"
+        )
         print(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
     return DONE
 
@@ -287,7 +291,9 @@ def _print_json(value: Any) -> None:
 
 def _print_roots(status: dict[str, Any]) -> None:
     for r in status["roots"]:
-        print(f"{r['name']}: {r['files']:,} files ({r['skipped']:,} by name only), {r['symbols']:,} symbols, {r['chunks']:,} chunks")
+        print(
+            f"{r['name']}: {r['files']:,} files ({r['skipped']:,} by name only), {r['symbols']:,} symbols, {r['chunks']:,} chunks"
+        )
     print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")
 
 

@@ -35,9 +35,7 @@ RECONCILE_S = 2.0
 class Engine:
     """`start` before the first request, `close` at the end."""
 
-    def __init__(
-        self, settings: Settings, workspace: Workspace, on_change: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, settings: Settings, workspace: Workspace, on_change: Callable[[], None] = lambda: None) -> None:
         self.settings = settings
         self.workspace = workspace
         self._on_change = on_change
@@ -78,7 +76,7 @@ class Engine:
                 "budget.tokens",
             ) from None
         final = built.assembled
-        status = self.indexer.status()
+        standing = self.indexer.standing()
         messages = [{"role": m.role, "content": m.content} for m in final.messages]
         return {
             **({"messages": messages} if messages else {"prompt": final.prompt}),
@@ -112,7 +110,7 @@ class Engine:
                 "stages": [{"name": s.name, "in": s.taken, "out": s.given, "ms": s.ms} for s in built.stages],
                 "line": built.line,
             },
-            "index": protocol.index_json(status),
+            "index": protocol.index_json(standing),
             "warnings": list(built.warnings),
         }
 
@@ -131,7 +129,7 @@ class Engine:
                 retrieval=params.sections.get("retrieval", True),
                 threshold=self.settings.retrieval.threshold,
                 warnings=warnings,
-                completeness=protocol.completeness(self.indexer.status()),
+                completeness=self.indexer.standing().complete,
             )
         except tokens.UnknownName as error:
             raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
@@ -230,8 +228,7 @@ class Engine:
         """promptls/mentionKinds"""
         return {
             "kinds": [
-                {"name": k.name, "syntax": list(k.syntax), "help": k.help}
-                for k in registry.registry().kinds.values()
+                {"name": k.name, "syntax": list(k.syntax), "help": k.help} for k in registry.registry().kinds.values()
             ]
         }
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
-from promptls.index.status import Status
+from promptls.index.status import Standing, Status
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 
@@ -224,8 +224,8 @@ def intent_json(intent: Intent) -> Json:
 def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
     """How far the index is."""
     return {
-        "state": status.state,
-        "generation": status.generation,
+        "state": status.standing.state,
+        "generation": status.standing.generation,
         "roots": [
             {
                 "uri": r.root.uri,
@@ -240,51 +240,29 @@ def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
             }
             for r in status.roots
         ],
-        "embedder": {"model": status.model, "dimension": status.dimension, "problem": status.problem, "embedded": status.embedded},
+        "embedder": {
+            "model": status.model,
+            "dimension": status.dimension,
+            "problem": status.problem,
+            "embedded": status.embedded,
+        },
         "disk": {
             name: sum(r.disk.get(name, 0) for r in status.roots) for name in ("bytes", "rows", "versions", "fragments")
         },
         "memoryBytes": memory_bytes,
-        "message": status_message(status),
+        "message": status.standing.message,
         "log": log_file,
     }
 
 
-def status_message(status: Status) -> str:
-    """The state as a sentence for people."""
-    files = sum(r.files for r in status.roots)
-    pending = sum(r.pending for r in status.roots)
-    if status.problem:
-        return status.problem
-    errors = [r.last_error for r in status.roots if r.last_error]
-    if errors:
-        return errors[0]
-    if not status.roots:
-        return "No workspace folder is open."
-    if status.state == "ready":
-        return f"{files:,} files indexed."
-    if status.state == "scanning":
-        return "Listing files."
-    return f"Indexing: {files - pending:,} of {files:,} files done."
-
-
-def index_json(status: Status) -> Json:
+def index_json(standing: Standing) -> Json:
     """How complete the index was when a request was answered."""
     return {
-        "state": status.state,
-        "generation": status.generation,
-        "complete": round(completeness(status), 4),
-        "message": status_message(status),
+        "state": standing.state,
+        "generation": standing.generation,
+        "complete": round(standing.complete, 4),
+        "message": standing.message,
     }
-
-
-def completeness(status: Status) -> float:
-    """Share of known files whose symbols, keywords and vectors are in place, 0 while the files are listed."""
-    files = sum(r.files for r in status.roots)
-    pending = sum(r.pending for r in status.roots)
-    if status.state == "scanning" and not files:
-        return 0.0
-    return 1.0 if files == 0 else max(0.0, 1 - pending / files)
 
 
 OUTPUTS: tuple[Literal["text", "messages"], ...] = ("text", "messages")

@@ -40,7 +40,8 @@ class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     ] = 10_000
     workers: Annotated[int, Meta(ge=0, description="Processes for bulk indexing; 0: one a core, at most four.")] = 0
     grammars: Annotated[
-        tuple[Literal["pack", "legacy"], ...], Meta(description='Order of the grammar sources, "pack" and "legacy" (tree-sitter-languages).')
+        tuple[Literal["pack", "legacy"], ...],
+        Meta(description='Order of the grammar sources, "pack" and "legacy" (tree-sitter-languages).'),
     ] = ("pack", "legacy")
 
 
@@ -49,7 +50,9 @@ class EmbeddingSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
 
     model: Annotated[
         str,
-        Meta(description='"bundled", a folder with model.onnx and tokenizer.json, or a fastembed model on this machine.'),
+        Meta(
+            description='"bundled", a folder with model.onnx and tokenizer.json, or a fastembed model on this machine.'
+        ),
     ] = BUNDLED
     allow_download: Annotated[
         bool, Meta(description="Let fastembed fetch the model named above; nothing else ever uses the network.")

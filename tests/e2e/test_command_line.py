@@ -74,7 +74,9 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         ((), "required"),
     ],
 )
-def test_what_cannot_be_served_is_one_sentence_and_code_2(run, tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:  # type: ignore[no-untyped-def]
+def test_what_cannot_be_served_is_one_sentence_and_code_2(
+    run, tmp_path: Path, arguments: tuple[str, ...], words: str
+) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "file.txt").write_text("x")
     (tmp_path / "empty").mkdir(exist_ok=True)
     done = run(*arguments, cwd=tmp_path if "file.txt" in arguments else tmp_path / "empty")

@@ -14,7 +14,12 @@ import pytest
 from lsp import Client, Json
 
 Start = Callable[..., Client]
-QUESTIONS = ["how is a discount applied?", "refresh the session cookie", "parse request header 17", "checksum of record 42"]
+QUESTIONS = [
+    "how is a discount applied?",
+    "refresh the session cookie",
+    "parse request header 17",
+    "checksum of record 42",
+]
 
 
 @pytest.fixture
@@ -122,9 +127,7 @@ def test_two_servers_on_one_workspace(start: Start, large: Path, fresh: object) 
     assert answers(two) == fresh
 
 
-def test_a_cache_that_cannot_be_written_is_told_and_answers_come_from_memory(
-    shop: Path, tmp_path: Path
-) -> None:
+def test_a_cache_that_cannot_be_written_is_told_and_answers_come_from_memory(shop: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     client = Client(tmp_path / "x", env={"PROMPTLS_CACHE": str(blocked / "cache")})

@@ -155,7 +155,9 @@ def test_a_branch_switch_embeds_only_what_was_never_seen(start: Start, shop: Pat
     back = client.settled()
     assert back["embedder"]["embedded"] == there
     assert client.search("apply discount")[0]["symbol"] == "apply_discount"
-    assert "shop/cart.py" not in [h["path"] for h in client.search("wholly_new_checkout_lane") if "symbol" in h["reasons"]]
+    assert "shop/cart.py" not in [
+        h["path"] for h in client.search("wholly_new_checkout_lane") if "symbol" in h["reasons"]
+    ]
 
 
 def test_a_changed_ignore_file_takes_effect(start: Start, shop: Path) -> None:

@@ -42,6 +42,8 @@ def test_the_guard_itself_works(start: Callable[..., Client], tmp_path: Path) ->
     log = tmp_path / "attempts"
     (tmp_path / "sitecustomize.py").write_text(GUARD.format(log=str(log)))
     code = "import socket; socket.create_connection(('127.0.0.1', 9))"
-    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(tmp_path)}, capture_output=True, text=True
+    )
     assert "the network is blocked" in done.stderr
     assert log.exists()

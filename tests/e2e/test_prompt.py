@@ -103,7 +103,10 @@ def test_the_budget_is_a_law(client: Client, counter: str, output: str, variant:
         whole = result["prompt"] if output == "text" else "".join(m["content"] for m in result["messages"])
         assert counter_of(counter).count(whole) <= result["tokens"]["used"] <= budget
         assert len(result["mentions"]) == 3
-        assert all(m["status"] in ("included", "partial", "omitted") and (m["status"] == "included" or m["reason"]) for m in result["mentions"])
+        assert all(
+            m["status"] in ("included", "partial", "omitted") and (m["status"] == "included" or m["reason"])
+            for m in result["mentions"]
+        )
 
 
 @pytest.mark.parametrize(
@@ -198,7 +201,10 @@ def test_the_selection_and_the_active_document(client: Client, root: Path) -> No
     assert result["items"][0]["origin"] == "selection"
     assert result["items"][0]["symbol"] == "Cart.total"
     assert client.build("explain @active", context={"activeDocument": uri})["mentions"][0]["status"] == "included"
-    assert outcome(client, "explain @selection", context={"activeDocument": uri, "selection": selected})["status"] == "included"
+    assert (
+        outcome(client, "explain @selection", context={"activeDocument": uri, "selection": selected})["status"]
+        == "included"
+    )
     assert outcome(client, "explain @selection")["status"] in ("unresolved", "omitted")
 
 
@@ -215,7 +221,7 @@ def test_small_talk_gathers_nothing(client: Client) -> None:
         ("where is the price reduced by a percentage?", "apply_discount"),
         ("How do we keep visitors logged in?", "refreshSession"),
         ("which function rounds half up?", "Money.times"),
-                ("refreshSession", "refreshSession"),
+        ("refreshSession", "refreshSession"),
     ],
 )
 def test_questions_find_their_code(client: Client, question: str, symbol: str) -> None:
@@ -253,7 +259,10 @@ def test_completion(client: Client) -> None:
     assert done["replace"] == {"start": 7, "end": 11}
     assert done["items"][0]["insertText"] == "@shop/cart.py"
     assert done["items"][0]["tokens"] > 0
-    labels = [i["label"] for i in client.request("promptls/completeMention", {"text": "@", "offset": 1, "limit": 1000})["items"]]
+    labels = [
+        i["label"]
+        for i in client.request("promptls/completeMention", {"text": "@", "offset": 1, "limit": 1000})["items"]
+    ]
     assert not any("generated.py" in label for label in labels)
 
 

@@ -123,7 +123,10 @@ def test_every_request_has_a_command_twin(client: Client) -> None:
         assert client.request("workspace/executeCommand", command) == client.request(method, params)
     command = {"command": "promptls.buildPrompt", "arguments": [{"message": "discount", "class": {"_x": 1}}]}
     assert client.request("workspace/executeCommand", command)["prompt"]
-    assert error_of(client, "workspace/executeCommand", {"command": "promptls.buildPrompt", "arguments": []}).code == -32602
+    assert (
+        error_of(client, "workspace/executeCommand", {"command": "promptls.buildPrompt", "arguments": []}).code
+        == -32602
+    )
     assert error_of(client, "workspace/executeCommand", {"command": "promptls.fly"}).code == -32602
 
 
@@ -171,13 +174,17 @@ def test_cancelled_requests_are_answered_once_and_the_server_goes_on(client: Cli
 def test_many_requests_at_once_are_all_answered(client: Client) -> None:
     rng = random.Random(1)
     started = [
-        client.start_request(*rng.choice([
-            ("promptls/buildPrompt", {"message": "how is the total made?"}),
-            ("promptls/search", {"query": "session cookie"}),
-            ("promptls/status", {}),
-            ("promptls/fly", {}),
-            ("promptls/buildPrompt", {"message": 1}),
-        ]))
+        client.start_request(
+            *rng.choice(
+                [
+                    ("promptls/buildPrompt", {"message": "how is the total made?"}),
+                    ("promptls/search", {"query": "session cookie"}),
+                    ("promptls/status", {}),
+                    ("promptls/fly", {}),
+                    ("promptls/buildPrompt", {"message": 1}),
+                ]
+            )
+        )
         for _ in range(60)
     ]
     for request in started:

@@ -184,6 +184,23 @@ def test_the_ledger_adds_up() -> None:
             assert min(done.sections.values()) > 0
 
 
+class Coarse:
+    """A token for each five hundred characters begun: every part is rounded up a lot."""
+
+    name, exact = "coarse", False
+
+    def count(self, text: str) -> int:
+        return -(-len(text) // 500)
+
+
+def test_the_ledger_adds_up_when_parts_are_rounded_up() -> None:
+    using = Renderer(Coarse(), lambda path: path)
+    done = assemble(QUESTION, packed(using, (item(NOTES), NOTES)), budget=9, renderer=using, sections=SECTIONS)
+    assert len(done.sections) == 7
+    assert sum(done.sections.values()) == done.used < 6
+    assert min(done.sections.values()) == 0
+
+
 # ---------------------------------------------------------------- without code
 
 
@@ -349,3 +366,13 @@ def test_the_boundary_differs_between_prompts_and_processes() -> None:
     parts = packed(using, (item(NOTES), NOTES))
     made = {assemble(q, parts, budget=500, renderer=using, secret=s).prompt for q in ("a", "b") for s in (b"1", b"2")}
     assert len({re.findall(r"Boundary: (\w+)", text)[0] for text in made}) == 4
+
+
+def test_the_boundary_depends_on_all_that_is_shown() -> None:
+    shown = [("x = 1\n", "a.txt"), ("x = 2\n", "a.txt"), ("x = 1\n", "b.txt")]
+    names = set()
+    for text, name in shown:
+        using, file = renderer(), view(text, name)
+        made = assemble("m", packed(using, (item(file), file)), budget=500, renderer=using, secret=SECRET)
+        names.add(re.findall(r"Boundary: (\w+)", made.prompt)[0])
+    assert len(names) == 3

@@ -22,7 +22,9 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     manifest.save([entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary")])
     manifest.close()
     again = Manifest(tmp_path / "files.sqlite")
-    assert again.load("/w") == {e.path: e for e in (entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary"))}
+    assert again.load("/w") == {
+        e.path: e for e in (entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary"))
+    }
 
 
 def test_a_record_is_replaced_and_dropped(tmp_path: Path) -> None:

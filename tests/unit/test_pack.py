@@ -6,7 +6,7 @@ import pytest
 from promptkit import item, renderer, symbol, view
 
 from promptls.model import Item, Origin, Span, TextView
-from promptls.prompt.pack import Choice, Packed, pack
+from promptls.prompt.pack import COUNTED, Choice, Packed, pack
 from promptls.prompt.render import forms
 
 USING = renderer()  # chars4
@@ -72,6 +72,12 @@ def test_nothing_to_pack_and_nothing_to_pack_into() -> None:
     assert packed.kept == ()
     assert omitted(packed) == [("a.py:1-10", "over the budget")]
     assert packed.omitted[0].tokens == cost(*found((A, "f0")))
+
+
+def test_the_cost_of_what_nobody_reads_is_not_counted() -> None:
+    packed = pack([], [choice((A, n + 1, n + 3), 1.0, Origin.PATH) for n in range(40)] * 2, 0)
+    assert len(packed.omitted) == 80
+    assert [o.tokens > 0 for o in packed.omitted] == [True] * COUNTED + [False] * (80 - COUNTED)
 
 
 def test_a_misfit_is_skipped_and_a_smaller_one_taken() -> None:
@@ -158,6 +164,18 @@ def test_an_overlap_that_cannot_be_joined_is_cut_off() -> None:
     assert packed.kept[1].block.body.split("\n")[2] == "… 3 more lines (3-5)"
 
 
+def test_neighbours_do_not_become_one_across_what_was_asked_for() -> None:
+    packed = pack(asked((A, 6, 6)), found((A, 1, 4), (A, 3, 9)), 1000)
+    assert kept(packed) == ["full a.py:6", "full a.py:1-4", "partial a.py:5, 7-9"]
+
+
+def test_neighbours_do_not_become_one_if_lines_would_be_lost() -> None:
+    commented = view("x = 1\n" + "# why\n" * 14 + "def f():\n    return 1\n", "c.py")
+    packed = pack([], found((commented, 3, 15), (commented, 16, 16), (commented, 17, 17), (commented, 2, 2)), 1000)
+    shown = {line for k in packed.kept for s in k.block.spans for line in range(s.start, s.end)}
+    assert shown == set(range(1, 17))
+
+
 def test_order_by_file_and_by_score() -> None:
     wanted = found((B, "f2"), (A, "f3"), (B, "f0"), (A, "f1"))
     assert kept(pack([], wanted, 1000)) == ["full b.py:1-10", "full b.py:23-32", "full a.py:12-21", "full a.py:34-43"]
@@ -223,6 +241,15 @@ def test_every_mention_keeps_a_line_when_lines_are_all_that_fits() -> None:
     assert [k.block.form for k in packed.kept] == ["reference"] * 4
     assert len(pack(explicit, [], lines - 1).kept) == 3
     assert omitted(pack(explicit, [], lines - 1)) == [("d.py:1-219", "over the budget")]
+
+
+def test_a_line_is_kept_back_for_each_mention_that_is_still_to_come() -> None:
+    near, far = functions(20, 10, "n.py"), functions(20, 10, "a/path/that/takes/many/more/tokens/than/the/other/far.py")
+    explicit = asked((near, 0, 0), (far, 0, 0))
+    lines = sum(c.forms.reference("asked for, does not fit").tokens for c in explicit)
+    for more in range(12):
+        packed = pack(explicit, [], lines + more)
+        assert [k.block.item.path for k in packed.kept] == [near.entry.path, far.entry.path]
 
 
 def test_the_same_thing_asked_for_twice_is_shown_once() -> None:

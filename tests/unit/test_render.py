@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from promptkit import item, label, of, renderer, symbol, view
 
+from promptls.index.digest import digest_of
 from promptls.model import Block, FileEntry, Item, Origin, Span, TextView
 from promptls.prompt.fences import SPECIMEN
 from promptls.prompt.render import SEPARATOR, bodies, element, forms
@@ -108,6 +109,15 @@ def test_spans_are_clamped_to_the_file(first: int, last: int, spans: tuple[Span,
     assert rendered.reference().body.startswith("x.txt")
 
 
+def test_blocks_name_the_lines_that_there_are() -> None:
+    everything = Item(CART.entry.path, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)
+    rendered = of(everything, CART)
+    for block in (rendered.full(), rendered.outline(), rendered.reference(), rendered.partial(60)):
+        assert block is not None
+        assert block.item.span == Span(0, len(CART.lines))
+    assert rendered.item is everything
+
+
 def test_an_empty_file_is_shown_empty() -> None:
     empty = view("", "empty.txt")
     for span in (Span(0, 0), Span(0, 1)):
@@ -145,6 +155,18 @@ def test_unseen_characters_and_secrets_do_not_get_through() -> None:
     signature = rendered.signature()
     assert signature is not None
     assert [f.name for f in rendered.findings(signature)] == ["github token"]
+
+
+def test_a_text_is_cleaned_again_when_it_has_changed_or_stands_elsewhere() -> None:
+    def shown(text: str, path: str) -> str:
+        entry = FileEntry(f"/w/{path}", "/w", path, digest=digest_of(text))
+        file = TextView(entry, text, tuple(text.split("\n")))
+        return body(of(item(file), file).full())
+
+    for _ in range(2):
+        assert shown("PASSWORD=correct-horse", "a.py") == "PASSWORD=correct-horse"
+        assert shown("PASSWORD=correct-horse", ".env") == "PASSWORD=⟦redacted: value⟧"
+        assert shown("PASSWORD=correct\u200bhorse", "a.py") == "PASSWORD=correct⟦U+200B⟧horse"
 
 
 # ---------------------------------------------------------------- signature
@@ -218,18 +240,22 @@ def test_the_outline_of_a_file_is_nested_and_numbered() -> None:
     ).replace("@dataclass ", "")
 
 
-def test_an_outline_gives_up_levels_then_lines() -> None:
+def test_a_short_outline_keeps_the_outermost() -> None:
     rendered = of(item(CART), CART)
     full = rendered.outline()
     assert full is not None
     assert rendered.outline(full.tokens) == full
-    assert (
-        body(rendered.outline(full.tokens - 1))
-        == "9-30  class Cart(Base)\n33  def main(): return Cart()\n… 2 more entries"
-    )
-    smallest = rendered.outline(full.tokens - 15)
-    assert body(smallest) == "9-30  class Cart(Base)\n… 3 more entries"
-    assert rendered.outline(10) is None
+    seen = []
+    for room in range(full.tokens - 1, 0, -1):
+        block = rendered.outline(room)
+        assert block is None or block.tokens <= room
+        if block and block.body not in seen:
+            seen.append(block.body)
+    assert seen == [
+        "9-30  class Cart(Base)\n  18-26  def add( self, name: str, ) -> None\n33  def main(): return Cart()\n… 1 more entry",
+        "9-30  class Cart(Base)\n33  def main(): return Cart()\n… 2 more entries",
+        "9-30  class Cart(Base)\n… 3 more entries",
+    ]
 
 
 def test_the_outline_of_a_class_starts_with_itself() -> None:
@@ -248,7 +274,7 @@ def test_the_outline_of_a_folder_lists_its_files() -> None:
     assert rendered.full() is None
     assert rendered.partial(1000) is None
     assert rendered.reference().body == "shop - mention"
-    assert body(rendered.outline(40)) == "cart.py\nREAD⟦U+000A⟧ME.md\n… 4 more entries"
+    assert body(rendered.outline(40)) == "cart.py\n  9-30  class Cart(Base)\nREAD⟦U+000A⟧ME.md\n… 3 more entries"
 
 
 # ---------------------------------------------------------------- partial
@@ -284,6 +310,27 @@ def test_a_part_is_cut_at_the_outermost_statement() -> None:
         end = block.spans[0].end
         assert file.lines[end] in ("    if x:", "    h(x)")
         assert block.body.endswith(f"\n… {101 - end} more lines ({end + 1}-101)")
+
+
+@pytest.mark.parametrize(
+    ("statement", "starts"),
+    [
+        ("# why\n# so\nx = 1\n", "# why"),
+        ("total = a +\nb +\nc\n", "total = a +"),
+        ("call(\na,\n)\n", "call("),
+        ("if (x) {\ny();\n} else {\nz();\n}\n", "if (x) {"),
+        ("a\n.b()\n.c()\n", "a"),
+    ],
+)
+def test_a_part_ends_with_a_whole_statement_even_without_indentation(statement: str, starts: str) -> None:
+    file = view(statement * 12, "x.txt")
+    rendered = of(item(file), file)
+    ends = set()
+    for room in range(40, 200):
+        block = rendered.partial(room)
+        if block is not None and len(block.spans[0]) > 17 and block.form == "partial":
+            ends.add(file.lines[block.spans[-1].end])
+    assert ends == {starts}
 
 
 def test_a_part_never_ends_inside_a_head() -> None:

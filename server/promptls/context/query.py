@@ -16,7 +16,9 @@ from promptls.index.terms import STOP_WORDS, terms, words
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 _CALL_OR_DOTTED = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z_]\w*(?=\()")
 _PATHLIKE = re.compile(r"[\w.-]+(?:/[\w.-]+)+|[\w-]+\.[A-Za-z]{1,5}\b")
-_ABOUT_TESTS = re.compile(r"\b(unit|e2e|integration|regression)?[ -]?tests?\b|\bspecs?\b|\btest(ed|ing)\b|\bfixtures?\b", re.I)
+_ABOUT_TESTS = re.compile(
+    r"\b(unit|e2e|integration|regression)?[ -]?tests?\b|\bspecs?\b|\btest(ed|ing)\b|\bfixtures?\b", re.I
+)
 _ABOUT_DOCS = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
 
 
@@ -49,7 +51,9 @@ def analyse(text: str) -> Query:
 
 def looks_like_code(word: str) -> bool:
     """Whether a word is written as an identifier is: snake_case, camelCase, CONSTANT, digits inside."""
-    return bool("_" in word.strip("_") or re.search(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d", word) or word.startswith("_"))
+    return bool(
+        "_" in word.strip("_") or re.search(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d", word) or word.startswith("_")
+    )
 
 
 def _names(text: str, found: list[str]) -> list[str]:

@@ -295,7 +295,9 @@ def _add_of_named_files(
         for name in named:
             base = name.rsplit("/", 1)[-1].lower()
             endings = ("",) if "." in base else NAMED_ENDINGS
-            paths = [p for e in endings for p in snapshot.basenames.get(base + e, ()) if allowed is None or p in allowed]
+            paths = [
+                p for e in endings for p in snapshot.basenames.get(base + e, ()) if allowed is None or p in allowed
+            ]
             paths = [p for p in paths if ("/" + p.lower()).endswith("/" + name.lower())] if "/" in name else paths
             bonus = weights.path / max(1, len(paths)) ** 0.5
             for path in paths[:NAMED_FILES]:
@@ -332,7 +334,11 @@ def _item(region: _Region, query: Query, snapshot: Snapshot, weights: Weights) -
         score *= weights.minor
         region.reasons["minor"] = score - region.score
     span = chunk.span
-    if symbol is not None and symbol.kind in ("function", "method", "constructor") and len(symbol.span) <= weights.whole:
+    if (
+        symbol is not None
+        and symbol.kind in ("function", "method", "constructor")
+        and len(symbol.span) <= weights.whole
+    ):
         span = symbol.span
     legs = {
         "semantic": Origin.SEMANTIC,

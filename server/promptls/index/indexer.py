@@ -26,13 +26,13 @@ from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
 from promptls.index.buffers import Buffers
-from promptls.index.embedding.embedder import EmbeddingSpec, model_identity
+from promptls.index.embedding.embedder import EmbeddingSpec, declared_dimension, model_identity
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
 from promptls.index.scanning import Outlined, RowsReady
 from promptls.index.snapshot import Snapshot, Sources
-from promptls.index.status import State, Status
+from promptls.index.status import Standing, State, Status
 from promptls.index.store import Identity, Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.terms import TERMS_VERSION
@@ -201,18 +201,22 @@ class Indexer:
         """(files known, files of them still to be done)"""
         return len(self._publisher.snapshot.files), sum(len(s.pending) for s in list(self._roots.values()))
 
-    def status(self) -> Status:
-        """Where the index stands."""
-        snapshot = self._publisher.snapshot
+    def standing(self) -> Standing:
+        """How far the index is."""
         states = list(self._roots.values())
-        roots = tuple(status_of(s, snapshot) for s in states)
-        problem = self._pool.problem
-        wrong = bool(problem) or any(s.error for s in states)
-        state: State = "indexing" if states and all(s.walked for s in states) else "scanning"
-        if self.searchable and (self._stored or wrong):
-            state = "degraded" if wrong else "ready"
-        model = self.config.embedding.model
-        return Status(state, snapshot.generation, roots, model, self._dimension or 0, problem, self._publisher.embedded)
+        trouble = self._pool.problem or next((s.error for s in states if s.error), "")
+        state: State = "indexing" if all(s.walked for s in states) else "scanning"
+        if self.searchable and (self._stored or trouble):
+            state = "degraded" if trouble else "ready"
+        return Standing(state, self._publisher.snapshot.generation, *self.progress(), trouble)
+
+    def status(self) -> Status:
+        """Where the index stands, with everything counted: takes time in a large workspace."""
+        standing = self.standing()  # first: what is counted later cannot be older than what it says
+        snapshot = self._publisher.snapshot
+        roots = tuple(status_of(s, snapshot) for s in list(self._roots.values()))
+        model, problem = self.config.embedding.model, self._pool.problem
+        return Status(standing, roots, model, self._dimension or 0, problem, self._publisher.embedded)
 
     def _wait(self, ready: Callable[[], bool], token: CancelToken | None, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
@@ -291,7 +295,8 @@ class Indexer:
 
     def _identity(self) -> Identity:
         if self._dimension is None:
-            self._dimension = self._pool.interactive(scanning.dimension).result()
+            declared = declared_dimension(self.config.embedding)
+            self._dimension = declared or self._pool.interactive(scanning.dimension).result()
         return Identity(model_identity(self.config.embedding), self._dimension, CHUNKER_VERSION, TERMS_VERSION)
 
     def _folder(self, root: Root) -> Path:

@@ -26,11 +26,38 @@ class RootStatus(Struct, frozen=True):
     disk: Mapping[str, int]  # bytes, rows, versions, fragments; {} without a store
 
 
-class Status(Struct, frozen=True):
-    """The whole index.  `ready`: every file known has its symbols, keywords and vectors in place."""
+class Standing(Struct, frozen=True):
+    """How far the index is, at no cost.  `ready`: every file known has its symbols, keywords and vectors in place."""
 
     state: State
     generation: int
+    files: int
+    pending: int  # of them, queued or being worked on
+    trouble: str  # what is wrong, as a sentence; "" if nothing is
+
+    @property
+    def complete(self) -> float:
+        """Share of the known files that is in place; 0 while the first files are being listed."""
+        if self.files == 0:
+            return 0.0 if self.state == "scanning" else 1.0
+        return max(0.0, 1 - self.pending / self.files)
+
+    @property
+    def message(self) -> str:
+        """The standing as a sentence for people."""
+        if self.trouble:
+            return self.trouble
+        if self.state == "scanning":
+            return "Listing files."
+        if self.state == "ready":
+            return f"{self.files:,} files indexed."
+        return f"Indexing: {self.files - self.pending:,} of {self.files:,} files done."
+
+
+class Status(Struct, frozen=True):
+    """The whole index, counted."""
+
+    standing: Standing
     roots: tuple[RootStatus, ...]
     model: str
     dimension: int  # 0: no vectors

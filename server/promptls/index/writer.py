@@ -65,7 +65,9 @@ class Writer:
                 state.error = ""
             except Exception as error:
                 log.exception("rows of %s were not written", state.root.path)
-                state.error = f"The store cannot be written ({(str(error) or type(error).__name__).splitlines()[0][:200]})."
+                state.error = (
+                    f"The store cannot be written ({(str(error) or type(error).__name__).splitlines()[0][:200]})."
+                )
         for state, changed in records:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]

@@ -254,9 +254,12 @@ def _ledger(chat: Sequence[tuple[str, _Parts]], used: int, counter: Counter) -> 
         for name, _, text in parts:
             ledger[name] = ledger.get(name, 0) + counter.count(text)
     rest = used - sum(ledger.values())
-    if rest < 0:  # parts counted one by one are rounded up more often than the whole
-        ledger[max(ledger, key=lambda name: ledger[name])] += rest
-    return {**ledger, "frame": max(0, rest)}
+    while rest < 0:  # parts counted one by one are rounded up more often than the whole
+        largest = max(ledger, key=lambda name: ledger[name])
+        less = min(-rest, ledger[largest])
+        ledger[largest] -= less
+        rest += less
+    return {**ledger, "frame": rest}
 
 
 def _smaller(draft: _Draft, excess: int) -> _Draft:

@@ -306,7 +306,11 @@ def _outcome(
     elif len(shown) < len(targets) or any(_reduced(p) for p in placed):
         status = "partial"
         what = sorted({p.block.form for p in placed if _reduced(p)})
-        why = f"The budget allows {' and '.join(_FORM_WORDS[f] for f in what)}." if what else "Not all of it could be shown."
+        why = (
+            f"The budget allows {' and '.join(_FORM_WORDS[f] for f in what)}."
+            if what
+            else "Not all of it could be shown."
+        )
         reason = f"{reason} {why}".strip()
     return replace(outcome, status=status, reason=reason, tokens=sum(p.block.tokens for p in placed))
 

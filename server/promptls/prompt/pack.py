@@ -218,7 +218,7 @@ class _Shelf:
                 return False
             min(same, key=lambda e: sum(map(len, _minus(spans, sorted(e.block.spans))))).ranks.add(rank)
             return True
-        twin = next((e for e in same if (e.block.item.span, e.block.item.kind) == (item.span, item.kind)), None)
+        twin = next((e for e in same if (e.forms.item.span, e.forms.item.kind) == (item.span, item.kind)), None)
         if twin:
             twin.ranks.add(rank)
         return twin is not None

@@ -44,7 +44,7 @@ class Renderer:
         key = (view.entry.path, view.text)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = clean("\n".join(view.lines), view.entry.path)
+            page = self._pages[key] = _page(view)
         return page
 
     def block(self, item: Item, form: FormName, body: str, spans: Iterable[Span] = ()) -> Block:
@@ -52,6 +52,22 @@ class Renderer:
         block = Block(item, form, body, tuple(spans), 0)
         text = element(block, self.label, SPECIMEN, _CITATION if self.citations else "")
         return replace(block, tokens=self.counter.count(text + SEPARATOR))
+
+
+def _page(view: TextView) -> Clean:
+    key = (view.entry.digest, view.entry.path)
+    if key in _FLAWLESS:
+        return Clean(view.lines)
+    page = clean("\n".join(view.lines), view.entry.path)
+    if view.entry.digest and page.lines == view.lines:
+        if len(_FLAWLESS) >= 1 << 16:
+            _FLAWLESS.clear()
+        _FLAWLESS.add(key)
+    return page
+
+
+_FLAWLESS: set[tuple[bytes, str]] = set()
+"""(digest, path) of texts in which there was nothing to clean; losing entries only costs time."""
 
 
 def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
@@ -82,7 +98,7 @@ def forms(item: Item, view: TextView | Sequence[TextView], renderer: Renderer) -
 class Forms:
     """One item in all its forms, each made at most once.  A form that the item has not is None."""
 
-    __slots__ = ("_full", "_outline", "_signature", "item", "members", "region", "renderer", "symbol", "view")
+    __slots__ = ("_full", "_outline", "_signature", "item", "members", "region", "renderer", "shown", "symbol", "view")
 
     def __init__(self, item: Item, view: TextView | None, members: tuple[TextView, ...], renderer: Renderer) -> None:
         self.item = item
@@ -92,6 +108,8 @@ class Forms:
         self.symbol = _definition(item, view) if view else None
         self.region = self._region()
         """The lines that the item stands for: clamped to the file, with the comment above a definition."""
+        self.shown = self._shown()
+        """The item with its span clamped to the file: that of every block."""
         self._full: Block | None = None
         self._outline: Block | None = None
         self._signature: Block | None = None
@@ -100,6 +118,10 @@ class Forms:
         count = len(self.view.lines) if self.view else 0
         start = self.symbol.doc_start if self.symbol else self.item.span.start
         return Span(min(max(0, start), count), min(self.item.span.end, count))
+
+    def _shown(self) -> Item:
+        clamped = Span(max(0, self.item.span.start), min(self.item.span.end, self.region.end))
+        return replace(self.item, span=clamped) if self.region and clamped != self.item.span else self.item
 
     # ------------------------------------------------------------ forms
 
@@ -169,7 +191,7 @@ class Forms:
         return _joined([above, Span(symbol.span.start, end)])
 
     def outline(self, room: int | None = None) -> Block | None:
-        """The definitions inside, nested, one line each; as many levels, then as many lines, as `room` holds."""
+        """The definitions inside, nested, one line each; the outermost first if `room` does not hold them all."""
         if self._outline is None:
             entries = _folder_entries(self) if self.view is None else _entries(self.view, self.region, 0)
             if not entries:
@@ -187,7 +209,7 @@ class Forms:
             where += f":{self.region.label}"
         symbol = clean(self.item.symbol[:_NAME_MAX]).lines[0]
         text = " ".join(filter(None, [where, symbol])) + f" - {why or self.item.origin.value}"
-        return self.renderer.block(self.item, "reference", text)
+        return self.renderer.block(self.shown, "reference", text)
 
     def lines(self, spans: Sequence[Span], region: Span | None = None, form: FormName | None = None) -> Block:
         """These lines of the file, what lies between them and around them in `region` elided.
@@ -206,7 +228,7 @@ class Forms:
         body += _elision(Span(at, region.end))
         if form is None:
             form = "full" if spans == self.whole() else "partial"
-        return self.renderer.block(self.item, form, "\n".join(body), spans)
+        return self.renderer.block(self.shown, form, "\n".join(body), spans)
 
     # ------------------------------------------------------------ what they are made of
 
@@ -253,19 +275,14 @@ class Forms:
         if left_out:
             rows.append(f"… {left_out} more {'entries' if left_out > 1 else 'entry'}")
         body = "\n".join(clean("\n".join(rows), self.item.path).lines)
-        return self.renderer.block(self.item, "outline", body)
+        return self.renderer.block(self.shown, "outline", body)
 
     def _fitted(self, entries: list[tuple[int, str]], room: int) -> Block | None:
-        for deepest in range(max(depth for depth, _ in entries) - 1, -1, -1):
-            shallow = [entry for entry in entries if entry[0] <= deepest]
-            block = self._listed(shallow, len(entries) - len(shallow))
-            if block.tokens <= room:
-                return block
-        top = [entry for entry in entries if entry[0] == 0]
-        low, high, best = 1, len(top) - 1, None
+        outermost = sorted(range(len(entries)), key=lambda n: (entries[n][0], n))
+        low, high, best = 1, len(entries) - 1, None
         while low <= high:
             middle = (low + high) // 2
-            block = self._listed(top[:middle], len(entries) - middle)
+            block = self._listed([entries[n] for n in sorted(outermost[:middle])], len(entries) - middle)
             if block.tokens <= room:
                 best, low = block, middle + 1
             else:
@@ -366,6 +383,7 @@ def _folder_entries(forms_: Forms) -> list[tuple[int, str]]:
     return entries
 
 
+_COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*|--|;)")
 _GOES_ON = re.compile(r"^\s*[)\]}>.,:;|&+*/%=?-]|^\s*(?:else|elif|except|finally|catch|and|or|end)\b")
 _UNFINISHED = re.compile(r"[(\[{,\\+*/%=&|<?:-]\s*$|\b(?:and|or|not|return|in|is)\s*$")
 
@@ -379,7 +397,7 @@ def _cut(lines: Sequence[str], start: int, least: int, most: int) -> int:
     for end in range(most, max(least, most - max(3, (most - start) * 3 // 10)) - 1, -1):
         after = next((line for line in lines[end : end + 3] if line.strip()), "")
         before = next((line for line in reversed(lines[max(start, end - 3) : end]) if line.strip()), "")
-        whole = not _GOES_ON.match(after) and not _UNFINISHED.search(before)
+        whole = not (_GOES_ON.match(after) or _UNFINISHED.search(before) or _COMMENT.match(before))
         rank = (int(whole), -(len(after) - len(after.lstrip())), end)
         if rank > best_rank:
             best, best_rank = end, rank

@@ -177,6 +177,8 @@ _PAIR_COST = {
     for j, digit in enumerate(row)
 }
 _CAPITALS, _INNER_CAPITAL = 8, 28
+_LETTER_LEAST = 5
+"""No token has more than about twenty letters, however often a letter is repeated."""
 _LEAD_COST = {".": (3, 28, 45), "_": (8, 45, 0), "\t": (8, 45, 0), " ": (0, 0, 0), "": (0, 0, 0)}
 _OTHER_LEAD = (25, 37, 88)
 """For a sign that stands before a word in lower case, with a capital, in capitals."""
@@ -218,7 +220,8 @@ def _word_cost(piece: str) -> int:
     else:
         inner = sum(map(str.isupper, word)) - 1
         cost = 100 + capital + (_INNER_CAPITAL - _CAPITALS) * min(inner, 2) + _CAPITALS * inner
-    return cost + sum(_PAIR_COST[a + b] for a, b in pairwise(word.lower()))
+    cost += sum(_PAIR_COST[a + b] for a, b in pairwise(word.lower()))
+    return max(cost, _LETTER_LEAST * len(word))
 
 
 def _character_cost(character: str) -> int:

@@ -8,6 +8,7 @@ unless the user's own settings allow it.  Runs in worker processes.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,6 +23,9 @@ from promptls.settings import BUNDLED
 BUNDLED_FOLDER = Path(__file__).parent / "model"
 BATCH = 16
 """Texts in one ONNX run: the fastest of 8…64 for the bundled model on one thread."""
+
+CHARACTERS_PER_TOKEN = 7
+"""No text needs more characters to fill the model's window; the rest is not even tokenised."""
 
 
 class EmbeddingSpec(Struct, frozen=True):
@@ -55,6 +59,16 @@ def model_identity(spec: EmbeddingSpec) -> str:
         if file.is_file():
             digest.update(file.read_bytes())
     return f"{'bundled' if spec.model == BUNDLED else folder.name}:{digest.hexdigest()}"
+
+
+def declared_dimension(spec: EmbeddingSpec) -> int | None:
+    """The dimension that a model folder's config.json declares, so that nobody need load the model to know it."""
+    folder = _folder(spec)
+    try:
+        declared = json.loads((folder / "config.json").read_text("utf-8"))["dimension"] if folder else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return declared if isinstance(declared, int) and declared > 0 else None
 
 
 def load(spec: EmbeddingSpec) -> Embedder:
@@ -121,14 +135,26 @@ def _output_of(model: Path) -> tuple[int, bool]:
 class _FastEmbedder:
     def __init__(self, model: Any) -> None:
         self._model = model
+        self._cut = CHARACTERS_PER_TOKEN * _longest(model)
         self.dimension = int(self.embed_query("dimension").shape[-1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        return _unit(np.array(list(self._model.passage_embed(list(texts), batch_size=BATCH)), dtype=np.float32))
+        cut = [text[: self._cut] for text in texts]
+        order = sorted(range(len(cut)), key=lambda i: len(cut[i]))  # texts of one length: little padding
+        found = list(self._model.passage_embed([cut[i] for i in order], batch_size=BATCH))
+        vectors = np.empty((len(cut), len(found[0]) if found else 0), dtype=np.float32)
+        vectors[order] = found
+        return _unit(vectors)
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         vectors = _unit(np.array(list(self._model.query_embed([text])), dtype=np.float32))
         return vectors.reshape(-1)
+
+
+def _longest(model: Any) -> int:
+    """Tokens of a text that the model looks at."""
+    truncation = model.model.tokenizer.truncation
+    return int(truncation["max_length"]) if truncation else 512
 
 
 def _unit(vectors: NDArray[np.float32]) -> NDArray[np.float32]:

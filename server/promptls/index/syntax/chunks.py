@@ -8,6 +8,7 @@ long definitions) nodes; works without a grammar, so it must not import one.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -32,6 +33,9 @@ NESTED_LINES = 5  # of a definition in a long one to be a chunk of its own
 _SMALL = {"field": 6, "property": 4}
 """Lines below which a definition of such a kind stays in the text around it; of other kinds 3."""
 
+_MARKS = ("//", "#", "--", "/*", "*", ";", "<!--", "(*", "{-", "%", '"')
+"""What a line of a legal notice may begin with, besides a blank."""
+
 
 class Chunker:
     """Cuts one file.  `chunks` and `texts` are the result."""
@@ -39,7 +43,11 @@ class Chunker:
     __slots__ = ("_budget", "_children", "_lines", "_nodes", "_solid", "_symbols", "chunks", "texts")
 
     def __init__(
-        self, lines: Sequence[str], symbols: Sequence[Symbol] = (), nodes: Sequence[Node] = (), solid: Sequence[bool] = ()
+        self,
+        lines: Sequence[str],
+        symbols: Sequence[Symbol] = (),
+        nodes: Sequence[Node] = (),
+        solid: Sequence[bool] = (),
     ) -> None:
         self.chunks: list[Chunk] = []
         self.texts: dict[bytes, str] = {}
@@ -61,6 +69,10 @@ class Chunker:
             elif start < end:
                 # Later regions are pushed first, so that chunks come out in document order.
                 stack += reversed(list(self._regions(start, end, owner)))
+        if not self.chunks and len(lines) <= WINDOW_LINES:
+            written = [i for i, line in enumerate(lines) if line.strip()]
+            if written:  # a file of a line or two is something to be found as well
+                self._emit(written[0], written[-1] + 1, -1)
 
     def _regions(self, start: int, end: int, owner: int) -> Iterator[tuple[int, int, int, bool]]:
         """Parts of a region: (start, end, symbol, whether it is a definition that has still to be looked into)."""
@@ -84,9 +96,9 @@ class Chunker:
     def _fits(self, start: int, end: int, index: int) -> bool:
         """Whether a definition is one chunk, whatever is nested in it."""
         kind = self._symbols[index].kind
-        if kind in TYPE_KINDS or kind in SPACE_KINDS:
-            if end - start > 1 and any(self._stands_alone(child, index) for child in self._children.get(index, ())):
-                return False
+        holds = kind in TYPE_KINDS or kind in SPACE_KINDS
+        if holds and end - start > 1 and any(self._stands_alone(c, index) for c in self._children.get(index, ())):
+            return False
         limit = WINDOW_LINES if kind == "section" else MAX_LINES
         return end - start <= limit and self._size(start, end) <= MAX_CHARS
 
@@ -149,7 +161,7 @@ class Chunker:
                     line -= 1
                 rank = depth * 10 - (5 if not lines[line - 1].strip() else 0)
                 places[line] = min(rank, places.get(line, rank))
-        for child in self._children.get(owner, ()):
+        for child in self._within(start, end, owner):
             line = self._symbols[child].doc_start
             if start < line < end:
                 places[line] = -5 if not lines[line - 1].strip() else 0
@@ -160,7 +172,9 @@ class Chunker:
         text = self._lines[line] if line < len(self._lines) else ""
         bare = text.lstrip()
         indent = min(len(text) - len(bare), 60)
-        return indent * 2 - (0 if self._lines[line - 1].strip() else 30) + (400 if bare[:1] in ("", "}", ")", "]") else 0)
+        after_blank = not self._lines[line - 1].strip()
+        closes = bare[:1] in ("", "}", ")", "]")
+        return indent * 2 - (30 if after_blank else 0) + (400 if closes else 0)
 
     def _is_comment(self, line: int) -> bool:
         return self._lines[line].lstrip().startswith(("//", "#", "--", "/*", "*", ";"))
@@ -208,18 +222,19 @@ class Chunker:
         if owner >= 0:
             symbol = self._symbols[owner]
             return f"{symbol.qualified} {symbol.name} {symbol.name} {symbol.signature}\n{body}"
-        named = [symbol for symbol in self._inside(start, end)]
+        named = [self._symbols[child].qualified for child in self._within(start, end, owner)]
         return f"{' '.join(named)}\n{body}" if named else body
 
-    def _inside(self, start: int, end: int) -> list[str]:
-        """Names of the small definitions in a stretch between others."""
-        return [
-            self._symbols[i].qualified for i in self._children.get(-1, ()) if start <= self._symbols[i].span.start < end
-        ]
+    def _within(self, start: int, end: int, owner: int) -> Sequence[int]:
+        """Definitions directly in `owner` that begin between two lines."""
+        children = self._children.get(owner, [])
+        first = bisect_left(children, start, key=lambda child: self._symbols[child].span.start)
+        last = bisect_left(children, end, lo=first, key=lambda child: self._symbols[child].span.start)
+        return children[first:last]
 
 
 def _marked(line: str) -> bool:
-    return line.lstrip().startswith(("//", "#", "--", "/*", "*", ";", "<!--", "(*", "{-", "%", '"')) or line.startswith(" ")
+    return line.lstrip().startswith(_MARKS) or line.startswith(" ")
 
 
 def _statements(node: Node, start: int, end: int) -> list[tuple[int, int]]:

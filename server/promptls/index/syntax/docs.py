@@ -14,7 +14,9 @@ from promptls.index.syntax.languages import Language
 MAX_DOC = 400
 _MAX_COMMENT = 400  # lines of a block comment that are looked at
 
-_OPENER = re.compile(r"^\s*(?:/{2,3}!?|/\*+!?|\*+(?=[\s/]|$)|#+['!:|]?|--\[\[|--+(?:\s?[|^])?|;+|\"|<!--|\(\*+|\{-\|?)\s?")
+_OPENER = re.compile(
+    r"^\s*(?:/{2,3}!?|/\*+!?|\*+(?=[\s/]|$)|#+['!:|]?|--\[\[|--+(?:\s?[|^])?|;+|\"|<!--|\(\*+|\{-\|?)\s?"
+)
 _CLOSERS = ("*/", "-->", "*)", "-}", "]]")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _PRAGMA = re.compile(r"(?:go:\w|eslint|nolint|prettier-|@ts-|noqa|pylint:|type:|mypy:|istanbul |c8 |tslint|region\b)")
@@ -57,13 +59,19 @@ def _block_start(lines: Sequence[str], row: int, line: str, language: Language) 
     return None
 
 
+def documents(lines: Sequence[str]) -> bool:
+    """Whether a comment block belongs to what follows it: it says something, and is no legal notice."""
+    text = "\n".join(lines)
+    return _LEGAL.search(text) is None and any(map(str.isalnum, text))
+
+
 def is_legal(text: str) -> bool:
     """Whether a comment is a notice of copyright or licence."""
     return _LEGAL.search(text) is not None
 
 
 def comment_text(lines: Sequence[str]) -> str:
-    """First paragraph of a comment block on one line, without its markers; "" for a legal notice."""
+    """First paragraph of a comment block on one line, without its markers."""
     found: list[str] = []
     for line in lines:
         text = _OPENER.sub("", line, count=1).strip()
@@ -78,8 +86,7 @@ def comment_text(lines: Sequence[str]) -> str:
                 break
             continue
         found.append(text)
-    doc = _clip(" ".join(found))
-    return "" if is_legal(doc) else doc
+    return _clip(" ".join(found))
 
 
 def docstring(data: bytes, start: int) -> str:

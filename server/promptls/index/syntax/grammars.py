@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -49,23 +49,24 @@ class Grammars:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def grammars(order: tuple[Source, ...] = SOURCES) -> Grammars:
     """The shared provider for an order of sources."""
     return Grammars(order)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _from_pack(name: str) -> tree_sitter.Language | None:
     try:
         from tree_sitter_language_pack import get_language
 
-        return get_language(name)  # type: ignore[arg-type]
+        grammar: tree_sitter.Language = get_language(name)
+        return grammar
     except (ImportError, LookupError, OSError, ValueError, AttributeError):
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _from_library(name: str) -> tree_sitter.Language | None:
     library = _library()
     if library is None:
@@ -83,7 +84,7 @@ def _from_library(name: str) -> tree_sitter.Language | None:
         return None
 
 
-@lru_cache(maxsize=None)
+@cache
 def _library() -> ctypes.CDLL | None:
     """The shared library of tree-sitter-languages; its Python module is not imported."""
     spec = importlib.util.find_spec("tree_sitter_languages")

@@ -35,7 +35,9 @@ _CONSTRUCTORS = {
 _DECLARED = frozenset({"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"})
 _OPERATORS = frozenset({"operator_name", "operator_cast"})
 
-_ANNOTATED = frozenset({"java", "kotlin", "scala", "swift", "dart", "typescript", "tsx", "javascript", "jsx", "csharp", "php"})
+_ANNOTATED = frozenset(
+    {"java", "kotlin", "scala", "swift", "dart", "typescript", "tsx", "javascript", "jsx", "csharp", "php"}
+)
 
 _HASH = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
 _SLASHES = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)

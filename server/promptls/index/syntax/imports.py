@@ -41,7 +41,9 @@ def _script(text: str) -> Found:
 
 def _clause(clause: str) -> tuple[str, ...]:
     """Names of "import a, { b as c, type d } from", "* as e" giving "*"."""
-    clause = re.sub(r"^(?:import|export)\b(?:\s+type(?:of)?\b(?!\s*(?:,|from)))?|\bfrom\s*$|\brequire\s*\($|=", " ", clause)
+    clause = re.sub(
+        r"^(?:import|export)\b(?:\s+type(?:of)?\b(?!\s*(?:,|from)))?|\bfrom\s*$|\brequire\s*\($|=", " ", clause
+    )
     names: list[str] = []
     for piece in re.split(r"[{},]", clause):
         words = [word for word in piece.split() if word != "type"]
@@ -142,8 +144,8 @@ def _called(*verbs: str) -> Callable[[str], Found]:
 
 def _php(text: str) -> Found:
     if not text.startswith("use"):
-        if module := _QUOTED.search(text):
-            yield module.group(1), ()
+        if quoted := _QUOTED.search(text):
+            yield quoted.group(1), ()
         return
     text = re.sub(r"^use\s+(?:function\s+|const\s+)?|;|\s+as\s+\w+", "", text)
     prefix, brace, group = text.partition("{")
@@ -166,7 +168,11 @@ def _elixir(text: str) -> Found:
 
 
 def _haskell(text: str) -> Found:
-    match = re.match(r"import\s+(?:safe\s+)?(?:qualified\s+)?([\w.]+)(?:\s+qualified)?(?:\s+as\s+[\w.]+)?\s*(\(.*\))?", text, re.DOTALL)
+    match = re.match(
+        r"import\s+(?:safe\s+)?(?:qualified\s+)?([\w.]+)(?:\s+qualified)?(?:\s+as\s+[\w.]+)?\s*(\(.*\))?",
+        text,
+        re.DOTALL,
+    )
     if match:
         names = re.sub(r"\([^()]*\)", "", (match.group(2) or "")[1:-1])
         yield match.group(1), tuple(name.strip(" ()\n") for name in names.split(",") if name.strip(" ()\n"))
@@ -183,9 +189,9 @@ def _style(text: str) -> Found:
 
 
 def _markup(text: str) -> Found:
-    if match := re.search(r"\b(?:src|href)\s*=\s*[\"']?([^\"'\s>]+)", text):
-        if text.startswith(("src", "<link")):
-            yield match.group(1), ()
+    match = re.search(r"\b(?:src|href)\s*=\s*[\"']?([^\"'\s>]+)", text)
+    if match and text.startswith(("src", "<link")):
+        yield match.group(1), ()
 
 
 def _dart(text: str) -> Found:

@@ -69,7 +69,13 @@ VERBS: dict[str, dict[str, str]] = {
         "defclass": "class",
     },
     "html": {"id": "section"},
-    "r": {"setClass": "class", "setRefClass": "class", "R6Class": "class", "setGeneric": "function", "setMethod": "method"},
+    "r": {
+        "setClass": "class",
+        "setRefClass": "class",
+        "R6Class": "class",
+        "setGeneric": "function",
+        "setMethod": "method",
+    },
 }
 """Calls that define what their first argument names, and the kind of it."""
 
@@ -77,13 +83,33 @@ VERBS: dict[str, dict[str, str]] = {
 NO_REFERENCES: dict[str, frozenset[str]] = {
     "c": frozenset({"size_t"}),
     "css": frozenset({"url", "var", "calc"}),
-    "elixir": frozenset(VERBS["elixir"]) | {"defstruct", "defexception", "import", "alias", "require", "use", "doc", "moduledoc",
-                                             "typedoc", "spec", "type", "impl", "callback", "quote", "unquote"},
-    "go": frozenset("any append bool byte cap close copy delete error float64 int int32 int64 len make new panic string "
-                    "uint uint32 uint64".split()),
+    "elixir": frozenset(VERBS["elixir"])
+    | {
+        "defstruct",
+        "defexception",
+        "import",
+        "alias",
+        "require",
+        "use",
+        "doc",
+        "moduledoc",
+        "typedoc",
+        "spec",
+        "type",
+        "impl",
+        "callback",
+        "quote",
+        "unquote",
+    },
+    "go": frozenset(
+        "any append bool byte cap close copy delete error float64 int int32 int64 len make new panic string "
+        "uint uint32 uint64".split()
+    ),
     "haskell": frozenset({"otherwise"}),
-    "python": frozenset("bool bytes classmethod dict float frozenset getattr hasattr int isinstance len list object "
-                        "print property range set setattr staticmethod str super tuple type".split()),
+    "python": frozenset(
+        "bool bytes classmethod dict float frozenset getattr hasattr int isinstance len list object "
+        "print property range set setattr staticmethod str super tuple type".split()
+    ),
     **dict.fromkeys(
         ("java", "kotlin", "scala", "swift"),
         frozenset("Any Boolean Bool Double Float Int Integer Long Object Override String Unit Void".split()),

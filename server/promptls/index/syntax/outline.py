@@ -27,11 +27,13 @@ __all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
 
 MAX_SYMBOLS = 20_000  # a file; the rest is left out and said to be
 MAX_REFERENCES = 50_000
-MATCH_LIMIT = 1 << 12  # states the query engine may hold; bounds its work on absurd nesting
+MATCH_LIMIT = 256  # states the query engine may hold, which bounds its work; real code needs fewer than 64
 
 _STATED = CALLABLE_KINDS | REPEATED_KINDS | {"type", "property", "table", "view"}  # one statement, shown in whole
 _REACHING = {"heading": "section", "package": "module", "stage": "stage"}  # up to the next of the same level
-_OWNED_BY_NAME = frozenset({"cpp", "javascript", "jsx", "typescript", "tsx", "vue", "svelte"})  # "A.b = function" makes a method
+_OWNED_BY_NAME = frozenset(
+    {"cpp", "javascript", "jsx", "typescript", "tsx", "vue", "svelte"}
+)  # "A.b = function" makes a method
 _BLANK = b" \t\n\f\v"
 
 
@@ -39,8 +41,8 @@ class Draft:
     """A definition while it is put together.  Bytes are of `Source.data`, lines of `Source.lines`."""
 
     __slots__ = (
-        "body", "clause", "doc", "doc_start", "end", "first", "head", "kind", "last", "name", "node",
-        "owner", "parent", "qualified", "signature", "start", "text",
+        "body", "clause", "doc", "end", "first", "head", "kind", "last", "name", "node",
+        "owner", "parent", "qualified", "start", "text",
     )  # fmt: skip
 
     start: int  # byte, attributes before it not included
@@ -55,6 +57,9 @@ class Draft:
     owner: str  # its owner as written, "" without
     clause: bool  # one of several adjacent parts of a definition
     doc: str
+    parent: int  # index of the enclosing definition, -1 at top level; this and the next two are set by `_nest`
+    name: str
+    qualified: str
 
 
 class Shape:
@@ -139,12 +144,12 @@ def _find(source: Source, tree: Tree, tags: Tags, row: Language) -> tuple[list[D
         draft.end = end
         if "doc" in captures and captures["doc"][0].start_byte == start:
             draft.head = captures["doc"][0].end_byte
-        node = wraps.get(draft.node.id)
-        while node is not None:
-            draft.start, draft.end = min(draft.start, node.start_byte), max(draft.end, node.end_byte)
-            if node.type != "decorated_definition":
+        wrap = wraps.get(draft.node.id)
+        while wrap is not None:
+            draft.start, draft.end = min(draft.start, wrap.start_byte), max(draft.end, wrap.end_byte)
+            if wrap.type != "decorated_definition":
                 draft.head = draft.start
-            node = wraps.get(node.id)
+            wrap = wraps.get(wrap.id)
         if "tail" in captures:
             draft.body = captures["tail"][0]
             draft.end = draft.body.end_byte
@@ -185,7 +190,7 @@ def _draft(source: Source, captures: dict[str, list[Node]], role: str, row: Lang
         draft.owner = source.slice(owner.start_byte, owner.end_byte)
     else:
         draft.owner = ""
-    if name is not None and not draft.text or (row.name in ("c", "cpp") and draft.text in heads.C_KEYWORDS):
+    if (name is not None and not draft.text) or (row.name in ("c", "cpp") and draft.text in heads.C_KEYWORDS):
         return None
     draft.body = captures["body"][0] if "body" in captures else None
     draft.clause = "clause" in captures
@@ -301,15 +306,18 @@ def _symbol(source: Source, draft: Draft, row: Language) -> Symbol:
         stop = draft.body.start_byte
     doc_start = docs.comment_start(source.lines, draft.first, row)
     if doc_start < draft.first:
-        text = docs.comment_text(source.lines[doc_start : draft.first])
-        if not text:
+        comment = source.lines[doc_start : draft.first]
+        if not docs.documents(comment):
             doc_start = draft.first
-        draft.doc = draft.doc or text
+        elif not draft.doc:
+            draft.doc = docs.comment_text(comment)
     return Symbol(
         name=draft.name,
         kind=draft.kind,
         qualified=draft.qualified,
-        signature=heads.signature(source, draft.head, stop, row, whole=stop < draft.node.end_byte or draft.kind in _STATED),
+        signature=heads.signature(
+            source, draft.head, stop, row, whole=stop < draft.node.end_byte or draft.kind in _STATED
+        ),
         doc=draft.doc,
         span=Span(draft.first, end),
         doc_start=doc_start,
@@ -318,7 +326,9 @@ def _symbol(source: Source, draft: Draft, row: Language) -> Symbol:
     )
 
 
-def _references(source: Source, tree: Tree, tags: Tags, language: str, named: set[int]) -> tuple[tuple[str, ...], bytes]:
+def _references(
+    source: Source, tree: Tree, tags: Tags, language: str, named: set[int]
+) -> tuple[tuple[str, ...], bytes]:
     """Distinct names, and pairs (index of the name, line) in document order."""
     from tree_sitter import QueryCursor
 

@@ -11,20 +11,20 @@ import time
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import Chunker
-from promptls.index.syntax.languages import BY_NAME, Language
+from promptls.index.syntax.languages import BY_NAME
+from promptls.index.syntax.limits import misshapen, unparsable
 from promptls.index.syntax.source import Source
 from promptls.model import Outline
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, Tree
+    from tree_sitter import Parser, Tree
 
     from promptls.index.syntax.grammars import Source as GrammarSource
 
 ORDER: tuple[GrammarSource, ...] = ("pack", "legacy")
 SLICE = 64 * 1024  # bytes handed to the parser at a time; other threads run in between
-
-_LONG_LINES = 1000  # mean characters a line above which a large text is taken for generated
-_LARGE = 50_000  # characters
+SLOWEST = 500_000  # bytes a second of processor time: a parse that is slower has gone astray
+LEAST_S = 0.2
 
 
 class Parsed:
@@ -57,13 +57,14 @@ def scan(
 ) -> Parsed:
     """Outline and chunks of a text; `previous` is an earlier version of it and makes this faster.
 
-    Never fails: without a grammar, or when the parse takes more than `timeout_s`, the chunks are
-    plain windows and `Outline.problem` says why.
+    Never fails: without a grammar, or when the parse takes more than `timeout_s` of processor time (less
+    for small texts), the chunks are plain windows and `Outline.problem` says why.
     """
     row = BY_NAME.get(language)
     if row is None:
         return plain(text, language)
-    problem = _unparsable(text)
+    source = Source(text, row.mask)
+    problem = unparsable(source.data)
     if problem:
         return plain(text, language, problem)
     from promptls.index.syntax.tags import tags
@@ -75,16 +76,18 @@ def scan(
 
     from promptls.index.syntax.outline import outline_of
 
-    source = Source(text, row.mask)
     parser = Parser(found.grammar)
     tree = None
-    deadline = time.perf_counter() + timeout_s
+    budget_s = min(timeout_s, LEAST_S + len(source.data) / SLOWEST)
+    deadline = time.thread_time() + budget_s
     if previous is not None and previous.tree is not None and (previous.language, previous.order) == (language, order):
         tree = _reparse(parser, source.data, previous, deadline)
     if tree is None:
         tree = _parse(parser, source.data, None, deadline)
     if tree is None:
-        return plain(text, language, f"parsing took more than {timeout_s:g} s")
+        return plain(text, language, f"parsing took more than {budget_s:.2g} s")
+    if misshapen(tree.root_node):
+        return plain(text, language, "it is nested too deeply, or mostly not understood")
     shape = outline_of(source, tree, found, language)
     cut = Chunker(source.lines, shape.symbols, shape.nodes, shape.solid)
     outline = Outline(
@@ -108,15 +111,6 @@ def plain(text: str, language: str, problem: str = "") -> Parsed:
     return Parsed(outline, cut.texts)
 
 
-def _unparsable(text: str) -> str:
-    """Why a text is not worth a parse, "" if it is."""
-    if "\0" in text:
-        return "it holds NUL characters"
-    if len(text) > _LARGE and len(text) > _LONG_LINES * (text.count("\n") + text.count("\r") + 1):
-        return "its lines are too long to be written by hand"
-    return ""
-
-
 def _parse(parser: Parser, data: bytes, old: Tree | None, deadline: float) -> Tree | None:
     """A tree, None when the time is up.  Only this form of `parse` can be cancelled."""
 
@@ -124,7 +118,7 @@ def _parse(parser: Parser, data: bytes, old: Tree | None, deadline: float) -> Tr
         return data[at : at + SLICE]
 
     def late(_at: int, _failed: bool) -> bool:
-        return time.perf_counter() > deadline
+        return time.thread_time() > deadline
 
     try:
         if old is None:
@@ -170,11 +164,16 @@ def edit(old: bytes, new: bytes) -> tuple[int, int, int]:
             low = middle
         else:
             high = middle - 1
-    while start > 0 and start < len(new) and new[start] & 0xC0 == 0x80 or (0 < start < len(old) and old[start] & 0xC0 == 0x80):
+    while start > 0 and (_inside(old, start) or _inside(new, start)):
         start -= 1
-    while low > 0 and old[len(old) - low] & 0xC0 == 0x80:
+    while low > 0 and _inside(old, len(old) - low):
         low -= 1
     return start, len(old) - low, len(new) - low
+
+
+def _inside(data: bytes, at: int) -> bool:
+    """Whether a byte continues a UTF-8 character."""
+    return at < len(data) and data[at] & 0xC0 == 0x80
 
 
 def _common(old: bytes, new: bytes) -> int:

@@ -9,7 +9,7 @@ Compiled once per language and order of sources; any thread may use the result.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -41,7 +41,7 @@ class Tags(NamedTuple):
     rejected: tuple[str, ...]  # patterns that the grammar does not know
 
 
-@lru_cache(maxsize=None)
+@cache
 def tags(language: str, order: tuple[Source, ...] = SOURCES) -> Tags | None:
     """The queries of a language, None if no source has a grammar for it."""
     grammar = grammars(order).grammar(language)
@@ -80,11 +80,12 @@ def patterns(source: str) -> list[str]:
 
 
 def _source(name: str) -> str:
-    return resources.files("promptls.index.syntax").joinpath("queries", f"{name}.scm").read_text("utf-8")
+    return (resources.files("promptls.index.syntax") / "queries" / f"{name}.scm").read_text("utf-8")
 
 
 def _role(pattern: str) -> str:
-    return next(name for name in _CAPTURE.findall(pattern) if name not in _PARTS)
+    captures: list[str] = _CAPTURE.findall(pattern)
+    return next(name for name in captures if name not in _PARTS)
 
 
 def _compile(grammar: tree_sitter.Language, found: list[str]) -> tuple[tree_sitter.Query | None, list[str]]:

@@ -4,7 +4,7 @@
 (newtype name: (_) @name) @type
 (type_synomym name: (_) @name) @type
 (class name: (_) @name declarations: (_)? @body) @class
-(instance name: (_) @name declarations: (_)? @body) @impl
+(instance patterns: (_) @owner declarations: (_)? @body) @impl
 (signature name: (_) @name @clause) @function
 (function name: (_) @name @clause match: (_) @body) @function
 (function (infix operator: (_) @name @clause) match: (_) @body) @function

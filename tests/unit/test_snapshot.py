@@ -1,0 +1,65 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.index.snapshot import Snapshot, split_lines, with_entries
+from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol
+
+NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
+
+
+def entry(path: str, names: list[str], keys: list[int]) -> FileEntry:
+    symbols = tuple(Symbol(n, "function", n, n, "", Span(0, 1), 0, 1, -1) for n in names)
+    chunks = tuple(Chunk(bytes([k]) * 16, Span(i, i + 1), -1) for i, k in enumerate(keys))
+    return FileEntry(path, "/w", path.removeprefix("/w/"), outline=Outline("python", 5, symbols, chunks))
+
+
+CHANGES = st.lists(
+    st.tuples(
+        st.sampled_from(["/w/a.py", "/w/sub/a.py", "/w/B.py"]),
+        st.none() | st.tuples(NAMES, st.lists(st.integers(0, 3), max_size=3)),
+    ),
+    max_size=12,
+)
+
+
+@given(CHANGES)
+def test_changes_one_by_one_or_only_the_last_give_the_same(
+    changes: list[tuple[str, tuple[list[str], list[int]] | None]],
+) -> None:
+    entries = [(p, None if c is None else entry(p, *c)) for p, c in changes]
+    step = Snapshot()
+    for change in entries:
+        step = with_entries(step, [change])
+    at_once = with_entries(Snapshot(), entries)
+    last = with_entries(Snapshot(), [(p, e) for p, e in dict(entries).items() if e is not None])
+    for other in (at_once, last):
+        assert dict(step.files) == dict(other.files)
+        assert {k: sorted(v) for k, v in step.places.items()} == {k: sorted(v) for k, v in other.places.items()}
+        assert {k: sorted(v) for k, v in step.names.items()} == {k: sorted(v) for k, v in other.names.items()}
+        assert {k: sorted(v) for k, v in step.basenames.items()} == {k: sorted(v) for k, v in other.basenames.items()}
+
+
+def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
+    before = with_entries(Snapshot(), [("/w/a.py", entry("/w/a.py", ["alpha"], [1]))])
+    after = with_entries(before, [("/w/a.py", entry("/w/a.py", ["alpha"], [2]))])
+    assert after.names is before.names
+    assert after.basenames is before.basenames
+    assert after.places != before.places
+    assert before.places.get(b"\1" * 16) == (("/w/a.py", 0),)
+
+
+def test_roots_and_labels() -> None:
+    outer, inner = Root("/w", "w", "file:///w"), Root("/w/sub", "sub", "file:///w/sub")
+    one, two = Snapshot(roots=(outer,)), Snapshot(roots=(outer, inner))
+    assert one.label("/w/sub/a.py") == "sub/a.py"
+    assert two.label("/w/sub/a.py") == "sub:a.py"
+    assert two.label("/w/b.py") == "w:b.py"
+    assert two.root_of("/elsewhere/a.py") is None
+    assert two.root_of("/w2/a.py") is None
+
+
+@given(st.text(alphabet="ab\r\n\u2028\x0b\x85", max_size=20))
+def test_only_line_ends_of_lsp_end_lines(text: str) -> None:
+    lines = split_lines(text)
+    assert "\n".join(lines) in (t := text.replace("\r\n", "\n").replace("\r", "\n"), t[:-1])
+    assert not any("\n" in line or "\r" in line for line in lines)
