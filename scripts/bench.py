@@ -20,7 +20,6 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from lsp import Client
-
 from promptls.index import disk
 from promptls.index.syntax.grammars import grammars
 from promptls.index.syntax.languages import language_of

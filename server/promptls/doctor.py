@@ -100,7 +100,7 @@ def _size(file: Path) -> int:
 def _worker(settings: Settings) -> list[Finding]:
     """Start a real worker, outline a file with it and embed it."""
     from promptls.index import scanning
-    from promptls.index.indexer import config_of
+    from promptls.index.config import config_of
     from promptls.index.work.messages import ScanFiles, Scanned
     from promptls.index.work.pool import Channel, WorkerFailed
 

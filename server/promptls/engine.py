@@ -17,7 +17,8 @@ from promptls.context.mentions.complete import complete
 from promptls.context.mentions.request import Client, Request
 from promptls.context.retrieval import retrieve
 from promptls.index import disk
-from promptls.index.indexer import Indexer, config_of
+from promptls.index.config import config_of
+from promptls.index.indexer import Indexer
 from promptls.index.roots import survey as survey_root
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace

@@ -61,7 +61,7 @@ def test_killed_in_the_first_scan_again_and_again(start: Start, large: Path, fre
         pending = rng.randrange(20, 140)
         client.wait_note(
             "promptls/statusChanged",
-            lambda s, p=pending: s["roots"] and 0 < s["roots"][0]["pending"] < p or s["state"] == "ready",
+            lambda s, p=pending: (s["roots"] and 0 < s["roots"][0]["pending"] < p) or s["state"] == "ready",
         )
         os.kill(client.process.pid, signal.SIGKILL)
         client.process.wait()

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
-from trees import alone, git
 
 from promptls.index import disk
+from trees import alone, git
 
 LIMITS = disk.Limits()
 POSIX = os.name == "posix"

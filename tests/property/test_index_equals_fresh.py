@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from promptls.index.config import IndexConfig
 from promptls.index.digest import digest_of
-from promptls.index.indexer import IndexConfig, Indexer
+from promptls.index.indexer import Indexer
 from promptls.index.snapshot import with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
@@ -78,13 +79,11 @@ def test_any_sequence_of_changes(
     indexer, root = indexed
     workspace = indexer.workspace
     (root / ".gitignore").write_text("ignored/\n")
-    version = 0
-    for operation, name, other, text, extra in operations:
+    for version, (operation, name, other, text, extra) in enumerate(operations, 1):
         file, target = root / name, root / other
         path, content = file.as_posix(), TEXTS[text] + TEXTS[extra]
         file.parent.mkdir(exist_ok=True)
         target.parent.mkdir(exist_ok=True)
-        version += 1
         if operation == "write":
             file.write_text(content)
             workspace.touch([path])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from trees import alone, git, plant
 
 from promptls.index.disk import git_head
+from trees import alone, git, plant
 
 
 @pytest.fixture(autouse=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from trees import plant
 
 from promptls.index import disk
+from trees import plant
 
 POSIX = {
     "/": "file:///",

@@ -9,10 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from trees import alone, git, plant
 
 from promptls.index import disk
 from promptls.model import Cancelled, CancelToken
+from trees import alone, git, plant
 
 LIMITS = disk.Limits()
 posix = pytest.mark.skipif(os.name != "posix", reason="names and files that only POSIX has")

@@ -9,7 +9,6 @@ a scan.  Knows nothing of LSP, mentions or prompts.
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
 import time
@@ -17,16 +16,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
 from promptls.index.buffers import Buffers
-from promptls.index.embedding.embedder import EmbeddingSpec, declared_dimension, model_identity
+from promptls.index.config import IndexConfig
+from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
@@ -37,12 +35,11 @@ from promptls.index.store import Identity, Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.terms import TERMS_VERSION
 from promptls.index.vocabulary import Vocabulary
-from promptls.index.work.messages import Configure, EmbedQuery, Vector
+from promptls.index.work.messages import EmbedQuery, Vector
 from promptls.index.work.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Writer, due
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
-from promptls.settings import Settings, cache_folder
 
 log = logging.getLogger(__name__)
 
@@ -51,38 +48,6 @@ VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
-
-
-class IndexConfig(Struct, frozen=True):
-    """What the index depends on; comes from the settings."""
-
-    cache: str  # folder for derived state
-    limits: disk.Limits = disk.Limits()
-    embedding: EmbeddingSpec = EmbeddingSpec()
-    grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
-    workers: int = 2
-
-    def configure(self) -> Configure:
-        """The first message to a worker."""
-        return Configure(
-            self.embedding.model,
-            self.embedding.allow_download,
-            self.limits.max_file_size,
-            self.limits.max_line,
-            self.grammar_order,
-        )
-
-
-def config_of(settings: Settings) -> IndexConfig:
-    """What the indexer needs of the settings."""
-    index = settings.index
-    return IndexConfig(
-        cache=str(cache_folder(settings)),
-        limits=disk.Limits(index.max_file_size, index.max_line_length),
-        embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
-        grammar_order=index.grammars,
-        workers=index.workers or min(4, os.cpu_count() or 1),
-    )
 
 
 class Indexer:

@@ -127,7 +127,7 @@ def _csharp(text: str) -> Found:
 
 def _called(*verbs: str) -> Callable[[str], Found]:
     """Calls such as require("x"), source x, library(x)."""
-    head = re.compile(rf"(?:{'|'.join(map(re.escape, verbs))})(?![\w$.:])")
+    head = re.compile(rf"(?:{'|'.join(map(re.escape, verbs))})(?=[\s(\"'])")
 
     def found(text: str) -> Found:
         match = head.match(text)
@@ -217,6 +217,11 @@ def _julia(text: str) -> Found:
         yield from _called("include")(text)
 
 
+def _elisp(text: str) -> Found:
+    if match := re.match(r"\((?:require|load)\s+['\"]([^\s'\")]+)", text):
+        yield match.group(1), ()
+
+
 def _perl(text: str) -> Found:
     match = re.match(r"(?:use|no|require)\s+([A-Za-z]\w*(?:::\w+)*)\s*(.*)", text, re.DOTALL)
     if match and match.group(1) not in ("strict", "warnings", "utf8", "lib", "constant", "feature", "vars"):
@@ -267,7 +272,7 @@ _READERS: dict[str, Callable[[str], Found]] = {
     "julia": _julia,
     "make": _called("include", "-include", "sinclude"),
     "proto": _go,
-    "elisp": _called("(require '", "(load '"),
+    "elisp": _elisp,
     "vim": _called("source", "runtime", "import"),
     "perl": _perl,
     "nix": _nix,

@@ -139,9 +139,10 @@ _EXTENSION = _index((extension, language.name) for language in LANGUAGES for ext
 _FILE = _index((file, language.name) for language in LANGUAGES for file in language.files)
 _SHEBANG = _index((shebang, language.name) for language in LANGUAGES for shebang in language.shebangs)
 
+_C_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)|//[^\n]*", re.DOTALL)
 _CPLUSPLUS = re.compile(
-    r"^[ \t]*(?:template[ \t]*<|namespace\b[^;=]*\{?[ \t]*$|namespace[ \t]+[\w:]+[ \t]*\{|using[ \t]+(?:namespace\b|\w+[ \t]*=)"
-    r"|(?:public|private|protected)[ \t]*:|class[ \t]+\w[^;()*]*(?:[{:]|$)|(?!//|/?\*)[^\"\n]*\w::~?\w)",
+    r"^[ \t]*(?:template[ \t]*<|namespace\b[ \t]*[\w:]*[ \t]*(?:\{|$)|using[ \t]+(?:namespace\b|\w+[ \t]*=)"
+    r"|(?:public|private|protected)[ \t]*:|class[ \t]+\w[^;()*]*(?:[{:]|$))|\w::~?\w",
     re.MULTILINE,
 )
 _HEAD = 64 * 1024  # characters of a header that are looked at
@@ -158,7 +159,7 @@ def language_of(path: str, head: str = "") -> str:
         return _FILE[name]
     stem, dot, extension = name.rpartition(".")
     if dot and extension in _EXTENSION:
-        if extension == "h" and _CPLUSPLUS.search(head[:_HEAD]):
+        if extension == "h" and _CPLUSPLUS.search(_C_COMMENT.sub(" ", head[:_HEAD])):
             return "cpp"
         return _EXTENSION[extension]
     if stem in ("dockerfile", "containerfile", "makefile") or name.startswith(("dockerfile.", "makefile.")):

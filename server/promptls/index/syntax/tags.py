@@ -19,10 +19,9 @@ from promptls.index.syntax.languages import BY_NAME
 if TYPE_CHECKING:
     import tree_sitter
 
-ROLES = frozenset({"wrap", "lead", "import", "heading", "package", "stage", "definition"})
-"""Captures that are no symbol kinds: see outline.py."""
-
 _PARTS = frozenset({"name", "body", "owner", "inner", "verb", "doc", "declarator", "clause", "tail", "ref"})
+"""Captures that are parts of what a pattern finds; the other one says what it is: a kind, "wrap", "import" …"""
+
 _CAPTURE = re.compile(r"@(\w+)")
 _REF = re.compile(r"@ref\b")
 _NODE = re.compile(r"\((?!_\b)(\w+)")

@@ -1,6 +1,7 @@
 ; C#.
 
 (class_declaration name: (_) @name body: (_)? @body) @class
+(record_declaration "struct" name: (_) @name body: (declaration_list)? @body) @struct
 (record_declaration name: (_) @name body: (declaration_list)? @body) @class
 (record_struct_declaration name: (_) @name body: (declaration_list)? @body) @struct
 (struct_declaration name: (_) @name body: (_)? @body) @struct
@@ -34,9 +35,7 @@
 (parameter type: (identifier) @ref)
 (variable_declaration type: (identifier) @ref)
 (method_declaration returns: (identifier) @ref)
-(method_declaration type: (identifier) @ref)
 (property_declaration type: (identifier) @ref)
 (nullable_type (identifier) @ref)
 (attribute name: (identifier) @ref)
 (type_parameter_constraint type: (identifier) @ref)
-(type_constraint type: (identifier) @ref)

@@ -13,8 +13,9 @@
 (adt name: (_) @name) @type
 (type_alias name: (_) @name) @type
 (class (class_head class: (_) @name) (class_body)? @body) @class
-(signature name: (_) @name @clause) @function
+(instance (instance_head . (_) . (_) @owner)) @impl
 (function name: (_) @name @clause rhs: (_) @body) @function
+(function name: (_) @name @clause (guard_equation)) @function
 (function infix: (infix (varop) @name @clause) rhs: (_) @body) @function
 
 (import) @import

@@ -1,0 +1,98 @@
+"""Outlines of the sample of every language, from both sources of grammars, against tables to read.
+
+`python tests/unit/test_syntax_outline.py` writes the tables anew; look at the difference before keeping it.
+"""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+
+import pytest
+
+from promptls.index.syntax.kinds import SYMBOL_KINDS
+from promptls.index.syntax.languages import LANGUAGES, language_of
+from promptls.index.syntax.scan import scan
+from promptls.model import Outline
+
+SAMPLES = Path(__file__).parent.parent / "fixtures" / "syntax"
+FILES = {language_of(file.name): file for file in sorted(SAMPLES.iterdir()) if file.is_file()}
+
+REQUIRED = (
+    "python javascript jsx typescript tsx go rust java c cpp csharp ruby php kotlin swift scala lua bash elixir haskell "
+    "ocaml ocaml_interface r sql html css scss markdown json yaml toml"
+).split()
+
+SAME_IN_BOTH = (
+    "python javascript jsx typescript tsx go rust java c cpp csharp ruby php kotlin scala bash elixir ocaml r sql html css "
+    "json yaml toml vue svelte dockerfile make hcl elisp"
+).split()
+"""Languages of which both sources of grammars give the same symbols."""
+
+OLDER = {
+    "haskell": set[str](),
+    "julia": set[str](),
+    "lua": set[str](),
+    "markdown": set[str](),
+    "perl": {"Shop.Cart.LIMIT"},
+}
+"""Languages where some extents or kinds differ, and the names that the second source does not find."""
+
+
+def table(outline: Outline) -> str:
+    """An outline as text: kind, qualified name, lines, first lines of comment and body, head, documentation."""
+    out = []
+    for symbol in outline.symbols:
+        depth, parent = 0, symbol.parent
+        while parent >= 0:
+            depth, parent = depth + 1, outline.symbols[parent].parent
+        where = f"{symbol.span.label} doc {symbol.doc_start + 1} body {symbol.body_start + 1}"
+        row = f"{'  ' * depth}{symbol.kind} {symbol.name or '-'} = {symbol.qualified} {where} | {symbol.signature}"
+        out.append(row + (f" | {symbol.doc}" if symbol.doc else ""))
+    out += [f"import {i.module} ({', '.join(i.names)}) {i.line + 1}" for i in outline.imports]
+    out += [f"ref {n + 1}: {' '.join(name for name, _ in g)}" for n, g in groupby(outline.references(), lambda r: r[1])]
+    return "\n".join(out) + "\n"
+
+
+def sample(language: str) -> str:
+    return FILES[language].read_text("utf-8")
+
+
+def test_every_language_has_a_sample() -> None:
+    assert sorted(FILES) == sorted(language.name for language in LANGUAGES)
+    assert set(REQUIRED) <= set(FILES)
+
+
+@pytest.mark.parametrize("language", sorted(FILES))
+def test_outline_of_sample(language: str) -> None:
+    outline = scan(sample(language), language).outline
+    assert table(outline) == (SAMPLES / "expected" / f"{language}.txt").read_text("utf-8")
+    assert (outline.language, outline.problem) == (language, "")
+    assert {symbol.kind for symbol in outline.symbols} <= SYMBOL_KINDS
+
+
+@pytest.mark.parametrize("language", SAME_IN_BOTH)
+def test_second_source_gives_the_same_symbols(language: str) -> None:
+    pytest.importorskip("tree_sitter_languages", reason="not made for this Python")
+    first, second = (scan(sample(language), language, order=(source,)).outline for source in ("pack", "legacy"))
+    assert second.problem == ""
+    assert [(s.kind, s.qualified, s.span) for s in second.symbols] == [
+        (s.kind, s.qualified, s.span) for s in first.symbols
+    ]
+    assert second.imports == first.imports
+
+
+@pytest.mark.parametrize("language", sorted(OLDER))
+def test_second_source_lacks_little(language: str) -> None:
+    pytest.importorskip("tree_sitter_languages", reason="not made for this Python")
+    first, second = (scan(sample(language), language, order=(source,)).outline for source in ("pack", "legacy"))
+    assert {s.qualified for s in first.symbols} - {s.qualified for s in second.symbols} == OLDER[language]
+
+
+def write() -> None:
+    for language in FILES:
+        (SAMPLES / "expected" / f"{language}.txt").write_text(table(scan(sample(language), language).outline), "utf-8")
+
+
+if __name__ == "__main__":
+    write()
