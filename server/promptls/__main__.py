@@ -10,7 +10,8 @@ import argparse
 import json
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -137,13 +138,13 @@ def _prompt(options: argparse.Namespace) -> int:
     }
     if options.variant:
         params["variant"] = options.variant
-    result = _answer(options, "build_prompt", "BuildPromptParams", params)
-    if options.json:
-        _print_json(result)
-    else:
-        print(result["prompt"] if "prompt" in result else json.dumps(result["messages"], indent=2, ensure_ascii=False))
-        sys.stdout.flush()
-        _summary(result)
+    with _answer(options, "build_prompt", "BuildPromptParams", params) as result:
+        if options.json:
+            _print_json(result)
+        else:
+            messages = result.get("messages")
+            print(json.dumps(messages, indent=2, ensure_ascii=False) if messages else result["prompt"], flush=True)
+            _summary(result)
     return DONE
 
 
@@ -163,13 +164,14 @@ def _summary(result: dict[str, Any]) -> None:
 
 
 def _search(options: argparse.Namespace) -> int:
-    result = _answer(options, "search", "SearchParams", {"query": options.query, "limit": options.limit})
-    if options.json:
-        _print_json(result)
-        return DONE
-    for hit in result["hits"]:
-        place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
-        print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
+    params = {"query": options.query, "limit": options.limit}
+    with _answer(options, "search", "SearchParams", params) as result:
+        if options.json:
+            _print_json(result)
+            return DONE
+        for hit in result["hits"]:
+            place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
+            print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
     return DONE
 
 
@@ -250,8 +252,9 @@ def _engine(options: argparse.Namespace) -> Engine:
     return engine
 
 
-def _answer(options: argparse.Namespace, request: str, kind: str, params: dict[str, Any]) -> dict[str, Any]:
-    """Answer one request on an index that is complete."""
+@contextmanager
+def _answer(options: argparse.Namespace, request: str, kind: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The answer to one request on an index that is complete; what is new is stored after it was used."""
     from promptls import protocol
     from promptls.model import CancelToken
 
@@ -260,13 +263,13 @@ def _answer(options: argparse.Namespace, request: str, kind: str, params: dict[s
         engine = _engine(options)
         try:
             _wait(engine)
-            result: dict[str, Any] = getattr(engine, request)(decoded, CancelToken())
+            yield getattr(engine, request)(decoded, CancelToken())
+            sys.stdout.flush()
             _wait(engine, stored=True)
         finally:
             engine.close()
     except protocol.InvalidParams as error:
         raise UsageError(str(error)) from None
-    return result
 
 
 def _wait(engine: Engine, stored: bool = False) -> None:
@@ -286,7 +289,7 @@ def _wait(engine: Engine, stored: bool = False) -> None:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    print(json.dumps(value, indent=2, ensure_ascii=False), flush=True)
 
 
 def _print_roots(status: dict[str, Any]) -> None:

@@ -70,7 +70,7 @@ class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What is gathered beside what was mentioned."""
 
-    threshold: Annotated[Share, Meta(description="Regions with a lower score are left out.")] = 0.05
+    threshold: Annotated[Share, Meta(description="Regions with a lower score are left out.")] = 0.02
     variant: Annotated[
         str, Meta(description="How the model is told to use the context, when a request does not say.")
     ] = "baseline"

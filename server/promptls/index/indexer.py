@@ -46,6 +46,7 @@ log = logging.getLogger(__name__)
 QUERY_TIMEOUT_S = 10.0
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
+SWEEP_EVERY_S = 120.0
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -198,7 +199,7 @@ class Indexer:
     # ---- the loop
 
     def _run(self) -> None:
-        while (dirty := self.workspace.take()) is not None:
+        while (dirty := self.workspace.take(timeout=SWEEP_EVERY_S)) is not None:
             try:
                 self._step(dirty)
             except Exception:
@@ -224,6 +225,7 @@ class Indexer:
             self._inbox.popleft()()
             self._tell()
         self._writer.flush(self._publisher.snapshot, self._roots.values(), self.workspace.unsaved)
+        self._writer.sweep(self.stores())
 
     def _tell(self) -> None:
         with self._progress:
@@ -301,6 +303,7 @@ class Indexer:
             if self._identity().dimension:
                 store = open_store(self._folder(state.root) / "rows", self._identity())
                 stored = store.all_terms()
+                self._writer.submit(store.drop_old_versions)
         except Exception as error:
             log.warning("no store for %s: %s", state.root.path, error)
             state.error = f"The store cannot be opened ({error}); the index lives in memory only."

@@ -29,14 +29,15 @@ log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 1
 _TABLE = "chunks"
-INDEX_TAIL = 2_000
-"""Rows outside the full-text index that a query may scan; more are indexed by `tidy`."""
+INDEX_TAIL, INDEX_TAIL_SHARE = 10_000, 0.5
+"""Rows outside the full-text index that a query may scan, at least, and as a share of all: `tidy` indexes
+more.  A share, because each time writes the whole index anew."""
 VECTOR_INDEX_FROM = 40_000
 """Rows from which a vector index pays (flat search is exact and fast enough below)."""
 VECTOR_PROBES = 20
 """All partitions that LanceDB makes by default at 60,000 rows: 99 % of the exact 300 nearest, in half the time.
 The caller scores what is found by the full vectors."""
-MAX_FRAGMENTS = 24
+MAX_FRAGMENTS = 64
 SWEEP_SLACK = 5_000
 """Dead rows that may stay beside as many as are alive: they are what a branch switch finds again."""
 VERSIONS_KEPT = timedelta(minutes=10)
@@ -142,11 +143,17 @@ class Store:
             if dead > len(alive) + SWEEP_SLACK:
                 self._sweep(alive)
             fragments = self._table.stats()["fragment_stats"]["num_small_fragments"]
-            if not (force or self._tail > INDEX_TAIL or fragments > MAX_FRAGMENTS):
+            late = self._tail > max(INDEX_TAIL, INDEX_TAIL_SHARE * len(self.keys))
+            if not (late or fragments > MAX_FRAGMENTS or (force and self._tail)):
                 return
             self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
             self._index_vectors()
             self._tail = self._unindexed()
+
+    def drop_old_versions(self) -> None:
+        """Remove what only readers of more than `VERSIONS_KEPT` ago could still be reading."""
+        with self._lock:
+            self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
 
     def _sweep(self, alive: Collection[bytes]) -> None:
         dead = [key for key in self.keys if key not in alive]

@@ -7,17 +7,22 @@ is not written.  `flush` is called by the indexer's thread after every step; it 
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from promptls.index.roots import RootState
 from promptls.index.snapshot import Snapshot
+from promptls.index.store import VERSIONS_KEPT, Store
 from promptls.model import FileEntry, Row
 
 log = logging.getLogger(__name__)
 
 FLUSH_ROWS = 2_000
 """Rows gathered before they are written while a scan runs: LanceDB wants few, large writes."""
+
+SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
+"""After the last write; then nothing is written until something changes."""
 
 Batch = list[tuple[RootState, list[Row]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
@@ -30,10 +35,18 @@ class Writer:
         self._written = written
         self._thread = ThreadPoolExecutor(1, "index-store")
         self.writing = False
+        self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
     def submit(self, work: Callable[[], None]) -> None:
         """Run something on the writer thread, between writes."""
         self._thread.submit(work)
+
+    def sweep(self, stores: Iterable[Store]) -> None:
+        """Have versions removed that nobody can be reading any more, if there are any; call it now and then."""
+        if self._stale_since and not self.writing and time.monotonic() - self._stale_since > SWEEP_S:
+            self._stale_since = 0.0
+            for store in stores:
+                self._thread.submit(_drop_old_versions, store)
 
     def close(self) -> None:
         """Finish the write that runs, drop those that wait."""
@@ -72,7 +85,15 @@ class Writer:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]
             state.manifest.save(kept, [name for name, e in changed.items() if e is None])
+        self._stale_since = time.monotonic()
         self._written()
+
+
+def _drop_old_versions(store: Store) -> None:
+    try:
+        store.drop_old_versions()
+    except Exception as error:
+        log.warning("old versions of %s are still there: %s", store.folder, error)
 
 
 def due(snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.digest import digest_of
 from promptls.index.syntax.docs import is_legal
@@ -30,11 +30,24 @@ MAX_CHARS = 6000  # of the lines of one chunk; a single longer line is cut off i
 MIN_INK = 60  # visible characters below which text between definitions is no chunk
 NESTED_LINES = 5  # of a definition in a long one to be a chunk of its own
 
+_ALWAYS = (CALLABLE_KINDS | TYPE_KINDS) - SPACE_KINDS
+"""Kinds of which the head is a chunk however little it holds; of others only if it is all of them."""
+
 _SMALL = {"field": 6, "property": 4}
 """Lines below which a definition of such a kind stays in the text around it; of other kinds 3."""
 
 _MARKS = ("//", "#", "--", "/*", "*", ";", "<!--", "(*", "{-", "%", '"')
 """What a line of a legal notice may begin with, besides a blank."""
+
+
+class _Part(NamedTuple):
+    """Lines that belong to a symbol (-1: to none), still to be made into chunks."""
+
+    start: int
+    end: int
+    owner: int
+    whole: bool = False  # all of a definition, or of the file; else a piece of one
+    first: bool = False  # the piece with its head
 
 
 class Chunker:
@@ -60,24 +73,19 @@ class Chunker:
 
     def _run(self) -> None:
         """Walk the symbols, each region once; an explicit stack, for files nest as deep as they like."""
-        lines = self._lines
-        stack: list[tuple[int, int, int, bool]] = [(self._skip_notice(), len(lines), -1, True)]
+        stack = [_Part(self._skip_notice(), len(self._lines), -1, whole=True)]
         while stack:
-            start, end, owner, whole = stack.pop()
-            if not whole:
-                self._piece(start, end, owner)
-            elif start < end:
-                # Later regions are pushed first, so that chunks come out in document order.
-                stack += reversed(list(self._regions(start, end, owner)))
-        if not self.chunks and len(lines) <= WINDOW_LINES:
-            written = [i for i, line in enumerate(lines) if line.strip()]
-            if written:  # a file of a line or two is something to be found as well
-                self._emit(written[0], written[-1] + 1, -1)
+            part = stack.pop()
+            if part.whole:
+                # Later parts are pushed first, so that chunks come out in document order.
+                stack += reversed(list(self._parts(part.start, part.end, part.owner)))
+            else:
+                self._piece(part)
 
-    def _regions(self, start: int, end: int, owner: int) -> Iterator[tuple[int, int, int, bool]]:
-        """Parts of a region: (start, end, symbol, whether it is a definition that has still to be looked into)."""
+    def _parts(self, start: int, end: int, owner: int) -> Iterator[_Part]:
+        """The definitions of a region that stand alone, and the pieces between them."""
         if owner >= 0 and self._fits(start, end, owner):
-            yield start, end, owner, False
+            yield _Part(start, end, owner, first=True)
             return
         at = start
         floor = start + 1 if owner >= 0 else start  # the head's line belongs to the head
@@ -87,11 +95,11 @@ class Chunker:
             if first >= last or not self._stands_alone(child, owner):
                 continue
             if at < first:
-                yield at, first, owner, False
-            yield first, last, child, True
+                yield _Part(at, first, owner, first=at == start)
+            yield _Part(first, last, child, whole=True)
             at = floor = last
         if at < end:
-            yield at, end, owner, False
+            yield _Part(at, end, owner, first=at == start)
 
     def _fits(self, start: int, end: int, index: int) -> bool:
         """Whether a definition is one chunk, whatever is nested in it."""
@@ -110,10 +118,13 @@ class Chunker:
             return height >= NESTED_LINES
         if symbol.kind in CALLABLE_KINDS and symbol.kind != "macro":
             return self._solid[index] or height > 1
+        if symbol.kind in TYPE_KINDS and any(self._stands_alone(c, index) for c in self._children.get(index, ())):
+            return True
         return height >= _SMALL.get(symbol.kind, 3)
 
-    def _piece(self, start: int, end: int, owner: int) -> None:
+    def _piece(self, part: _Part) -> None:
         """Chunks of lines that belong to one symbol, or to none."""
+        start, end, owner = part.start, part.end, part.owner
         while start < end and not self._lines[start].strip():
             start += 1
         while end > start and not self._lines[end - 1].strip():
@@ -121,8 +132,7 @@ class Chunker:
         if start >= end:
             return
         symbol = self._symbols[owner] if owner >= 0 else None
-        head = symbol is not None and start <= symbol.span.start < end
-        must = head and symbol is not None and symbol.name != "" and symbol.kind not in SPACE_KINDS
+        must = part.first and symbol is not None and (symbol.kind in _ALWAYS or end >= symbol.span.end)
         compact = symbol is not None and symbol.kind not in SPACE_KINDS and symbol.kind != "section"
         cuts = self._cuts(start, end, MAX_LINES if compact else WINDOW_LINES, owner)
         for i, (first, last) in enumerate(cuts):

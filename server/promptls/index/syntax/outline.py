@@ -348,7 +348,7 @@ def _references(
         number = index.get(text)
         if number is None:
             name = names.reference(text.decode("utf-8", "replace"), language)
-            number = -1 if len(name) < 2 or name in ignored else numbers.setdefault(name, len(numbers))
+            number = -1 if name in ("", "_") or name in ignored else numbers.setdefault(name, len(numbers))
             index[text] = number
         if number >= 0:
             while starts[line + 1] <= start:

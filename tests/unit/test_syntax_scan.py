@@ -1,0 +1,210 @@
+"""The scan as a whole: line ends, limits, time, and the way from one version of a text to the next."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.index.syntax.scan import edit, plain, scan
+from promptls.model import Outline, Span, Symbol
+
+PYTHON = (
+    '# Größe\n@cached\ndef größe(x: \'ü\') -> Maß:\n\t"""Misst es — 😀."""\n\treturn länge(x)\n\nclass Ä(B): pass\n'
+)
+
+
+def spans(outline: Outline) -> list[tuple[str, Span, int, int]]:
+    return [(s.qualified, s.span, s.doc_start, s.body_start) for s in outline.symbols]
+
+
+def only(text: str, language: str) -> Symbol:
+    symbols = scan(text, language).outline.symbols
+    assert len(symbols) == 1
+    return symbols[0]
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_byte_order_marks_change_nothing(end: str, mark: str) -> None:
+    outline = scan(mark + PYTHON.replace("\n", end), "python").outline
+    assert spans(outline) == [("größe", Span(1, 5), 0, 3), ("Ä", Span(6, 7), 6, 7)]
+    assert list(outline.references()) == [("cached", 1), ("Maß", 2), ("länge", 4), ("B", 6)]
+    assert outline.symbols[0].doc == "Misst es — 😀."
+    assert (outline.lines, outline) == (7, scan(PYTHON, "python").outline)
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"), [("", 1), ("\n", 1), ("\n\n", 2), ("a", 1), ("a\n", 1), ("a\r\rb", 3), ("a\x0cb\u2028c\x85d", 1)]
+)
+def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
+    assert scan(text, "python").outline.lines == plain(text, "text").outline.lines == lines
+
+
+def test_tabs_and_deep_columns() -> None:
+    text = "class A:\n\tdef b(self):\n\t\tdef c(): return d('" + "ä" * 200 + "'); x = e()\n\t\treturn c\n"
+    outline = scan(text, "python").outline
+    assert [(s.qualified, s.span.label) for s in outline.symbols] == [("A", "1-4"), ("A.b", "2-4"), ("A.b.c", "3")]
+    assert list(outline.references()) == [("d", 2), ("e", 2)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "doc"),
+    [
+        ("python", "def a():\n    '''One\n    two.\n\n    Three.'''\n", "One two."),
+        ("python", "# One\n# two.\n#\n# Three.\ndef a():\n    pass\n", "One two."),
+        ("python", "def a():\n    r'''One \\d.'''\n", "One \\d."),
+        ("python", "def a():\n    'one'.b()\n", ""),
+        ("javascript", "/**\n * One\n * two.\n *\n * Three.\n */\nfunction a() {}\n", "One two."),
+        ("javascript", "/** One. @see b */\nfunction a() {}\n", "One. @see b"),
+        ("javascript", "/**\n * One.\n * @param b\n */\nfunction a() {}\n", "One."),
+        ("javascript", "// eslint-disable-next-line\n// One.\nfunction a() {}\n", "One."),
+        ("javascript", "b() /* not\nthis */\nfunction a() {}\n", ""),
+        ("javascript", "// not this\n\nfunction a() {}\n", ""),
+        ("javascript", "// ---------\nfunction a() {}\n", ""),
+        ("rust", "/// One.\n#[inline]\nfn a() {}\n", "One."),
+        ("rust", "#[inline]\n/// One.\nfn a() {}\n", ""),
+        ("go", "// A does one thing.\n//go:noinline\nfunc A() {}\n", "A does one thing."),
+        ("csharp", "/// <summary>One.</summary>\nclass A { }\n", "One."),
+        ("lua", "--[[ One\ntwo. ]]\nfunction a() end\n", "One two."),
+        ("haskell", "-- | One.\na = 1\n", "One."),
+        ("ocaml", "(** One. *)\nlet a b = b\n", "One."),
+        ("bash", "#!/bin/sh\n# One.\na() { b; }\n", "One."),
+        ("r", "#' One.\n#' @param b\na <- function(b) b\n", "One."),
+        ("c", "/* Copyright Somebody. */\nint a(void) { return 1; }\n", ""),
+        ("java", "/** " + "word " * 200 + "*/\nclass A { }\n", ("word " * 200)[:399] + "…"),
+    ],
+)
+def test_documentation(language: str, text: str, doc: str) -> None:
+    assert only(text, language).doc == doc
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "signature"),
+    [
+        (
+            "python",
+            "def a(\n    b=1,  # one\n    c='#',\n) -> int:  # two\n    # three\n    pass\n",
+            "def a(b=1, c='#') -> int",
+        ),
+        ("python", "@a(1)\n@b\nasync def c(): pass\n", "async def c()"),
+        ("typescript", "@A({ b: (1) })\nexport class C<D> extends E {\n}\n", "export class C<D> extends E"),
+        (
+            "typescript",
+            "export const a = async (b: B): Promise<C> => {\n  d()\n}\n",
+            "export const a = async (b: B): Promise<C> =>",
+        ),
+        ("java", '@A @B("c")\npublic interface D extends E {\n}\n', "public interface D extends E"),
+        ("c", "static int /* one */\na(int b) // two\n{\n}\n", "static int a(int b)"),
+        ("cpp", "template <class T>\nauto a(T b) -> int {\n}\n", "template <class T> auto a(T b) -> int"),
+        ("go", "type A struct {\n\tB int\n}\n", "type A struct"),
+        ("ruby", "class A < B\nend\n", "class A < B"),
+        ("scala", "def a(b: Int): Int = b\n", "def a(b: Int): Int"),
+        ("python", "def a(" + ", ".join(f"argument{i}" for i in range(60)) + "): pass\n", None),
+    ],
+)
+def test_signature(language: str, text: str, signature: str | None) -> None:
+    found = only(text, language).signature
+    if signature is None:
+        assert len(found) == 240 and found.endswith("…")
+    else:
+        assert found == signature
+
+
+NESTED = {
+    "brackets": ("python", "(\n" * 50_000 + ")\n" * 50_000),
+    "calls": ("javascript", "f(\n" * 20_000 + ")\n" * 20_000),
+    "braces": ("javascript", "function f() {\n" * 20_000 + "}\n" * 20_000),
+    "unclosed": ("kotlin", 'val a = "${\n' * 2_000),
+    "blocks": ("python", "".join(" " * i + f"def f{i}():\n" for i in range(400))),
+    "mappings": ("yaml", "".join(" " * i + "a:\n" for i in range(1_000))),
+    "quotes": ("markdown", "> " * 5_000 + "# x\n"),
+    "chain": ("python", "x = (a\n" + ".b()\n" * 20_000 + ")\n"),
+    "sum": ("javascript", "x = a\n" + "  + b(1)\n" * 20_000),
+    "tokens": ("go", "&&\n" * 40_000),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_absurd_nesting_falls_back_to_plain_chunks(name: str) -> None:
+    language, text = NESTED[name]
+    outline = scan(text, language).outline
+    assert outline.problem.startswith(("it is nested too deeply", "parsing took more than"))
+    assert outline.symbols == () and outline.chunks == plain(text, language).outline.chunks
+    assert outline.lines == text.count("\n")
+
+
+def test_nesting_that_people_write_is_parsed() -> None:
+    depth = 60
+    text = "".join("  " * i + f"function f{i}() {{\n" for i in range(depth)) + "}\n" * depth
+    outline = scan(text, "javascript").outline
+    assert outline.problem == "" and len(outline.symbols) == depth
+    assert outline.symbols[-1].qualified == ".".join(f"f{i}" for i in range(depth))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("x = 1\0\n", "it holds NUL characters"),
+        ("var a=1;" * 10_000, "its lines are too long to be written by hand"),
+    ],
+)
+def test_what_is_not_parsed(text: str, problem: str) -> None:
+    outline = scan(text, "javascript").outline
+    assert (outline.language, outline.problem, outline.symbols) == ("javascript", problem, ())
+    assert outline.chunks != () or len(text) < 60
+
+
+def test_a_parse_that_takes_too_long_is_given_up() -> None:
+    text = "def f(x):\n    return [x, {x: (x)}]\n" * 5_000
+    outline = scan(text, "python", timeout_s=0.001).outline
+    assert outline.problem == "parsing took more than 0.001 s"
+    assert outline.symbols == () and len(outline.chunks) > 100
+    assert len(scan(text, "python", timeout_s=60).outline.symbols) == 5_000
+
+
+def test_too_many_definitions() -> None:
+    outline = scan("def f(): pass\n" * 21_000, "python").outline
+    assert len(outline.symbols) == 20_000
+    assert outline.problem == "only the first 20000 definitions are known"
+    assert outline.chunks[-1].span.end > 20_900
+
+
+def test_languages_without_a_grammar() -> None:
+    outline = scan("a line that is long enough to be worth being found again later\n", "text").outline
+    assert (outline.language, outline.problem, len(outline.chunks)) == ("text", "", 1)
+    other = scan("x = 1\n", "swift", order=("legacy",)).outline
+    assert other.problem == "no grammar for swift is installed"
+
+
+def test_lone_surrogates_are_text_like_any_other() -> None:
+    parsed = scan("def f():\n    return '\ud800'\n", "python")
+    assert [s.name for s in parsed.outline.symbols] == ["f"]
+    assert len(parsed.texts) == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("abc", "abc", (3, 3, 3)),
+        ("abc", "axc", (1, 2, 2)),
+        ("abab", "ababab", (4, 4, 6)),
+        ("", "abc", (0, 0, 3)),
+        ("abc", "", (0, 3, 0)),
+        ("aäb", "aöb", (1, 3, 3)),  # the two differ in their second byte only
+        ("aä", "aäö", (3, 3, 5)),
+        ("é", "è", (0, 2, 2)),
+        ("a\u00e9b", "a\u0129b", (1, 3, 3)),  # … and these in their first byte only
+    ],
+)
+def test_edited_region(old: str, new: str, expected: tuple[int, int, int]) -> None:
+    assert edit(old.encode(), new.encode()) == expected
+
+
+def test_a_new_version_starts_from_the_old_one() -> None:
+    before = scan(PYTHON, "python")
+    text = PYTHON.replace("return länge(x)", "y = breite(x)\n\treturn länge(y)")
+    after = scan(text, "python", before)
+    assert after.outline == scan(text, "python").outline != before.outline
+    assert after.texts == scan(text, "python").texts
+    assert before.outline == scan(PYTHON, "python", after).outline, "the old version is as it was"
+    assert scan(text, "javascript", before).outline == scan(text, "javascript").outline
+    assert scan(text, "python", plain(PYTHON, "python")).outline == after.outline
