@@ -81,6 +81,10 @@ class Chunker:
                 stack += reversed(list(self._parts(part.start, part.end, part.owner)))
             else:
                 self._piece(part)
+        if not self.chunks and len(self._lines) <= WINDOW_LINES:
+            written = [i for i, line in enumerate(self._lines) if line.strip()]
+            if written:  # a file of a line or two is something to be found as well
+                self._emit(written[0], written[-1] + 1, -1)
 
     def _parts(self, start: int, end: int, owner: int) -> Iterator[_Part]:
         """The definitions of a region that stand alone, and the pieces between them."""

@@ -23,9 +23,9 @@ _LONG_LINES = 1000  # mean characters a line above which a large text is taken f
 _LARGE = 50_000  # characters
 _NO_BRACKETS = bytes(set(range(256)) - set(b"()[]{}"))
 _STEP = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
-_MARKS = re.compile(
-    rb"^[ \t]*(?:>[ \t]?|[-*+][ \t]+|\d{1,9}[.)][ \t]+){60}", re.MULTILINE
-)  # Markdown's blocks in blocks
+_MARKS = re.compile(  # blocks in blocks, on one line, of Markdown and YAML
+    rb"^[ \t]*(?:>[ \t]*|(?:[-*+?:]|\d{1,9}[.)])[ \t]+){60}", re.MULTILINE
+)
 _INDENT = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 
 

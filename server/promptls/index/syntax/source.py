@@ -30,7 +30,7 @@ class Source:
 
     __slots__ = ("data", "lines", "starts")
 
-    data: bytes  # UTF-8 of the text
+    data: bytes  # UTF-8 of the text, its last line ended like the others
     lines: list[str]  # without their ends
     starts: list[int]  # byte at which each line begins, and one past the end
 
@@ -41,6 +41,8 @@ class Source:
         if text.startswith("\ufeff"):
             text = text[1:]
         self.data = text.encode("utf-8", "surrogatepass")
+        if self.data and not self.data.endswith(b"\n"):
+            self.data += b"\n"  # a comment that the end of the text cuts off sends one grammar round for ever
         self.lines = text.split("\n")
         if len(self.lines) > 1 and self.lines[-1] == "":
             self.lines.pop()
