@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from lsp import Client
+
+# Where the change is judged, the same examples each time; elsewhere new ones, which is how bugs are found.
+settings.register_profile("ci", derandomize=True, deadline=None)
+if os.environ.get("CI"):
+    settings.load_profile("ci")
 
 SHOP = """
 -- shop/cart.py --

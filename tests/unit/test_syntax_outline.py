@@ -96,3 +96,7 @@ def write() -> None:
 
 if __name__ == "__main__":
     write()
+
+
+def test_an_empty_key_is_no_symbol() -> None:
+    assert all(s.name for s in scan('{"": {"x": 1}, "a": {"b": 2}}\n', "json").outline.symbols)

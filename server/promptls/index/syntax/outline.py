@@ -248,6 +248,8 @@ def _nest(drafts: Sequence[Draft], language: str) -> list[Draft]:
             parent = kept[parent].parent
         draft.parent = parent
         _name(draft, kept[parent] if parent >= 0 else None, language)
+        if not draft.name and draft.kind != "impl":  # an empty key is nothing to be named
+            continue
         if draft.kind in REPEATED_KINDS:
             if (parent, draft.name) in seen:
                 continue
@@ -340,8 +342,12 @@ def _references(
     pairs = array("I")
     ignored = names.NO_REFERENCES.get(language, frozenset())
     line = 0
-    ends = {node.start_byte: node.end_byte for node in nodes}
-    for start in sorted(ends)[:MAX_REFERENCES]:  # captures come in no order
+    ends: dict[int, int] = {}
+    for node in nodes:  # they come in no order; of two that begin alike the longer one counts
+        start, end = node.start_byte, node.end_byte
+        if ends.get(start, 0) < end:
+            ends[start] = end
+    for start in sorted(ends)[:MAX_REFERENCES]:
         if start in named:
             continue
         text = data[start : ends[start]]
