@@ -32,16 +32,17 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 def settings_table() -> str:
     """Every setting with its default and description."""
     rows = []
-    for section, kind in get_type_hints(settings.Settings).items():
+    for section, (_, kind) in settings.sections().items():
         hints = get_type_hints(kind, include_extras=True)
         for field in msgspec.structs.fields(kind):
             meta = next(
                 (m for m in getattr(hints[field.name], "__metadata__", ()) if getattr(m, "description", None)), None
             )
             assert meta is not None, f"{section}.{field.name} has no description"
-            trusted = " Only in your own settings." if section in settings.TRUSTED else ""
-            name = f"`{section}.{field.encode_name}`"
-            rows.append((name, f"`{json.dumps(msgspec.to_builtins(field.default))}`", meta.description + trusted))
+            full = f"{section}.{field.encode_name}"
+            trusted = " Only in your own settings." if {section, full} & set(settings.TRUSTED) else ""
+            default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
+            rows.append((f"`{full}`", f"`{json.dumps(msgspec.to_builtins(default))}`", meta.description + trusted))
     return table(("setting", "default", "meaning"), rows)
 
 

@@ -128,7 +128,7 @@ class Engine:
                 variant=protocol.one_of("variant", variant, build.VARIANTS),
                 output=protocol.one_of("output", params.output, protocol.OUTPUTS),
                 retrieval=params.sections.get("retrieval", True),
-                threshold=self.settings.retrieval.threshold,
+                threshold=self.settings.retrieval.threshold or 0.02,
                 warnings=warnings,
                 completeness=self.indexer.standing().complete,
             )

@@ -94,8 +94,9 @@ class Import(Struct, frozen=True, array_like=True, gc=False):
     """One import statement as written: "from a.b import c, d" is Import("a.b", ("c", "d"), line)."""
 
     module: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # as the module calls them; "*" for all, () for the module itself
     line: int
+    locals: tuple[str, ...] = ()  # what the file calls them: one for each of `names`, or one for the module; () if alike
 
 
 class Outline(Struct, frozen=True, array_like=True):
@@ -228,3 +229,11 @@ class MentionOutcome(Struct, frozen=True):
     reason: str = ""
     suggestion: str = ""  # a mention that would resolve
     tokens: int = 0
+
+
+class Note(Struct, frozen=True):
+    """A passage of the prompt that is no region of code: a rule, a memory, a fact of the architecture."""
+
+    text: str  # markdown, one paragraph or list
+    source: str = ""  # where it comes from, as the prompt shows it: "AGENTS.md", "CODEOWNERS", …
+    score: float = 1.0  # 0..1, how much it belongs to the question

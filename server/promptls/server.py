@@ -37,6 +37,8 @@ NOT_INITIALIZED = -32002
 INVALID_REQUEST = -32600
 STATUS_DELAY_S = 0.05
 """Changes of state within this time are told together."""
+CONFIGURE_TIMEOUT_S = 2.0
+"""How long a request waits for settings that the client is asked for; then the old ones hold."""
 
 
 class Protocol(LanguageServerProtocol):
@@ -104,6 +106,7 @@ class PromptServer(LanguageServer):
         self.requests = ThreadPoolExecutor(4, "request")
         self.tokens: set[CancelToken] = set()
         self.engine: asyncio.Future[Engine] | None = None
+        self.configuring: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.status_due = False
         self.status_cost = 0.0
@@ -164,9 +167,11 @@ def _lifecycle(server: PromptServer) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
+        ls.configuring = asyncio.current_task()
         await _pull_settings(ls)
         if ls.engine is not None and ls.engine.done():
             ls.engine.result().apply(ls.settings)
+            ls.ground = ls.engine.result().workspace
 
 
 def _roots(ls: PromptServer) -> list[Root]:
@@ -304,6 +309,8 @@ async def _answer(
         decoded = protocol.decode(kind, params)
         assert ls.engine is not None
         engine = await asyncio.shield(ls.engine)
+        if ls.configuring is not None and not ls.configuring.done():
+            await asyncio.wait({ls.configuring}, timeout=CONFIGURE_TIMEOUT_S)
         return await asyncio.get_running_loop().run_in_executor(ls.requests, run, engine, decoded, token)
     except InvalidParams as error:
         data = {"field": error.field, "valid": list(error.valid)}

@@ -38,6 +38,14 @@ class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     max_line_length: Annotated[
         Positive, Meta(description="Characters; a file with a longer line counts as minified.")
     ] = 10_000
+    include: Annotated[
+        tuple[str, ...],
+        Meta(description="Patterns as in an ignore file; with any, only files that they pick are listed."),
+    ] = ()
+    exclude: Annotated[
+        tuple[str, ...], Meta(description="Patterns as in an ignore file; files that they pick are not listed.")
+    ] = ()
+    include_hidden: Annotated[bool, Meta(description="Whether names that begin with a dot are listed.")] = True
     workers: Annotated[int, Meta(ge=0, description="Processes for bulk indexing; 0: one a core, at most four.")] = 0
     grammars: Annotated[
         tuple[Literal["pack", "legacy"], ...],
@@ -64,16 +72,69 @@ class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
     tokens: Annotated[int, Meta(ge=0, description="Tokens of the whole prompt; 0: by the model.")] = 0
     model: Annotated[str, Meta(description="Model whose budget is used; empty: the default budget.")] = ""
-    counter: Annotated[str, Meta(description='How tokens are counted: "auto", "estimate" or "chars4".')] = "auto"
+    counter: Annotated[
+        str, Meta(description='How tokens are counted: "auto", "estimate", "chars4" or the name of an exact counter.')
+    ] = "auto"
+    tokenizer: Annotated[
+        str, Meta(description="A tokenizer.json or rank file on this machine that counts exactly; empty: none.")
+    ] = ""
 
 
 class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """What is gathered beside what was mentioned."""
 
-    threshold: Annotated[Share, Meta(description="Regions with a lower score are left out.")] = 0.02
+    profile: Annotated[
+        str, Meta(description="Constants and stage choices of the pipeline, when a request does not say.")
+    ] = "default"
+    threshold: Annotated[
+        Share | None, Meta(description="Regions with a lower score are left out; null: as the profile has it.")
+    ] = None
     variant: Annotated[
         str, Meta(description="How the model is told to use the context, when a request does not say.")
     ] = "baseline"
+
+
+class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The parts of a prompt that are no code."""
+
+    instructions: Annotated[bool, Meta(description="Short advice to the model for the type of question.")] = True
+    architecture: Annotated[bool, Meta(description="Facts of the project, when the question is about it.")] = True
+    memory: Annotated[bool, Meta(description="What you have told promptls to remember, when it belongs here.")] = True
+    rules: Annotated[bool, Meta(description="AGENTS.md, CLAUDE.md and the like, for the files in the prompt.")] = True
+    team: Annotated[bool, Meta(description="Who knows the code, from CODEOWNERS and the history of git.")] = False
+    rules_tokens: Annotated[int, Meta(ge=0, description="At most so many tokens of rules.")] = 2000
+
+
+class GraphSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The knowledge graph."""
+
+    layers: Annotated[
+        dict[str, tuple[str, ...]],
+        Meta(description="Layer → path segments that mean it; they come before the built-in layers."),
+    ] = {}
+
+
+class SecretSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Keys, tokens and passwords."""
+
+    redact: Annotated[bool, Meta(description="Put a marker where a secret stands in gathered text.")] = True
+    allow_files: Annotated[
+        bool, Meta(description="Let a mention show a file such as .env; its values are redacted.")
+    ] = False
+
+
+class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """A language model that may be asked for search terms; everything works without one."""
+
+    use: Annotated[
+        Literal["off", "editor", "endpoint"],
+        Meta(description='"editor": the one that the editor offers; "endpoint": the one named below.'),
+    ] = "off"
+    endpoint: Annotated[str, Meta(description="Base URL of an OpenAI-compatible service, such as a local one.")] = ""
+    model: Annotated[str, Meta(description="Name of the model there.")] = ""
+    key_env: Annotated[str, Meta(description="Environment variable that holds the key.")] = "PROMPTLS_API_KEY"
+    key: Annotated[str, Meta(description="The key itself; the environment variable is better.")] = ""
+    timeout_s: Annotated[float, Meta(gt=0, le=60, description="Seconds for a whole answer, retries included.")] = 5.0
 
 
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -89,11 +150,15 @@ class Settings(Struct, frozen=True, rename="camel"):
     embedding: EmbeddingSettings = EmbeddingSettings()
     budget: BudgetSettings = BudgetSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
+    sections: SectionSettings = SectionSettings()
+    graph: GraphSettings = GraphSettings()
+    secrets: SecretSettings = SecretSettings()
+    language_model: LanguageModelSettings = LanguageModelSettings()
     cache: CacheSettings = CacheSettings()
 
 
-TRUSTED = ("embedding", "cache")
-"""Sections that only the user's own settings can change."""
+TRUSTED = ("embedding", "cache", "secrets", "languageModel", "budget.tokenizer")
+"""Sections and settings that only the user's own settings can change."""
 
 
 def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tuple[Settings, list[Problem]]:
@@ -103,27 +168,35 @@ def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tup
         return settings, []
     if not isinstance(data, Mapping):
         return settings, [Problem(f"The settings are a {type(data).__name__}, not an object; they are ignored.")]
-    sections = get_type_hints(Settings)
+    fields = sections()
     for section, values in data.items():
-        if section not in sections:
-            valid = ", ".join(sorted(sections))
+        if section not in fields:
+            valid = ", ".join(sorted(fields))
             problems.append(Problem(f"There is no settings section {section!r}; the sections are {valid}."))
             continue
-        if section in TRUSTED and not trusted:
-            if values:
-                problems.append(
-                    Problem(f"Settings under {section!r} count only in your own settings, not in a workspace's.")
-                )
-            continue
-        current = getattr(settings, section)
+        attribute, kind = fields[section]
+        current = getattr(settings, attribute)
         for name, value in values.items() if isinstance(values, Mapping) else [("", values)]:
+            full = f"{section}.{name}"
+            if not trusted and not {section, full}.isdisjoint(TRUSTED):
+                if value:
+                    problems.append(
+                        Problem(f"The setting {full} counts only in your own settings, not in a workspace's.")
+                    )
+                continue
             try:
                 merged = {**msgspec.to_builtins(current), name: value} if name else values
-                current = msgspec.convert(merged, sections[section])
+                current = msgspec.convert(merged, kind)
             except msgspec.ValidationError as error:
-                problems.append(Problem(f"The setting {section}.{name} is ignored: {_plainly(error)}."))
-        settings = msgspec.structs.replace(settings, **{section: current})
+                problems.append(Problem(f"The setting {full} is ignored: {_plainly(error)}."))
+        settings = msgspec.structs.replace(settings, **{attribute: current})
     return settings, problems
+
+
+def sections() -> dict[str, tuple[str, Any]]:
+    """Name on the wire → (attribute, type) of each section."""
+    hints = get_type_hints(Settings)
+    return {f.encode_name: (f.name, hints[f.name]) for f in msgspec.structs.fields(Settings)}
 
 
 def _plainly(error: msgspec.ValidationError) -> str:

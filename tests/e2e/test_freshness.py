@@ -199,3 +199,25 @@ def test_roots_come_and_go(start: Start, shop: Path, tmp_path: Path) -> None:
     assert len(client.settled()["roots"]) == 1
     assert all(h["path"] != "shop/cart.py" or "squeak" not in str(h) for h in client.search("push trolley"))
     assert client.build("@cart.py")["mentions"][0]["status"] == "included"
+
+
+def test_what_a_setting_excludes_leaves_the_index_and_its_files(start: Start, shop: Path, tmp_path: Path) -> None:
+    (shop / "shop/vault.py").write_text("def combination_of_the_vault():\n    return 'ruby tulip cascade'\n")
+    client = start(shop)
+    client.settled()
+    assert "shop/vault.py" in paths(client, "combination of the vault")
+    client.configuration = {"index": {"exclude": ["vault.py"]}}
+    client.notify("workspace/didChangeConfiguration", {"settings": None})
+    client.settled()
+    assert "shop/vault.py" not in paths(client, "combination of the vault")
+    result = client.build("what is in @shop/vault.py and @#combination_of_the_vault ?")
+    assert [m["status"] for m in result["mentions"]] == ["refused", "unresolved"]
+    assert "index.exclude" in result["mentions"][0]["reason"]
+    assert "tulip" not in result["prompt"]
+    client.open(shop / "shop/cart.py", "def edited_after_the_settings():\n    return 1\n")
+    assert client.search("edited after the settings")[0]["symbol"] == "edited_after_the_settings"
+    uri = (shop / "shop/vault.py").as_uri()
+    assert "index.exclude" in client.request("promptls/explainIgnore", {"uri": uri})["reason"]
+    client.stop()
+    held = [f for f in (tmp_path / "cache").rglob("*") if f.is_file() and b"combination" in f.read_bytes()]
+    assert held == []

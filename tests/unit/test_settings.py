@@ -27,8 +27,18 @@ def test_garbage_is_reported_and_changes_nothing(data: object) -> None:
     assert all(p.message.endswith(".") for p in problems)
 
 
-@pytest.mark.parametrize("data", [{"embedding": {"model": "/evil"}}, {"cache": {"folder": "/evil"}}])
-def test_a_workspace_cannot_name_a_model_or_a_folder(data: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"embedding": {"model": "/evil"}},
+        {"cache": {"folder": "/evil"}},
+        {"budget": {"tokenizer": "/evil"}},
+        {"languageModel": {"endpoint": "http://evil"}},
+        {"languageModel": {"use": "endpoint"}},
+        {"secrets": {"allowFiles": True}},
+    ],
+)
+def test_a_workspace_cannot_name_a_model_an_endpoint_or_a_folder(data: dict[str, object]) -> None:
     settings, problems = parse(data)
     assert settings == Settings()
     assert "only in your own settings" in problems[0].message

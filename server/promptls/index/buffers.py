@@ -65,7 +65,7 @@ class Buffers:
         if state is None or path in self._hidden:
             return
         entry = snapshot.files.get(path)
-        if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path])):
+        if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path], self._limits)):
             self._hidden.add(path)
             return
         if entry is None or entry.outline is None or known is None or known.text != document.text:

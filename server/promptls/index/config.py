@@ -38,7 +38,11 @@ def config_of(settings: Settings) -> IndexConfig:
     index = settings.index
     return IndexConfig(
         cache=str(cache_folder(settings)),
-        limits=disk.Limits(index.max_file_size, index.max_line_length),
+        limits=disk.Limits(
+            index.max_file_size,
+            index.max_line_length,
+            policy=disk.Policy(index.include, index.exclude, index.include_hidden),
+        ),
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,
         workers=index.workers or min(4, os.cpu_count() or 1),

@@ -324,6 +324,8 @@ class Indexer:
         mine = {f.path: f for f in found if self._root_state(f.path) is state}
         changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root)
         gone = {e.name for path, e in recalled.items() if path not in mine}
+        if any(self.config.limits.policy.refusal(name) for name in gone):
+            self._purge(state)
         state.records |= dict.fromkeys(gone)
         self._publisher.publish(changes)
         state.walk_finished()
@@ -345,6 +347,13 @@ class Indexer:
         ]
         if self._dimension:
             self._queue(state, lost)
+
+    def _purge(self, state: RootState) -> None:
+        """Forget the rows of files that the user's policy has taken away: make the store anew from what is left."""
+        if state.store is not None:
+            self._replace_store(state.store)
+        elif not state.store_ready.done():
+            state.store_ready.add_done_callback(lambda _: self._post(lambda: self._purge(state)))
 
     def damaged(self, store: Store, error: BaseException) -> None:
         """A store could not be read: have it made anew.  Any thread."""
@@ -373,7 +382,7 @@ class Indexer:
                 continue
             if any(scanning.changes_rules(p) or disk.is_folder(p) for p in mine):
                 self.workspace.rescan([state.root.path])
-            present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot)
+            present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
             if gone:
                 self._publisher.publish(dict.fromkeys(gone))
                 state.records |= dict.fromkeys(state.name_of(path) for path in gone)

@@ -127,6 +127,7 @@ def _connect(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=10.0, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
+    database.execute("PRAGMA secure_delete=ON")  # what a policy takes away leaves nothing behind
     database.execute(_SCHEMA)
     return database
 

@@ -169,7 +169,7 @@ def changes_rules(path: str) -> bool:
     return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
 
 
-def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot) -> tuple[list[str], list[str]]:
+def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot, limits: disk.Limits) -> tuple[list[str], list[str]]:
     """(files to outline, files to drop) of paths that may have changed; a folder that is gone stands for its files."""
     present = [path for path in paths if disk.stat(path) is not None]
     gone: list[str] = []
@@ -177,7 +177,7 @@ def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot) -> tuple[list
         if disk.stat(path) is None and not disk.is_folder(path):
             inside = path.rstrip("/") + "/"
             gone += [p for p in snapshot.files if p == path or p.startswith(inside)]
-    ignored = disk.ignored(root.path, present) if present else set()
+    ignored = disk.ignored(root.path, present, limits) if present else set()
     gone += [p for p in present if p in ignored and p in snapshot.files]
     return [p for p in present if p not in ignored], gone
 

@@ -96,8 +96,9 @@ class Workspace:
         other = Workspace()
         with self._condition:
             other.roots, other.documents, other.unsaved = self.roots, self.documents, self.unsaved
-        other._changed = set(other.documents)
-        other._wake()
+        with other._condition:
+            other._changed = set(other.documents)
+            other._wake()
         return other
 
     def close(self) -> None:

@@ -103,7 +103,7 @@ def barred(request: Request, path: str) -> str:
         return ""  # the walk has listed it
     if path not in snapshot.documents and not disk.inside(root.path, path):
         return f"{label} is a link that leads out of the workspace."
-    if path not in disk.ignored(root.path, [path]):
+    if path not in disk.ignored(root.path, [path], request.sources.limits):
         return ""
     verdict = disk.explain(root.path, path, request.sources.limits)
     if not verdict.rule:

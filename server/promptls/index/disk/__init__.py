@@ -11,6 +11,7 @@ from __future__ import annotations
 from promptls.index.disk.git import git_head
 from promptls.index.disk.paths import from_uri, inside, to_uri
 from promptls.index.disk.patterns import matching
+from promptls.index.disk.policy import Policy
 from promptls.index.disk.reading import (
     Limits,
     ReadText,
@@ -27,6 +28,7 @@ from promptls.index.disk.tree import Found, explain, ignored, walk
 __all__ = [
     "Found",
     "Limits",
+    "Policy",
     "ReadText",
     "Skipped",
     "Verdict",

@@ -113,12 +113,12 @@ def parse(data: bytes, file: str, fold: bool = False) -> Rules | None:
 def matching(names: Iterable[str], globs: Iterable[str]) -> list[str]:
     """Those of the names (relative, with slashes) that these patterns pick, written as in an ignore file."""
     rules = parse("\n".join(globs).encode("utf-8", "surrogateescape"), "globs")
-    return [name for name in names if rules is not None and _picked(rules, os.fsencode(name))]
+    return [name for name in names if rules is not None and picked(rules, os.fsencode(name))]
 
 
-def _picked(rules: Rules, name: bytes) -> bool:
+def picked(rules: Rules, name: bytes, folder: bool = False) -> bool:
     """Whether the last rule for the name, or for the nearest folder around it that has one, picks it."""
-    folder, path = False, name
+    path = name
     while path:
         rule = rules.match(path.rsplit(b"/", 1)[-1], path, folder)
         if rule is not None:

@@ -16,6 +16,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from promptls.index.disk.policy import Policy
+
 PROBE = 8192  # bytes looked at for NULs and control characters, as git does for NULs
 AVERAGE_LINE = 400  # characters; minified code has far more, hand-written code a tenth
 AVERAGE_FROM = 10_000  # characters; below this the average says little
@@ -70,11 +72,12 @@ _BLOCKS = (("/*", "*/"), ("<!--", "-->"), ('"""', '"""'), ("'''", "'''"), ("{-",
 
 
 class Limits(Struct, frozen=True):
-    """What is read as text at all, and how many files a root may have."""
+    """What is listed and read as text at all, and how many files a root may have."""
 
     max_file_size: int = 1_000_000  # bytes
     max_line: int = 10_000  # characters; a longer line makes a file "minified"
     max_files: int = 500_000  # a walk ends after this many: somebody opened "/"
+    policy: Policy = Policy()
 
 
 class Skipped(Struct, frozen=True):

@@ -20,6 +20,7 @@ from promptls.index.disk.rules import Folder, Verdict, View, lists_again, mode_o
 from promptls.model import CancelToken
 
 _OUTSIDE = Verdict(False, "it is outside of the workspace folder")
+_DEFAULTS = Limits()
 
 
 class Found(Struct, frozen=True, gc=False):
@@ -38,7 +39,7 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
     Raises `Cancelled`; a folder that cannot be read is passed over, a root that does not exist is empty.
     """
     view = View(root)
-    if under and ignored(root, [f"{view.root}/{under}"]):
+    if under and ignored(root, [f"{view.root}/{under}"], limits):
         return
     count = 0
     trees = [under]
@@ -51,6 +52,8 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
             continue
         done.add(tree.name)
         for found in _tree(view, tree, trees, token):
+            if limits.policy and limits.policy.refusal(found.name):
+                continue
             yield found
             count += 1
             if count >= limits.max_files:
@@ -59,17 +62,17 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
                 token.check()
 
 
-def ignored(root: str, paths: Iterable[str]) -> set[str]:
+def ignored(root: str, paths: Iterable[str], limits: Limits = _DEFAULTS) -> set[str]:
     """Those of the paths that a walk would not list, whether they exist or not; folders by their rules.
 
     Three processes for the root, two for each other work tree concerned, for any number of paths.
     """
-    return {path for path, verdict in _verdicts(root, list(paths)).items() if not verdict.indexed}
+    return {path for path, verdict in _verdicts(root, list(paths), limits).items() if not verdict.indexed}
 
 
 def explain(root: str, path: str, limits: Limits) -> Verdict:
     """Whether the text of a file is indexed, and if not, the rule or the property of the file that says so."""
-    verdict = _verdicts(root, [path])[path]
+    verdict = _verdicts(root, [path], limits)[path]
     if not verdict.indexed:
         return verdict
     got = read_text(path, limits)
@@ -184,14 +187,14 @@ class _Open(Struct, frozen=True):
     again: bool  # a "!" of a .promptlsignore lists it, or a folder above
 
 
-def _verdicts(root: str, paths: list[str]) -> dict[str, Verdict]:
+def _verdicts(root: str, paths: list[str], limits: Limits) -> dict[str, Verdict]:
     """What the rules say of each path; the text of files is not looked at."""
     view = View(root)
     verdicts: dict[str, Verdict] = {}
     left: dict[str, _Open] = {}
     for path in paths:
         name = _name(view.root, path)
-        got = _OUTSIDE if name is None else _judged(view, name)
+        got = _OUTSIDE if name is None else _refused(view, name, limits) or _judged(view, name)
         if isinstance(got, Verdict):
             verdicts[path] = got
         else:
@@ -209,6 +212,14 @@ def _verdicts(root: str, paths: list[str]) -> dict[str, Verdict]:
         listed = case.rule or (hits[0] if hits and hits[0].indexed else None) or Verdict(True, "")
         verdicts[path] = hit if hit is not None and not hit.indexed else listed
     return verdicts
+
+
+def _refused(view: View, name: str, limits: Limits) -> Verdict | None:
+    """The verdict of the user's policy, None if it has nothing against a name."""
+    if not name or not limits.policy:
+        return None
+    why = limits.policy.refusal(name, modes.S_ISDIR(mode_of(f"{view.root}/{name}")))
+    return Verdict(False, why) if why else None
 
 
 def _judged(view: View, name: str) -> Verdict | _Open:

@@ -1,0 +1,29 @@
+"""Runs an evaluation by name: each module of scripts/evaluation measures one part against labelled data."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+
+def main(arguments: list[str]) -> int:
+    """`NAME [arguments]`; without a name, what there is."""
+    names = {file.stem: file for file in sorted((HERE / "evaluation").glob("*.py")) if not file.stem.startswith("_")}
+    if not arguments or arguments[0] not in names:
+        if arguments and arguments[0] not in ("-h", "--help"):
+            print(f"There is no evaluation {arguments[0]!r}.", file=sys.stderr)
+        print("evaluations:")
+        for name, file in names.items():
+            doc = file.read_text("utf-8").split('"""')
+            print(f"  {name:10} {doc[1].strip().splitlines()[0] if len(doc) > 1 else ''}")
+        return 0 if not arguments or arguments[0] in ("-h", "--help") else 2
+    sys.path.insert(0, str(HERE))
+    run = importlib.import_module(f"evaluation.{arguments[0]}").main
+    return int(run(arguments[1:]) or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
