@@ -138,7 +138,7 @@ def _prompt(options: argparse.Namespace) -> int:
     }
     if options.variant:
         params["variant"] = options.variant
-    with _answer(options, "build_prompt", "BuildPromptParams", params) as result:
+    with _answer(options, "promptls/buildPrompt", params) as result:
         if options.json:
             _print_json(result)
         else:
@@ -165,7 +165,7 @@ def _summary(result: dict[str, Any]) -> None:
 
 def _search(options: argparse.Namespace) -> int:
     params = {"query": options.query, "limit": options.limit}
-    with _answer(options, "search", "SearchParams", params) as result:
+    with _answer(options, "promptls/search", params) as result:
         if options.json:
             _print_json(result)
             return DONE
@@ -176,12 +176,16 @@ def _search(options: argparse.Namespace) -> int:
 
 
 def _index(options: argparse.Namespace) -> int:
+    from promptls import protocol
+    from promptls.model import CancelToken
+    from promptls.requests import index
+
     engine = _engine(options)
     try:
         if options.full:
             engine.indexer.workspace.rescan(full=True)
         _wait(engine, stored=True)
-        result = engine.status()
+        result = index.status(engine, protocol.NoParams(), CancelToken())
     finally:
         engine.close()
     if options.json:
@@ -253,17 +257,19 @@ def _engine(options: argparse.Namespace) -> Engine:
 
 
 @contextmanager
-def _answer(options: argparse.Namespace, request: str, kind: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _answer(options: argparse.Namespace, method: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The answer to one request on an index that is complete; what is new is stored after it was used."""
     from promptls import protocol
     from promptls.model import CancelToken
+    from promptls.server import ENDPOINTS
 
+    kind, run = ENDPOINTS[method]
     try:
-        decoded = protocol.decode(getattr(protocol, kind), params)
+        decoded = protocol.decode(kind, params)
         engine = _engine(options)
         try:
             _wait(engine)
-            yield getattr(engine, request)(decoded, CancelToken())
+            yield run(engine, decoded, CancelToken())
             sys.stdout.flush()
             _wait(engine, stored=True)
         finally:

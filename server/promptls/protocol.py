@@ -1,22 +1,18 @@
-"""The wire: what clients send and get, and the only place with camelCase.
+"""The wire, inwards: what clients send.
 
 Params are decoded by msgspec; what does not fit raises `InvalidParams` with the path of the field and what
-is valid.  Results are plain JSON values.  Field names are a contract: adding is fine, renaming is not.
+is valid.  Field names are a contract: adding is fine, renaming is not.  What clients get back is made in
+`requests.results`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from promptls.index import disk
-from promptls.index.snapshot import Snapshot
-from promptls.index.status import Standing, Status
-from promptls.model import Item, MentionOutcome, Span
-from promptls.prompt.intent import Intent
+from promptls.model import Span
 
 Json = dict[str, Any]
 
@@ -141,130 +137,3 @@ def one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
         names = tuple(sorted(valid))
         raise InvalidParams(f"unknown {field} {value!r}; valid: {', '.join(names)}.", field, names)
     return value
-
-
-# ---- results
-
-
-def range_of(span: Span) -> Json:
-    """Whole lines as an LSP range."""
-    return {"start": {"line": span.start, "character": 0}, "end": {"line": span.end, "character": 0}}
-
-
-def utf16_offset(message: str, offset: int) -> int:
-    """A code point offset in UTF-16 units."""
-    return len(message[:offset].encode("utf-16-le", "surrogatepass")) // 2
-
-
-def item_json(
-    item: Item,
-    snapshot: Snapshot,
-    form: str | None = None,
-    tokens: int | None = None,
-    citation: str | None = None,
-    spans: tuple[Span, ...] = (),
-    others: tuple[Item, ...] = (),
-) -> Json:
-    """An item as clients see it; `version` and `hash` say which text it was cut from."""
-    entry = snapshot.files.get(item.path)
-    shown = Span(spans[0].start, spans[-1].end) if spans else item.span
-    out: Json = {
-        "uri": disk.to_uri(item.path),
-        "path": entry.name if entry is not None else snapshot.label(item.path),
-        "range": range_of(shown),
-        "kind": item.kind,
-        "origin": item.origin.value,
-        "score": round(item.score, 4),
-        "reasons": dict(item.reasons),
-        "version": "disk" if entry is None or entry.version is None else entry.version,
-        "hash": entry.digest.hex() if entry is not None else "",
-    }
-    optional = {"symbol": item.symbol or None, "form": form, "tokens": tokens, "citation": citation}
-    out.update({k: v for k, v in optional.items() if v is not None})
-    if len(spans) > 1:
-        out["spans"] = [range_of(span) for span in spans]
-    if others:
-        out["joined"] = [{"symbol": o.symbol, "range": range_of(o.span)} for o in others]
-    return out
-
-
-def mention_json(outcome: MentionOutcome, message: str) -> Json:
-    """What became of a mention; `range` is in UTF-16 units of the message."""
-    m = outcome.mention
-    out: Json = {
-        "text": m.text,
-        "range": {"start": utf16_offset(message, m.start), "end": utf16_offset(message, m.end)},
-        "kind": m.kind,
-        "status": outcome.status,
-        "targets": [{"uri": disk.to_uri(t.path), "range": range_of(t.span)} for t in outcome.targets],
-        "tokens": outcome.tokens,
-        "reason": outcome.reason,
-    }
-    if outcome.candidates:
-        out["candidates"] = list(outcome.candidates)
-    if outcome.suggestion:
-        out["suggestion"] = outcome.suggestion
-    return out
-
-
-def intent_json(intent: Intent) -> Json:
-    """What the question was taken for."""
-    return {
-        "codebase": intent.codebase,
-        "categories": [
-            {"name": c.name, "confidence": c.confidence, "matched": list(c.matched)} for c in intent.categories
-        ],
-        "types": list(intent.types),
-        "action": intent.action,
-        "negated": list(intent.negated),
-        "terms": list(intent.query.terms),
-    }
-
-
-def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
-    """How far the index is."""
-    return {
-        "state": status.standing.state,
-        "generation": status.standing.generation,
-        "roots": [
-            {
-                "uri": r.root.uri,
-                "name": r.root.name,
-                "files": r.files,
-                "symbols": r.symbols,
-                "chunks": r.chunks,
-                "vectors": r.vectors,
-                "pending": r.pending,
-                "skipped": r.skipped,
-                "lastError": r.last_error,
-            }
-            for r in status.roots
-        ],
-        "embedder": {
-            "model": status.model,
-            "dimension": status.dimension,
-            "problem": status.problem,
-            "embedded": status.embedded,
-        },
-        "disk": {
-            name: sum(r.disk.get(name, 0) for r in status.roots) for name in ("bytes", "rows", "versions", "fragments")
-        },
-        "memoryBytes": memory_bytes,
-        "message": status.standing.message,
-        "log": log_file,
-    }
-
-
-def index_json(standing: Standing) -> Json:
-    """How complete the index was when a request was answered."""
-    return {
-        "state": standing.state,
-        "generation": standing.generation,
-        "complete": round(standing.complete, 4),
-        "message": standing.message,
-    }
-
-
-OUTPUTS: tuple[Literal["text", "messages"], ...] = ("text", "messages")
-PROFILES = ("default",)
-Encoder = Callable[[Any], Mapping[str, Any]]

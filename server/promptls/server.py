@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
@@ -195,6 +196,7 @@ async def _start_engine(ls: PromptServer) -> None:
 
     def build() -> Engine:
         from promptls.engine import Engine
+        from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
         return Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)))
 
@@ -331,26 +333,27 @@ def _log_name() -> str:
     return f"{log_file().name} in promptls' log folder (promptls doctor tells where)"
 
 
-def _run(name: str) -> Callable[..., Json]:
-    """The engine's method of that name, looked up when the engine is there."""
+def _run(place: str) -> Callable[..., Json]:
+    """The function "module:name" of `promptls.requests`, imported when it is first asked for."""
 
     def run(engine: Engine, params: protocol.Params, token: CancelToken) -> Json:
-        result: Json = getattr(engine, name)(params, token)
+        module, _, name = place.partition(":")
+        result: Json = getattr(import_module(f"promptls.requests.{module}"), name)(engine, params, token)
         return result
 
     return run
 
 
 ENDPOINTS: dict[str, tuple[type[protocol.Params], Callable[..., Json]]] = {
-    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("build_prompt")),
-    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("resolve_mentions")),
-    "promptls/completeMention": (protocol.CompleteMentionParams, _run("complete_mention")),
-    "promptls/search": (protocol.SearchParams, _run("search")),
-    "promptls/status": (protocol.NoParams, _run("status")),
-    "promptls/reindex": (protocol.ReindexParams, _run("reindex")),
-    "promptls/explainIgnore": (protocol.UriParams, _run("explain_ignore")),
-    "promptls/mentionKinds": (protocol.NoParams, _run("mention_kinds")),
-    "promptls/models": (protocol.NoParams, _run("models")),
+    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("prompt:build_prompt")),
+    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("prompt:resolve_mentions")),
+    "promptls/completeMention": (protocol.CompleteMentionParams, _run("prompt:complete_mention")),
+    "promptls/search": (protocol.SearchParams, _run("index:search")),
+    "promptls/status": (protocol.NoParams, _run("index:status")),
+    "promptls/reindex": (protocol.ReindexParams, _run("index:reindex")),
+    "promptls/explainIgnore": (protocol.UriParams, _run("index:explain_ignore")),
+    "promptls/mentionKinds": (protocol.NoParams, _run("catalog:mention_kinds")),
+    "promptls/models": (protocol.NoParams, _run("catalog:models")),
 }
 
 
@@ -371,7 +374,9 @@ async def _send_status(ls: PromptServer) -> None:
         return
     start = time.perf_counter()
     try:
-        status: Json = await ls.loop.run_in_executor(ls.requests, ls.engine.result().status, None, CancelToken())
+        status: Json = await ls.loop.run_in_executor(
+            ls.requests, ENDPOINTS["promptls/status"][1], ls.engine.result(), protocol.NoParams(), CancelToken()
+        )
     except RuntimeError:
         return  # shutting down
     ls.status_cost = time.perf_counter() - start
