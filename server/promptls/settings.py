@@ -124,17 +124,29 @@ class SecretSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
 
 
 class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A language model that may be asked for search terms; everything works without one."""
+    """A language model that helps to understand questions; off by default."""
 
     use: Annotated[
         Literal["off", "editor", "endpoint"],
-        Meta(description='"editor": the one that the editor offers; "endpoint": the one named below.'),
+        Meta(description='"off", "editor" (its own model, if it offers one) or "endpoint" (the server below).'),
     ] = "off"
-    endpoint: Annotated[str, Meta(description="Base URL of an OpenAI-compatible service, such as a local one.")] = ""
-    model: Annotated[str, Meta(description="Name of the model there.")] = ""
+    endpoint: Annotated[
+        str, Meta(description='Address of an OpenAI-compatible server: "http://localhost:11434/v1" is Ollama\'s.')
+    ] = ""
+    model: Annotated[str, Meta(description="Name of the model, as the endpoint calls it.")] = ""
+    key: Annotated[str, Meta(description="The key; better kept in the environment.")] = ""
     key_env: Annotated[str, Meta(description="Environment variable that holds the key.")] = "PROMPTLS_API_KEY"
-    key: Annotated[str, Meta(description="The key itself; the environment variable is better.")] = ""
-    timeout_s: Annotated[float, Meta(gt=0, le=60, description="Seconds for a whole answer, retries included.")] = 5.0
+    timeout_s: Annotated[
+        float, Meta(ge=0.1, le=120, description="Seconds for everything, the retry included; then it goes on without.")
+    ] = 5.0
+    proxy: Annotated[str, Meta(description="Proxy for the endpoint; the environment's proxies are not used.")] = ""
+    send_code: Annotated[bool, Meta(description="Send code that stands in the question along with it.")] = False
+
+    def __repr__(self) -> str:
+        shown = {f: getattr(self, f) for f in self.__struct_fields__ if f not in ("key", "proxy")}
+        return f"LanguageModelSettings({', '.join(f'{f}={value!r}' for f, value in shown.items())}, …)"
+
+    __str__ = __repr__
 
 
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

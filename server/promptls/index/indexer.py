@@ -47,6 +47,7 @@ QUERY_TIMEOUT_S = 10.0
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
+VECTORS_KEPT = 256
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -71,6 +72,7 @@ class Indexer:
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
         self._taken = 0  # of the ground state that all of has been taken in, or is pending
         self._dimension: int | None = None
+        self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
         self._closed = CancelToken()
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
 
@@ -114,6 +116,9 @@ class Indexer:
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         """The vector of a question, None when the model cannot be used."""
+        known = self._vectors.get(text)
+        if known is not None:
+            return known
         job = self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
         try:
             answer = job.result(2 * QUERY_TIMEOUT_S)
@@ -122,7 +127,10 @@ class Indexer:
             return None
         if not isinstance(answer, Vector) or not answer.vector:
             return None
-        return np.frombuffer(answer.vector, dtype=np.float32)
+        if len(self._vectors) >= VECTORS_KEPT:
+            self._vectors.clear()
+        vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
+        return vector
 
     def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
         """Look for changes on disk that nobody has told us of, if the last walk is older than `after_s`.
@@ -157,7 +165,7 @@ class Indexer:
     @property
     def _stored(self) -> bool:
         states = list(self._roots.values())
-        return (
+        return self._writer.pausing or (
             not self._writer.writing
             and not any(s.records and s.manifest is not None for s in states)
             and not due(self._publisher.snapshot, states, self.workspace.unsaved)
@@ -220,6 +228,8 @@ class Indexer:
             if (state := self._roots.get(root)) is not None:
                 state.walks += 1
                 self._walker.submit(self._walk, state, root in dirty.full)
+        if dirty.full:
+            self._writer.retry()
         self._taken = max(self._taken, dirty.sequence)
         while self._inbox:
             self._inbox.popleft()()

@@ -24,6 +24,9 @@ FLUSH_ROWS = 2_000
 SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 """After the last write; then nothing is written until something changes."""
 
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
+"""After a write that failed (a full disk) the next one waits: at first so long, twice as long each time, never longer."""
+
 Batch = list[tuple[RootState, list[Row]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
 
@@ -35,6 +38,8 @@ class Writer:
         self._written = written
         self._thread = ThreadPoolExecutor(1, "index-store")
         self.writing = False
+        self._failures = 0  # in a row
+        self._not_before = 0.0  # time.monotonic() before which no write is begun
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -48,13 +53,17 @@ class Writer:
             for store in stores:
                 self._thread.submit(_drop_old_versions, store)
 
+    def retry(self) -> None:
+        """Forget that writes have failed: the user asks for it."""
+        self._not_before = 0.0
+
     def close(self) -> None:
         """Finish the write that runs, drop those that wait."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
     def flush(self, snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
         """Begin a write if there is enough to write, or something and nothing else is going on."""
-        if self.writing:
+        if self.writing or time.monotonic() < self._not_before:
             return
         mine = list(states)
         idle = all(s.complete for s in mine)
@@ -69,7 +78,13 @@ class Writer:
         self.writing = True
         self._thread.submit(self._write, rows, records, snapshot, idle)
 
+    @property
+    def pausing(self) -> bool:
+        """Whether the last write failed and the next one has to wait."""
+        return time.monotonic() < self._not_before
+
     def _write(self, rows: Batch, records: Records, snapshot: Snapshot, idle: bool) -> None:
+        failed = False
         for state, new in rows:
             try:
                 assert state.store is not None
@@ -77,15 +92,18 @@ class Writer:
                 state.store.tidy(snapshot.places, idle)
                 state.error = ""
             except Exception as error:
+                failed = True
                 log.exception("rows of %s were not written", state.root.path)
-                state.error = (
-                    f"The store cannot be written ({(str(error) or type(error).__name__).splitlines()[0][:200]})."
-                )
+                why = (str(error) or type(error).__name__).splitlines()[0][:200]
+                state.error = f"The store cannot be written ({why}); it is tried again from time to time."
         for state, changed in records:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]
             state.manifest.save(kept, [name for name, e in changed.items() if e is None])
         self._stale_since = time.monotonic()
+        self._failures = self._failures + 1 if failed else 0
+        pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
+        self._not_before = time.monotonic() + pause
         self._written()
 
 
