@@ -7,7 +7,8 @@ lives longer than a request, and gives each request its snapshot and its surroun
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 from promptls import protocol
 from promptls.context.mentions.request import Client, Request
@@ -21,6 +22,7 @@ from promptls.model import CancelToken
 from promptls.protocol import Json
 from promptls.settings import Settings, user_settings
 
+Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
 """Clients need not watch files: a request walks the roots again when the last walk is older than this."""
 
@@ -28,10 +30,17 @@ RECONCILE_S = 2.0
 class Engine:
     """`start` before the first request, `close` at the end."""
 
-    def __init__(self, settings: Settings, workspace: Workspace, on_change: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        workspace: Workspace,
+        on_change: Callable[[], None] = lambda: None,
+        send: Send | None = None,
+    ) -> None:
         self.settings = settings
         self.workspace = workspace
         self._on_change = on_change
+        self._send = send  # to the editor's language model, None where there is none
         self.indexer = Indexer(config_of(settings), workspace, on_change)
         self.legs = ThreadPoolExecutor(4, "leg")
 

@@ -7,10 +7,10 @@ is valid.  Field names are a contract: adding is fine, renaming is not.  What cl
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from promptls.model import Span
 
@@ -51,6 +51,13 @@ class Location(Params, frozen=True):
     range: Range
 
 
+class Turn(Params, frozen=True):
+    """An earlier message of the conversation."""
+
+    role: Literal["user", "assistant", "system"]
+    content: str
+
+
 class Context(Params, frozen=True):
     """What the editor knows."""
 
@@ -61,7 +68,7 @@ class Context(Params, frozen=True):
     terminal: str | None = None
     clipboard: str | None = None
     quickfix: tuple[Location, ...] = ()
-    history: tuple[Any, ...] = ()
+    history: tuple[Turn, ...] = ()
 
 
 class Budget(Params, frozen=True):
@@ -70,14 +77,27 @@ class Budget(Params, frozen=True):
     counter: str | None = None
 
 
+class Sections(Params, frozen=True):
+    """Parts of a prompt to switch on or off for one request; None: as the settings say."""
+
+    instructions: bool | None = None
+    architecture: bool | None = None
+    memory: bool | None = None
+    team: bool | None = None
+    rules: bool | None = None
+    retrieval: bool | None = None
+
+
 class BuildPromptParams(Params, frozen=True):
     message: str
     context: Context = Context()
     budget: Budget = Budget()
-    profile: str = "default"
+    profile: str | None = None
     variant: str | None = None
+    recipe: str | None = None
+    arguments: dict[str, Any] = {}
     output: str = "text"
-    sections: dict[str, bool] = {}
+    sections: Sections = Sections()
     work_done_token: int | str | None = None
 
 
@@ -108,6 +128,34 @@ class ReindexParams(Params, frozen=True):
 
 class UriParams(Params, frozen=True):
     uri: str
+
+
+class GraphParams(Params, frozen=True):
+    query: str | None = None
+    symbol: str | None = None
+    uri: str | None = None
+    from_: str | None = field(default=None, name="from")
+    to: str | None = None
+    limit: int = 15
+
+
+class ExplainParams(Params, frozen=True):
+    uri: str | None = None
+    position: Position | None = None
+    symbol: str | None = None
+
+
+class Cited(Params, frozen=True):
+    """An item of a prompt, as the result of `promptls/buildPrompt` tells it."""
+
+    citation: str
+    uri: str
+    range: Range
+
+
+class VerifyCitationsParams(Params, frozen=True):
+    answer: str
+    items: tuple[Cited, ...]
 
 
 class NoParams(Params, frozen=True):

@@ -12,7 +12,7 @@ import logging
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -174,6 +174,11 @@ def _lifecycle(server: PromptServer) -> None:
             ls.engine.result().apply(ls.settings)
             ls.ground = ls.engine.result().workspace
 
+    @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def progress_cancelled(ls: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
+        if params.token == ls.progress_token and ls.engine is not None and ls.engine.done():
+            ls.engine.result().indexer.pause()
+
 
 def _roots(ls: PromptServer) -> list[Root]:
     """Workspace folders as roots; without any, the root the client named."""
@@ -198,12 +203,29 @@ async def _start_engine(ls: PromptServer) -> None:
         from promptls.engine import Engine
         from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
-        return Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)))
+        send = (lambda params: _ask_editor(ls, loop, params)) if _offers(ls, "complete") else None
+        return Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
 
     engine = await loop.run_in_executor(ls.requests, build)
     if not ls.engine.done():
         ls.engine.set_result(engine)
         engine.start()
+
+
+def _offers(ls: PromptServer, request: str) -> bool:
+    """Whether the client answers this request of ours: `capabilities.experimental.promptls.<request>`."""
+    experimental = _plain(ls.client_capabilities.experimental)
+    ours = experimental.get("promptls") if isinstance(experimental, dict) else None
+    return bool(ours.get(request)) if isinstance(ours, dict) else False
+
+
+def _ask_editor(ls: PromptServer, loop: asyncio.AbstractEventLoop, params: Json) -> Future[Any]:
+    """Send `promptls/complete` from any thread; the future's result is plain JSON."""
+
+    async def ask() -> Any:
+        return _plain(await ls.protocol.send_request_async("promptls/complete", params))
+
+    return asyncio.run_coroutine_threadsafe(ask(), loop)
 
 
 def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
@@ -400,7 +422,10 @@ async def _send_progress(ls: PromptServer, status: Json) -> None:
             await progress.create_async(token)
         except JsonRpcException:
             return
-        progress.begin(token, lsp.WorkDoneProgressBegin(title="promptls", percentage=0, message=status["message"]))
+        progress.begin(
+            token,
+            lsp.WorkDoneProgressBegin(title="promptls", percentage=0, message=status["message"], cancellable=True),
+        )
     elif busy and ls.progress_token is not None:
         done = sum(r["files"] - r["pending"] for r in status["roots"])
         percentage = int(100 * done / max(1, sum(r["files"] for r in status["roots"])))

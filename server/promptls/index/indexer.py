@@ -48,6 +48,7 @@ VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
 VECTORS_KEPT = 256
+PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -71,6 +72,7 @@ class Indexer:
         self._progress = threading.Condition()
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
         self._taken = 0  # of the ground state that all of has been taken in, or is pending
+        self._paused = False
         self._dimension: int | None = None
         self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
         self._closed = CancelToken()
@@ -92,6 +94,14 @@ class Indexer:
         for state in list(self._roots.values()):
             if state.manifest is not None:
                 state.manifest.close()
+
+    def pause(self) -> None:
+        """Stop bulk work until `resume`; open buffers and single files are kept up to date.  Any thread."""
+        self._post(self._pause)
+
+    def resume(self) -> None:
+        """Go on with bulk work at the next walk.  Any thread."""
+        self._post(self._resume)
 
     # ---- for requests
 
@@ -178,7 +188,7 @@ class Indexer:
     def standing(self) -> Standing:
         """How far the index is."""
         states = list(self._roots.values())
-        trouble = self._pool.problem or next((s.error for s in states if s.error), "")
+        trouble = self._pool.problem or next((s.error for s in states if s.error), PAUSED if self._paused else "")
         state: State = "indexing" if all(s.walked for s in states) else "scanning"
         if self.searchable and (self._stored or trouble):
             state = "degraded" if trouble else "ready"
@@ -236,6 +246,14 @@ class Indexer:
             self._tell()
         self._writer.flush(self._publisher.snapshot, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
+
+    def _pause(self) -> None:
+        self._paused = any(state.pending for state in self._roots.values())
+        if self._paused:
+            self._pool.drop_bulk()
+
+    def _resume(self) -> None:
+        self._paused = False
 
     def _tell(self) -> None:
         with self._progress:
@@ -401,6 +419,8 @@ class Indexer:
     def _queue(self, state: RootState, paths: Iterable[str]) -> None:
         """Hand files to the workers; each batch reports outlines, then rows, then that it is done."""
         wanted = list(dict.fromkeys(paths))
+        if self._paused and len(wanted) > FEW_FILES:
+            return
         for path in wanted:
             state.pending[path] = state.pending.get(path, 0) + 1
         submit = self._pool.interactive if len(wanted) <= FEW_FILES and state.store_ready.done() else self._pool.bulk

@@ -43,6 +43,7 @@ def reindex(engine: Engine, params: protocol.ReindexParams, token: CancelToken) 
     roots = {r.uri.rstrip("/"): r.path for r in engine.workspace.roots}
     for uri in params.roots:
         protocol.one_of("roots", uri.rstrip("/"), tuple(roots))
+    engine.indexer.resume()
     engine.workspace.rescan([roots[uri.rstrip("/")] for uri in params.roots], params.full)
     return {}
 

@@ -69,7 +69,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
 def _wanted(engine: Engine, params: protocol.BuildPromptParams) -> build.Wanted:
     if not params.message.strip():
         raise InvalidParams("message: it is blank; it must hold the question.", "message")
-    protocol.one_of("profile", params.profile, ("default",))
+    protocol.one_of("profile", params.profile or "default", ("default",))
     variant = params.variant or engine.settings.retrieval.variant
     try:
         budget, counter, warnings = _budget(engine, params.budget)
@@ -78,7 +78,7 @@ def _wanted(engine: Engine, params: protocol.BuildPromptParams) -> build.Wanted:
             counter=counter,
             variant=protocol.one_of("variant", variant, build.VARIANTS),
             output=protocol.one_of("output", params.output, OUTPUTS),
-            retrieval=params.sections.get("retrieval", True),
+            retrieval=params.sections.retrieval is not False,
             threshold=engine.settings.retrieval.threshold or 0.02,
             warnings=warnings,
             completeness=engine.indexer.standing().complete,
