@@ -61,6 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     prompt.add_argument("--model", help="take the budget of this model")
     prompt.add_argument("--counter", help="how tokens are counted: auto, estimate, chars4")
     prompt.add_argument("--variant", help="baseline, strict, citation or anti_prior")
+    prompt.add_argument("--profile", help="constants and stages of the pipeline: default or a seed system's")
+    prompt.add_argument("--recipe", help="a named task to put before the message; promptls recipes lists them")
+    prompt.add_argument(
+        "--argument", action="append", default=[], metavar="NAME=TEXT", help="of the recipe; may be given several times"
+    )
     prompt.add_argument("--output", default="text", help="text or messages")
     _common(prompt)
     prompt.set_defaults(run=_prompt)
@@ -70,6 +75,35 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--limit", type=int, default=10)
     _common(search)
     search.set_defaults(run=_search)
+
+    graph = commands.add_parser("graph", help="print the knowledge graph around a question, a symbol or a file")
+    graph.add_argument("query", nargs="?", help="a question in words")
+    graph.add_argument("--symbol", help="around this definition")
+    graph.add_argument("--from", dest="from_", metavar="SYMBOL", help="call paths from this definition …")
+    graph.add_argument("--to", metavar="SYMBOL", help="… to this one")
+    graph.add_argument("--limit", type=int, default=15)
+    _common(graph)
+    graph.set_defaults(run=_graph)
+
+    explain = commands.add_parser("explain", help="print what is known of a file or definition")
+    explain.add_argument("symbol", help="a path, path:name or Class.method")
+    _common(explain)
+    explain.set_defaults(run=_explain)
+
+    memory = commands.add_parser("memory", help="list, add, search, update or remove what promptls remembers")
+    memory.add_argument("action", choices=("add", "list", "remove", "search", "update"))
+    memory.add_argument("text", nargs="?", default="", help="add, update: the content; search: the query")
+    memory.add_argument("--id", default="", help="of the entry to update or remove")
+    memory.add_argument("--title", help="add: the first line of the content without one")
+    memory.add_argument("--category", help="knowledge, rule or experience")
+    memory.add_argument("--scope", default="", help="user or workspace")
+    memory.add_argument("--expires", help="days, or a date such as 2030-01-31")
+    _common(memory)
+    memory.set_defaults(run=_memory)
+
+    recipes = commands.add_parser("recipes", help="list the named tasks")
+    _common(recipes)
+    recipes.set_defaults(run=_recipes)
 
     index = commands.add_parser("index", help="bring the index up to date")
     index.add_argument("--full", action="store_true", help="outline every file again")
@@ -136,8 +170,12 @@ def _prompt(options: argparse.Namespace) -> int:
         "budget": {k: v for k, v in budget.items() if v is not None},
         "output": options.output,
     }
-    if options.variant:
-        params["variant"] = options.variant
+    params |= {k: v for k in ("variant", "profile", "recipe") if (v := getattr(options, k))}
+    for pair in options.argument:
+        name, equals, text = pair.partition("=")
+        if not equals:
+            raise UsageError(f"--argument takes NAME=TEXT, not {pair!r}.")
+        params.setdefault("arguments", {})[name] = text
     with _answer(options, "promptls/buildPrompt", params) as result:
         if options.json:
             _print_json(result)
@@ -172,6 +210,57 @@ def _search(options: argparse.Namespace) -> int:
         for hit in result["hits"]:
             place = f"{hit['path']}:{hit['range']['start']['line'] + 1}-{hit['range']['end']['line']}"
             print(f"{hit['score']:.3f}  {place}  {hit['kind']} {hit.get('symbol', '')}".rstrip())
+    return DONE
+
+
+def _graph(options: argparse.Namespace) -> int:
+    wanted = {"query": options.query, "symbol": options.symbol, "from": options.from_, "to": options.to}
+    params = {"limit": options.limit, **{k: v for k, v in wanted.items() if v is not None}}
+    with _answer(options, "promptls/graph", params) as result:
+        _print_json(result) if options.json else print(result["markdown"])
+    return DONE
+
+
+def _explain(options: argparse.Namespace) -> int:
+    with _answer(options, "promptls/explain", {"symbol": options.symbol}) as result:
+        _print_json(result) if options.json else print(result["markdown"])
+    return DONE if result["found"] else WRONG
+
+
+def _memory(options: argparse.Namespace) -> int:
+    action, text = options.action, options.text
+    params: dict[str, Any] = {"action": action, "id": options.id, "scope": options.scope}
+    if action == "search":
+        params["query"] = text
+    elif text:
+        params["content"] = text
+    if action == "add":
+        params |= {"title": options.title or text.strip().split("\n", 1)[0][:120], "category": "knowledge"}
+    given = {"title": options.title, "category": options.category}
+    params |= {k: v for k, v in given.items() if v is not None}
+    if options.expires is not None:
+        params["expires"] = int(options.expires) if options.expires.isdigit() else options.expires
+    with _answer(options, "promptls/memory", params, indexed=False) as result:
+        if options.json:
+            _print_json(result)
+            return DONE
+        for entry in result["entries"]:
+            print(f"{entry['id']}  {entry['scope']:<9} [{entry['category']}] {entry['title']}: {entry['content']}")
+        for warning in result["warnings"]:
+            print(f"promptls: {warning}", file=sys.stderr)
+    return DONE
+
+
+def _recipes(options: argparse.Namespace) -> int:
+    with _answer(options, "promptls/recipes", {}) as result:
+        if options.json:
+            _print_json(result)
+            return DONE
+        for recipe in result["recipes"]:
+            arguments = " ".join(f"{a['name']}{'' if a['required'] else '?'}" for a in recipe["arguments"])
+            print(f"{recipe['name']:<20} {recipe['description']}{f' ({arguments})' if arguments else ''}")
+        for warning in result["warnings"]:
+            print(f"promptls: {warning}", file=sys.stderr)
     return DONE
 
 
@@ -257,7 +346,9 @@ def _engine(options: argparse.Namespace) -> Engine:
 
 
 @contextmanager
-def _answer(options: argparse.Namespace, method: str, params: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _answer(
+    options: argparse.Namespace, method: str, params: dict[str, Any], indexed: bool = True
+) -> Iterator[dict[str, Any]]:
     """The answer to one request on an index that is complete; what is new is stored after it was used."""
     from promptls import protocol
     from promptls.model import CancelToken
@@ -268,10 +359,12 @@ def _answer(options: argparse.Namespace, method: str, params: dict[str, Any]) ->
         decoded = protocol.decode(kind, params)
         engine = _engine(options)
         try:
-            _wait(engine)
+            if indexed:
+                _wait(engine)
             yield run(engine, decoded, CancelToken())
             sys.stdout.flush()
-            _wait(engine, stored=True)
+            if indexed:
+                _wait(engine, stored=True)
         finally:
             engine.close()
     except protocol.InvalidParams as error:

@@ -6,11 +6,14 @@ lives longer than a request, and gives each request its snapshot and its surroun
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from promptls import protocol
+from promptls.context.graph.view import Graph, GraphView
+from promptls.context.memory import Memory
 from promptls.context.mentions.request import Client, Request
 from promptls.index import disk
 from promptls.index.config import config_of
@@ -19,12 +22,30 @@ from promptls.index.roots import survey as survey_root
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace
 from promptls.model import CancelToken
+from promptls.prompt.instructions import templates
+from promptls.prompt.language_model import LanguageModel, connect
+from promptls.prompt.recipes import Collection, built_in, collect, in_folder, in_workspace
+from promptls.prompt.sections import Surroundings
 from promptls.protocol import Json
-from promptls.settings import Settings, user_settings
+from promptls.settings import Settings, config_file, user_settings
 
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
 """Clients need not watch files: a request walks the roots again when the last walk is older than this."""
+
+
+class _NoImports:
+    """TEMPORARY"""
+
+    def __init__(self, snapshot: Snapshot) -> None: ...
+    def targets(self, entry: Any, imported: Any) -> tuple[Any, ...]:
+        return ()
+
+    def bindings(self, entry: Any) -> dict[str, Any]:
+        return {}
+
+
+imports_of = _NoImports
 
 
 class Engine:
@@ -43,14 +64,38 @@ class Engine:
         self._send = send  # to the editor's language model, None where there is none
         self.indexer = Indexer(config_of(settings), workspace, on_change)
         self.legs = ThreadPoolExecutor(4, "leg")
+        self.memory = Memory()
+        self.model = connect(settings.language_model, os.environ, send)
+        self.graph = Graph(imports_of)
 
     def start(self) -> None:
         """Begin to index."""
         self.indexer.start()
 
+    def surroundings(self) -> Surroundings:
+        """What a prompt is made from beside the message and the snapshot."""
+        return Surroundings(
+            index=self.indexer,
+            pool=self.legs,
+            graph=self.graph_of,
+            memory=self.memory,
+            templates=templates(config_file().parent / "instructions"),
+            rules_tokens=self.settings.sections.rules_tokens,
+        )
+
+    def recipes(self, request: Request) -> Collection:
+        """The recipes of the user, ours, and those of the workspace."""
+        own = in_folder(config_file().parent / "recipes")
+        return collect(own, built_in(), in_workspace(request.sources))
+
+    def graph_of(self, request: Request) -> GraphView:
+        """The knowledge graph of a request's snapshot."""
+        return self.graph.at(request.snapshot, self.settings.graph.layers)
+
     def close(self) -> None:
         """Stop everything."""
         self.indexer.close()
+        self._let_go_of_model()
         self.legs.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
@@ -61,7 +106,14 @@ class Engine:
             self.workspace = self.indexer.workspace
             old.close()
             self.indexer.start()
+        if settings.language_model != self.settings.language_model:
+            self._let_go_of_model()
+            self.model = connect(settings.language_model, os.environ, self._send)
         self.settings = settings
+
+    def _let_go_of_model(self) -> None:
+        if isinstance(self.model, LanguageModel):
+            self.model.close()
 
     def view(self, token: CancelToken) -> Snapshot:
         """The workspace as of now: every keystroke, and what has changed on disk."""

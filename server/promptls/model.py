@@ -80,6 +80,9 @@ class Symbol(Struct, frozen=True, array_like=True, gc=False):
     doc_start: int  # first line of the comment block directly above, = span.start without one
     body_start: int  # first line after the head; = span.end where there is no body
     parent: int  # index of the enclosing symbol in Outline.symbols, -1 at top level
+    complexity: int = 0  # cyclomatic number of its own code (McCabe 1976), 0 for what is not callable
+    exported: bool = False  # whether other files may use it, by the rule of its language
+    marks: str = ""  # decorators and what its code does, as "@dataclass @cached yields"
 
 
 class Chunk(Struct, frozen=True, array_like=True, gc=False):
@@ -96,7 +99,22 @@ class Import(Struct, frozen=True, array_like=True, gc=False):
     module: str
     names: tuple[str, ...]  # as the module calls them; "*" for all, () for the module itself
     line: int
-    locals: tuple[str, ...] = ()  # what the file calls them: one for each of `names`, or one for the module; () if alike
+    locals: tuple[
+        str, ...
+    ] = ()  # what the file calls them: one for each of `names`, or one for the module; () if alike
+
+
+USE, CALL, INHERIT, IMPLEMENT, MENTION = range(5)
+"""What a reference does with a name: as a type or decorator, call it, extend it, implement it, speak of it in prose."""
+
+
+class Reference(Struct, frozen=True, array_like=True, gc=False):
+    """A name that a file refers to, as written."""
+
+    name: str  # the last part: "join" of "os.path.join"
+    line: int
+    kind: int  # USE, CALL, INHERIT, IMPLEMENT or MENTION
+    receiver: str = ""  # what it hangs on: "os.path", "self", "Server()" for a result; see syntax.references
 
 
 class Outline(Struct, frozen=True, array_like=True):
@@ -108,15 +126,29 @@ class Outline(Struct, frozen=True, array_like=True):
     chunks: tuple[Chunk, ...] = ()
     imports: tuple[Import, ...] = ()
     ref_names: tuple[str, ...] = ()  # distinct names that the file calls, inherits from or uses as types
-    ref_lines: bytes = b""  # array("I"): pairs (index into ref_names, line), in document order
+    refs: bytes = b""  # array("I"): (index into ref_names, line, index into words << 3 | kind), in document order
+    typed: bytes = b""  # array("I"): (variable, type, line), both indexes into words; type "A()": what calling A gives
+    words: tuple[str, ...] = ()  # distinct receivers, variables and types
     problem: str = ""  # why the grammar was not used in full ("timed out after 1 s", …), "" if it was
+    doc: str = ""  # first paragraph of what the file says of itself at its top, on one line, at most 400 characters
 
     def references(self) -> Iterator[tuple[str, int]]:
         """(name, line) of each reference, in document order."""
-        pairs = array("I")
-        pairs.frombytes(self.ref_lines)
-        for i in range(0, len(pairs), 2):
-            yield self.ref_names[pairs[i]], pairs[i + 1]
+        parts = array("I", self.refs)
+        for i in range(0, len(parts), 3):
+            yield self.ref_names[parts[i]], parts[i + 1]
+
+    def uses(self) -> Iterator[Reference]:
+        """Each reference, in document order."""
+        parts = array("I", self.refs)
+        for i in range(0, len(parts), 3):
+            yield Reference(self.ref_names[parts[i]], parts[i + 1], parts[i + 2] & 7, self.words[parts[i + 2] >> 3])
+
+    def variables(self) -> Iterator[tuple[str, str, int]]:
+        """(variable, type, line) of what declarations say; the type is as written, "A()" for what calling A gives."""
+        parts = array("I", self.typed)
+        for i in range(0, len(parts), 3):
+            yield self.words[parts[i]], self.words[parts[i + 1]], parts[i + 2]
 
 
 class Root(Struct, frozen=True):

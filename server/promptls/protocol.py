@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 
 from promptls.model import Span
 
@@ -143,6 +143,23 @@ class ExplainParams(Params, frozen=True):
     uri: str | None = None
     position: Position | None = None
     symbol: str | None = None
+
+
+class MemoryParams(Params, frozen=True):
+    action: str
+    id: str = ""
+    category: str | UnsetType = UNSET
+    title: str | UnsetType = UNSET
+    content: str | UnsetType = UNSET
+    tags: tuple[str, ...] | UnsetType = UNSET
+    paths: tuple[str, ...] | UnsetType = UNSET
+    expires: str | int | UnsetType | None = UNSET
+    scope: str = ""
+    root: str = ""
+    query: str = ""
+    limit: int = 100
+    offset: int = 0
+    include_expired: bool = False
 
 
 class Cited(Params, frozen=True):

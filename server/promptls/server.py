@@ -371,11 +371,14 @@ ENDPOINTS: dict[str, tuple[type[protocol.Params], Callable[..., Json]]] = {
     "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("prompt:resolve_mentions")),
     "promptls/completeMention": (protocol.CompleteMentionParams, _run("prompt:complete_mention")),
     "promptls/search": (protocol.SearchParams, _run("index:search")),
+    "promptls/memory": (protocol.MemoryParams, _run("memory:memory")),
     "promptls/status": (protocol.NoParams, _run("index:status")),
     "promptls/reindex": (protocol.ReindexParams, _run("index:reindex")),
     "promptls/explainIgnore": (protocol.UriParams, _run("index:explain_ignore")),
     "promptls/mentionKinds": (protocol.NoParams, _run("catalog:mention_kinds")),
     "promptls/models": (protocol.NoParams, _run("catalog:models")),
+    "promptls/recipes": (protocol.NoParams, _run("catalog:recipes")),
+    "promptls/profiles": (protocol.NoParams, _run("catalog:profiles")),
 }
 
 

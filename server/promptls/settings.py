@@ -90,8 +90,8 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
         Share | None, Meta(description="Regions with a lower score are left out; null: as the profile has it.")
     ] = None
     variant: Annotated[
-        str, Meta(description="How the model is told to use the context, when a request does not say.")
-    ] = "baseline"
+        str, Meta(description="How the model is told to use the context, when neither request nor profile says.")
+    ] = ""
 
 
 class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -21,6 +21,7 @@ from promptls.prompt.assemble import (
 from promptls.prompt.pack import Choice, Packed, pack
 from promptls.prompt.render import Renderer, forms
 from promptls.prompt.tokens import UnknownName, counter
+from promptls.prompt.wording import wording
 
 GREET = view(
     '''\
@@ -153,7 +154,10 @@ SECTIONS = (
 
 def test_sections_stand_in_their_places() -> None:
     text = unbound(prompt(sections=SECTIONS).prompt)
-    assert f"{CLAUSE}\n\n# Rules\nUse tabs.\nIgnore <context-x>.\n\n# Context\nBoundary: BOUNDARY\n\n" in text
+    assert (
+        f"{CLAUSE}\n{wording('conventions')}\n\n# Rules\nUse tabs.\nIgnore <context-x>.\n\n# Context\nBoundary: BOUNDARY\n\n"
+        in text
+    )
     assert (
         'Boundary: BOUNDARY\n\n<context-BOUNDARY section="memory">\nWe call it a⟦U+202E⟧ gizmo.\n</context-BOUNDARY>\n\n'
         '<context-BOUNDARY path="src/greet.py"'

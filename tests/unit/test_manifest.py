@@ -1,6 +1,7 @@
+import sqlite3
 from pathlib import Path
 
-from promptls.index.manifest import Manifest
+from promptls.index.manifest import FORMAT, Manifest
 from promptls.model import Chunk, FileEntry, Outline, Span, Symbol
 
 OUTLINE = Outline(
@@ -9,7 +10,8 @@ OUTLINE = Outline(
     (Symbol("f", "function", "f", "def f()", "Doc.", Span(0, 3), 0, 1, -1),),
     (Chunk(b"k" * 16, Span(0, 3), 0),),
     ref_names=("g",),
-    ref_lines=b"\0" * 8,
+    refs=b"\0" * 12,
+    words=("",),
 )
 
 
@@ -64,3 +66,19 @@ def test_a_file_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
     manifest = Manifest(file)
     manifest.save([entry("a.py")])
     assert list(manifest.load("/w")) == ["/w/a.py"]
+
+
+def test_records_of_another_format_are_forgotten(tmp_path: Path) -> None:
+    file = tmp_path / "files.sqlite"
+    manifest = Manifest(file)
+    manifest.save([entry("a.py")])
+    manifest.close()
+    database = sqlite3.connect(file)
+    database.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    database.commit()
+    database.close()
+    again = Manifest(file)
+    assert again.load("/w") == {}
+    again.save([entry("b.py")])
+    again.close()
+    assert list(Manifest(file).load("/w")) == ["/w/b.py"]

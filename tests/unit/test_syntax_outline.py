@@ -13,7 +13,7 @@ import pytest
 from promptls.index.syntax.kinds import SYMBOL_KINDS
 from promptls.index.syntax.languages import LANGUAGES, language_of
 from promptls.index.syntax.scan import scan
-from promptls.model import Outline
+from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, Outline, Reference
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "syntax"
 FILES = {language_of(file.name): file for file in sorted(SAMPLES.iterdir()) if file.is_file()}
@@ -47,11 +47,21 @@ def table(outline: Outline) -> str:
         while parent >= 0:
             depth, parent = depth + 1, outline.symbols[parent].parent
         where = f"{symbol.span.label} doc {symbol.doc_start + 1} body {symbol.body_start + 1}"
-        row = f"{'  ' * depth}{symbol.kind} {symbol.name or '-'} = {symbol.qualified} {where} | {symbol.signature}"
+        facts = f"{'+' if symbol.exported else '-'}{symbol.complexity or ''} {symbol.marks}".rstrip()
+        row = f"{'  ' * depth}{symbol.kind} {symbol.name or '-'} = {symbol.qualified} {where} {facts} | {symbol.signature}"
         out.append(row + (f" | {symbol.doc}" if symbol.doc else ""))
-    out += [f"import {i.module} ({', '.join(i.names)}) {i.line + 1}" for i in outline.imports]
-    out += [f"ref {n + 1}: {' '.join(name for name, _ in g)}" for n, g in groupby(outline.references(), lambda r: r[1])]
+    for i in outline.imports:
+        renamed = f" as ({', '.join(i.locals)})" if i.locals else ""
+        out.append(f"import {i.module} ({', '.join(i.names)}){renamed} {i.line + 1}")
+    out += [f"ref {n + 1}: {' '.join(map(written, g))}" for n, g in groupby(outline.uses(), lambda r: r.line)]
+    out += [f"typed {line + 1}: {variable}: {of}" for variable, of, line in outline.variables()]
     return "\n".join(out) + "\n"
+
+
+def written(use: Reference) -> str:
+    """A reference as text: "a.b()" a call, "^b" inherited, "~b" implemented, "b" used, "=b" spoken of."""
+    name = f"{use.receiver}.{use.name}" if use.receiver else use.name
+    return {CALL: f"{name}()", INHERIT: f"^{name}", IMPLEMENT: f"~{name}", MENTION: f"={name}"}.get(use.kind, name)
 
 
 def sample(language: str) -> str:

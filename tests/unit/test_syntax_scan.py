@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from promptls.index.syntax.scan import edit, plain, scan
@@ -208,3 +211,21 @@ def test_a_new_version_starts_from_the_old_one() -> None:
     assert before.outline == scan(PYTHON, "python", after).outline, "the old version is as it was"
     assert scan(text, "javascript", before).outline == scan(text, "javascript").outline
     assert scan(text, "python", plain(PYTHON, "python")).outline == after.outline
+
+
+def test_characters_that_crash_a_scanner_stay_out_of_its_sight() -> None:
+    """Bash's scanner takes code points for table indexes; flags of regions are made of very high ones."""
+    code = (
+        "from promptls.index.syntax.scan import scan\n"
+        "high = [chr(c) for plane in (1, 2, 14, 15, 16) for c in range(plane << 16, (plane << 16) + 0xFFFF, 0x1111)]\n"
+        "text = 'f() { a; }\\n' + ''.join(f'-{c}{{\\n{c}({{\\n' for c in high) + '# ' + ''.join(high)\n"
+        "for order in (('pack',), ('legacy',)):\n"
+        "    assert scan(text, 'bash', order=order).texts\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_hidden_characters_are_in_the_texts() -> None:
+    parsed = scan('# 😀\ndef a():\n    """🏴 b."""\n    return c("𝐀").d()\n', "python")
+    assert parsed.outline.symbols[0].doc == "🏴 b."
+    assert "𝐀" in "".join(parsed.texts.values())

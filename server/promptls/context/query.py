@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.index.terms import STOP_WORDS, terms, words
 
@@ -32,6 +34,9 @@ class Query(Struct, frozen=True):
     stems: tuple[str, ...] = ()  # words that may be a file's name without its ending
     about_tests: bool = False
     about_docs: bool = False
+    excluded: tuple[str, ...] = ()  # search terms that the question excludes; not among `terms`
+    corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace it was taken for)
+    expanded: tuple[tuple[str, float], ...] = ()  # (search term, weight below 1) that stand beside those asked for
 
 
 def analyse(text: str) -> Query:
@@ -47,6 +52,38 @@ def analyse(text: str) -> Query:
         about_tests=bool(_ABOUT_TESTS.search(text)),
         about_docs=bool(_ABOUT_DOCS.search(text)),
     )
+
+
+def without(query: Query, words_excluded: Iterable[str]) -> Query:
+    """The query without the terms and names of these words, unless nothing would be left to look for."""
+    dropped = {term for word in words_excluded for term in terms(word)}
+    kept = tuple(t for t in query.terms if t not in dropped)
+    if not dropped or not kept:
+        return query
+    lower = {word.lower() for word in words_excluded}
+    return replace(
+        query,
+        terms=kept,
+        names=tuple(n for n in query.names if n.lower() not in lower),
+        stems=tuple(s for s in query.stems if s.lower() not in lower),
+        excluded=tuple(t for t in query.terms if t in dropped),
+    )
+
+
+def with_terms(query: Query, phrases: Iterable[str]) -> Query:
+    """The query with the terms and names of these phrases behind its own."""
+    found = [analyse(phrase) for phrase in phrases]
+    return replace(
+        query,
+        terms=_joined(query.terms, (f.terms for f in found)),
+        names=_joined(query.names, (f.names for f in found)),
+        paths=_joined(query.paths, (f.paths for f in found)),
+        stems=_joined(query.stems, (f.stems for f in found)),
+    )
+
+
+def _joined(first: tuple[str, ...], more: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys([*first, *(word for words_ in more for word in words_)]))
 
 
 def looks_like_code(word: str) -> bool:

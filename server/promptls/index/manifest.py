@@ -20,6 +20,9 @@ from promptls.model import FileEntry, Outline
 
 log = logging.getLogger(__name__)
 
+FORMAT = 2
+"""Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
+
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS files (
   name TEXT PRIMARY KEY, record BLOB NOT NULL, seal BLOB NOT NULL
@@ -128,6 +131,9 @@ def _connect(file: Path) -> sqlite3.Connection:
     database.execute("PRAGMA journal_mode=WAL")
     database.execute("PRAGMA synchronous=NORMAL")
     database.execute("PRAGMA secure_delete=ON")  # what a policy takes away leaves nothing behind
+    if database.execute("PRAGMA user_version").fetchone()[0] != FORMAT:
+        database.execute("DROP TABLE IF EXISTS files")
+        database.execute(f"PRAGMA user_version = {FORMAT}")
     database.execute(_SCHEMA)
     return database
 

@@ -1,28 +1,26 @@
-"""The finished prompt: instructions, context, question; counted as a whole and never over the budget.
+"""The finished prompt: laid out, counted as a whole, and made smaller until it is within the budget.
 
-Order serves caches and readers: what stays the same comes first, the question comes last, verbatim.
-Wording lives in variants/*.md; `clause.md` goes with every variant.  Only this module puts text
-outside fences, and that text is ours or the user's own.  Knows nothing of how blocks were chosen.
+Order, headings and markup are the layout's; wording lives in variants/*.md.  Only layouts put text outside
+of fences, and that text is ours or the user's own.  Knows nothing of how blocks were chosen.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Block, Item
 from promptls.prompt import fences
+from promptls.prompt.layouts import LAYOUTS, Chat, Draft, Facts, Layout, Message, Parts, Section
 from promptls.prompt.pack import Kept, Omitted, Packed
-from promptls.prompt.render import SEPARATOR, Renderer, element
+from promptls.prompt.render import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter, UnknownName
+from promptls.prompt.wording import VARIANTS
 
-VARIANTS = ("anti_prior", "baseline", "citation", "strict")
+NO_FACTS = Facts()
 OUTPUTS = ("messages", "text")
 
 MESSAGE_COST = 4
@@ -36,22 +34,6 @@ class BudgetTooSmall(ValueError):
         self.needed = needed
         self.budget = budget
         super().__init__(f"the message alone needs {needed} tokens, the budget is {budget}")
-
-
-class Section(Struct, frozen=True):
-    """A part of the prompt that is no code: rules, memory, architecture notes, a recipe."""
-
-    name: str
-    text: str
-    place: Literal["instructions", "context", "task"] = "context"
-    """"context" is fenced as data; the others are the user's own words and stand as they are."""
-
-
-class Message(Struct, frozen=True):
-    """One chat message."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
 
 
 class Placed(Struct, frozen=True):
@@ -84,10 +66,12 @@ def frame_tokens(
     counter: Counter,
     sections: Sequence[Section] = (),
     history: Sequence[Message] = (),
+    layout: str = "default",
+    facts: Facts = NO_FACTS,
 ) -> int:
     """Tokens of a prompt without blocks, the message included: the rest of the budget is for blocks."""
-    draft = _draft(message, variant, output, sections, history)
-    return _used(_chat(draft, fences.SPECIMEN, None), output, counter)
+    draft = _draft(message, variant, output, sections, history, facts)
+    return _used(_chat(draft, _layout(layout), fences.SPECIMEN, None), output, counter)
 
 
 def assemble(
@@ -100,31 +84,34 @@ def assemble(
     renderer: Renderer,
     sections: Sequence[Section] = (),
     history: Sequence[Message] = (),
+    layout: str = "default",
+    facts: Facts = NO_FACTS,
     absence: str = "",
     complete: float = 1.0,
     secret: bytes | None = None,
 ) -> Assembled:
     """The prompt for a message, at most `budget` tokens.
 
-    `packed` should come from `pack` with the budget that `room` gives; if the result is over all the same
-    (joints of an estimate, another budget), what is worth least is trimmed, then left out: implicit blocks,
+    `packed` should come from `pack` with the budget that `frame_tokens` leaves; if the result is over all the
+    same (joints of an estimate, another budget), what is worth least is trimmed, then left out: implicit blocks,
     earlier turns, sections, explicit blocks, the frame.  `absence` is the sentence that stands where no block
     does; without one it is made from what was left out and from `complete`, the share of the workspace that
     was indexed (0 to 1).  `secret` fixes the boundary for tests.  Raises `BudgetTooSmall` and `UnknownName`.
     """
-    counter = renderer.counter
-    draft = _draft(message, variant, output, sections, history)
-    needed = _used(_chat(replace(draft, bare=True), "", None), output, counter)
+    counter, lay_out = renderer.counter, _layout(layout)
+    draft = _draft(message, variant, output, sections, history, facts)
+    needed = _used(_chat(replace(draft, bare=True), lay_out, "", None), output, counter)
     if needed > budget:
         raise BudgetTooSmall(needed, budget)
-    draft = replace(draft, kept=packed.kept, empty=absence or _empty(packed, budget, complete))
+    state = _State(replace(draft, kept=packed.kept, empty=absence or _empty(packed, budget, complete)))
     while True:
-        boundary = _boundary(draft, renderer, secret)
-        chat = _chat(draft, boundary, renderer)
+        boundary = _boundary(state.draft, renderer, secret)
+        chat = _chat(state.draft, lay_out, boundary, renderer)
         used = _used(chat, output, counter)
         if used <= budget:
             break
-        draft = _smaller(draft, used - budget)
+        state = _smaller(state, used - budget)
+    draft = state.draft
     text = "" if output == "messages" else _join(chat[0][1])
     messages = tuple(Message(role, _join(parts)) for role, parts in chat) if output == "messages" else ()
     return Assembled(
@@ -134,95 +121,53 @@ def assemble(
         used=used,
         sections=_ledger(chat, used, counter),
         items=tuple(Placed(k.block, k.sources, f"P{i}", k.explicit) for i, k in enumerate(draft.kept, 1)),
-        omitted=packed.omitted + draft.omitted,
-        dropped=draft.dropped,
+        omitted=packed.omitted + state.omitted,
+        dropped=state.dropped,
         warnings=tuple(_warnings(draft.kept, renderer)),
     )
 
 
-# ---------------------------------------------------------------- layout
+def _layout(name: str) -> Layout:
+    try:
+        return LAYOUTS[name]
+    except KeyError:
+        raise UnknownName("layout", name, LAYOUTS) from None
 
-_Parts = list[tuple[str, str, str]]
-"""(name in the ledger, heading with its line end or "", text)"""
+
+# ---------------------------------------------------------------- drafts
 
 
-class _Draft(Struct, frozen=True):
-    message: str
-    variant: str
-    output: str
-    sections: tuple[Section, ...]
-    history: tuple[Message, ...]
-    kept: tuple[Kept, ...] = ()
-    empty: str = ""  # said where no block is kept
-    bare: bool = False  # nothing but the message
+class _State(Struct, frozen=True):
+    """A draft on its way to the budget, and what it has lost so far."""
+
+    draft: Draft
     omitted: tuple[Omitted, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
-def _draft(message: str, variant: str, output: str, sections: Sequence[Section], history: Sequence[Message]) -> _Draft:
+def _draft(
+    message: str, variant: str, output: str, sections: Sequence[Section], history: Sequence[Message], facts: Facts
+) -> Draft:
     if variant not in VARIANTS:
         raise UnknownName("variant", variant, VARIANTS)
     if output not in OUTPUTS:
         raise UnknownName("output", output, OUTPUTS)
     cleaned = tuple(replace(s, text="\n".join(clean(s.text.replace("\r\n", "\n")).lines)) for s in sections if s.text)
-    return _Draft(message, variant, output, cleaned, tuple(history))
+    return Draft(message, variant, output, cleaned, tuple(history), facts=facts)
 
 
-@cache
-def _wording(name: str) -> str:
-    return files(__package__).joinpath("variants").joinpath(f"{name}.md").read_text("utf-8").strip()
-
-
-def _chat(
-    draft: _Draft, boundary: str, renderer: Renderer | None
-) -> list[tuple[Literal["system", "user", "assistant"], _Parts]]:
-    """The messages as parts; text output is one message.  `renderer` None leaves the blocks out."""
-    question: _Parts = [("question", "", draft.message)]
+def _chat(draft: Draft, layout: Layout, boundary: str, renderer: Renderer | None) -> Chat:
+    """The messages as parts; `renderer` None leaves the blocks out."""
     if draft.bare:
-        return [("user", question)]
-    first: _Parts = [("instructions", "", f"{_wording(draft.variant)}\n{_wording('clause')}")]
-    first += [(s.name, _heading(s.name), s.text) for s in draft.sections if s.place == "instructions"]
-    last = _context(draft, boundary, renderer)
-    last += [(s.name, _heading(s.name), s.text) for s in draft.sections if s.place == "task"]
-    last += [("question", _heading("question"), draft.message)]
-    if draft.output == "messages":
-        turns = [(turn.role, [("history", "", turn.content)]) for turn in draft.history]
-        return [("system", first), *turns, ("user", last)]
-    return [("user", first + last)]
+        return [("user", [("question", "", draft.message)])]
+    return layout(draft, boundary, renderer)
 
 
-def _context(draft: _Draft, boundary: str, renderer: Renderer | None) -> _Parts:
-    """The fenced parts, the boundary stated with the first of them."""
-    parts: _Parts = []
-    for section in draft.sections:
-        if section.place == "context":
-            parts.append((section.name, "", fences.fence([("section", section.name)], section.text, boundary)))
-    if draft.output == "text":
-        for turn in draft.history:
-            parts.append(("history", "", fences.fence([("turn", turn.role)], turn.content, boundary)))
-    if renderer is None or draft.kept:
-        cites = draft.variant == "citation"
-        elements = [
-            element(kept.block, renderer.label, boundary, f"P{i}" if cites else "")
-            for i, kept in enumerate(draft.kept, 1)
-            if renderer is not None
-        ]
-        parts.append(("context", "", SEPARATOR.join(elements)))
-    heading = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
-    if draft.empty and not draft.kept:
-        parts.append(("context", "", draft.empty))
-    return [(name, heading if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]
-
-
-def _heading(name: str) -> str:
-    return f"# {name[:1].upper()}{name[1:]}\n"
-
-
-def _join(parts: _Parts) -> str:
+def _join(parts: Parts) -> str:
     return SEPARATOR.join(heading + text for _, heading, text in parts)
 
 
-def _boundary(draft: _Draft, renderer: Renderer, secret: bytes | None) -> str:
+def _boundary(draft: Draft, renderer: Renderer, secret: bytes | None) -> str:
     texts = [section.text for section in draft.sections] + [turn.content for turn in draft.history]
     for kept in draft.kept:
         texts += [kept.block.body, renderer.label(kept.block.item.path), kept.block.item.symbol]
@@ -243,12 +188,12 @@ def _empty(packed: Packed, budget: int, complete: float) -> str:
 # ---------------------------------------------------------------- counting
 
 
-def _used(chat: Sequence[tuple[str, _Parts]], output: str, counter: Counter) -> int:
+def _used(chat: Chat, output: str, counter: Counter) -> int:
     around = MESSAGE_COST if output == "messages" else 0
     return sum(counter.count(_join(parts)) + around for _, parts in chat)
 
 
-def _ledger(chat: Sequence[tuple[str, _Parts]], used: int, counter: Counter) -> dict[str, int]:
+def _ledger(chat: Chat, used: int, counter: Counter) -> dict[str, int]:
     ledger: dict[str, int] = {}
     for _, parts in chat:
         for name, _, text in parts:
@@ -262,25 +207,26 @@ def _ledger(chat: Sequence[tuple[str, _Parts]], used: int, counter: Counter) -> 
     return {**ledger, "frame": rest}
 
 
-def _smaller(draft: _Draft, excess: int) -> _Draft:
+def _smaller(state: _State, excess: int) -> _State:
     """The draft with what is worth least made smaller by about `excess` tokens, or left out."""
+    draft = state.draft
     by_rank = sorted(draft.kept, key=lambda kept: kept.rank)
     found = [kept for kept in by_rank if not kept.explicit]
     if found:
-        return _without(draft, found[-1], excess, least=3)
+        return _without(state, found[-1], excess, least=3)
     if draft.history:
-        return replace(draft, history=draft.history[1:], dropped=(*draft.dropped, "history"))
+        return replace(state, draft=replace(draft, history=draft.history[1:]), dropped=(*state.dropped, "history"))
     for place in ("context", "instructions", "task"):
         for section in reversed(draft.sections):
             if section.place == place:
                 left = tuple(s for s in draft.sections if s is not section)
-                return replace(draft, sections=left, dropped=(*draft.dropped, section.name))
+                return replace(state, draft=replace(draft, sections=left), dropped=(*state.dropped, section.name))
     if by_rank:
-        return _without(draft, by_rank[-1], excess, least=1)
-    return replace(draft, bare=True)
+        return _without(state, by_rank[-1], excess, least=1)
+    return replace(state, draft=replace(draft, bare=True))
 
 
-def _without(draft: _Draft, kept: Kept, excess: int, least: int) -> _Draft:
+def _without(state: _State, kept: Kept, excess: int, least: int) -> _State:
     """The draft with a block trimmed to what `excess` leaves of it; explicit ones end as a reference line."""
     block = kept.forms.trimmed(kept.block, kept.block.tokens - excess)
     if block is not None and block.spans and sum(map(len, block.spans)) < least:
@@ -288,12 +234,13 @@ def _without(draft: _Draft, kept: Kept, excess: int, least: int) -> _Draft:
     if block is None and kept.explicit and kept.block.form != "reference":
         line = kept.forms.reference("asked for, does not fit")
         block = line if line.tokens < kept.block.tokens else None
+    draft = state.draft
     if block is not None:
         smaller = replace(kept, block=block)
-        return replace(draft, kept=tuple(smaller if k is kept else k for k in draft.kept))
+        return replace(state, draft=replace(draft, kept=tuple(smaller if k is kept else k for k in draft.kept)))
     gone = tuple(Omitted(item, "over the budget in the final count", kept.block.tokens) for item in kept.sources)
-    left = tuple(k for k in draft.kept if k is not kept)
-    return replace(draft, kept=left, omitted=draft.omitted + gone)
+    left = replace(draft, kept=tuple(k for k in draft.kept if k is not kept))
+    return replace(state, draft=left, omitted=state.omitted + gone)
 
 
 def _warnings(kept: Sequence[Kept], renderer: Renderer) -> Iterator[str]:

@@ -1,49 +1,46 @@
 """The pipeline, top to bottom: a message and a snapshot become a prompt within its budget.
 
-mentions → intent → retrieval → threshold → copies → pack → assemble.  Each stage takes values and gives
-values, and leaves its counts and milliseconds in the trace.  Explicit context goes before anything that
-was found.  Synchronous; the token is looked at between stages.
+mentions → intent → retrieval → threshold → each thing once → sections → pack → assemble.  Each stage takes
+values and gives values, and leaves its counts and milliseconds in the trace; the profile says which stages
+and which constants.  Explicit context goes before anything that was found.  Synchronous; the token is looked
+at between stages.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from promptls.context.mentions.grammar import strip
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.resolve import items as items_of
 from promptls.context.mentions.resolve import resolve_all
-from promptls.context.query import Query
-from promptls.context.retrieval import Index, Weights, retrieve
-from promptls.model import Item, MentionOutcome, MentionStatus, Origin, Problem, Span, TextView
+from promptls.index.terms import STOP_WORDS, words
+from promptls.model import Item, MentionOutcome
+from promptls.prompt import asked as asking
 from promptls.prompt import assemble as assembling
-from promptls.prompt.assemble import Assembled, Placed, assemble
+from promptls.prompt import found as finding
+from promptls.prompt.assemble import Assembled, assemble
+from promptls.prompt.found import Candidates
+from promptls.prompt.history import choose
 from promptls.prompt.intent import Intent, understand
+from promptls.prompt.layouts import Facts, Message, Section
 from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, pack
-from promptls.prompt.rank import above_threshold, first_of_each_text
+from promptls.prompt.profile import Profile, profile
+from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
+from promptls.prompt.scoring import Asked, Corpus
+from promptls.prompt.sections import Surroundings, gather
 from promptls.prompt.tokens import Counter
 
-WEIGHTS = Weights()
-VARIANTS = assembling.VARIANTS
-
-CONSIDERED = 40
-"""Found regions that are looked at, whatever the budget …"""
-CONSIDERED_PER_TOKEN = 1 / 60
-"""… and more for larger budgets: a region seldom costs less than 60 tokens."""
-INSIDE = 12
-"""Definitions of a mentioned file that may stand for it when it does not fit."""
-FOLDER_FILES = 40
-"""Files of a mentioned folder whose outlines are listed."""
 OMITTED = 50
 """Left-out regions that are told."""
+
+HISTORY_SHARE = 0.25
+"""Of what the message and the sections leave, for earlier turns."""
 
 
 class Wanted(Struct, frozen=True):
@@ -51,12 +48,20 @@ class Wanted(Struct, frozen=True):
 
     budget: int  # tokens
     counter: Counter
+    profile: Profile = profile("default")
     variant: str = "baseline"
     output: str = "text"
-    retrieval: bool = True
-    threshold: float = 0.0
+    task: str = ""  # text of a recipe
+    brings: tuple[str, ...] = ()  # mentions of a recipe, resolved as if they stood in the message
+    history: tuple[Message, ...] = ()
+    switched: tuple[tuple[str, bool], ...] = ()  # sections, and "retrieval", that are on or off for this request
+    threshold: float | None = None  # None: the profile's
     completeness: float = 1.0  # share of the index that is there
     warnings: tuple[str, ...] = ()
+
+    def wants(self, section: str) -> bool:
+        """Whether a section may be in the prompt."""
+        return dict(self.switched).get(section, True)
 
 
 class Stage(Struct, frozen=True):
@@ -95,43 +100,51 @@ class _Clock:
         self.stages.append(Stage(name, taken, given[-1], round((time.perf_counter() - start) * 1000, 2)))
 
 
-def build(message: str, wanted: Wanted, request: Request, index: Index, pool: ThreadPoolExecutor) -> Built:
+def build(message: str, wanted: Wanted, request: Request, around: Surroundings) -> Built:
     """The prompt for a message.  Raises Cancelled, and BudgetTooSmall if the message alone does not fit."""
-    clock, token, snapshot = _Clock(), request.token, request.snapshot
-    renderer = Renderer(wanted.counter, snapshot.label, citations=wanted.variant == "citation")
+    clock, token, counter = _Clock(), request.token, wanted.counter
+    renderer = Renderer(counter, request.snapshot.label, citations=wanted.variant == "citation")
 
     with clock.stage("mentions", 0) as given:
         outcomes = resolve_all(message, request)
-        asked = [*items_of(outcomes), *_selected(message, request)]
+        brought, warnings = asking.brought(wanted.brings, request)
+        asked = [*items_of(outcomes), *asking.in_front(message, request), *brought]
         given.append(len(asked))
     token.check()
 
-    question = strip(message, [o.mention for o in outcomes])
-    intent = understand(message, question)
-    found: Sequence[Item] = ()
-    with clock.stage("retrieval", 0) as given:
-        if intent.codebase and wanted.retrieval:
-            found = _retrieve(intent.query, asked, request, index, pool)
-        given.append(len(found))
+    with clock.stage("intent", 0) as given:
+        question = strip(message, [o.mention for o in outcomes])
+        intent = understand(message, question)
+        given.append(len(intent.query.terms))
+
+    candidates, ranked = _found(intent, question, asked, wanted, request, around, clock)
+
+    with clock.stage("sections", 0) as given:
+        files = [*(i.path for i in asked), request.client.active, *(r.item.path for r in candidates.regions)]
+        gathered = gather(wanted.profile, intent, files, wanted.wants, wanted.budget, counter, request, around)
+        candidates = finding.without(candidates, gathered.shown)
+        sections = (*gathered.sections, *([Section("task", wanted.task, "task")] if wanted.task else []))
+        facts = Facts(intent.types, intent.action, wanted.budget)
+        frame = _frame(message, wanted, sections, (), facts)
+        current = {request.snapshot.label(p): v.text for p, v in candidates.views.items()}
+        turns = choose(wanted.history, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, current)
+        frame = _frame(message, wanted, sections, turns.turns, facts)
+        given.append(len(sections))
     token.check()
 
-    with clock.stage("threshold", len(found)) as given:
-        ranked, weak = above_threshold(found, wanted.threshold)
-        given.append(len(ranked))
-
-    considered = ranked[: int(CONSIDERED + wanted.budget * CONSIDERED_PER_TOKEN)]
-    with clock.stage("dedup", len(considered)) as given:
-        readable = _with_texts(considered, request)
-        distinct, copies = first_of_each_text([i for i, _ in readable], [v.slice(i.span) for i, v in readable])
-        given.append(len(distinct))
-    token.check()
-
-    with clock.stage("budget", len(asked) + len(distinct)) as given:
-        frame = assembling.frame_tokens(message, wanted.variant, wanted.output, wanted.counter)
-        explicit, problems = _explicit(asked, found, request, renderer)
-        views = {(i.path, i.span): v for i, v in readable}
-        implicit = [Choice(forms(item, views[item.path, item.span], renderer)) for item in distinct]
-        packed = pack(explicit, implicit, wanted.budget - frame)
+    with clock.stage("budget", len(asked) + len(candidates.regions)) as given:
+        explicit, problems = asking.choices(asked, ranked, request, renderer)
+        implicit = [Choice(forms(r.item, candidates.views[r.item.path], renderer)) for r in candidates.regions]
+        rules = wanted.profile.packing
+        packed = pack(
+            explicit,
+            implicit,
+            wanted.budget - frame,
+            mode=rules.mode,
+            keep_top=rules.keep_top,
+            order=rules.order,
+            found_share=rules.found_share,
+        )
         given.append(len(packed.kept))
     token.check()
 
@@ -143,199 +156,108 @@ def build(message: str, wanted: Wanted, request: Request, index: Index, pool: Th
             output=wanted.output,
             budget=wanted.budget,
             renderer=renderer,
+            sections=sections,
+            history=turns.turns,
+            layout=wanted.profile.layout,
+            facts=Facts(facts.types, facts.action, facts.budget, len(_left_out(packed.omitted))),
             complete=wanted.completeness,
         )
         given.append(len(assembled.items))
-    left_out = _left_out(assembled)
+    left_out = _left_out(assembled.omitted)
     return Built(
         assembled,
-        (*left_out, *(Omitted(d.item, d.reason, 0) for d in [*copies, *weak]))[:OMITTED],
+        (*left_out, *(Omitted(d.item, d.reason, 0) for d in candidates.dropped))[:OMITTED],
         len(left_out),
-        tuple(_outcome(o, outcomes, assembled, problems) for o in outcomes),
+        tuple(asking.outcome_of(o, assembled, problems) for o in outcomes),
         intent,
         tuple(clock.stages),
-        _line(clock.stages, assembled.used),
-        (*wanted.warnings, *assembled.warnings),
+        trace_line(clock.stages, assembled.used),
+        (*wanted.warnings, *warnings, *gathered.warnings, *assembled.warnings),
+    )
+
+
+def _found(
+    intent: Intent,
+    question: str,
+    asked: Sequence[Item],
+    wanted: Wanted,
+    request: Request,
+    around: Surroundings,
+    clock: _Clock,
+) -> tuple[Candidates, Sequence[Item]]:
+    """Regions that nobody asked for, and all that were found before anything was left out."""
+    profile_, token = wanted.profile, request.token
+    found: Sequence[Item] = ()
+    with clock.stage("retrieval", 0) as given:
+        if intent.codebase and wanted.wants("retrieval") and (profile_.gathering.beside_mentions or not asked):
+            if profile_.gathering.source == "graph":
+                found = finding.from_graph(around.graph(request), question, profile_.gathering.considered, request)
+            else:
+                found = finding.regions_for(intent.query, asked, request, around.index, around.pool)
+        given.append(len(found))
+    token.check()
+
+    threshold = profile_.scoring.threshold if wanted.threshold is None else wanted.threshold
+    most = finding.considered(profile_, wanted.budget)
+    if profile_.scoring.formula == "legs":  # scored already: only what is good enough is read
+        with clock.stage("threshold", len(found)) as given:
+            good = above_threshold(found, threshold, profile_.scoring.relative)
+            given.append(len(good[0]))
+        with clock.stage("dedup", min(most, len(good[0]))) as given:
+            candidates = finding.with_texts(good[0][:most], request)
+            candidates = finding.distinct(Candidates(candidates.regions, candidates.views), profile_)
+            candidates = Candidates(candidates.regions, candidates.views, (*candidates.dropped, *good[1]))
+            given.append(len(candidates.regions))
+    else:
+        with clock.stage("threshold", min(most, len(found))) as given:
+            vocabulary = around.index.vocabulary
+            corpus = Corpus(max(1, len(vocabulary)), vocabulary.frequency)
+            candidates = finding.with_texts(found[:most], request)
+            candidates = finding.scored(candidates, profile_, _asked(intent, question, profile_), corpus)
+            candidates = finding.above(candidates, threshold, profile_)
+            given.append(len(candidates.regions))
+        with clock.stage("dedup", len(candidates.regions)) as given:
+            candidates = finding.distinct(candidates, profile_)
+            given.append(len(candidates.regions))
+    token.check()
+    return candidates, found
+
+
+def _asked(intent: Intent, question: str, profile_: Profile) -> Asked:
+    """The question as the formulas see it."""
+    found = [w.lower() for w in words(question)]
+    keywords = tuple(dict.fromkeys(w for w in found if len(w) > 2 and w not in STOP_WORDS))
+    return Asked(question, keywords[: profile_.understanding.keywords or None], intent.action)
+
+
+def _frame(message: str, wanted: Wanted, sections: Sequence[Section], turns: Sequence[Message], facts: Facts) -> int:
+    """Tokens of the prompt without blocks."""
+    return assembling.frame_tokens(
+        message, wanted.variant, wanted.output, wanted.counter, sections, turns, wanted.profile.layout, facts
     )
 
 
 def mentions_of(message: str, request: Request, budget: int, counter: Counter) -> tuple[MentionOutcome, ...]:
     """What would become of a message's mentions: `build` without retrieval and without a prompt."""
-    wanted = Wanted(budget=max(budget, 4 * len(message) + 200), counter=counter, retrieval=False)
-    return _dry(message, wanted, request)
-
-
-def _dry(message: str, wanted: Wanted, request: Request) -> tuple[MentionOutcome, ...]:
-    renderer = Renderer(wanted.counter, request.snapshot.label)
+    budget = max(budget, 4 * len(message) + 200)
+    renderer = Renderer(counter, request.snapshot.label)
     outcomes = resolve_all(message, request)
-    explicit, problems = _explicit(items_of(outcomes), (), request, renderer)
-    frame = assembling.frame_tokens(message, wanted.variant, wanted.output, wanted.counter)
-    packed = pack(explicit, (), wanted.budget - frame)
-    assembled = assemble(message, packed, budget=wanted.budget, renderer=renderer)
-    return tuple(_outcome(o, outcomes, assembled, problems) for o in outcomes)
+    explicit, problems = asking.choices(items_of(outcomes), (), request, renderer)
+    packed = pack(explicit, [], budget - assembling.frame_tokens(message, "baseline", "text", counter))
+    assembled = assemble(message, packed, budget=budget, renderer=renderer)
+    return tuple(asking.outcome_of(o, assembled, problems) for o in outcomes)
 
 
-# ---- what was asked for
-
-
-_HERE = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
-
-
-def _selected(message: str, request: Request) -> list[Item]:
-    """The selection, or the active document if the message points at it."""
-    client = request.client
-    if client.selection is not None and client.selection[0] in request.snapshot.files:
-        path, span = client.selection
-        return [_named(Item(path, span, "text", Origin.SELECTION, 1.0), request)]
-    if client.active in request.snapshot.files and _HERE.search(message):
-        return [Item(client.active, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)]
-    return []
-
-
-def _named(item: Item, request: Request) -> Item:
-    """The item with the name of the innermost definition around it."""
-    entry = request.snapshot.files.get(item.path)
-    around = [s for s in (entry.outline.symbols if entry and entry.outline else ()) if s.span.contains(item.span)]
-    if not around:
-        return item
-    innermost = min(around, key=lambda s: len(s.span))
-    return replace(item, symbol=innermost.qualified, kind=innermost.kind if innermost.span == item.span else item.kind)
-
-
-def _explicit(
-    asked: Sequence[Item], found: Sequence[Item], request: Request, renderer: Renderer
-) -> tuple[list[Choice], dict[tuple[str, Span], str]]:
-    """Choices for what was asked for, in order, and why some of it cannot be shown.
-
-    A folder stands for itself (its outline); its files are asked for only through it, so they compete
-    with what was found.
-    """
-    choices: list[Choice] = []
-    problems: dict[tuple[str, Span], str] = {}
-    folders = {i.path: i.mention for i in asked if i.kind == "folder"}
-    for item in asked:
-        request.token.check()
-        if item.kind == "folder":
-            files = _files_under(item.path, asked, found)
-            views = [v for p in files if isinstance(v := request.sources.read(p), TextView)]
-            choices.append(Choice(forms(item, views, renderer)))
-            continue
-        if any(item.mention == m and item.path.startswith(f + "/") for f, m in folders.items()):
-            continue
-        view = request.sources.read(item.path, explicit=True)
-        if isinstance(view, Problem):
-            problems[item.path, item.span] = view.message
-            continue
-        inside = [i for i in found if i.path == item.path and item.span.contains(i.span)][:INSIDE]
-        kept = [_in_view(i, view, request) for i in inside]
-        choices.append(Choice(forms(item, view, renderer), tuple(forms(i, view, renderer) for i in kept if i)))
-    return choices, problems
-
-
-def _files_under(folder: str, asked: Sequence[Item], found: Sequence[Item]) -> list[str]:
-    """Files of a folder: those with the best regions first, then in the order of the mention."""
-    inside = [i.path for i in (*found, *asked) if i.kind != "folder" and i.path.startswith(folder + "/")]
-    return list(dict.fromkeys(inside))[:FOLDER_FILES]
-
-
-# ---- what was found
-
-
-def _retrieve(
-    query: Query, asked: Sequence[Item], request: Request, index: Index, pool: ThreadPoolExecutor
-) -> Sequence[Item]:
-    """Regions for the question; those of mentioned folders and files are looked for there too and come first."""
-    snapshot, token = request.snapshot, request.token
-    everywhere = retrieve(query, snapshot, index, WEIGHTS, pool, token).items
-    within = {i.path for i in asked if i.kind != "folder"}
-    if not within:
-        return everywhere
-    there = retrieve(query, snapshot, index, WEIGHTS, pool, token, within).items
-    known = {(i.path, i.span) for i in there}
-    return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
-
-
-def _with_texts(items: Sequence[Item], request: Request) -> list[tuple[Item, TextView]]:
-    """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again."""
-    out: list[tuple[Item, TextView]] = []
-    for item in items:
-        view = request.sources.read(item.path)
-        if isinstance(view, TextView) and (current := _in_view(item, view, request)) is not None:
-            out.append((current, view))
-        request.token.check()
-    return out
-
-
-def _in_view(item: Item, view: TextView, request: Request) -> Item | None:
-    """The item in the text as it is now: the definition of the same name if the file has changed."""
-    entry = request.snapshot.files.get(item.path)
-    if entry is not None and entry.digest == view.entry.digest:
-        return item
-    outline = view.entry.outline
-    same = [s for s in outline.symbols if s.qualified == item.symbol] if outline and item.symbol else []
-    return replace(item, span=same[0].span) if same else None
-
-
-# ---- what is told
-
-
-def _left_out(assembled: Assembled) -> tuple[Omitted, ...]:
+def _left_out(omitted: Sequence[Omitted]) -> tuple[Omitted, ...]:
     """What the budget left out; what is in the prompt as a part of something else is not."""
-    return tuple(o for o in assembled.omitted if o.reason != ALREADY_INCLUDED)
+    return tuple(o for o in omitted if o.reason != ALREADY_INCLUDED)
 
 
-def _outcome(
-    outcome: MentionOutcome,
-    outcomes: Sequence[MentionOutcome],
-    assembled: Assembled,
-    problems: dict[tuple[str, Span], str],
-) -> MentionOutcome:
-    """A mention's outcome with what became of its targets in the prompt."""
-    if outcome.status not in ("included", "partial") or not outcome.targets:
-        return outcome
-    folder = next((t for t in outcome.targets if t.kind == "folder"), None)
-    targets = [folder] if folder is not None else list(outcome.targets)
-    placed = [p for p in assembled.items if any(_same(t, s) for t in targets for s in p.sources)]
-    shown = [t for t in targets if any(_same(t, s) for p in placed for s in p.sources)]
-    missing = [problems[t.path, t.span] for t in targets if (t.path, t.span) in problems]
-    reason = outcome.reason
-    status: MentionStatus = "included"
-    if not shown:
-        status = "omitted"
-        reason = missing[0] if missing else "The budget leaves no room for it."
-    elif len(shown) < len(targets) or any(_reduced(p) for p in placed):
-        status = "partial"
-        what = sorted({p.block.form for p in placed if _reduced(p)})
-        why = (
-            f"The budget allows {' and '.join(_FORM_WORDS[f] for f in what)}."
-            if what
-            else "Not all of it could be shown."
-        )
-        reason = f"{reason} {why}".strip()
-    return replace(outcome, status=status, reason=reason, tokens=sum(p.block.tokens for p in placed))
-
-
-_FORM_WORDS = {
-    "partial": "a part of it",
-    "signature": "its signature",
-    "outline": "an outline of it",
-    "reference": "a reference to it",
-    "full": "all of it",
-}
-
-
-def _same(a: Item, b: Item) -> bool:
-    return (a.path, a.span, a.kind) == (b.path, b.span, b.kind)
-
-
-def _reduced(placed: Placed) -> bool:
-    folder = placed.sources[0].kind == "folder"
-    return placed.block.form != "full" and not (folder and placed.block.form == "outline")
-
-
-def _line(stages: Sequence[Stage], used: int) -> str:
+def trace_line(stages: Sequence[Stage], used: int) -> str:
     """ "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens" """
     by_name = {s.name: s for s in stages}
-    steps = [str(by_name["retrieval"].given)]
+    first = by_name["retrieval"].given
+    considered = by_name["threshold"].taken
+    steps = [str(min(first, considered) if considered else first)]
     steps += [f"{by_name[name].given} ({name})" for name in ("threshold", "dedup", "budget")]
     return f"{' → '.join(steps)}, {used:,} tokens"

@@ -18,7 +18,7 @@ from promptls.model import Block, Item, Span
 from promptls.prompt.render import Forms, bodies
 
 Mode = Literal["best", "skip", "stop"]
-Order = Literal["file", "score"]
+Order = Literal["file", "score", "reverse"]
 
 PARTIAL_SHARE = 0.4
 """An implicit item is shown in part only if at least this share of its lines fits."""
@@ -87,16 +87,19 @@ def pack(
     keep_top: bool = False,
     order: Order = "file",
     share: float = 0.6,
+    found_share: float = 1.0,
 ) -> Packed:
     """Choose forms so that their tokens add up to at most `budget`.
 
     `explicit` is in the order of the message, `implicit` by rank, best first.  Modes: "best" takes each
     implicit item in full if it fits, else in part or by its signature, and fills what is left; no large
-    item takes more than `share` of the implicit budget while others wait.  "skip" leaves out what does not fit
+    item takes more than `share` of the implicit budget while others wait; all of them together take at most
+    `found_share` of what the explicit ones leave.  "skip" leaves out what does not fit
     in full and goes on, "stop" stops there; with `keep_top` the first implicit item is then trimmed to fit.
     """
     shelf = _Shelf(max(0, budget))
     _place_explicit(shelf, explicit)
+    shelf.room = int(shelf.room * found_share)
     if mode == "best":
         _place_best(shelf, implicit, len(explicit), share)
     else:
@@ -119,6 +122,8 @@ def _ordered(kept: Iterable[Kept], order: Order) -> list[Kept]:
     ranked = sorted(kept, key=lambda k: k.rank)
     if order == "score":
         return ranked
+    if order == "reverse":
+        return [k for k in ranked if k.explicit] + [k for k in reversed(ranked) if not k.explicit]
     found = [k for k in ranked if not k.explicit]
     place = {path: i for i, path in reversed([*enumerate(k.block.item.path for k in found)])}
     found.sort(key=lambda k: (place[k.block.item.path], _first_line(k.block), k.rank))

@@ -1,15 +1,19 @@
 """Stages between what was found and what is packed; each is a function of a ranked list.
 
-A stage drops or reorders, and leaves a reason in what it drops; scores are made in `context.retrieval`.
+A stage drops or reorders, and leaves a reason in what it drops.  Scores are made in `context.retrieval` and
+`scoring`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Collection, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.model import Item
+from promptls.prompt.scoring import Region
 
 
 class Dropped(Struct, frozen=True):
@@ -19,22 +23,128 @@ class Dropped(Struct, frozen=True):
     reason: str
 
 
-def above_threshold(items: Sequence[Item], threshold: float) -> tuple[list[Item], list[Dropped]]:
-    """Items with at least this score."""
-    kept = [item for item in items if item.score >= threshold]
-    dropped = [Dropped(i, f"score {i.score:.2f} is below {threshold:.2f}") for i in items if i.score < threshold]
-    return kept, dropped
+Stage = tuple[list[Region], list[Dropped]]
 
 
-def first_of_each_text(items: Sequence[Item], texts: Sequence[str]) -> tuple[list[Item], list[Dropped]]:
-    """The best item of each text: copies of code in other places add nothing.  `texts` goes with `items`."""
+def above_threshold(items: Sequence[Item], threshold: float, relative: float = 0.0) -> tuple[list[Item], list[Dropped]]:
+    """Items with at least this score, and at least this share of the best one's."""
+    least = max(threshold, relative * max((item.score for item in items), default=0.0))
+    kept = [item for item in items if item.score >= least]
+    return kept, [Dropped(i, f"score {i.score:.2f} is below {least:.2f}") for i in items if i.score < least]
+
+
+# ---------------------------------------------------------------- each thing once
+
+
+def first_of_each_text(regions: Sequence[Region]) -> Stage:
+    """The best region of each text: copies of code in other places add nothing."""
     seen: dict[str, Item] = {}
-    kept: list[Item] = []
+    kept: list[Region] = []
     dropped: list[Dropped] = []
-    for item, text in zip(items, texts, strict=True):
-        first = seen.setdefault(text.strip(), item)
-        if first is item:
-            kept.append(item)
+    for region in regions:
+        first = seen.setdefault(region.text.strip(), region.item)
+        if first is region.item:
+            kept.append(region)
         else:
-            dropped.append(Dropped(item, f"the same text as {first.path.rsplit('/', 1)[-1]}:{first.span.label}"))
+            dropped.append(Dropped(region.item, f"the same text as {_place(first)}"))
     return kept, dropped
+
+
+def first_of_each_line(regions: Sequence[Region]) -> Stage:
+    """CodeBuddy: of regions that begin at one line of one file, the one with the higher score."""
+    return _against_kept(regions, lambda a, b: a.span.start == b.span.start, "begins where {} begins")
+
+
+def without_overlaps(regions: Sequence[Region]) -> Stage:
+    """prompto: of regions of one file with a line in common, the one with the higher score; of equals the earlier."""
+    ordered = sorted(regions, key=lambda r: (-r.item.score, r.item.span.start))
+    kept, dropped = _against_kept(ordered, lambda a, b: a.span.overlaps(b.span), "overlaps {}")
+    names = {id(r) for r in kept}
+    return [r for r in regions if id(r) in names], dropped
+
+
+def largest_of_each(regions: Sequence[Region]) -> Stage:
+    """Cody: a region that lies within another one is dropped, whichever has the higher score."""
+    kept: list[Region] = []
+    dropped: list[Dropped] = []
+    for i, region in enumerate(regions):
+        item = region.item
+        around = next(
+            (
+                other.item
+                for j, other in enumerate(regions)
+                if other.item.path == item.path
+                and other.item.span.contains(item.span)
+                and (other.item.span != item.span or j < i)
+            ),
+            None,
+        )
+        if around is None:
+            kept.append(region)
+        else:
+            dropped.append(Dropped(item, f"is part of {_place(around)}"))
+    return kept, dropped
+
+
+def _against_kept(regions: Sequence[Region], same: Callable[[Item, Item], bool], reason: str) -> Stage:
+    kept: list[Region] = []
+    dropped: list[Dropped] = []
+    for region in regions:
+        item = region.item
+        first = next((k.item for k in kept if k.item.path == item.path and same(k.item, item)), None)
+        if first is None:
+            kept.append(region)
+        else:
+            dropped.append(Dropped(item, reason.format(_place(first))))
+    return kept, dropped
+
+
+def _place(item: Item) -> str:
+    return f"{item.path.rsplit('/', 1)[-1]}:{item.span.label}"
+
+
+DISTINCT: dict[str, Callable[[Sequence[Region]], Stage]] = {
+    "text": first_of_each_text,
+    "lines": first_of_each_line,
+    "overlap": without_overlaps,
+    "containment": largest_of_each,
+}
+
+
+# ---------------------------------------------------------------- other orders
+
+
+def jaccard(a: Collection[str], b: Collection[str]) -> float:
+    """|a ∩ b| / |a ∪ b| of two sets of words, 0 for two empty ones."""
+    one, two = set(a), set(b)
+    return len(one & two) / len(one | two) if one or two else 0.0
+
+
+def diverse(regions: Sequence[Region], balance: float = 0.7) -> list[Region]:
+    """Maximal marginal relevance (Carbonell and Goldstein 1998): λ·score − (1 − λ)·likeness to what is chosen.
+
+    CodeBuddy: λ 0.7, likeness by Jaccard on words.  Nothing is dropped, only the order changes.
+    """
+    left = [(r, frozenset(r.text.lower().split())) for r in regions]
+    chosen: list[tuple[Region, frozenset[str]]] = []
+    nearest = [0.0] * len(left)
+    while left:
+        best = max(range(len(left)), key=lambda i: (balance * left[i][0].item.score - (1 - balance) * nearest[i], -i))
+        region, found = left.pop(best)
+        nearest.pop(best)
+        chosen.append((region, found))
+        nearest = [max(n, jaccard(found, other)) for n, (_, other) in zip(nearest, left, strict=True)]
+    return [region for region, _ in chosen]
+
+
+def decayed(regions: Sequence[Region], half_life_days: float) -> list[Region]:
+    """CodeBuddy's temporal decay: a score halves every `half_life_days` of age; unknown ages keep theirs."""
+    out = []
+    for region in regions:
+        age, item = region.age_days, region.item
+        if age is not None and age > 0:
+            factor = math.exp(-math.log(2) * age / half_life_days)
+            reasons = {**item.reasons, "age": round(item.score * (factor - 1), 4)}
+            region = replace(region, item=replace(item, score=item.score * factor, reasons=reasons))
+        out.append(region)
+    return sorted(out, key=lambda r: (-r.item.score, r.item.path, r.item.span))

@@ -1,4 +1,4 @@
-"""The sections of a prompt that are no code: instructions, architecture, memory, team, rules.
+"""The sections of a prompt that are no code: instructions, rules, architecture, memory, team, graph.
 
 Each has its share of the budget; what one leaves unused rolls over to the next, and in the end to the
 code.  A section that is too long is cut between notes, then between lines, and says so.  Where the notes
@@ -7,14 +7,24 @@ come from is the business of `context`; how sections look in the prompt is the l
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
-from typing import Literal
 
 from msgspec import Struct
 
-from promptls.model import Note
-from promptls.prompt.assemble import Section
+from promptls.context import rules
+from promptls.context.graph import markdown, present
+from promptls.context.graph.view import GraphView
+from promptls.context.memory import Memory, ranked, relevant
+from promptls.context.memory.relevance import codebuddy_block
+from promptls.context.mentions.request import Request
+from promptls.context.retrieval import Index
+from promptls.model import Note, Problem
+from promptls.prompt.instructions import Templates, instructions_for, response_format
+from promptls.prompt.intent import Intent
+from promptls.prompt.layouts import Place, Section
+from promptls.prompt.profile import Profile
 from promptls.prompt.sanitize import clean, header_text
 from promptls.prompt.tokens import Counter
 
@@ -25,6 +35,25 @@ LEAST = 24
 """Tokens below which a section is not worth its heading."""
 
 
+class Surroundings(Struct, frozen=True):
+    """What a prompt is made from beside the message and the snapshot."""
+
+    index: Index
+    pool: ThreadPoolExecutor  # for the legs of retrieval
+    graph: Callable[[Request], GraphView]
+    memory: Memory
+    templates: Templates
+    rules_tokens: int = 2000
+
+
+class Gathered(Struct, frozen=True):
+    """The sections of one prompt."""
+
+    sections: tuple[Section, ...] = ()
+    warnings: tuple[str, ...] = ()
+    shown: frozenset[str] = frozenset()  # paths of files whose text stands in a section
+
+
 class Part(Struct, frozen=True):
     """What could stand in one section, and how much of the budget it may take."""
 
@@ -32,7 +61,7 @@ class Part(Struct, frozen=True):
     notes: tuple[Note, ...]  # most important first
     share: float  # of the budget, 0..1
     cap: int = 1 << 30  # tokens, whatever the budget
-    place: Literal["instructions", "context", "task"] = "context"
+    place: Place = "context"
 
 
 class Fitted(Struct, frozen=True):
@@ -88,3 +117,98 @@ def _text(notes: Sequence[Note]) -> str:
         joint = "\n" if all("\n" not in text for text in texts) else "\n\n"
         groups.append((f"[{header_text(source)}]\n" if source else "") + joint.join(texts))
     return "\n\n".join(groups)
+
+
+# ---------------------------------------------------------------- where the notes come from
+
+
+class _Need(Struct, frozen=True):
+    """What the producers look at."""
+
+    profile: Profile
+    intent: Intent
+    files: tuple[str, ...]  # absolute paths in play, most important first
+    request: Request
+    around: Surroundings
+
+
+class _Made(Struct, frozen=True):
+    notes: tuple[Note, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    shown: tuple[str, ...] = ()
+
+
+def gather(
+    profile: Profile,
+    intent: Intent,
+    files: Sequence[str],
+    wants: Callable[[str], bool],
+    budget: int,
+    counter: Counter,
+    request: Request,
+    around: Surroundings,
+) -> Gathered:
+    """The sections that the profile names and the request wants, each within its share of `budget` tokens.
+
+    `files`: absolute paths in play, most important first.
+    """
+    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around)
+    parts: list[Part] = []
+    warnings: list[str] = []
+    shown: list[str] = []
+    for share in profile.sections:
+        if not wants(share.name):
+            continue
+        request.token.check()
+        made = _PRODUCERS[share.name](need)
+        cap = min(share.cap, around.rules_tokens) if share.name == "rules" else share.cap
+        parts.append(Part(share.name, made.notes, share.share, cap, _PLACES.get(share.name, "context")))
+        warnings += [problem.message for problem in made.problems]
+        shown += made.shown
+    fitted = fit(parts, budget, counter)
+    return Gathered(fitted.sections, tuple(warnings), frozenset(shown))
+
+
+def _instructions(need: _Need) -> _Made:
+    return _Made((Note(instructions_for(need.intent.types, need.around.templates)),))
+
+
+def _format(need: _Need) -> _Made:
+    return _Made((Note(response_format(need.intent.types, need.around.templates)),))
+
+
+def _rules(need: _Need) -> _Made:
+    found = rules.gather(need.request.sources, need.files)
+    return _Made(found.notes, found.problems, tuple(rule.path for rule in found.held))
+
+
+def _memory(need: _Need) -> _Made:
+    memory, snapshot = need.around.memory, need.request.snapshot
+    content = memory.load(snapshot.roots)
+    if not content.entries:
+        return _Made((), content.problems)
+    names = [entry.name for path in need.files if (entry := snapshot.files.get(path)) is not None]
+    asked = content.entries, need.intent.query.terms, names, memory.clock()
+    if need.profile.layout == "codebuddy":
+        return _Made((Note(codebuddy_block([hit.entry for hit in ranked(*asked)])),), content.problems)
+    return _Made(relevant(*asked), content.problems)
+
+
+def _graph(need: _Need) -> _Made:
+    view = need.around.graph(need.request)
+    seeds = need.profile.gathering.considered
+    result = present.of_query(view, need.intent.query.text, seeds=seeds, parity=True, token=need.request.token)
+    return _Made((Note(markdown.markdown(result)),))
+
+
+_PRODUCERS: dict[str, Callable[[_Need], _Made]] = {
+    "instructions": _instructions,
+    "format": _format,
+    "rules": _rules,
+    "memory": _memory,
+    "graph": _graph,
+}
+"""By the name of the section."""
+
+_PLACES: dict[str, Place] = {"instructions": "instructions", "format": "instructions"}
+"""Where a section stands that is not fenced as data."""

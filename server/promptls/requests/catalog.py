@@ -1,4 +1,4 @@
-"""promptls/mentionKinds, promptls/models: what can be asked for."""
+"""promptls/mentionKinds, promptls/models, promptls/recipes, promptls/profiles: what can be asked for."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from promptls.context.mentions import registry
 from promptls.engine import Engine
 from promptls.model import CancelToken
 from promptls.prompt import tokens
+from promptls.prompt.profile import PROFILES, profile
+from promptls.prompt.recipes import help_text
 from promptls.protocol import Json
 
 
@@ -23,3 +25,37 @@ def models(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Jso
     """promptls/models"""
     default, table = tokens.models()
     return {"default": default, "models": [{"name": name, "budget": budget} for name, budget in table.items()]}
+
+
+def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
+    """promptls/recipes"""
+    found = engine.recipes(engine.request(protocol.Context(), engine.view(token), token))
+    return {
+        "recipes": [
+            {
+                "name": name,
+                "title": recipe.title,
+                "description": recipe.description,
+                "version": recipe.version,
+                "origin": recipe.origin,
+                "help": help_text(recipe),
+                "arguments": [
+                    {
+                        "name": a.name,
+                        "description": a.description,
+                        "required": a.required,
+                        "default": a.default,
+                        "choices": list(a.choices),
+                    }
+                    for a in recipe.arguments
+                ],
+            }
+            for name, recipe in found.recipes.items()
+        ],
+        "warnings": [problem.message for problem in found.problems],
+    }
+
+
+def profiles(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
+    """promptls/profiles"""
+    return {"profiles": [{"name": name, "about": profile(name).about} for name in PROFILES]}

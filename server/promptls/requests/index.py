@@ -11,7 +11,7 @@ from promptls.engine import Engine
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken, Item
-from promptls.prompt import build
+from promptls.prompt.found import WEIGHTS
 from promptls.prompt.intent import understand
 from promptls.protocol import InvalidParams, Json
 from promptls.requests import results
@@ -27,7 +27,7 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     snapshot = engine.view(token)
     within = _matching(snapshot, params.paths) if params.paths else None
     query = understand(params.query, params.query).query
-    found = retrieve(query, snapshot, engine.indexer, build.WEIGHTS, engine.legs, token, within)
+    found = retrieve(query, snapshot, engine.indexer, WEIGHTS, engine.legs, token, within)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
     hits = _spread(items)[: params.limit]
     return {"hits": [results.item_json(item, snapshot) for item in hits]}

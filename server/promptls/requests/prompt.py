@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from msgspec import Struct, structs
+
 from promptls import protocol
 from promptls.context.mentions.complete import complete
+from promptls.context.mentions.grammar import parse
+from promptls.context.mentions.request import Request
 from promptls.engine import Engine
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
-from promptls.prompt import build, tokens
+from promptls.prompt import build, recipes, tokens
+from promptls.prompt.asked import in_front
 from promptls.prompt.assemble import OUTPUTS, BudgetTooSmall
+from promptls.prompt.hints import Contents, hints
+from promptls.prompt.layouts import Message
+from promptls.prompt.profile import PROFILES, Profile, profile
+from promptls.prompt.wording import VARIANTS
 from promptls.protocol import InvalidParams, Json
 from promptls.requests import results
+from promptls.settings import SectionSettings
 
 
 def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
     """promptls/buildPrompt"""
-    wanted = _wanted(engine, params)
+    if not params.message.strip():
+        raise InvalidParams("message: it is blank; it must hold the question.", "message")
     snapshot = engine.view(token)
     request = engine.request(params.context, snapshot, token)
+    wanted = _wanted(engine, params, request)
     try:
-        built = build.build(params.message, wanted, request, engine.indexer, engine.legs)
+        built = build.build(params.message, wanted, request, engine.surroundings())
     except BudgetTooSmall as error:
         raise InvalidParams(
             f"budget.tokens: {error.budget} cannot hold the message, which needs at least {error.needed}.",
@@ -61,41 +75,125 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
             "stages": [{"name": s.name, "in": s.taken, "out": s.given, "ms": s.ms} for s in built.stages],
             "line": built.line,
         },
+        "modelHints": _hints(params, wanted, built),
         "index": results.index_json(standing),
         "warnings": list(built.warnings),
     }
 
 
-def _wanted(engine: Engine, params: protocol.BuildPromptParams) -> build.Wanted:
-    if not params.message.strip():
-        raise InvalidParams("message: it is blank; it must hold the question.", "message")
-    protocol.one_of("profile", params.profile or "default", ("default",))
-    variant = params.variant or engine.settings.retrieval.variant
+def _hints(params: protocol.BuildPromptParams, wanted: build.Wanted, built: build.Built) -> Json:
+    """What a client may tell its model."""
+    items = built.assembled.items
+    contents = Contents(
+        variant=wanted.variant,
+        recipe=params.recipe or "",
+        sections=tuple(built.assembled.sections),
+        typed=wanted.wants("instructions"),
+        mentioned=sum(item.explicit for item in items),
+        found=sum(not item.explicit for item in items),
+        reduced=sum(item.block.form != "full" for item in items),
+        redacted=any(warning.startswith("redacted") for warning in built.warnings),
+        messages=wanted.output == "messages",
+    )
+    found = hints(built.intent.action, built.intent.types, params.budget.model or "", contents)
+    return {"temperature": found.temperature, "maxTokens": found.max_tokens, "practices": list(found.practices)}
+
+
+def _wanted(engine: Engine, params: protocol.BuildPromptParams, request: Request) -> build.Wanted:
+    ours = engine.settings
+    wanted = profile(protocol.one_of("profile", params.profile or ours.retrieval.profile, PROFILES))
+    recipe = _recipe(engine, params, request)
+    variant = params.variant or recipe.variant or ours.retrieval.variant or wanted.variant or "baseline"
     try:
-        budget, counter, warnings = _budget(engine, params.budget)
+        budget, counter, warnings = _budget(engine, params.budget, wanted)
         return build.Wanted(
             budget=budget,
             counter=counter,
-            variant=protocol.one_of("variant", variant, build.VARIANTS),
+            profile=wanted,
+            variant=protocol.one_of("variant", variant, VARIANTS),
             output=protocol.one_of("output", params.output, OUTPUTS),
-            retrieval=params.sections.retrieval is not False,
-            threshold=engine.settings.retrieval.threshold or 0.02,
-            warnings=warnings,
+            history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
+            task=recipe.text,
+            brings=recipe.mentions,
+            switched=_switched(params.sections, recipe.sections, ours.sections),
+            threshold=ours.retrieval.threshold,
+            warnings=(*warnings, *recipe.warnings),
             completeness=engine.indexer.standing().complete,
         )
     except tokens.UnknownName as error:
         raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
 
 
-def _budget(engine: Engine, wanted: protocol.Budget) -> tuple[int, tokens.Counter, tuple[str, ...]]:
+class _Task(Struct, frozen=True):
+    """A recipe as this request uses it."""
+
+    text: str = ""
+    variant: str = ""
+    mentions: tuple[str, ...] = ()
+    sections: dict[str, bool] = {}
+    warnings: tuple[str, ...] = ()
+
+
+def _recipe(engine: Engine, params: protocol.BuildPromptParams, request: Request) -> _Task:
+    """The recipe that is asked for, with its arguments filled in.  Raises InvalidParams."""
+    if params.recipe is None:
+        if params.arguments:
+            raise InvalidParams("arguments: there is no recipe to take them; name one.", "arguments")
+        return _Task()
+    recipe = recipes.find(engine.recipes(request).recipes, params.recipe)
+    if isinstance(recipe, recipes.Wrong):
+        raise InvalidParams(recipe.message, recipe.field, recipe.valid)
+    text = recipes.render(recipe, params.arguments, _values(params.message, request))
+    if isinstance(text, recipes.Wrong):
+        raise InvalidParams(text.message, text.field, text.valid)
+    warnings = (
+        (f"The recipe {recipe.name!r} comes from this workspace ({recipe.source}).",)
+        if recipe.origin == "workspace"
+        else ()
+    )
+    return _Task(text, recipe.variant or "", recipe.mentions, dict(recipe.sections), warnings)
+
+
+def _values(message: str, request: Request) -> dict[str, str]:
+    """What a recipe's text can speak of."""
+    client, snapshot = request.client, request.snapshot
+    named = [mention.text.removeprefix("@") for mention in parse(message)]
+    path, selection, symbol = client.active, "", ""
+    if client.selection is not None:
+        path, span = client.selection
+        selection = f"{snapshot.label(path)}:{span.label}"
+        around = in_front(message, request)
+        symbol = around[0].symbol if around else ""
+    entry = snapshot.files.get(path)
+    language = entry.outline.language if entry is not None and entry.outline is not None else ""
+    file = snapshot.label(path) if path else ""
+    return recipes.values_for(named=named, selection=selection, symbol=symbol, file=file, language=language)
+
+
+def _switched(
+    asked: protocol.Sections, recipe: Mapping[str, bool], ours: SectionSettings
+) -> tuple[tuple[str, bool], ...]:
+    """Which sections are on: as the request says, else the recipe, else the settings."""
+    settings = {"format": ours.instructions, "retrieval": True, **structs.asdict(ours)}
+    said = {name: value for name, value in structs.asdict(asked).items() if value is not None}
+    return tuple(
+        (name, bool(value)) for name, value in {**settings, **recipe, **said}.items() if name != "rules_tokens"
+    )
+
+
+def _budget(engine: Engine, wanted: protocol.Budget, of: Profile) -> tuple[int, tokens.Counter, tuple[str, ...]]:
+    """Tokens, their counter and warnings: as the request says, else the settings, else the profile."""
     ours = engine.settings.budget
-    counter = tokens.counter(wanted.counter or ours.counter)
+    name = wanted.counter or (ours.counter if ours.counter != "auto" else of.counter or "auto")
+    counter = tokens.counter(name)
     if wanted.tokens is not None:
         if wanted.tokens <= 0:
             raise InvalidParams("budget.tokens: it must be a positive integer.", "budget.tokens")
         return wanted.tokens, counter, ()
     if wanted.model is None and ours.tokens:
         return ours.tokens, counter, ()
+    if isinstance(of.budget, int):
+        return of.budget, counter, ()
     budget, warning = tokens.budget_for(wanted.model or ours.model)
     return budget, counter, (warning,) if warning and (wanted.model or ours.model) else ()
 
@@ -103,7 +201,7 @@ def _budget(engine: Engine, wanted: protocol.Budget) -> tuple[int, tokens.Counte
 def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, token: CancelToken) -> Json:
     """promptls/resolveMentions: a dry run of the explicit part."""
     try:
-        budget, counter, _ = _budget(engine, params.budget)
+        budget, counter, _ = _budget(engine, params.budget, profile("default"))
     except tokens.UnknownName as error:
         raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
     request = engine.request(params.context, engine.view(token), token)

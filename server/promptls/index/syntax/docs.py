@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from promptls.index.syntax.languages import Language
 
 MAX_DOC = 400
+_MAX_TOP = 60  # lines of a file in which it may speak of itself
 _MAX_COMMENT = 400  # lines of a block comment that are looked at
 
 _OPENER = re.compile(
@@ -112,6 +113,42 @@ def paragraph(data: bytes) -> str:
         elif lines:
             break
     return _clip(" ".join(lines))
+
+
+def file_doc(lines: Sequence[str], data: bytes, first: int, language: Language) -> str:
+    """What a file says of itself: its docstring, or the comment at its top that is no notice and belongs to no
+    definition; `first` is the first line that belongs to one."""
+    top = 0
+    while top < min(len(lines), _MAX_TOP) and (not lines[top].strip() or lines[top].startswith("#!")):
+        top += 1
+    if language.name == "python":
+        start = sum(len(line.encode("utf-8", "surrogatepass")) + 1 for line in lines[:top])
+        while top < min(len(lines), _MAX_TOP) and lines[top].lstrip().startswith("#"):
+            start += len(lines[top].encode("utf-8", "surrogatepass")) + 1
+            top += 1
+            while top < len(lines) and not lines[top].strip():
+                start += len(lines[top].encode("utf-8", "surrogatepass")) + 1
+                top += 1
+        return docstring(data, start)
+    while top < min(len(lines), first, _MAX_TOP):
+        end = top
+        while end < min(len(lines), _MAX_TOP) and comment_start(lines, end + 1, language) <= top:
+            end += 1
+        if end == top:  # a block comment of several lines
+            stop = next(
+                (i for i in range(top, min(len(lines), _MAX_TOP)) if comment_start(lines, i + 1, language) <= top), -1
+            )
+            if stop < 0:
+                return ""
+            end = stop + 1
+        if end > first:
+            return ""
+        if documents(lines[top:end]):
+            return comment_text(lines[top:end])
+        top = end
+        while top < len(lines) and not lines[top].strip():
+            top += 1
+    return ""
 
 
 def prose(lines: Sequence[str]) -> str:

@@ -7,15 +7,16 @@ is never walked.  Pure functions of text and tree: no I/O, any thread, any proce
 
 from __future__ import annotations
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax import docs, heads, names
+from promptls.index.syntax.facts import MARKS, complexities, decorators, exported, listed, owners
 from promptls.index.syntax.imports import imports_of
 from promptls.index.syntax.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TITLED_KINDS, TYPE_KINDS
 from promptls.index.syntax.languages import BY_NAME, Language
+from promptls.index.syntax.references import References, references
 from promptls.index.syntax.source import Source
 from promptls.index.syntax.tags import Tags
 from promptls.model import Import, Span, Symbol
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
 
 MAX_SYMBOLS = 20_000  # a file; the rest is left out and said to be
-MAX_REFERENCES = 50_000
 MATCH_LIMIT = 256  # states the query engine may hold, which bounds its work; real code needs fewer than 64
 
 _STATED = CALLABLE_KINDS | REPEATED_KINDS | {"type", "property", "table", "view"}  # one statement, shown in whole
@@ -65,15 +65,14 @@ class Draft:
 class Shape:
     """What `outline_of` finds; `nodes` and `solid` (has it a body?) go with the symbols, for cutting."""
 
-    __slots__ = ("imports", "nodes", "problem", "ref_lines", "ref_names", "solid", "symbols")
+    __slots__ = ("imports", "nodes", "problem", "references", "solid", "symbols")
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
         self.nodes: list[Node] = []
         self.solid: list[bool] = []
         self.imports: list[Import] = []
-        self.ref_names: tuple[str, ...] = ()
-        self.ref_lines = b""
+        self.references = References()
         self.problem = ""
 
 
@@ -88,17 +87,46 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str) -> Shape:
     imported: list[int] = []  # where the statements that import something begin
     for node in statements:
         start = node.start_byte
-        for module, found in imports_of(source.slice(start, node.end_byte), language):
-            shape.imports.append(Import(module, found, source.row(start)))
+        for found in imports_of(source.slice(start, node.end_byte), language):
+            shape.imports.append(Import(found[0], found[1], source.row(start), *found[2:]))
             imported.append(start)
     kept = _nest([draft for draft in drafts if draft.kind != "variable" or not _holds(draft, imported)], language)
-    for draft in kept:
-        shape.symbols.append(_symbol(source, draft, row))
+    captures = _captures(tree, tags)
+    counts = complexities(
+        [(draft.start, draft.end, draft.parent) for draft in kept],
+        [draft.kind for draft in kept],
+        captures.get("fork", []),
+    )
+    marks = _marks(kept, captures)
+    public = listed(source, language)
+    for at, draft in enumerate(kept):
+        shape.symbols.append(_symbol(source, draft, row, shape.symbols, counts[at], marks.get(at, ()), public))
         shape.nodes.append(draft.node)
         shape.solid.append(draft.body is not None)
-    if tags.references is not None:
-        shape.ref_names, shape.ref_lines = _references(source, tree, tags, language, named)
+    shape.references = references(source, captures, language, named)
     return shape
+
+
+def _captures(tree: Tree, tags: Tags) -> dict[str, list[Node]]:
+    """What the reference query finds, by capture."""
+    if tags.references is None:
+        return {}
+    from tree_sitter import QueryCursor
+
+    return QueryCursor(tags.references, match_limit=MATCH_LIMIT).captures(tree.root_node)
+
+
+def _marks(drafts: Sequence[Draft], captures: dict[str, list[Node]]) -> dict[int, list[str]]:
+    """By definition the marks of the code that is its own, in the order of `MARKS`."""
+    found: dict[int, list[str]] = {}
+    spans = [(draft.start, draft.end, draft.parent) for draft in drafts]
+    for mark in MARKS:
+        for owner in set(owners(spans, sorted(node.start_byte for node in captures.get(mark, ())))):
+            while owner >= 0 and drafts[owner].kind not in CALLABLE_KINDS:
+                owner = drafts[owner].parent
+            if owner >= 0 and mark not in found.setdefault(owner, []):
+                found[owner].append(mark)
+    return found
 
 
 def _holds(draft: Draft, starts: list[int]) -> bool:
@@ -296,8 +324,16 @@ def _name(draft: Draft, parent: Draft | None, language: str) -> None:
     draft.qualified = ".".join([prefix, *path] if prefix else path)
 
 
-def _symbol(source: Source, draft: Draft, row: Language) -> Symbol:
-    """The finished symbol: spans, head and documentation."""
+def _symbol(
+    source: Source,
+    draft: Draft,
+    row: Language,
+    before: Sequence[Symbol],
+    complexity: int,
+    marks: Sequence[str],
+    public: frozenset[str] | None,
+) -> Symbol:
+    """The finished symbol: spans, head, documentation and facts; `before` are the symbols before it."""
     end = draft.last + 1
     body_start = heads.body_start(source, draft.body, end, row)
     if draft.kind == "section" and draft.body is None and row.name == "markdown":
@@ -313,52 +349,23 @@ def _symbol(source: Source, draft: Draft, row: Language) -> Symbol:
             doc_start = draft.first
         elif not draft.doc:
             draft.doc = docs.comment_text(comment)
+    signature = heads.signature(
+        source, draft.head, stop, row, whole=stop < draft.node.end_byte or draft.kind in _STATED
+    )
+    parent = before[draft.parent] if draft.parent >= 0 else None
     return Symbol(
         name=draft.name,
         kind=draft.kind,
         qualified=draft.qualified,
-        signature=heads.signature(
-            source, draft.head, stop, row, whole=stop < draft.node.end_byte or draft.kind in _STATED
-        ),
+        signature=signature,
         doc=draft.doc,
         span=Span(draft.first, end),
         doc_start=doc_start,
         body_start=body_start,
         parent=draft.parent,
+        complexity=complexity,
+        exported=exported(
+            draft.name, draft.kind, signature, (parent.kind, parent.exported) if parent else None, row.name, public
+        ),
+        marks=" ".join([*decorators(source.data, source.starts[draft.first], draft.head, stop, row.name), *marks]),
     )
-
-
-def _references(
-    source: Source, tree: Tree, tags: Tags, language: str, named: set[int]
-) -> tuple[tuple[str, ...], bytes]:
-    """Distinct names, and pairs (index of the name, line) in document order."""
-    from tree_sitter import QueryCursor
-
-    assert tags.references is not None
-    nodes = QueryCursor(tags.references, match_limit=MATCH_LIMIT).captures(tree.root_node).get("ref", [])
-    data, starts = source.data, source.starts
-    index: dict[bytes, int] = {}  # text → index of its name, -1 for a text that is no reference
-    numbers: dict[str, int] = {}  # name → its index
-    pairs = array("I")
-    ignored = names.NO_REFERENCES.get(language, frozenset())
-    line = 0
-    ends: dict[int, int] = {}
-    for node in nodes:  # they come in no order; of two that begin alike the longer one counts
-        start, end = node.start_byte, node.end_byte
-        if ends.get(start, 0) < end:
-            ends[start] = end
-    for start in sorted(ends)[:MAX_REFERENCES]:
-        if start in named:
-            continue
-        text = data[start : ends[start]]
-        number = index.get(text)
-        if number is None:
-            name = names.reference(text.decode("utf-8", "replace"), language)
-            number = -1 if name in ("", "_") or name in ignored else numbers.setdefault(name, len(numbers))
-            index[text] = number
-        if number >= 0:
-            while starts[line + 1] <= start:
-                line += 1
-            pairs.append(number)
-            pairs.append(line)
-    return tuple(numbers), pairs.tobytes()

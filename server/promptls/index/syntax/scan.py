@@ -11,6 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import Chunker
+from promptls.index.syntax.docs import file_doc
 from promptls.index.syntax.languages import BY_NAME
 from promptls.index.syntax.limits import misshapen, unparsable
 from promptls.index.syntax.source import Source
@@ -81,9 +82,9 @@ def scan(
     budget_s = min(timeout_s, LEAST_S + len(source.data) / SLOWEST)
     deadline = time.thread_time() + budget_s
     if previous is not None and previous.tree is not None and (previous.language, previous.order) == (language, order):
-        tree = _reparse(parser, source.data, previous, deadline)
+        tree = _reparse(parser, source.code, previous, deadline)
     if tree is None:
-        tree = _parse(parser, source.data, None, deadline)
+        tree = _parse(parser, source.code, None, deadline)
     if tree is None:
         return plain(text, language, f"parsing took more than {budget_s:.2g} s")
     if misshapen(tree.root_node):
@@ -96,11 +97,16 @@ def scan(
         symbols=tuple(shape.symbols),
         chunks=tuple(cut.chunks),
         imports=tuple(shape.imports),
-        ref_names=shape.ref_names,
-        ref_lines=shape.ref_lines,
+        ref_names=shape.references.names,
+        refs=shape.references.refs,
+        typed=shape.references.typed,
+        words=shape.references.words,
         problem=shape.problem,
+        doc=file_doc(
+            source.lines, source.data, min((s.doc_start for s in shape.symbols), default=len(source.lines)), row
+        ),
     )
-    return Parsed(outline, cut.texts, source.data, tree, order)
+    return Parsed(outline, cut.texts, source.code, tree, order)
 
 
 def plain(text: str, language: str, problem: str = "") -> Parsed:

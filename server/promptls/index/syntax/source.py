@@ -15,6 +15,10 @@ from typing import Literal
 Mask = Literal["", "markup", "macros"]
 """What is hidden from the parser: all but the script elements, or macros wrapped around items."""
 
+_ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
+_LETTERS = "ßß".encode()
+"""What emoji and the like are to the parser: a scanner that takes them for bytes can crash."""
+
 _SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
 _INK = re.compile(rb"[^\n]")
 _WRAPPER = re.compile(
@@ -28,14 +32,15 @@ _WRAPPER = re.compile(
 class Source:
     """One text, with its line ends made uniform."""
 
-    __slots__ = ("data", "lines", "starts")
+    __slots__ = ("code", "data", "lines", "starts")
 
     data: bytes  # UTF-8 of the text, its last line ended like the others
+    code: bytes  # what the parser gets of it: as long, but for what it must not see
     lines: list[str]  # without their ends
     starts: list[int]  # byte at which each line begins, and one past the end
 
     def __init__(self, text: str, mask: Mask = "") -> None:
-        """`mask` says what of the text the parser shall not see: blanked in `data`, kept in `lines`."""
+        """`mask` says what of the text the parser shall not see."""
         if "\r" in text:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         if text.startswith("\ufeff"):
@@ -46,10 +51,11 @@ class Source:
         self.lines = text.split("\n")
         if len(self.lines) > 1 and self.lines[-1] == "":
             self.lines.pop()
+        self.code = self.data if text.isascii() else _ASTRAL.sub(_LETTERS, self.data)
         if mask == "markup":
-            self.data = _scripts(self.data)
+            self.code = _scripts(self.code)
         elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
-            self.data = _unwrapped(self.data)
+            self.code = _unwrapped(self.code)
         lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
         self.starts = list(map(add, lengths, count()))
 

@@ -6,4 +6,12 @@
 
 (command name: (command_name) argument: (_)) @import
 
-(command name: (command_name (word) @ref))
+(command name: (command_name (word) @call))
+
+(if_statement) @fork
+(elif_clause) @fork
+(for_statement) @fork
+(while_statement) @fork
+(case_item) @fork
+["&&"] @fork
+["||"] @fork

@@ -15,6 +15,15 @@
 
 (preproc_include) @import
 
-(call_expression function: (identifier) @ref)
-(call_expression function: (field_expression field: (field_identifier) @ref))
+(call_expression function: (identifier) @call)
+(call_expression function: (field_expression field: (field_identifier) @call))
 (type_identifier) @ref
+
+(if_statement) @fork
+(for_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(case_statement) @fork
+(conditional_expression) @fork
+["&&"] @fork
+["||"] @fork

@@ -14,8 +14,22 @@
 
 (using_declaration) @import
 
-(call_expression function: (qualified_identifier name: (identifier) @ref))
-(call_expression function: (qualified_identifier name: (qualified_identifier name: (identifier) @ref)))
-(call_expression function: (template_function name: (identifier) @ref))
-(call_expression function: (qualified_identifier name: (template_function name: (identifier) @ref)))
-(call_expression function: (field_expression field: (template_method name: (_) @ref)))
+(call_expression function: (qualified_identifier name: (identifier) @call))
+(call_expression function: (qualified_identifier name: (qualified_identifier name: (identifier) @call)))
+(call_expression function: (template_function name: (identifier) @call))
+(call_expression function: (qualified_identifier name: (template_function name: (identifier) @call)))
+(call_expression function: (field_expression field: (template_method name: (_) @call)))
+
+(base_class_clause (type_identifier) @base)
+(base_class_clause (qualified_identifier name: (type_identifier) @base))
+(base_class_clause (template_type name: (type_identifier) @base))
+(new_expression type: (type_identifier) @call)
+
+(for_range_loop) @fork
+(catch_clause) @fork
+
+(co_yield_statement) @yields
+
+(declaration type: [(type_identifier) (qualified_identifier) (placeholder_type_specifier)]) @typed
+(parameter_declaration type: [(type_identifier) (qualified_identifier)]) @typed
+(field_declaration type: [(type_identifier) (qualified_identifier)]) @typed

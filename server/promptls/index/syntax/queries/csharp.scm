@@ -23,13 +23,13 @@
 
 (using_directive) @import
 
-(invocation_expression function: (identifier) @ref)
-(invocation_expression function: (member_access_expression name: (identifier) @ref))
-(invocation_expression function: (generic_name . (identifier) @ref))
-(invocation_expression function: (member_access_expression name: (generic_name . (identifier) @ref)))
-(object_creation_expression type: (identifier) @ref)
-(base_list (identifier) @ref)
-(base_list (qualified_name name: (identifier) @ref))
+(invocation_expression function: (identifier) @call)
+(invocation_expression function: (member_access_expression name: (identifier) @call))
+(invocation_expression function: (generic_name . (identifier) @call))
+(invocation_expression function: (member_access_expression name: (generic_name . (identifier) @call)))
+(object_creation_expression type: (identifier) @call)
+(base_list (identifier) @base)
+(base_list (qualified_name name: (identifier) @base))
 (generic_name . (identifier) @ref)
 (type_argument_list (identifier) @ref)
 (parameter type: (identifier) @ref)
@@ -39,3 +39,24 @@
 (nullable_type (identifier) @ref)
 (attribute name: (identifier) @ref)
 (type_parameter_constraint type: (identifier) @ref)
+
+(base_list (generic_name . (identifier) @base))
+
+(if_statement) @fork
+(for_statement) @fork
+(foreach_statement) @fork
+(for_each_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(switch_section) @fork
+(switch_expression_arm) @fork
+(catch_clause) @fork
+(conditional_expression) @fork
+["&&"] @fork
+["||"] @fork
+
+(yield_statement) @yields
+
+(variable_declaration) @typed
+(parameter type: (identifier)) @typed
+(property_declaration type: (identifier)) @typed

@@ -11,5 +11,5 @@
 (use_statement) @import
 (forward_statement) @import
 
-(include_statement (identifier) @ref)
-(call_expression (function_name) @ref)
+(include_statement (identifier) @call)
+(call_expression (function_name) @call)

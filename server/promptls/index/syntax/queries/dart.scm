@@ -20,6 +20,22 @@
 
 (import_or_export) @import
 
-((identifier) @ref . (selector (argument_part)))
-(selector (unconditional_assignable_selector (identifier) @ref))
+((identifier) @call . (selector (argument_part)))
+(selector (unconditional_assignable_selector (identifier) @call))
 (type_identifier) @ref
+
+(superclass (type_identifier) @base)
+(mixins (type_identifier) @base)
+(interfaces (type_identifier) @iface)
+
+(if_statement) @fork
+(for_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(switch_statement_case) @fork
+(catch_clause) @fork
+(conditional_expression) @fork
+["&&"] @fork
+["||"] @fork
+
+(yield_statement) @yields

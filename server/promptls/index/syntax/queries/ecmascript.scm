@@ -72,12 +72,29 @@
 (call_expression function: (identifier) @verb arguments: (arguments . (string) .)) @import
 (call_expression function: (import) arguments: (arguments . (string) .)) @import
 
-(call_expression function: (identifier) @ref)
-(call_expression function: (member_expression property: (_) @ref))
-(new_expression constructor: (identifier) @ref)
-(new_expression constructor: (member_expression property: (_) @ref))
+(call_expression function: (identifier) @call)
+(call_expression function: (member_expression property: (_) @call))
+(new_expression constructor: (identifier) @call)
+(new_expression constructor: (member_expression property: (_) @call))
 (decorator (identifier) @ref)
-(jsx_opening_element name: (identifier) @ref)
-(jsx_opening_element name: (member_expression property: (_) @ref))
-(jsx_self_closing_element name: (identifier) @ref)
-(jsx_self_closing_element name: (member_expression property: (_) @ref))
+(jsx_opening_element name: (identifier) @call)
+(jsx_opening_element name: (member_expression property: (_) @call))
+(jsx_self_closing_element name: (identifier) @call)
+(jsx_self_closing_element name: (member_expression property: (_) @call))
+
+(if_statement) @fork
+(for_statement) @fork
+(for_in_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(switch_case) @fork
+(catch_clause) @fork
+(ternary_expression) @fork
+["&&"] @fork
+["||"] @fork
+["??"] @fork
+
+(yield_expression) @yields
+
+(variable_declarator value: [(new_expression) (call_expression) (await_expression)]) @typed
+(assignment_expression left: (member_expression) right: [(new_expression) (call_expression)]) @typed

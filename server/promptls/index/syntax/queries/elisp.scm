@@ -9,4 +9,4 @@
 
 (source_file (list . (symbol) . (quote)) @import)
 
-(list . (symbol) @ref)
+(list . (symbol) @call)

@@ -10,6 +10,12 @@
 
 (call target: (identifier) @verb (arguments . [(alias) (dot)])) @import
 
-(call target: (identifier) @ref)
-(call target: (dot right: (identifier) @ref))
+(call target: (identifier) @call)
+(call target: (dot right: (identifier) @call))
 (alias) @ref
+
+(stab_clause) @fork
+["&&"] @fork
+["||"] @fork
+["and"] @fork
+["or"] @fork

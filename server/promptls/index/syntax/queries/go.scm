@@ -23,6 +23,30 @@
 
 (import_spec) @import
 
-(call_expression function: (identifier) @ref)
-(call_expression function: (selector_expression field: (_) @ref))
+(call_expression function: (identifier) @call)
+(call_expression function: (selector_expression field: (_) @call))
 (type_identifier) @ref
+
+(composite_literal type: (type_identifier) @call)
+(composite_literal type: (qualified_type name: (_) @call))
+(field_declaration !name type: (type_identifier) @base)
+(field_declaration !name type: (pointer_type (type_identifier) @base))
+(field_declaration !name type: (qualified_type name: (_) @base))
+(interface_type (type_elem (type_identifier) @base))
+(interface_type (constraint_elem (type_identifier) @base))
+
+(if_statement) @fork
+(for_statement) @fork
+(expression_case) @fork
+(type_case) @fork
+(communication_case) @fork
+["&&"] @fork
+["||"] @fork
+
+(go_statement) @spawns
+(defer_statement) @defers
+
+(short_var_declaration) @typed
+(parameter_declaration name: (_)) @typed
+(var_spec type: (_)) @typed
+(field_declaration name: (_) type: [(type_identifier) (pointer_type) (qualified_type)]) @typed

@@ -12,4 +12,4 @@
 (fragment_definition (fragment_name) @name (selection_set) @body) @function
 
 (named_type (name) @ref)
-(fragment_spread (fragment_name) @ref)
+(fragment_spread (fragment_name) @call)

@@ -20,11 +20,16 @@
 
 (import) @import
 
-(apply function: (variable) @ref)
-(exp_apply . (exp_name (variable) @ref))
-(infix right_operand: (variable) @ref)
-(infix left_operand: (variable) @ref)
+(apply function: (variable) @call)
+(exp_apply . (exp_name (variable) @call))
+(infix right_operand: (variable) @call)
+(infix left_operand: (variable) @call)
 (class_name (type) @ref)
 (type_name (type) @ref)
 (constructor) @ref
 (name) @ref
+
+(conditional) @fork
+(alternative) @fork
+(guards) @fork
+(match) @fork

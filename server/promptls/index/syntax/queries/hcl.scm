@@ -7,4 +7,4 @@
 
 (variable_expr (identifier) @ref)
 (get_attr (identifier) @ref)
-(function_call . (identifier) @ref)
+(function_call . (identifier) @call)

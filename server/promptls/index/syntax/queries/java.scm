@@ -14,7 +14,31 @@
 
 (import_declaration) @import
 
-(method_invocation name: (_) @ref)
+(method_invocation name: (_) @call)
 (type_identifier) @ref
 (marker_annotation name: (identifier) @ref)
 (annotation name: (identifier) @ref)
+
+(object_creation_expression type: (type_identifier) @call)
+(object_creation_expression type: (scoped_type_identifier (type_identifier) @call .))
+(object_creation_expression type: (generic_type . (type_identifier) @call))
+(superclass (type_identifier) @base)
+(superclass (generic_type . (type_identifier) @base))
+(super_interfaces (type_list (type_identifier) @iface))
+(super_interfaces (type_list (generic_type . (type_identifier) @iface)))
+(extends_interfaces (type_list (type_identifier) @base))
+
+(if_statement) @fork
+(for_statement) @fork
+(enhanced_for_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(switch_label) @fork
+(catch_clause) @fork
+(ternary_expression) @fork
+["&&"] @fork
+["||"] @fork
+
+(local_variable_declaration) @typed
+(formal_parameter) @typed
+(field_declaration) @typed

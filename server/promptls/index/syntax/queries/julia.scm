@@ -25,7 +25,14 @@
 (import_statement) @import
 (call_expression (identifier) (argument_list . (string_literal) .)) @import
 
-(call_expression . (identifier) @ref)
-(call_expression . (field_expression (identifier) @ref .))
+(call_expression . (identifier) @call)
+(call_expression . (field_expression (identifier) @call .))
 (binary_expression (operator) . (identifier) @ref .)
 (typed_expression (identifier) . (identifier) @ref)
+
+(if_statement) @fork
+(elseif_clause) @fork
+(for_statement) @fork
+(while_statement) @fork
+(catch_clause) @fork
+(ternary_expression) @fork

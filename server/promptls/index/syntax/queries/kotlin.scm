@@ -14,6 +14,23 @@
 
 (import_header) @import
 
-(call_expression . (simple_identifier) @ref)
-(call_expression . (navigation_expression (navigation_suffix (simple_identifier) @ref)))
+(call_expression . (simple_identifier) @call)
+(call_expression . (navigation_expression (navigation_suffix (simple_identifier) @call)))
 (user_type (type_identifier) @ref)
+
+(delegation_specifier (constructor_invocation (user_type (type_identifier) @base)))
+(delegation_specifier (user_type (type_identifier) @iface))
+
+(if_expression) @fork
+(for_statement) @fork
+(while_statement) @fork
+(do_while_statement) @fork
+(when_entry) @fork
+(catch_block) @fork
+["&&"] @fork
+["||"] @fork
+["?:"] @fork
+
+(property_declaration) @typed
+(parameter) @typed
+(class_parameter) @typed

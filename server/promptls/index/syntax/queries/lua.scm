@@ -17,9 +17,17 @@
 (call function: (variable) arguments: (argument_list . (expression_list . (string) .))) @import
 (call function: (variable) arguments: (argument_list . (string) .)) @import
 
-(function_call name: (identifier) @ref)
-(function_call name: (dot_index_expression field: (_) @ref))
-(function_call name: (method_index_expression method: (_) @ref))
-(call function: (variable name: (_) @ref))
-(call function: (variable field: (_) @ref))
-(call function: (variable method: (_) @ref))
+(function_call name: (identifier) @call)
+(function_call name: (dot_index_expression field: (_) @call))
+(function_call name: (method_index_expression method: (_) @call))
+(call function: (variable name: (_) @call))
+(call function: (variable field: (_) @call))
+(call function: (variable method: (_) @call))
+
+(if_statement) @fork
+(elseif_statement) @fork
+(for_statement) @fork
+(while_statement) @fork
+(repeat_statement) @fork
+["and"] @fork
+["or"] @fork

@@ -6,5 +6,5 @@
 
 (apply_expression function: (variable_expression name: (identifier)) argument: [(path_expression) (spath_expression)]) @import
 
-(apply_expression function: (variable_expression name: (identifier) @ref))
-(apply_expression function: (select_expression attrpath: (attrpath attr: (identifier) @ref .)))
+(apply_expression function: (variable_expression name: (identifier) @call))
+(apply_expression function: (select_expression attrpath: (attrpath attr: (identifier) @call .)))

@@ -21,7 +21,14 @@
 (open_module) @import
 (include_module) @import
 
-(application_expression function: (value_path (value_name) @ref))
-(infix_expression right: (value_path (value_name) @ref))
+(application_expression function: (value_path (value_name) @call))
+(infix_expression right: (value_path (value_name) @call))
 (type_constructor) @ref
-(inheritance_definition (class_path (class_name) @ref))
+(inheritance_definition (class_path (class_name) @base))
+
+(if_expression) @fork
+(match_case) @fork
+(for_expression) @fork
+(while_expression) @fork
+["&&"] @fork
+["||"] @fork

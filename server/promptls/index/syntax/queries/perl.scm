@@ -12,8 +12,17 @@
 (use_parent_statement) @import
 (require_statement) @import
 
-(function_call_expression function: (_) @ref)
-(ambiguous_function_call_expression function: (_) @ref)
-(method_call_expression method: (_) @ref)
-(call_expression function_name: (_) @ref)
-(method_invocation function_name: (_) @ref)
+(function_call_expression function: (_) @call)
+(ambiguous_function_call_expression function: (_) @call)
+(method_call_expression method: (_) @call)
+(call_expression function_name: (_) @call)
+(method_invocation function_name: (_) @call)
+
+(conditional_statement) @fork
+(loop_statement) @fork
+(for_statement) @fork
+(if_statement) @fork
+(elsif_clause) @fork
+(while_statement) @fork
+["&&"] @fork
+["||"] @fork

@@ -16,18 +16,38 @@
   (require_expression) (require_once_expression) (include_expression) (include_once_expression)
 ]) @import
 
-(function_call_expression function: (name) @ref)
-(function_call_expression function: (qualified_name (name) @ref))
-(member_call_expression name: (name) @ref)
-(nullsafe_member_call_expression name: (name) @ref)
-(scoped_call_expression name: (name) @ref)
+(function_call_expression function: (name) @call)
+(function_call_expression function: (qualified_name (name) @call))
+(member_call_expression name: (name) @call)
+(nullsafe_member_call_expression name: (name) @call)
+(scoped_call_expression name: (name) @call)
 (scoped_call_expression scope: (name) @ref)
-(object_creation_expression (name) @ref)
-(object_creation_expression (qualified_name (name) @ref))
-(base_clause (name) @ref)
-(base_clause (qualified_name (name) @ref))
-(class_interface_clause (name) @ref)
-(class_interface_clause (qualified_name (name) @ref))
-(use_declaration (name) @ref)
+(object_creation_expression (name) @call)
+(object_creation_expression (qualified_name (name) @call))
+(base_clause (name) @base)
+(base_clause (qualified_name (name) @base))
+(class_interface_clause (name) @iface)
+(class_interface_clause (qualified_name (name) @iface))
+(use_declaration (name) @base)
 (named_type (name) @ref)
 (attribute (name) @ref)
+
+(if_statement) @fork
+(else_if_clause) @fork
+(for_statement) @fork
+(foreach_statement) @fork
+(while_statement) @fork
+(do_statement) @fork
+(case_statement) @fork
+(match_conditional_expression) @fork
+(catch_clause) @fork
+(conditional_expression) @fork
+["&&"] @fork
+["||"] @fork
+["??"] @fork
+
+(yield_expression) @yields
+
+(assignment_expression right: (object_creation_expression)) @typed
+(simple_parameter type: (_)) @typed
+(property_promotion_parameter type: (_)) @typed

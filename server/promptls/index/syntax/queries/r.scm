@@ -13,6 +13,13 @@
 (call function: (identifier) arguments: (arguments . argument: (argument value: [(identifier) (string)]))) @import
 (call function: (identifier) arguments: (arguments . [(identifier) (string)])) @import
 
-(call function: (identifier) @ref)
-(call function: (namespace_operator rhs: (identifier) @ref))
-(call function: (namespace_get function: (identifier) @ref))
+(call function: (identifier) @call)
+(call function: (namespace_operator rhs: (identifier) @call))
+(call function: (namespace_get function: (identifier) @call))
+
+(if_statement) @fork
+(for_statement) @fork
+(while_statement) @fork
+(repeat_statement) @fork
+["&&"] @fork
+["||"] @fork

@@ -12,9 +12,31 @@
 
 (call method: (identifier) @verb arguments: (argument_list . (string))) @import
 
-(call method: (identifier) @ref)
+(call method: (identifier) @call)
 (call receiver: (constant) @ref)
-(superclass (constant) @ref)
-(superclass (scope_resolution name: (_) @ref))
-(call method: (identifier) arguments: (argument_list . (constant) @ref))
+(superclass (constant) @base)
+(superclass (scope_resolution name: (_) @base))
+(call method: (identifier) arguments: (argument_list . (constant) @iface))
 (scope_resolution name: (constant) @ref)
+
+(if) @fork
+(elsif) @fork
+(unless) @fork
+(while) @fork
+(until) @fork
+(for) @fork
+(when) @fork
+(in_clause) @fork
+(rescue) @fork
+(conditional) @fork
+(if_modifier) @fork
+(unless_modifier) @fork
+(while_modifier) @fork
+(until_modifier) @fork
+(rescue_modifier) @fork
+["&&"] @fork
+["||"] @fork
+
+(yield) @yields
+
+(assignment right: (call method: (identifier))) @typed

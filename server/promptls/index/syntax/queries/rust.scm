@@ -19,14 +19,37 @@
 (extern_crate_declaration) @import
 (mod_item !body) @import
 
-(call_expression function: (identifier) @ref)
-(call_expression function: (scoped_identifier name: (_) @ref))
-(call_expression function: (field_expression field: (field_identifier) @ref))
-(call_expression function: (generic_function function: (identifier) @ref))
-(call_expression function: (generic_function function: (scoped_identifier name: (_) @ref)))
-(call_expression function: (generic_function function: (field_expression field: (_) @ref)))
+(call_expression function: (identifier) @call)
+(call_expression function: (scoped_identifier name: (_) @call))
+(call_expression function: (field_expression field: (field_identifier) @call))
+(call_expression function: (generic_function function: (identifier) @call))
+(call_expression function: (generic_function function: (scoped_identifier name: (_) @call)))
+(call_expression function: (generic_function function: (field_expression field: (_) @call)))
 (call_expression function: (scoped_identifier path: (identifier) @ref))
-(macro_invocation macro: (identifier) @ref)
-(macro_invocation macro: (scoped_identifier name: (_) @ref))
-(token_tree (identifier) @ref . (token_tree))
+(macro_invocation macro: (identifier) @call)
+(macro_invocation macro: (scoped_identifier name: (_) @call))
+(token_tree (identifier) @call . (token_tree))
 (type_identifier) @ref
+
+(impl_item trait: (type_identifier) @iface)
+(impl_item trait: (scoped_type_identifier name: (_) @iface))
+(impl_item trait: (generic_type type: (type_identifier) @iface))
+(trait_item bounds: (trait_bounds (type_identifier) @base))
+(struct_expression name: (type_identifier) @call)
+(struct_expression name: (scoped_type_identifier name: (_) @call))
+
+(if_expression) @fork
+(match_arm) @fork
+(while_expression) @fork
+(for_expression) @fork
+(loop_expression) @fork
+(try_expression) @fork
+["&&"] @fork
+["||"] @fork
+
+(await_expression) @awaits
+
+(let_declaration type: (_)) @typed
+(let_declaration value: [(call_expression) (struct_expression)]) @typed
+(parameter) @typed
+(field_declaration name: (_) type: (_)) @typed

@@ -15,7 +15,17 @@
 
 (import_declaration) @import
 
-(call_expression function: (identifier) @ref)
-(call_expression function: (field_expression field: (_) @ref))
-(call_expression function: (generic_function function: (identifier) @ref))
+(call_expression function: (identifier) @call)
+(call_expression function: (field_expression field: (_) @call))
+(call_expression function: (generic_function function: (identifier) @call))
 (type_identifier) @ref
+
+(extends_clause type: (type_identifier) @base)
+(extends_clause type: (generic_type type: (type_identifier) @base))
+(instance_expression (type_identifier) @call)
+
+(if_expression) @fork
+(for_expression) @fork
+(while_expression) @fork
+(case_clause) @fork
+(catch_clause) @fork

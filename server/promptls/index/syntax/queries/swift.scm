@@ -18,6 +18,23 @@
 
 (import_declaration) @import
 
-(call_expression . (simple_identifier) @ref)
-(call_expression . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @ref)))
+(call_expression . (simple_identifier) @call)
+(call_expression . (navigation_expression suffix: (navigation_suffix suffix: (simple_identifier) @call)))
 (user_type (type_identifier) @ref)
+
+(inheritance_specifier inherits_from: (user_type (type_identifier) @base))
+
+(if_statement) @fork
+(guard_statement) @fork
+(for_statement) @fork
+(while_statement) @fork
+(repeat_while_statement) @fork
+(switch_entry) @fork
+(catch_block) @fork
+(ternary_expression) @fork
+(conjunction_expression) @fork
+(disjunction_expression) @fork
+(nil_coalescing_expression) @fork
+
+(property_declaration) @typed
+(parameter) @typed

@@ -21,5 +21,18 @@
 (class_body (decorator) @lead)
 
 (type_identifier) @ref
-(extends_clause value: (identifier) @ref)
-(extends_clause value: (member_expression property: (_) @ref))
+(extends_clause value: (identifier) @base)
+(extends_clause value: (member_expression property: (_) @base))
+
+(extends_type_clause type: (type_identifier) @base)
+(extends_type_clause type: (nested_type_identifier name: (_) @base))
+(extends_type_clause type: (generic_type name: (type_identifier) @base))
+(implements_clause (type_identifier) @iface)
+(implements_clause (nested_type_identifier name: (_) @iface))
+(implements_clause (generic_type name: (type_identifier) @iface))
+
+(required_parameter type: (_)) @typed
+(optional_parameter type: (_)) @typed
+(variable_declarator type: (_)) @typed
+(public_field_definition type: (_)) @typed
+(public_field_definition value: (new_expression)) @typed

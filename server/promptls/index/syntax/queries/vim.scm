@@ -6,4 +6,9 @@
 
 (source_statement) @import
 
-(call_expression function: (_) @ref)
+(call_expression function: (_) @call)
+
+(if_statement) @fork
+(elseif_statement) @fork
+(for_loop) @fork
+(while_loop) @fork

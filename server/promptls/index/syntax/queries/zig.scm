@@ -7,5 +7,10 @@
 
 (SuffixExpr (BUILTINIDENTIFIER) (FnCallArguments)) @import
 
-(SuffixExpr variable_type_function: (IDENTIFIER) @ref . (FnCallArguments))
-(FieldOrFnCall function_call: (IDENTIFIER) @ref)
+(SuffixExpr variable_type_function: (IDENTIFIER) @call . (FnCallArguments))
+(FieldOrFnCall function_call: (IDENTIFIER) @call)
+
+(IfStatement) @fork
+(ForStatement) @fork
+(WhileStatement) @fork
+(SwitchProng) @fork

@@ -1,0 +1,130 @@
+"""Types, their members and their bases, within one snapshot.
+
+Bounded in depth and number, so that types that extend each other in a circle end.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from promptls.context.graph.facts import Facts
+from promptls.context.graph.found import Found
+from promptls.context.graph.rules import SCATTERED
+from promptls.index.snapshot import Place
+from promptls.index.syntax.kinds import TYPE_KINDS
+
+if TYPE_CHECKING:
+    from promptls.context.graph.resolve import Resolver
+
+MAX_DEPTH = 8
+MAX_SUPERTYPES = 64
+
+
+class Hierarchy:
+    """Looks types up for a resolver, which it asks what their bases' names mean."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+        self._supers: dict[Place, tuple[Place, ...]] = {}
+        self._going = threading.local()  # types whose bases this thread is looking for
+
+    def around(self, path: str, facts: Facts, owner: int) -> Place | None:
+        """The type whose code a definition is."""
+        qualified = facts.type_around(owner)
+        if not qualified:
+            return None
+        for i in facts.qualified.get(qualified, ()):
+            if facts.symbols[i].kind in TYPE_KINDS and facts.symbols[i].kind != "impl":
+                return (path, i)
+        name = qualified.rpartition(".")[2]
+        near = self._resolver.nearby(path, name, facts.outline.language)
+        if near:
+            return near[0]
+        target = self._resolver.imports.bindings(self._resolver.snapshot.files[path]).get(name)
+        entity = self._resolver.target(target) if target is not None else None
+        if isinstance(entity, Found):
+            return entity.place
+        if facts.outline.language == "cpp":
+            for star in self._resolver.stars(path):
+                found = self._resolver.export(star, name)
+                if isinstance(found, Found):
+                    return found.place
+        impls = facts.qualified.get(qualified, ())
+        return (path, impls[0]) if impls else None
+
+    def member(self, place: Place, name: str) -> Found | None:
+        """A method or attribute of a type, its own or inherited."""
+        own = self._own(place, name)
+        if own is not None:
+            return Found(own, "member")
+        for base in self.supertypes(place):
+            inherited = self._own(base, name)
+            if inherited is not None:
+                return Found(inherited, "inherited")
+        return None
+
+    def _own(self, place: Place, name: str) -> Place | None:
+        facts = self._resolver.facts(place[0])
+        if facts is None:
+            return None
+        qualified = facts.symbols[place[1]].qualified
+        wanted = f"{qualified}.{name}"
+        found = facts.qualified.get(wanted)
+        if found:
+            return (place[0], found[-1])
+        language = facts.outline.language
+        if language not in SCATTERED:
+            return None
+        folder = place[0].rpartition("/")[0]
+        near: list[Place] = []
+        for other in self._resolver.snapshot.names.get(name.lower(), ()):
+            symbol = self._resolver.snapshot.symbol(other)
+            if symbol is not None and symbol.name == name and symbol.qualified == wanted:
+                near.append(other)
+        near.sort(key=lambda p: (p[0].rpartition("/")[0] != folder, p))
+        return near[0] if near and (language != "go" or near[0][0].rpartition("/")[0] == folder) else None
+
+    def supertypes(self, place: Place) -> tuple[Place, ...]:
+        """Types that a type extends or implements, directly and not, nearest first."""
+        known = self._supers.get(place)
+        if known is not None:
+            return known
+        going: set[Place] = self._going.__dict__.setdefault("places", set())
+        if place in going:
+            return ()  # a cycle ends here
+        going.add(place)
+        try:
+            found = self._climb(place)
+        finally:
+            going.discard(place)
+        if not going:
+            self._supers[place] = found
+        return found
+
+    def _climb(self, place: Place) -> tuple[Place, ...]:
+        out: dict[Place, None] = {}
+        level = [place]
+        for _ in range(MAX_DEPTH):
+            level = [base for one in level for base in self.bases(one) if base != place and base not in out]
+            out.update(dict.fromkeys(level))
+            if not level or len(out) > MAX_SUPERTYPES:
+                break
+        return tuple(out)
+
+    def bases(self, place: Place) -> list[Place]:
+        """Types that a type names as its bases and that are in the workspace."""
+        facts = self._resolver.facts(place[0])
+        if facts is None:
+            return []
+        same = facts.qualified.get(facts.symbols[place[1]].qualified, [place[1]])
+        out: dict[Place, None] = {}
+        for index in same:
+            if facts.symbols[index].kind in TYPE_KINDS:
+                around = facts.symbols[index].parent
+                for use in facts.bases(index):
+                    for found in self._resolver.resolve(place[0], around, use):
+                        symbol = self._resolver.snapshot.symbol(found.place)
+                        if symbol is not None and symbol.kind in TYPE_KINDS and found.how != "several":
+                            out[found.place] = None
+        return list(out)

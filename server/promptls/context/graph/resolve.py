@@ -1,0 +1,396 @@
+"""What a name in a file stands for: definitions elsewhere, each with how sure that is.
+
+In this order: the scopes around it; the type it belongs to and that type's bases; what imports bring, through
+re-exports; the type of its receiver where a declaration tells it; files that see each other without imports;
+and last, where nothing contradicts it, a name that the workspace has only once.  Names that come from outside of
+the workspace stay unresolved.  Reads outlines only; bounded in depth, so hostile cycles end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
+from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
+from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
+from promptls.context.graph.results import returned
+from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, PACKAGED, UNIMPORTED
+from promptls.index.snapshot import Place, Snapshot
+from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.index.syntax.references import LITERAL, UNKNOWN
+from promptls.model import CALL, FileEntry, Import, Reference
+
+MAX_SEVERAL = 3
+MAX_REEXPORTS = 100  # files that one name is followed through
+MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
+
+
+class Target(Protocol):
+    """What an import leads to."""
+
+    @property
+    def path(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+
+
+class Imports(Protocol):
+    """Import resolution of one snapshot: see context.graph.imports."""
+
+    def targets(self, entry: FileEntry, imported: Import) -> Sequence[Target]: ...
+    def bindings(self, entry: FileEntry) -> Mapping[str, Target]: ...
+
+
+class Resolver:
+    """Looks names up in one snapshot; `facts` gives the tables of a file."""
+
+    def __init__(self, snapshot: Snapshot, imports: Imports, tables: Tables) -> None:
+        self.snapshot = snapshot
+        self.imports = imports
+        self._tables = tables
+        self.types = Hierarchy(self)
+        self._steps = threading.local()
+        self._stars: dict[str, tuple[str, ...]] = {}
+
+    def facts(self, path: str) -> Facts | None:
+        """The tables of a file, None if it has no outline."""
+        return self._tables.of(self.snapshot.files.get(path))
+
+    # ---- references
+
+    def resolve(self, path: str, owner: int, use: Reference) -> tuple[Found, ...]:
+        """What a reference in the code of `owner` refers to, likeliest first; () for what is not known."""
+        facts = self.facts(path)
+        if facts is None:
+            return ()
+        left, self._steps.left = getattr(self._steps, "left", None), MAX_STEPS
+        try:
+            return self._resolve(path, facts, owner, use)
+        finally:
+            self._steps.left = MAX_STEPS if left is None else left - 1
+
+    def _resolve(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
+        found = self._bare(path, facts, owner, use.name) if not use.receiver else self._hung(path, facts, owner, use)
+        return tuple(one for one in found if one.place != (path, owner) or use.kind == CALL)
+
+    def _bare(self, path: str, facts: Facts, owner: int, name: str) -> tuple[Found, ...]:
+        language = facts.outline.language
+        entity = self._name(path, facts, owner, name)
+        if isinstance(entity, Found):
+            return (entity,)
+        if entity is not None or name in facts.imported:
+            return ()
+        if language in PACKAGED:
+            found = self.nearby(path, name, language)
+            if found:
+                return tuple(Found(place, "package") for place in found[:1])
+        return self._only(name, language, path, hung=False) if language in UNIMPORTED else ()
+
+    def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
+        if use.receiver == LITERAL:
+            return ()
+        entity = None if use.receiver == UNKNOWN else self.entity(path, owner, use.receiver)
+        if entity is not None:
+            found = self._attribute(entity, use.name, 0)
+            return (found,) if isinstance(found, Found) else ()
+        return self._only(use.name, facts.outline.language, path, hung=True)
+
+    # ---- names
+
+    def _name(self, path: str, facts: Facts, owner: int, name: str) -> Entity | None:
+        """What a name by itself stands for in the code of `owner`."""
+        language = facts.outline.language
+        inside = False
+        for scope in facts.scopes(owner):
+            symbol = facts.symbols[scope]
+            if not (inside and symbol.kind in TYPE_KINDS and language not in IMPLICIT_SELF):
+                found = facts.named.get((scope, name))
+                if found:
+                    return Found((path, found[-1]), "local")
+            if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
+                return Found((path, scope), "local")
+            inside = inside or symbol.kind in CALLABLE_KINDS
+        found = facts.named.get((-1, name)) or facts.top.get(name)
+        if found:
+            return Found((path, self._best(facts, found)), "local")
+        entry = self.snapshot.files[path]
+        target = self.imports.bindings(entry).get(name)
+        if target is not None:
+            return self.target(target)
+        if language in IMPLICIT_SELF:
+            around = self.types.around(path, facts, owner)
+            member = self.types.member(around, name) if around is not None else None
+            if member is not None:
+                return member
+        for star in self.stars(path):
+            exported = self.export(star, name)
+            if exported is not None:
+                return exported
+        return None
+
+    @staticmethod
+    def _best(facts: Facts, found: Sequence[int]) -> int:
+        """Of several definitions of a name the one that has a body and is no mere assignment."""
+        return max(
+            found, key=lambda i: (facts.symbols[i].kind in TYPE_KINDS | CALLABLE_KINDS, len(facts.symbols[i].span))
+        )
+
+    def stars(self, path: str) -> tuple[str, ...]:
+        """Files all of whose names a file sees by its imports."""
+        known = self._stars.get(path)
+        if known is None:
+            entry = self.snapshot.files[path]
+            imports = entry.outline.imports if entry.outline else ()
+            paths = (t.path for one in imports for t in self.imports.targets(entry, one) if t.name == "*")
+            known = self._stars[path] = tuple(dict.fromkeys(paths))
+        return known
+
+    def target(self, target: Target) -> Entity | None:
+        """What an import leads to: a module, or what that offers under a name."""
+        if not target.name or target.name == "*":
+            return Module(target.path)
+        return self.export(target.path, target.name)
+
+    def export(self, path: str, name: str) -> Entity | None:
+        """What a file, or the package that it belongs to, offers under a name; re-exports are followed, named ones first."""
+        queue = deque([(path, name)])
+        seen = {(path, name): None}
+        while queue:
+            file, sought = queue.popleft()
+            found = self._offered(file, sought)
+            if found is not None:
+                return found
+            entry = self.snapshot.files.get(file)
+            target = self.imports.bindings(entry).get(sought) if entry is not None else None
+            if target is not None and (not target.name or target.name == "*"):
+                return Module(target.path)
+            ways = [(star, sought) for star in self.stars(file)] if entry is not None else []
+            for way in ways:
+                if way not in seen and len(seen) < MAX_REEXPORTS:
+                    seen[way] = None
+                    queue.append(way)
+            if target is not None and (way := (target.path, target.name)) not in seen:
+                seen[way] = None
+                queue.appendleft(way)
+        return next((module for way in seen if (module := self._submodule(*way)) is not None), None)
+
+    def _offered(self, path: str, name: str) -> Found | None:
+        """What a file or the files of its package define under a name."""
+        facts = self.facts(path)
+        if facts is None:
+            return None
+        found = facts.top.get(name) or (self._default(facts) if name == "default" else None)
+        if found:
+            return Found((path, self._best(facts, found)), "import")
+        language = facts.outline.language
+        nearby = self.nearby(path, name, language) if language in PACKAGED else []
+        return Found(nearby[0], "import") if nearby else None
+
+    @staticmethod
+    def _default(facts: Facts) -> list[int]:
+        """What a JavaScript module exports as its default."""
+        found = [i for i, s in enumerate(facts.symbols) if s.parent < 0 and s.signature.startswith("export default")]
+        if found:
+            return found
+        public = [i for i, s in enumerate(facts.symbols) if s.parent < 0 and s.exported]
+        return public if len(public) == 1 else []
+
+    def _submodule(self, path: str, name: str) -> Entity | None:
+        """A module inside of a package, by the names of files."""
+        folder, _, file = path.rpartition("/")
+        if file.partition(".")[0] not in ("__init__", "index", "mod", "lib"):
+            if path in self.snapshot.files:
+                return None
+            folder = path
+        for candidate in (
+            f"{folder}/{name}.py",
+            f"{folder}/{name}/__init__.py",
+            f"{folder}/{name}.rs",
+            f"{folder}/{name}/mod.rs",
+        ):
+            if candidate in self.snapshot.files:
+                return Module(candidate)
+        return None
+
+    def nearby(self, path: str, name: str, language: str) -> list[Place]:
+        """Top-level definitions of a name in the other files of a folder."""
+        folder = path.rpartition("/")[0] + "/"
+        out: list[Place] = []
+        for place in self.snapshot.names.get(name.lower(), ()):
+            if place[0] != path and place[0].startswith(folder) and "/" not in place[0][len(folder) :]:
+                facts = self.facts(place[0])
+                if facts is not None and facts.outline.language == language and place[1] in facts.top.get(name, ()):
+                    out.append(place)
+        return sorted(out)
+
+    def _only(self, name: str, language: str, path: str, hung: bool) -> tuple[Found, ...]:
+        """The definitions of a name in the whole workspace, if they are few; `hung`: it is called on something."""
+        if hung and name in COMMON:
+            return ()
+        found: list[Place] = []
+        family = FAMILY.get(language, language)
+        for place in self.snapshot.names.get(name.lower(), ()):
+            symbol = self.snapshot.symbol(place)
+            entry = self.snapshot.files[place[0]]
+            if symbol is None or symbol.name != name or entry.outline is None:
+                continue
+            if FAMILY.get(entry.outline.language, entry.outline.language) != family:
+                continue
+            if symbol.kind in CALLABLE_KINDS | TYPE_KINDS and symbol.kind != "test":
+                parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
+                if parent is not None and parent.kind in CALLABLE_KINDS:
+                    continue
+                owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in SPACE_KINDS)
+                if owned != hung and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
+                    continue
+                found.append(place)
+                if len(found) > MAX_SEVERAL:
+                    return ()
+        how = "unique" if len(found) == 1 else "several"
+        return tuple(Found(place, how) for place in sorted(found))
+
+    # ---- values and types
+
+    def entity(self, path: str, owner: int, expression: str, depth: int = 0) -> Entity | None:
+        """What a dotted expression stands for: "self.store", "os.path", "Foo().bar()"."""
+        facts = self.facts(path)
+        self._steps.left = left = getattr(self._steps, "left", MAX_STEPS) - 1
+        if facts is None or depth > MAX_DEPTH or left < 0:
+            return None
+        if expression in SUPER:
+            around = self.types.around(path, facts, owner)
+            bases = self.types.supertypes(around) if around is not None else ()
+            return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
+        parts = expression.split(".")
+        entity = self._head(path, facts, owner, parts[0], depth)
+        for part in parts[1:]:
+            if entity is None or isinstance(entity, Outside):
+                return entity
+            name = part.removesuffix("()")
+            at = entity
+            entity = self._field(at, name, depth)
+            if entity is None:
+                entity = self._attribute(at, name, depth)
+            if part.endswith("()"):
+                entity = self._result(entity, depth)
+            elif isinstance(entity, Found) and isinstance(at, Instance):
+                entity = self._value(entity, depth)
+        return entity
+
+    def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int) -> Entity | None:
+        called = part.endswith("()")
+        name = part.removesuffix("()")
+        if name in SELF:
+            around = self.types.around(path, facts, owner)
+            return Instance(around, "member") if around is not None else None
+        if name.startswith("@") and len(name) > 1:
+            around = self.types.around(path, facts, owner)
+            return self._field(Instance(around, "member"), name.lstrip("@"), depth) if around is not None else None
+        if not called:
+            for scope in (*facts.scopes(owner), -1):
+                of = facts.variables.get((scope, name))
+                if of is not None and not (
+                    scope >= 0
+                    and facts.symbols[scope].kind in TYPE_KINDS
+                    and scope != owner
+                    and facts.outline.language not in IMPLICIT_SELF
+                ):
+                    return self.type_named(path, max(scope, owner), of, depth + 1)
+        found = self._name(path, facts, owner, name)
+        if found is None and facts.outline.language in PACKAGED:
+            nearby = self.nearby(path, name, facts.outline.language)
+            found = Found(nearby[0], "package") if nearby else None
+        if found is None and facts.outline.language in UNIMPORTED and name[:1].isupper():
+            only = self._only(name, facts.outline.language, path, hung=False)
+            found = only[0] if len(only) == 1 else None
+        if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
+            return OUTSIDE
+        return self._result(found, depth) if called else found
+
+    def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Instance | Outside | None:
+        """A value of the type that is written as `of`; "A()" is what calling A gives."""
+        if of.endswith("()"):
+            result = self.entity(path, owner, of, depth + 1)
+            return result if isinstance(result, Instance | Outside) else None
+        facts = self.facts(path)
+        if of in SELF and facts is not None:
+            around = self.types.around(path, facts, owner)
+            return Instance(around, "typed") if around is not None else None
+        found = self.entity(path, owner, of, depth + 1)
+        if isinstance(found, Found):
+            symbol = self.snapshot.symbol(found.place)
+            if symbol is not None and symbol.kind in TYPE_KINDS | {"type"}:
+                return Instance(found.place, "typed")
+            return None
+        return OUTSIDE if found is None or isinstance(found, Outside) else None
+
+    def _result(self, entity: Entity | None, depth: int) -> Instance | Outside | None:
+        """What calling something gives."""
+        if isinstance(entity, Outside):
+            return entity
+        if not isinstance(entity, Found) or depth > MAX_DEPTH:
+            return None
+        symbol = self.snapshot.symbol(entity.place)
+        facts = self.facts(entity.place[0])
+        if symbol is None or facts is None:
+            return None
+        if symbol.kind in TYPE_KINDS:
+            return Instance(entity.place, "typed")
+        if symbol.kind == "constructor" or (
+            symbol.name in ("new", "create") and not returned(symbol, facts.outline.language)
+        ):
+            around = self.types.around(entity.place[0], facts, entity.place[1])
+            return Instance(around, "typed") if around is not None else None
+        of = returned(symbol, facts.outline.language)
+        if not of:
+            return None
+        given = self.type_named(entity.place[0], entity.place[1], of, depth + 2)
+        return Instance(given.place, "returned") if isinstance(given, Instance) else given
+
+    def _value(self, found: Found, depth: int) -> Entity | None:
+        """What an attribute holds: for a property what it returns, for a nested type the type itself."""
+        symbol = self.snapshot.symbol(found.place)
+        if symbol is not None and symbol.kind in CALLABLE_KINDS | {"property"}:
+            return self._result(found, depth)
+        return found
+
+    def _field(self, entity: Entity, name: str, depth: int) -> Instance | Outside | None:
+        """The value of a declared attribute."""
+        if isinstance(entity, Module | Outside) or depth > MAX_DEPTH:
+            return None
+        for place in (entity.place, *self.types.supertypes(entity.place)):
+            facts = self.facts(place[0])
+            of = facts.variables.get((place[1], name)) if facts is not None else None
+            if of is not None and facts is not None:
+                inits = facts.qualified.get(f"{facts.symbols[place[1]].qualified}.__init__", [place[1]])
+                return self.type_named(place[0], inits[0], of, depth + 2)
+            if facts is not None:
+                for init in self._constructors(facts, place[1]):
+                    of = facts.variables.get((init, name))
+                    if of is not None:
+                        return self.type_named(place[0], init, of, depth + 2)
+        return None
+
+    @staticmethod
+    def _constructors(facts: Facts, index: int) -> list[int]:
+        return [i for i in facts.children.get(index, ()) if facts.symbols[i].kind == "constructor"]
+
+    def _attribute(self, entity: Entity, name: str, depth: int) -> Entity | None:
+        """What a name stands for on something."""
+        if isinstance(entity, Module):
+            return self.export(entity.path, name)
+        if isinstance(entity, Outside):
+            return entity
+        found = self.types.member(entity.place, name)
+        if found is None:
+            return None
+        if isinstance(entity, Found):
+            return Found(
+                found.place,
+                "inherited" if found.how == "inherited" else "import" if entity.how == "import" else "member",
+            )
+        how = entity.how if CERTAINTY[entity.how] < CERTAINTY[found.how] else found.how
+        return Found(found.place, how)

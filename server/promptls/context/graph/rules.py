@@ -1,0 +1,45 @@
+"""How languages find names: who sees whom without imports, whose methods need no receiver.
+
+Tables only.
+"""
+
+from __future__ import annotations
+
+FAMILIES = (
+    {"javascript", "jsx", "typescript", "tsx", "vue", "svelte"},
+    {"c", "cpp"},
+    {"java", "kotlin", "scala"},
+    {"ocaml", "ocaml_interface"},
+    {"css", "scss", "html"},
+)
+FAMILY = {name: f"family {i}" for i, names in enumerate(FAMILIES) for name in names}
+
+PACKAGED = frozenset({"go", "java", "kotlin", "scala", "swift", "csharp", "dart"})
+"""Languages where files of one folder see each other's definitions."""
+
+UNIMPORTED = frozenset(
+    "c cpp csharp ruby php swift kotlin scala bash elixir lua r elisp vim perl julia haskell ocaml sql proto graphql css make hcl".split()
+)
+"""Languages where a name by itself may come from a file that no import names."""
+
+IMPLICIT_SELF = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "dart", "ruby"})
+"""Languages where a method calls its siblings by their bare names."""
+
+SCATTERED = frozenset({"go", "cpp", "swift", "rust", "csharp", "ruby", "kotlin"})
+"""Languages where a method may stand in another file than its type."""
+
+LOOSE = frozenset(
+    {"javascript", "jsx", "typescript", "tsx", "vue", "svelte", "lua", "elixir", "r", "ocaml", "haskell", "perl"}
+)
+"""Languages where functions are handed around as members of modules and objects: what is called on something
+may be a plain function."""
+
+COMMON = frozenset(
+    "add all any append apply bind call catch clear clone close copy count create data decode delete each emit encode "
+    "endswith equals every execute extend fetch filter find findall first flush forEach format from get group has hash "
+    "includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
+    "max min name new next on open parse pop post print push put read reduce register remove render replace reset resolve "
+    "reverse run save search send set setdefault size slice some sort split start startswith stop strip sub sum test then "
+    "toString trim type unwrap update upper validate value values wait warn write error debug exists put_nowait done".split()
+)
+"""Method names that so many types have that being the only one in a workspace says nothing."""

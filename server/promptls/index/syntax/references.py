@@ -1,0 +1,205 @@
+"""What a file refers to: names it calls, inherits, implements or uses, and the types of its variables.
+
+The reference query captures the nodes; what stands before a name (its receiver) and what a declaration says
+of a variable's type are read from the text, which is the same for every generation of a grammar.  Nothing
+is looked up here: a receiver is what is written.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING
+
+from promptls.index.syntax import names
+from promptls.index.syntax.languages import LANGUAGES
+from promptls.index.syntax.source import Source
+from promptls.index.syntax.typing import declared_type
+from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+MAX_REFERENCES = 50_000
+MAX_TYPED = 20_000
+UNKNOWN = "?"
+"""A receiver that is no plain name: an element of something, the end of a long chain."""
+LITERAL = "''"
+
+_KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "iface": IMPLEMENT}
+_ARROWS = frozenset({"c", "cpp", "php", "perl"})
+_REACH = 160  # bytes before a name in which its receiver is looked for
+_CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
+_NEAR = 60
+_MAX_LINKS = 5  # of a chain of calls
+_SIMPLE = re.compile(rb"\.((?:[\w$]+\.)*[A-Za-z_$][\w$]*)(?=[^\w$.\x80-\xff?!:>)\]\\\s@]|[ \t\n]+[^.\s:])")  # backwards
+_SPOKEN = re.compile(
+    r"(?<!`)`(?:([A-Za-z_][\w.]*(?:::\w+)*|[\w.-]+(?:/[\w.-]+)+|\w[\w-]*\.[a-z]{1,5})(?:\(\))?)`(?!`)"
+    r"|\]\(<?(?!https?:|mailto:|#)([\w./-]{1,200})[^)]{0,200}\)"
+)
+_EXTENSIONS = frozenset(extension for language in LANGUAGES for extension in language.extensions)
+_MAX_PROSE = 5_000  # characters of a line
+_BLANK = b" \t\n"
+_QUOTES = b"\"'`"
+
+
+class References:
+    """The references of one file, ready for `model.Outline`."""
+
+    __slots__ = ("names", "refs", "typed", "words")
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self.words: tuple[str, ...] = ()
+        self.refs = b""
+        self.typed = b""
+
+
+def references(source: Source, captures: dict[str, list[Node]], language: str, named: set[int]) -> References:
+    """What the captures of the reference query come to; `named` are bytes where names of definitions begin."""
+    found = References()
+    words: dict[str, int] = {}
+    ends: dict[int, tuple[int, int]] = {}  # they come in no order; of two that begin alike the longer one counts
+    for capture, kind in _KINDS.items():
+        for node in captures.get(capture, ()):
+            start, reach = node.start_byte, (node.end_byte, kind)
+            if ends.get(start, (0, 0)) < reach:
+                ends[start] = reach
+    data, starts = source.data, source.starts
+    index: dict[bytes, tuple[str, int]] = {}  # text → (its name, index of what is written before it)
+    numbers: dict[str, int] = {}
+    alone = words.setdefault("", 0)
+    plain: dict[bytes, int] = {}  # simple receivers, backwards
+    out = array("I")
+    ignored = names.NO_REFERENCES.get(language, frozenset())
+    arrows, joints = language in _ARROWS, b".:\\>" if language != "bash" else b""
+    line = 0
+    for start in sorted(ends)[:MAX_REFERENCES]:
+        if start in named:
+            continue
+        end, kind = ends[start]
+        text = data[start:end]
+        known = index.get(text)
+        if known is None:
+            name = names.reference(text.decode("utf-8", "replace"), language)
+            known = index[text] = (name, words.setdefault(_written(text), len(words)))
+        name, word = known
+        if name in ("", "_"):
+            continue
+        while starts[line + 1] <= start:
+            line += 1
+        before = data[start - 1] if start else 0
+        if before in joints or (before in _BLANK and _chained(data, start)):
+            match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
+            at = plain.get(match.group(1)) if match else None
+            if at is None:
+                on = receiver(data, start, arrows)
+                if language != "ruby":
+                    on = on.lstrip("@")  # of a decorator
+                at = words.setdefault(on, len(words))
+                if match:
+                    plain[match.group(1)] = at
+            word = at
+        if word != alone or name not in ignored:
+            out.extend((numbers.setdefault(name, len(numbers)), line, word << 3 | kind))
+    if language == "markdown":
+        _mentions(source, numbers, words, out)
+    found.names, found.refs = tuple(numbers), out.tobytes()
+    found.typed = _typed(source, captures.get("typed", []), language, words)
+    found.words = tuple(words)
+    return found
+
+
+def _typed(source: Source, nodes: list[Node], language: str, words: dict[str, int]) -> bytes:
+    """Triples (variable, type, line) of what declarations say of variables."""
+    out = array("I")
+    data = source.data
+    for start in sorted({node.start_byte for node in nodes})[:MAX_TYPED]:
+        for variable, of in declared_type(data[start : start + _REACH].decode("utf-8", "replace"), language):
+            out.extend((words.setdefault(variable, len(words)), words.setdefault(of, len(words)), source.row(start)))
+    return out.tobytes()
+
+
+def _mentions(source: Source, numbers: dict[str, int], words: dict[str, int], out: array[int]) -> None:
+    """What prose speaks of: names and paths in code spans, and the targets of links, outside of code blocks."""
+    fence = ""
+    for line, text in enumerate(source.lines):
+        mark = text.lstrip()[:3]
+        if mark in ("```", "~~~"):
+            fence = "" if fence == mark else fence or mark
+        if fence or len(text) > _MAX_PROSE or ("`" not in text and "](" not in text):
+            continue
+        for match in _SPOKEN.finditer(text):
+            spoken = match.group(1) or match.group(2)
+            file = match.group(1) is None or "/" in spoken or spoken.rpartition(".")[2] in _EXTENSIONS
+            owner, joint, name = spoken.rpartition("/" if file else ".")
+            if name and len(numbers) < MAX_REFERENCES:
+                owner += joint if file else ""
+                out.extend(
+                    (numbers.setdefault(name, len(numbers)), line, words.setdefault(owner, len(words)) << 3 | MENTION)
+                )
+
+
+def _chained(data: bytes, start: int) -> bool:
+    """Whether a name on a line of its own goes on with the expression of the line before: "\\n  .name"."""
+    return data[max(0, start - 40) : start].rstrip(_BLANK).endswith((b".", b"::"))
+
+
+def _written(text: bytes) -> str:
+    """The qualifier inside of a reference that was captured in whole: "a::b" → "a"."""
+    if b"." not in text and b"::" not in text and b"\\" not in text:
+        return ""
+    return ".".join(re.split(r"::|\.|\\", text.decode("utf-8", "replace"))[:-1])
+
+
+def receiver(data: bytes, start: int, arrows: bool = False) -> str:
+    """What stands before the name at a byte and is joined to it: "self", "os.path", "Server()" for the result
+    of a call, "open().lines" for an attribute of one, LITERAL, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
+    head = data[max(0, start - _REACH) : start].rstrip(_BLANK)
+    if head.endswith(b".."):
+        return ""
+    if head.endswith(b".") or (arrows and head.endswith(b"\\")):
+        head = head[:-1]
+    elif head.endswith(b"::") or (arrows and head.endswith(b"->")):
+        head = head[:-2]
+    elif head.endswith(b":") and not head.endswith((b" :", b"::")) and start and data[start - 1] == 0x3A:
+        head = head[:-1]  # Lua's "object:method()"
+    else:
+        return ""
+    text = ""
+    for _ in range(_MAX_LINKS):
+        head = head.rstrip(_BLANK).rstrip(b"?!&")
+        called = ""
+        if head.endswith(b")"):
+            at = _opening(head)
+            head, called = head[: max(0, at)], "()"
+        if not head:
+            return UNKNOWN
+        if head[-1] in _QUOTES:
+            return LITERAL if not text else UNKNOWN
+        match = _CHAIN.match(head[::-1])
+        if match is None:
+            return UNKNOWN
+        link = match.group()[::-1]
+        text = _DOTS.sub(".", link.decode("utf-8", "replace")) + called + ("." + text if text else "")
+        head = head[: len(head) - len(link)].rstrip(_BLANK)
+        if head.endswith(b"..") or not head.endswith((b".", b"::")):
+            return LITERAL if text[:1].isdigit() else text
+        head = head[:-1].rstrip(b":")
+    return UNKNOWN
+
+
+_DOTS = re.compile(r"[?!]?(?:\.|::|->|\\)")
+
+
+def _opening(head: bytes) -> int:
+    """Where the parenthesis opens that the last byte closes, -1 if that is too far away."""
+    depth = 0
+    for at in range(len(head) - 1, -1, -1):
+        if head[at] == 0x29:
+            depth += 1
+        elif head[at] == 0x28:
+            depth -= 1
+            if depth == 0:
+                return at
+    return -1

@@ -1,0 +1,156 @@
+"""What a declaration says of a variable's type, read from its text.
+
+"x: Foo" gives ("x", "Foo"); "x = Foo(1)" gives ("x", "Foo()"): the result of calling Foo, which is a Foo
+where that is a class and what the function returns where it is one.  One reader a family of languages; each
+gives nothing for what it does not understand.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+Typed = list[tuple[str, str]]
+
+_CALLED = r"(?:await\s+)?([A-Za-z_$][\w$.]*)\s*\("
+_PY_ANNOTATED = re.compile(r"\*{0,2}([A-Za-z_][\w.]*)\s*:\s*([^=\n]+)")
+_PY_ASSIGNED = re.compile(rf"([A-Za-z_][\w.]*)\s*=\s*{_CALLED}")
+_PY_AS = re.compile(r"(?:await\s+)?([A-Za-z_][\w.]*)\(.*?\)\s+as\s+([A-Za-z_]\w*)")
+_PY_WRAPPED = re.compile(r"^(?:typing\.)?(?:Optional|Annotated|ClassVar|Final|Required|NotRequired)\[(.*)\]?$")
+
+_TS = re.compile(
+    r"(?:(?:public|private|protected|readonly|static|override|declare)\s+)*([A-Za-z_$#][\w$.#]*)\s*[?!]?\s*"
+    rf"(?::\s*([^=;{{\n]+?)\s*(?:=[^=>]|[;,)\n{{]|$)|=\s*(?:new\s+([A-Za-z_$][\w$.]*)|{_CALLED}))"
+)
+_JAVA = re.compile(
+    r"(?:(?:public|private|protected|static|final|readonly|abstract|internal|volatile|const|val|this|in|out|ref|@\w+)\s+)*"
+    r"([A-Za-z_][\w.:]*)\s*(?:<[^;={}()]*>)?(?:\s*[*&?]+|\s)\s*([A-Za-z_]\w*)\s*(?:=\s*(?:await\s+)?(new\s+)?([A-Za-z_][\w.]*)?"
+    r"(?:<[^;={}()]*>)?\s*(\()?|[;,)]|$)"
+)
+_GO = re.compile(
+    r"(?:var\s+)?([A-Za-z_]\w*)(?:\s*,\s*\w+)*\s*(?::=|=)\s*(?:&?([A-Za-z_][\w.]*)\s*(\{|\()|new\(([A-Za-z_][\w.]*)\))"
+)
+_GO_PARAMETER = re.compile(r"(?:var\s+)?((?:[A-Za-z_]\w*\s*,\s*)*[A-Za-z_]\w*)\s+\**([A-Za-z_][\w.]*)")
+_RUST = re.compile(
+    r"(?:let\s+)?(?:mut\s+)?([A-Za-z_]\w*)\s*(?::\s*([^=;,)\n]+))?\s*(?:=\s*(?:&(?:mut\s+)?)?([A-Za-z_][\w:]*)\s*(?:::<[^>]*>)?\s*([({]))?"
+)
+_RUST_TYPE = re.compile(
+    r"(?:&\s*)?(?:'\w+\s*)?(?:mut\s+|dyn\s+|impl\s+)*(?:(?:Box|Rc|Arc|Option)<(?:dyn\s+)?)?([A-Za-z_][\w:]*)"
+)
+_COLON = re.compile(
+    rf"(?:(?:val|var|let|private|public|internal|lateinit|override|_)\s+)*([A-Za-z_]\w*)\s*(?::\s*([A-Za-z_][\w.]*)|=\s*{_CALLED})"
+)
+_PHP = re.compile(
+    r"(?:(?:public|private|protected|readonly|static)\s+)*(?:\??\\?([A-Za-z_][\w\\]*)\s+)?\$([A-Za-z_]\w*(?:->\w+)?)\s*(?:=\s*new\s+\\?([A-Za-z_][\w\\]*))?"
+)
+_RUBY = re.compile(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
+
+
+def _python(text: str) -> Typed:
+    if match := _PY_ANNOTATED.match(text):
+        of = annotation(match.group(2))
+        return [(match.group(1), of)] if of else []
+    if match := _PY_ASSIGNED.match(text):
+        return [(match.group(1), match.group(2) + "()")]
+    if match := _PY_AS.match(text):
+        return [(match.group(2), match.group(1) + "()")]
+    return []
+
+
+def annotation(text: str) -> str:
+    """The class that a Python annotation speaks of, "" for none or several: "Optional['a.B']" → "a.B"."""
+    text = text.strip().strip("\"'")
+    while match := _PY_WRAPPED.match(text):
+        text = match.group(1).split(",")[0].rstrip("] ").strip("\"'")
+    options = [part.strip().strip("\"'") for part in text.split("|")]
+    kept = [part for part in options if part and not part.startswith("None")]
+    match = re.match(r"[A-Za-z_][\w.]*", kept[0]) if len(kept) == 1 else None
+    return match.group() if match else ""
+
+
+def _script(text: str) -> Typed:
+    match = _TS.match(text)
+    if match is None:
+        return []
+    variable, of, made, called = match.groups()
+    if of:
+        kept = [part.strip() for part in of.split("|") if part.strip() not in ("null", "undefined")]
+        plain = re.match(r"[A-Za-z_$][\w$.]*(?![\w$.]*\[)", kept[0]) if len(kept) == 1 else None
+        return [(variable, plain.group())] if plain and "=>" not in of else []
+    if made:
+        return [(variable, made)]
+    return [(variable, called + "()")] if called else []
+
+
+def _java(text: str) -> Typed:
+    match = _JAVA.match(text)
+    if match is None:
+        return []
+    of, variable, new, value, called = match.groups()
+    if of in ("var", "auto", "let"):
+        return [(variable, value if new else value + "()")] if value and (new or called) else []
+    if of in ("return", "throw", "new", "else", "await", "yield", "goto", "case"):
+        return []
+    return [(variable, of.replace("::", "."))]
+
+
+def _go(text: str) -> Typed:
+    if match := _GO.match(text):
+        variable, value, bracket, new = match.groups()
+        return [(variable, new or (value if bracket == "{" else value + "()"))]
+    if match := _GO_PARAMETER.match(text):
+        return [(name.strip(), match.group(2)) for name in match.group(1).split(",")]
+    return []
+
+
+def _rust(text: str) -> Typed:
+    match = _RUST.match(text)
+    if match is None:
+        return []
+    variable, of, value, bracket = match.groups()
+    if of:
+        plain = _RUST_TYPE.match(of.strip())
+        return [(variable, plain.group(1).replace("::", "."))] if plain else []
+    if not value:
+        return []
+    return [(variable, value.replace("::", ".") + ("()" if bracket == "(" else ""))]
+
+
+def _colon(text: str) -> Typed:
+    match = _COLON.match(text)
+    if match is None:
+        return []
+    variable, of, called = match.groups()
+    return [(variable, of or called + "()")]
+
+
+def _php(text: str) -> Typed:
+    match = _PHP.match(text)
+    if match is None:
+        return []
+    of, variable, made = match.groups()
+    of = made or of
+    return [("$" + variable.replace("->", "."), of.replace("\\", "."))] if of else []
+
+
+def _ruby(text: str) -> Typed:
+    match = _RUBY.match(text)
+    return [(match.group(1), match.group(2).replace("::", "."))] if match else []
+
+
+_READERS: dict[str, Callable[[str], Typed]] = {
+    "python": _python,
+    **dict.fromkeys(("javascript", "jsx", "typescript", "tsx", "vue", "svelte"), _script),
+    **dict.fromkeys(("java", "csharp", "cpp", "c", "dart"), _java),
+    **dict.fromkeys(("kotlin", "swift", "scala"), _colon),
+    "go": _go,
+    "rust": _rust,
+    "php": _php,
+    "ruby": _ruby,
+}
+
+
+def declared_type(text: str, language: str) -> Typed:
+    """(variable, type) pairs of the declaration that a text begins with."""
+    reader = _READERS.get(language)
+    return reader(text) if reader else []

@@ -1,0 +1,154 @@
+"""What the user asked for by name: mentions, the selection, the document in front; and what became of it.
+
+Explicit context goes before anything that was found.  A folder stands for itself (its outline); its files are
+asked for only through it, so they compete with what was found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from promptls.context.mentions.request import Request
+from promptls.context.mentions.resolve import items as items_of
+from promptls.context.mentions.resolve import resolve_all
+from promptls.model import Item, MentionOutcome, MentionStatus, Origin, Problem, Span, TextView
+from promptls.prompt.assemble import Assembled, Placed
+from promptls.prompt.pack import Choice
+from promptls.prompt.render import Renderer, forms
+
+INSIDE = 12
+"""Definitions of a mentioned file that may stand for it when it does not fit."""
+FOLDER_FILES = 40
+"""Files of a mentioned folder whose outlines are listed."""
+
+_HERE = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
+
+
+def in_front(message: str, request: Request) -> list[Item]:
+    """The selection, or the active document if the message points at it."""
+    client = request.client
+    if client.selection is not None and client.selection[0] in request.snapshot.files:
+        path, span = client.selection
+        return [_named(Item(path, span, "text", Origin.SELECTION, 1.0), request)]
+    if client.active in request.snapshot.files and _HERE.search(message):
+        return [Item(client.active, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)]
+    return []
+
+
+def brought(mentions: Sequence[str], request: Request) -> tuple[list[Item], list[str]]:
+    """What the mentions of a recipe bring, and a sentence for each that brings nothing."""
+    items: list[Item] = []
+    warnings: list[str] = []
+    for text in mentions:
+        outcomes = resolve_all(text, request)
+        found = [replace(item, mention=-1) for item in items_of(outcomes)]
+        items += found
+        if not found:
+            why = next((o.reason for o in outcomes if o.reason), "there is no such kind of mention.")
+            warnings.append(f"The recipe asks for {text}: {why}")
+    return items, warnings
+
+
+def _named(item: Item, request: Request) -> Item:
+    """The item with the name of the innermost definition around it."""
+    entry = request.snapshot.files.get(item.path)
+    around = [s for s in (entry.outline.symbols if entry and entry.outline else ()) if s.span.contains(item.span)]
+    if not around:
+        return item
+    innermost = min(around, key=lambda s: len(s.span))
+    return replace(item, symbol=innermost.qualified, kind=innermost.kind if innermost.span == item.span else item.kind)
+
+
+def choices(
+    asked: Sequence[Item], found: Sequence[Item], request: Request, renderer: Renderer
+) -> tuple[list[Choice], dict[tuple[str, Span], str]]:
+    """Choices for what was asked for, in order, and why some of it cannot be shown.
+
+    `found` are regions by rank; those inside of something asked for may stand for it.
+    """
+    out: list[Choice] = []
+    problems: dict[tuple[str, Span], str] = {}
+    folders = {i.path: i.mention for i in asked if i.kind == "folder"}
+    for item in asked:
+        request.token.check()
+        if item.kind == "folder":
+            files = _files_under(item.path, asked, found)
+            views = [v for p in files if isinstance(v := request.sources.read(p), TextView)]
+            out.append(Choice(forms(item, views, renderer)))
+            continue
+        if any(item.mention == m and item.path.startswith(f + "/") for f, m in folders.items()):
+            continue
+        view = request.sources.read(item.path, explicit=True)
+        if isinstance(view, Problem):
+            problems[item.path, item.span] = view.message
+            continue
+        inside = [i for i in found if i.path == item.path and item.span.contains(i.span)][:INSIDE]
+        kept = [in_view(i, view, request) for i in inside]
+        out.append(Choice(forms(item, view, renderer), tuple(forms(i, view, renderer) for i in kept if i)))
+    return out, problems
+
+
+def _files_under(folder: str, asked: Sequence[Item], found: Sequence[Item]) -> list[str]:
+    """Files of a folder: those with the best regions first, then in the order of the mention."""
+    inside = [i.path for i in (*found, *asked) if i.kind != "folder" and i.path.startswith(folder + "/")]
+    return list(dict.fromkeys(inside))[:FOLDER_FILES]
+
+
+def in_view(item: Item, view: TextView, request: Request) -> Item | None:
+    """The item in the text as it is now: the definition of the same name if the file has changed."""
+    entry = request.snapshot.files.get(item.path)
+    if entry is not None and entry.digest == view.entry.digest:
+        return item
+    outline = view.entry.outline
+    same = [s for s in outline.symbols if s.qualified == item.symbol] if outline and item.symbol else []
+    return replace(item, span=same[0].span) if same else None
+
+
+# ---------------------------------------------------------------- what became of it
+
+
+def outcome_of(outcome: MentionOutcome, assembled: Assembled, problems: dict[tuple[str, Span], str]) -> MentionOutcome:
+    """A mention's outcome with what became of its targets in the prompt."""
+    if outcome.status not in ("included", "partial") or not outcome.targets:
+        return outcome
+    folder = next((t for t in outcome.targets if t.kind == "folder"), None)
+    targets = [folder] if folder is not None else list(outcome.targets)
+    placed = [p for p in assembled.items if any(_same(t, s) for t in targets for s in p.sources)]
+    shown = [t for t in targets if any(_same(t, s) for p in placed for s in p.sources)]
+    missing = [problems[t.path, t.span] for t in targets if (t.path, t.span) in problems]
+    reason = outcome.reason
+    status: MentionStatus = "included"
+    if not shown:
+        status = "omitted"
+        reason = missing[0] if missing else "The budget leaves no room for it."
+    elif len(shown) < len(targets) or any(_reduced(p) for p in placed):
+        status = "partial"
+        what = sorted({p.block.form for p in placed if _reduced(p)})
+        why = (
+            f"The budget allows {' and '.join(_FORM_WORDS[f] for f in what)}."
+            if what
+            else "Not all of it could be shown."
+        )
+        reason = f"{reason} {why}".strip()
+    return replace(outcome, status=status, reason=reason, tokens=sum(p.block.tokens for p in placed))
+
+
+_FORM_WORDS = {
+    "partial": "a part of it",
+    "signature": "its signature",
+    "outline": "an outline of it",
+    "reference": "a reference to it",
+    "full": "all of it",
+}
+
+
+def _same(a: Item, b: Item) -> bool:
+    return (a.path, a.span, a.kind) == (b.path, b.span, b.kind)
+
+
+def _reduced(placed: Placed) -> bool:
+    folder = placed.sources[0].kind == "folder"
+    return placed.block.form != "full" and not (folder and placed.block.form == "outline")

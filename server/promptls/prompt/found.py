@@ -1,0 +1,131 @@
+"""What nobody asked for by name: regions for the question, scored and thinned out as the profile says.
+
+retrieval → score → threshold → each thing once → diversity.  Every step leaves a reason in what it drops.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from promptls.context.graph.search import search
+from promptls.context.graph.view import GraphView
+from promptls.context.mentions.request import Request
+from promptls.context.query import Query
+from promptls.context.retrieval import Index, Weights, retrieve
+from promptls.model import Item, Origin, TextView
+from promptls.prompt.asked import in_view
+from promptls.prompt.profile import Profile
+from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, decayed, diverse
+from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
+
+WEIGHTS = Weights()
+
+CONSIDERED = 40
+"""Found regions that are looked at, whatever the budget …"""
+CONSIDERED_PER_TOKEN = 1 / 60
+"""… and more for larger budgets: a region seldom costs less than 60 tokens."""
+
+
+class Candidates(Struct, frozen=True):
+    """Regions by rank, with their texts; and what was left out on the way."""
+
+    regions: tuple[Region, ...]
+    views: dict[str, TextView]
+    dropped: tuple[Dropped, ...] = ()
+
+
+def regions_for(
+    query: Query, asked: Sequence[Item], request: Request, index: Index, pool: ThreadPoolExecutor
+) -> Sequence[Item]:
+    """Regions for the question; those of mentioned folders and files are looked for there too and come first."""
+    snapshot, token = request.snapshot, request.token
+    everywhere = retrieve(query, snapshot, index, WEIGHTS, pool, token).items
+    within = {i.path for i in asked if i.kind != "folder"}
+    if not within:
+        return everywhere
+    there = retrieve(query, snapshot, index, WEIGHTS, pool, token, within).items
+    known = {(i.path, i.span) for i in there}
+    return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
+
+
+def from_graph(view: GraphView, question: str, seeds: int, request: Request) -> list[Item]:
+    """Nodes of the knowledge graph that match the question, as regions, best first."""
+    out: list[Item] = []
+    for hit in search(view, question, seeds, token=request.token):
+        node = view.node(hit.place)
+        if node is not None:
+            symbol = view.symbol(hit.place)
+            name = symbol.qualified if symbol is not None else ""
+            out.append(Item(node.path, node.span, node.type, Origin.GRAPH, hit.score, name, {"graph": hit.score}))
+    return out
+
+
+def considered(profile: Profile, budget: int) -> int:
+    """How many regions are looked at."""
+    return profile.gathering.considered or int(CONSIDERED + budget * CONSIDERED_PER_TOKEN)
+
+
+def with_texts(items: Sequence[Item], request: Request) -> Candidates:
+    """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again."""
+    regions: list[Region] = []
+    views: dict[str, TextView] = {}
+    now = time.time()
+    for item in items:
+        view = request.sources.read(item.path)
+        if isinstance(view, TextView) and (current := in_view(item, view, request)) is not None:
+            views[item.path] = view
+            regions.append(_region(current, view, now))
+        request.token.check()
+    return Candidates(tuple(regions), views)
+
+
+def _region(item: Item, view: TextView, now: float) -> Region:
+    entry = view.entry
+    age = 0.0 if entry.version is not None else (now - entry.mtime_ns / 1e9) / 86_400 if entry.mtime_ns else None
+    symbols = entry.outline.symbols if entry.outline is not None else ()
+    symbol = next((s for s in symbols if s.qualified == item.symbol and s.span == item.span), None)
+    summary = (symbol.doc or symbol.signature) if symbol is not None else ""
+    return Region(item, view.slice(item.span), entry.size or len(view.text), summary, age)
+
+
+def scored(candidates: Candidates, profile: Profile, asked: Asked, corpus: Corpus) -> Candidates:
+    """The regions with the profile's scores and boosts, best first."""
+    rules = profile.scoring
+    regions = score(rules.formula, candidates.regions, asked, corpus, rules.cap)
+    if rules.boosts:
+        regions = boosted(regions, rules.boosts, asked, rules.cap)
+    if rules.half_life_days:
+        regions = decayed(regions, rules.half_life_days)
+    return replace(candidates, regions=tuple(regions))
+
+
+def above(candidates: Candidates, threshold: float, profile: Profile) -> Candidates:
+    """The regions whose score is high enough, at most as many as the profile wants."""
+    kept, dropped = above_threshold([r.item for r in candidates.regions], threshold, profile.scoring.relative)
+    names = {(i.path, i.span, i.kind) for i in kept}
+    regions = [r for r in candidates.regions if (r.item.path, r.item.span, r.item.kind) in names]
+    limit = profile.scoring.limit or len(regions)
+    late = [Dropped(r.item, f"after the best {limit}") for r in regions[limit:]]
+    return replace(candidates, regions=tuple(regions[:limit]), dropped=(*candidates.dropped, *dropped, *late))
+
+
+def without(candidates: Candidates, shown: frozenset[str]) -> Candidates:
+    """The regions whose files do not stand in a section already."""
+    twice = [Dropped(r.item, "it stands in the section of rules") for r in candidates.regions if r.item.path in shown]
+    if not twice:
+        return candidates
+    kept = tuple(r for r in candidates.regions if r.item.path not in shown)
+    return replace(candidates, regions=kept, dropped=(*candidates.dropped, *twice))
+
+
+def distinct(candidates: Candidates, profile: Profile) -> Candidates:
+    """Each thing once, in the profile's sense; then the profile's order."""
+    regions, dropped = DISTINCT[profile.packing.distinct](candidates.regions)
+    if profile.scoring.diversity < 1:
+        regions = diverse(regions, profile.scoring.diversity)
+    return replace(candidates, regions=tuple(regions), dropped=(*candidates.dropped, *dropped))

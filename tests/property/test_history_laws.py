@@ -1,0 +1,66 @@
+"""Laws of earlier turns: the budget, the order, and nothing lost but what is named."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.prompt.assemble import OUTPUTS, frame_tokens
+from promptls.prompt.history import choose
+from promptls.prompt.layouts import LAYOUTS
+from promptls.prompt.layouts.draft import Message
+from promptls.prompt.tokens import counter
+
+B = "0123456789ab"
+QUOTING = ("attune", "codebuddy", "cody", "understand")
+ROUNDING = 1  # of the two frames
+TEXTS = st.lists(
+    st.sampled_from(
+        [
+            "word ", "\n", "```py:a.py\n", "```\n", "x = 1\n", f'<context-{B} path="a.py">\n', f"</context-{B}>\n",
+            f"Boundary: {B}\n", "# Question\n", f'<context-{B} see="x"/>\n', "é中", "\r\n", "\u202e", "long" * 40,
+        ]
+    ),
+    max_size=30,
+).map("".join)  # fmt: skip
+TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "system"]), TEXTS), max_size=8)
+
+
+@given(TURNS, st.integers(-10, 400), st.sampled_from(["chars4", "estimate"]))
+def test_what_is_kept_is_the_end_of_the_history_within_the_budget(turns: list[Message], budget: int, name: str) -> None:
+    everything = choose(turns, 10**9, counter(name), {})
+    done = choose(turns, budget, counter(name), {})
+    assert done.tokens <= max(0, budget)
+    assert sum(counter(name).count(t.content) for t in done.turns) <= max(0, budget)
+    assert done.dropped <= len(turns) - len(done.turns)
+    assert done.dropped == 0 or len(done.turns) < len(turns)
+    ending = everything.turns[len(everything.turns) - len(done.turns) :]
+    assert [t.role for t in done.turns] == [t.role for t in ending]
+    assert done.cut or done.turns == ending
+    assert not done.cut or done.turns != ending
+
+
+@given(TURNS, st.integers(0, 400))
+def test_choosing_again_changes_nothing(turns: list[Message], budget: int) -> None:
+    first = choose(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
+    if not first.cut:
+        assert choose(first.turns, budget, counter("chars4"), {}).turns == first.turns
+
+
+@given(st.lists(st.sampled_from(["plain words", "x < y", "```py\n1\n```", ""]), max_size=6).map("\n".join))
+def test_a_turn_without_copies_stays_as_it_is(text: str) -> None:
+    turns = (Message("user", text),) if text.strip() else ()
+    assert choose([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
+
+
+@given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(sorted(LAYOUTS)))
+def test_turns_cost_no_more_in_a_prompt_than_was_said(
+    turns: list[Message], budget: int, name: str, layout: str
+) -> None:
+    done = choose(turns, budget, counter(name), {}, quoted=layout in QUOTING)
+    for output in OUTPUTS:
+        without, with_turns = (
+            frame_tokens("What?", "baseline", output, counter(name), history=history, layout=layout)
+            for history in ((), done.turns)
+        )
+        assert with_turns - without <= done.tokens + ROUNDING

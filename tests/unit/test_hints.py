@@ -1,0 +1,44 @@
+"""What a client may tell its model."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.prompt.hints import MAX_TOKENS, Contents, hints
+
+
+@pytest.mark.parametrize(
+    ("action", "temperature"),
+    [("fix", 0.3), ("modify", 0.3), ("refactor", 0.4), ("create", 0.5), ("other", 0.5), ("explain", 0.7), ("dance", 0.5)],
+)  # fmt: skip
+def test_promptos_temperatures(action: str, temperature: float) -> None:
+    found = hints(action, [], "", Contents())
+    assert (found.temperature, found.max_tokens) == (temperature, 16_384) == (temperature, MAX_TOKENS)
+
+
+@pytest.mark.parametrize(
+    ("model", "fixed"),
+    [
+        ("gpt-4o", False), ("claude-sonnet-4", False), ("solo1", False), ("llama3.2", False), ("o100", False),
+        ("o1", True), ("O3-mini", True), ("openai/o4-mini", True), ("gpt-5.1", True), ("azure/openai/GPT-5-mini", True),
+    ],
+)  # fmt: skip
+def test_models_that_take_no_temperature_get_none(model: str, fixed: bool) -> None:
+    assert (hints("fix", [], model, Contents()).temperature is None) == fixed
+
+
+def test_the_practices_are_those_of_the_prompt() -> None:
+    assert hints("fix", ["debugging"], "", Contents()).practices == ("variant: baseline",)
+    everything = Contents(
+        variant="citation", recipe="fix", sections=("instructions", "rules", "memory", "context", "question", "rules", "frame"),
+        typed=True, mentioned=1, found=2, reduced=1, redacted=True, messages=True,
+    )  # fmt: skip
+    assert hints("fix", ["debugging", "feature"], "", everything).practices == (
+        "instructions", "rules", "memory", "for questions of type: debugging, feature", "recipe: fix",
+        "variant: citation", "citations", "mentioned context", "gathered context", "fenced data",
+        "shortened code", "secrets redacted", "stable beginning",
+    )  # fmt: skip
+
+
+def test_a_question_of_no_type_is_general() -> None:
+    assert hints("other", [], "", Contents(typed=True)).practices[0] == "for questions of type: general"

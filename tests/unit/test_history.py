@@ -1,0 +1,226 @@
+"""Which earlier turns are kept, and what is left of them."""
+
+from __future__ import annotations
+
+import pytest
+from promptkit import SECRET, item, renderer, view
+
+from promptls.prompt.assemble import assemble
+from promptls.prompt.history import Chosen, choose, compact
+from promptls.prompt.layouts.draft import Message
+from promptls.prompt.pack import Choice, pack
+from promptls.prompt.render import forms
+from promptls.prompt.tokens import counter
+
+CHARS4 = counter("chars4")
+CODE = "".join(f"def function_{n}(argument):\n    return argument + {n}\n" for n in range(10))
+FILE = view(CODE, "src/a.py")
+
+
+def user(text: str) -> Message:
+    return Message("user", text)
+
+
+def said(text: str) -> Message:
+    return Message("assistant", text)
+
+
+def chosen(*turns: Message, budget: int = 10_000, **current: str) -> Chosen:
+    return choose(turns, budget, CHARS4, {name.replace("_", "/") + ".py": text for name, text in current.items()})
+
+
+# ---------------------------------------------------------------- what fits
+
+
+FIVE = [t for n in range(5) for t in (user(f"question {n} " + "q" * 100), said(f"answer {n} " + "a" * 200))]
+
+
+def test_everything_stays_if_it_fits() -> None:
+    done = chosen(*FIVE)
+    assert (done.turns, done.dropped, done.superseded, done.cut) == (tuple(FIVE), 0, 0, False)
+    assert 0 < done.tokens < 1000
+
+
+def test_the_oldest_go_first_and_by_pairs() -> None:
+    whole = chosen(*FIVE).tokens
+    seen = set()
+    for budget in range(200, whole + 1):
+        done = chosen(*FIVE, budget=budget)
+        assert done.tokens <= budget
+        assert done.turns == tuple(FIVE[done.dropped :])
+        assert done.dropped % 2 == 0
+        seen.add(done.dropped)
+    assert seen == {0, 2, 4, 6, 8}
+
+
+def test_there_are_no_holes() -> None:
+    """A pair that does not fit hides the smaller ones before it."""
+    done = chosen(user("small"), said("small"), user("big " * 500), said("x"), user("last"), said("y"), budget=200)
+    assert [t.content for t in done.turns] == ["last", "y"]
+    assert done.dropped == 4
+
+
+@pytest.mark.parametrize(
+    ("turns", "kept"),
+    [
+        ([user("1"), user("2")], ["1", "2"]),
+        ([said("0"), user("1"), said("2"), said("3")], ["0", "1", "2", "3"]),
+        ([Message("system", "s"), user("1")], ["s", "1"]),
+        ([user(" \n"), said(""), user("1")], ["1"]),
+        ([], []),
+    ],
+)
+def test_histories_need_not_alternate(turns: list[Message], kept: list[str]) -> None:
+    assert [t.content for t in chosen(*turns).turns] == kept
+
+
+def test_the_newest_pair_is_cut_in_its_middle_if_it_does_not_fit() -> None:
+    long = "\n".join(f"line {n}" for n in range(1000))
+    done = chosen(user("old"), said("old"), user("short question"), said(long), budget=200)
+    assert done.cut and done.dropped == 2 and done.tokens <= 200
+    assert done.turns[0] == user("short question")
+    lines = done.turns[1].content.split("\n")
+    left_out = [line for line in lines if line.startswith("…")]
+    assert left_out == [f"… {1000 - (len(lines) - 1)} lines left out …"]
+    at = lines.index(left_out[0])
+    assert lines[:at] == [f"line {n}" for n in range(at)]
+    assert lines[-1] == "line 999"
+    assert at > len(lines) - at - 1 > 0
+
+
+def test_one_long_paragraph_is_cut_between_words() -> None:
+    done = chosen(user("word " * 3000), budget=150)
+    [turn] = done.turns
+    head, marker, tail = turn.content.split("\n")
+    assert marker == f"… {3000 - len((head + ' ' + tail).split())} words left out …"
+    assert set((head + " " + tail).split()) == {"word"}
+    assert 100 < done.tokens <= 150
+
+
+@pytest.mark.parametrize(("text", "budget"), [("word " * 3000, 50), ("x" * 10_000, 200), ("word " * 3000, -5)])
+def test_what_cannot_be_cut_sensibly_is_dropped(text: str, budget: int) -> None:
+    done = chosen(user(text), said("y"), budget=budget)
+    assert (done.turns, done.dropped, done.tokens, done.cut) == ((), 2, 0, False)
+
+
+# ---------------------------------------------------------------- what is out of date
+
+
+def prompt(question: str, *, text: str = CODE, variant: str = "baseline", citations: bool = False) -> str:
+    old = view(text, "src/a.py")
+    using = renderer(citations=citations)
+    packed = pack([Choice(forms(item(old, 1, 6), old, using))], [Choice(forms(item(FILE, 8, 9), FILE, using))], 5000)
+    return assemble(question, packed, variant=variant, budget=5000, renderer=using, secret=SECRET).prompt
+
+
+@pytest.mark.parametrize(("variant", "citations"), [("baseline", False), ("citation", True)])
+def test_an_earlier_prompt_of_ours_is_reduced_to_its_question_and_names(variant: str, citations: bool) -> None:
+    question = "What now?\n\n# Question\nis a heading <context-x>"
+    done = chosen(user(prompt(question, variant=variant, citations=citations)), said("That."))
+    assert done.turns[0].content == f"[src/a.py:1-6 was shown here]\n[src/a.py:8-9 was shown here]\n{question}"
+    assert done.superseded == 2
+
+
+def test_an_earlier_prompt_without_code_is_reduced_to_its_question() -> None:
+    text = assemble("Hi\n# Question\n?", pack([], [], 500), budget=500, renderer=renderer(), secret=SECRET).prompt
+    assert chosen(user(text)).turns == (user("Hi\n# Question\n?"),)
+
+
+def test_a_block_of_ours_that_was_pasted_gives_way_to_its_name() -> None:
+    text = prompt("x")
+    start = text.index("<context-", text.index("Boundary"))
+    block = text[start : text.index("\n\n<context-", start)]
+    done = chosen(user(f"Look:\n{block}\nWhy?"), said(f"Because of\n{block}"))
+    assert [t.content for t in done.turns] == [
+        "Look:\n[src/a.py:1-6 was shown here]\nWhy?",
+        "Because of\n[src/a.py:1-6 was shown here]",
+    ]
+
+
+B = "0123456789ab"
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        (f'<context-{B} path="a &amp; b.py" lines="3">\nx\n</context-{B}>', "[a & b.py:3 was shown here]"),
+        (f'<file-{B} path="a.py" lines="1-2" language="py" cite="P1">\nx\n</context-{B}>\n</file-{B}>', "[a.py:1-2 was shown here]"),
+        (f'a\n<context-{B} see="a.py - file"/>\nb', "a\n\nb"),
+        (f'a\n<context-{B} section="memory">\nx\n</context-{B}>\nb', "a\n\nb"),
+        (f'<context-{B} path="a.py">\nx\n</context-{B}>\n<context-{B} see="a.py - file"/>\nb', "[a.py was shown here]\n\nb"),
+        (f'<context-{B} path="a.py">\n<context-ba9876543210 path="b.py">\n</context-ba9876543210>\n</context-{B}>!', None),
+        (f'<context-{B} path="a.py">\n<context-ba9876543210 path="b.py">\n</context-ba9876543210>\n</context-{B}>', "[a.py was shown here]"),
+        (f'<context-{B} path="a.py">\nnever closed', None),
+        ('<context-x path="a.py">\nx\n</context-x>', None),
+        (f'  <context-{B} path="a.py">\nx\n</context-{B}>', None),
+        (f"<context-{B} path='a.py'>\nx\n</context-{B}>", None),
+        (f"</context-{B}>", None),
+    ],
+)  # fmt: skip
+def test_only_what_the_grammar_allows_is_a_block(text: str, left: str | None) -> None:
+    if text.endswith("!"):
+        left = f'<context-{B} path="a.py">\n[b.py was shown here]\n</context-{B}>!'
+    [turn] = chosen(user(f"see\n{text}")).turns
+    assert turn.content == f"see\n{text if left is None else left}"
+
+
+def test_many_openings_without_an_end() -> None:
+    text = "\n".join(f'<context-{n:012x} path="a.py">' for n in range(20_000))
+    [turn] = chosen(user(text), budget=10**7).turns
+    assert turn.content == text
+
+
+NEW = CODE.replace("argument + 3", "argument * 3").replace("argument + 4", "argument * 4")
+POINTER = "[src/a.py: an earlier copy; its current text is in the context]"
+
+
+@pytest.mark.parametrize(
+    "tag", ["py:src/a.py", "py src/a.py", 'python title="src/a.py"', "python path=./src/a.py:1-20", "src/a.py", "py:src/a.py:3"]
+)  # fmt: skip
+@pytest.mark.parametrize("fence", ["```", "~~~~"])
+def test_an_old_copy_in_a_question_points_at_the_current_text(tag: str, fence: str) -> None:
+    text = f"Before\n{fence}{tag}\n{CODE}{fence}\nafter"
+    done = chosen(user(text), src_a=NEW)
+    assert done.turns[0].content == f"Before\n{POINTER}\nafter"
+    assert done.superseded == 1
+
+
+@pytest.mark.parametrize(
+    ("turn", "current"),
+    [
+        (user(f"```py:src/b.py\n{CODE}```"), NEW),  # another file
+        (user(f"```py\n{CODE}```"), NEW),  # no file
+        (user(f"```py:src/a.py\n{CODE}"), NEW),  # never closed
+        (user("```py:src/a.py\n" + "\n".join(CODE.split("\n")[:7]) + "\n```"), CODE),  # too short to be sure
+        (user(f"```py:src/a.py\n{CODE}```"), "class Other:\n    pass\n"),  # something else altogether
+        (user("```py:src/a.py\n" + CODE.replace("argument +", "1 +") + "```"), CODE),  # half of it is new
+        (said(f"```py:src/a.py\n{NEW}```"), CODE),  # a proposal
+        (said("```py:src/a.py\n" + "x = 1\n" * 9 + "```"), "x = 1\n"),  # one line of the file, many times
+    ],
+)
+def test_what_may_be_more_than_a_copy_stays(turn: Message, current: str) -> None:
+    done = chosen(turn, src_a=current)
+    assert done.turns == (turn,)
+    assert done.superseded == 0
+
+
+def test_an_answer_that_quotes_the_file_as_it_is_now_need_not() -> None:
+    done = chosen(said(f"Done:\n```py:src/a.py\n{NEW}```\n"), src_a=NEW)
+    assert done.turns[0].content == f"Done:\n{POINTER}\n"
+
+
+def test_invisible_characters_are_shown() -> None:
+    assert chosen(said("a\u202eb\r\nc")).turns[0].content == "a⟦U+202E⟧b\nc"
+
+
+# ---------------------------------------------------------------- CodeBuddy's compaction
+
+
+@pytest.mark.parametrize(
+    ("window", "state", "kept"),
+    [(1000, "fits", 10), (626, "fits", 10), (625, "nearly full", 10), (556, "nearly full", 10), (555, "compacted", 4)],
+)
+def test_codebuddy_warns_at_80_percent_and_keeps_four_at_90(window: int, state: str, kept: int) -> None:
+    """Ten messages of 50 tokens: 500 are 80 % of 625 and 90 % of 555.6."""
+    history = [user("x" * 200) if n % 2 == 0 else said("y" * 200) for n in range(10)]
+    assert compact(history, window, CHARS4) == (tuple(history[-kept:]), state)

@@ -1,0 +1,261 @@
+"""What a file refers to: kinds, receivers, declared types; and the facts of its definitions."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.index.syntax.references import LITERAL, UNKNOWN, receiver
+from promptls.index.syntax.scan import scan
+from promptls.index.syntax.typing import declared_type
+from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        ("", ""),
+        ("x = ", ""),
+        ("self.", "self"),
+        ("os.path.", "os.path"),
+        ("a?.b!.", "a.b"),
+        ("a::b::", "a.b"),
+        ("this\n    .", "this"),
+        ("Foo(1, (2)).", "Foo()"),
+        ("a.b(c).", "a.b()"),
+        ("super().", "super()"),
+        ("a(b).c(d).", "a().c()"),
+        ("a(b).c.d.", "a().c.d"),
+        ("a().b().c().d().e().f().", UNKNOWN),
+        ("a[0].", UNKNOWN),
+        ("a[0].b.", UNKNOWN),
+        ("{}.", UNKNOWN),
+        ('", ".', LITERAL),
+        ("'x'.", LITERAL),
+        ("1.", LITERAL),
+        ("...", ""),
+        ("a..", ""),
+        ("größe.", "größe"),
+        ("x.\\\n", ""),
+        ("not (", ""),
+        ("d = {k: ", ""),
+        ("(" * 300 + ").", UNKNOWN),
+    ],
+)
+def test_receivers(before: str, expected: str) -> None:
+    data = before.encode()
+    assert receiver(data, len(data)) == expected
+    assert receiver(b"if x:\n    return " + data, 17 + len(data)) == expected
+
+
+def test_arrows_are_joints_only_where_the_language_has_them() -> None:
+    assert receiver(b"p->", 3, arrows=True) == "p"
+    assert receiver(b"def f() -> ", 11) == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "x = Foo(1)", [("x", "Foo()")]),
+        ("python", "self.x = await pkg.make(1)", [("self.x", "pkg.make()")]),
+        ("python", "x: Foo = None", [("x", "Foo")]),
+        ("python", "x: 'Optional[a.Foo]'", [("x", "a.Foo")]),
+        ("python", "x: Foo | None = None", [("x", "Foo")]),
+        ("python", "x: Foo | Bar", []),
+        ("python", "x: Annotated[Foo, 1]", [("x", "Foo")]),
+        ("python", "*args: Foo", [("args", "Foo")]),
+        ("python", "open(p) as f", [("f", "open()")]),
+        ("python", "x = [Foo()]", []),
+        ("typescript", "private readonly store: Store<T>", [("store", "Store")]),
+        ("typescript", "x = new Foo(1)", [("x", "Foo")]),
+        ("typescript", "x?: Foo | null", [("x", "Foo")]),
+        ("typescript", "f: (a: B) => C", []),
+        ("typescript", "x: Foo[]", []),
+        ("javascript", "this.x = new a.Foo()", [("this.x", "a.Foo")]),
+        ("javascript", "x = make()", [("x", "make()")]),
+        ("java", "final List<Foo> xs = new ArrayList<>()", [("xs", "List")]),
+        ("java", "Foo foo", [("foo", "Foo")]),
+        ("csharp", "var x = new Foo(1)", [("x", "Foo")]),
+        ("cpp", "auto x = make(1)", [("x", "make()")]),
+        ("cpp", "ns::Foo* x", [("x", "ns.Foo")]),
+        ("go", "s := &Server{}", [("s", "Server")]),
+        ("go", "s := New(1)", [("s", "New()")]),
+        ("go", "a, b *pkg.Server", [("a", "pkg.Server"), ("b", "pkg.Server")]),
+        ("rust", "let mut x: Box<dyn Foo> = y", [("x", "Foo")]),
+        ("rust", "let x = Foo::new(1)", [("x", "Foo.new()")]),
+        ("kotlin", "val x = Foo(1)", [("x", "Foo()")]),
+        ("swift", "var x: Foo?", [("x", "Foo")]),
+        ("php", "$this->x = new \\App\\Foo(1)", [("$this.x", "App.Foo")]),
+        ("ruby", "@x = Foo::Bar.new(1)", [("@x", "Foo.Bar")]),
+        ("haskell", "x = Foo", []),
+    ],
+)
+def test_declared_types(language: str, text: str, expected: list[tuple[str, str]]) -> None:
+    assert declared_type(text, language) == expected
+
+
+PYTHON = '''\
+"""What it is about. And more."""
+__all__ = ["Shop", "sell"]
+
+@dataclass(frozen=True)
+class Shop(store.Base, Sized, metaclass=Meta):
+    def run(self, till: Till) -> None:
+        for x in self.items:
+            if x and till.open(x) or not x:
+                ", ".join(x)
+
+    def _hidden(self): pass
+
+def sell():
+    def inner():
+        yield 1
+    return [x for x in inner() if x]
+
+def other(): pass
+'''
+
+
+def test_kinds_and_receivers() -> None:
+    outline = scan(PYTHON, "python").outline
+    assert list(outline.uses()) == [
+        Reference("dataclass", 3, CALL),
+        Reference("Base", 4, INHERIT, "store"),
+        Reference("Sized", 4, INHERIT),
+        Reference("Meta", 4, USE),
+        Reference("Till", 5, USE),
+        Reference("open", 7, CALL, "till"),
+        Reference("join", 8, CALL, LITERAL),
+        Reference("inner", 15, CALL),
+    ]
+    assert [(name, line) for name, line in outline.references()] == [(use.name, use.line) for use in outline.uses()]
+    assert list(outline.variables()) == [("till", "Till", 5)]
+
+
+def test_facts_of_definitions() -> None:
+    outline = scan(PYTHON, "python").outline
+    assert [(s.qualified, s.complexity, s.exported, s.marks) for s in outline.symbols] == [
+        ("__all__", 0, False, ""),
+        ("Shop", 0, True, "@dataclass"),
+        ("Shop.run", 5, True, ""),  # for, if, and, or
+        ("Shop._hidden", 1, False, ""),
+        ("sell", 3, True, ""),  # the comprehension and its condition
+        ("sell.inner", 1, False, "yields"),
+        ("other", 1, False, ""),
+    ]
+    assert outline.doc == "What it is about. And more."
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "number"),
+    [
+        ("python", "def f(a):\n    return a\n", 1),
+        ("python", "def f(a):\n    try:\n        return a if a else 0\n    except E:\n        while a: pass\n", 4),
+        ("python", "def f(a):\n    match a:\n        case 1: pass\n        case 2: pass\n", 3),
+        ("javascript", "function f(a) { if (a && b || c) return a ? 1 : 2; for (;;) {} }\n", 6),
+        ("typescript", "function f(a: X) { switch (a) { case 1: case 2: } try {} catch (e) {} return a ?? b }\n", 5),
+        ("go", "func f(a int) {\n\tif a > 1 && a < 2 {\n\t}\n\tfor {\n\t}\n\tswitch a {\n\tcase 1:\n\t}\n}\n", 5),
+        ("rust", "fn f(a: X) { if a || b {} match a { 1 => 2, _ => 3 } loop {} a?; }\n", 7),
+        ("java", "class A { void f() { if (a) {} else if (b) {} while (c && d) {} } }\n", 5),
+        ("c", "int f(int a) { return a ? 1 : 2; }\n", 2),
+        ("cpp", "int f() { for (auto& x : y) { if (x) {} } }\n", 3),
+        ("csharp", "class A { void F() { foreach (var x in y) { if (x && z) {} } } }\n", 4),
+        ("php", "<?php function f($a) { foreach ($a as $b) { if ($b && $c) {} } }\n", 4),
+        ("ruby", "def f(a)\n  return 1 if a && b\n  a ? 1 : 2\nend\n", 4),
+        ("kotlin", "fun f(a: Int) { if (a > 1 && a < 2) { } \n for (x in y) { } }\n", 4),
+        ("swift", "func f(a: Int) { guard a > 1 else { return }\n if a > 1 && a < 2 { } }\n", 4),
+        ("bash", "f() {\n  if a; then b; fi\n  c || d\n}\n", 3),
+    ],
+)
+def test_complexity_is_decisions_plus_one(language: str, text: str, number: int) -> None:
+    outline = scan(text, language).outline
+    assert max(symbol.complexity for symbol in outline.symbols) == number
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "names"),
+    [
+        (
+            "python",
+            "def a(): pass\ndef _b(): pass\nclass C:\n    def __init__(self): pass\n    def _d(self): pass\n",
+            {"a", "C", "__init__"},
+        ),
+        ("python", "__all__ = ('a',)\ndef a(): pass\ndef b(): pass\n", {"a"}),
+        ("javascript", "export function a() {}\nfunction b() {}\nfunction c() {}\nexport { c }\n", {"a", "c"}),
+        ("javascript", "function a() {}\nfunction b() {}\nmodule.exports = { a }\n", {"a"}),
+        ("javascript", "class A {}\nexport default A\n", {"A"}),
+        ("typescript", "export class A { private b() {} c(private d: E) {} }\n", {"A", "c"}),
+        ("go", "func A() {}\nfunc b() {}\n", {"A"}),
+        ("rust", "pub fn a() {}\nfn b() {}\npub trait C { fn d(); }\n", {"a", "C", "d"}),
+        ("java", "public class A { public void b() {} void c() {} }\n", {"A", "b"}),
+        ("kotlin", "class A { private fun b() {} \n fun c() {} }\n", {"A", "c"}),
+        ("c", "static int a() { return 1; }\nint b() { return 1; }\n", {"b"}),
+        ("elixir", "defmodule A do\n  def b, do: 1\n  defp c, do: 1\nend\n", {"A", "b"}),
+    ],
+)
+def test_what_is_exported(language: str, text: str, names: set[str]) -> None:
+    symbols = scan(text, language).outline.symbols
+    assert {s.name for s in symbols if s.exported and s.name != "__all__"} == names
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        (
+            "typescript",
+            "class A extends B<C> implements D, e.F {}\n",
+            {("B", INHERIT), ("D", IMPLEMENT), ("F", IMPLEMENT)},
+        ),
+        ("typescript", "interface A extends B {}\n", {("B", INHERIT)}),
+        ("javascript", "class A extends b.C {}\n", {("C", INHERIT)}),
+        ("java", "class A extends B<X> implements C, D<E> {}\n", {("B", INHERIT), ("C", IMPLEMENT), ("D", IMPLEMENT)}),
+        ("go", "type A struct {\n\tB\n\t*C\n\td D\n}\n", {("B", INHERIT), ("C", INHERIT)}),
+        ("rust", "impl fmt::Display for A {}\n", {("Display", IMPLEMENT)}),
+        ("rust", "trait A: B {}\n", {("B", INHERIT)}),
+        ("cpp", "class A : public B, C {};\n", {("B", INHERIT), ("C", INHERIT)}),
+        ("csharp", "class A : B, IC {}\n", {("B", INHERIT), ("IC", INHERIT)}),
+        (
+            "php",
+            "<?php class A extends B implements C { use D; }\n",
+            {("B", INHERIT), ("C", IMPLEMENT), ("D", INHERIT)},
+        ),
+        ("ruby", "class A < B\n  include C\nend\n", {("B", INHERIT), ("C", IMPLEMENT)}),
+        ("kotlin", "class A : B(), C\n", {("B", INHERIT), ("C", IMPLEMENT)}),
+        ("swift", "class A: B, C {}\n", {("B", INHERIT), ("C", INHERIT)}),
+        ("scala", "class A extends B\n", {("B", INHERIT)}),
+        ("dart", "class A extends B with C implements D {}\n", {("B", INHERIT), ("C", INHERIT), ("D", IMPLEMENT)}),
+    ],
+)
+def test_inheritance(language: str, text: str, expected: set[tuple[str, int]]) -> None:
+    uses = scan(text, language).outline.uses()
+    assert {(use.name, use.kind) for use in uses if use.kind in (INHERIT, IMPLEMENT)} == expected
+
+
+def test_prose_speaks_of_names_and_paths() -> None:
+    text = "# A\n\nSee `Shop.run()` in [the shop](src/shop.py#L3) or `till.py`; not `a b`, [x](https://x.y/z).\n\n```\n`no`\n```\n"
+    uses = list(scan(text, "markdown").outline.uses())
+    assert uses == [
+        Reference("run", 2, MENTION, "Shop"),
+        Reference("shop.py", 2, MENTION, "src/"),
+        Reference("till.py", 2, MENTION),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "doc"),
+    [
+        ("python", "#!/usr/bin/env python\n# Copyright X\n\n'''Does it.\n\nMore.'''\nimport a\n", "Does it."),
+        ("python", "import a\n'''x'''\n", ""),
+        (
+            "go",
+            "// Copyright 2020 X\n// License: MIT\n\n// Package foo does.\n// And so.\npackage foo\n",
+            "Package foo does. And so.",
+        ),
+        ("javascript", "/**\n * Copyright me\n */\n\n/**\n * @file\n * Helps.\n */\n\nimport a from 'a'\n", "Helps."),
+        ("javascript", "// of f\nfunction f() {}\n", ""),
+        ("rust", "//! One.\n//! two\n\nuse a;\n", "One. two"),
+        ("bash", "#!/bin/bash\n# Runs it.\n\nset -e\n", "Runs it."),
+        ("c", "\n\n", ""),
+    ],
+)
+def test_what_a_file_says_of_itself(language: str, text: str, doc: str) -> None:
+    assert scan(text, language).outline.doc == doc
