@@ -12,6 +12,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from promptls import protocol
+from promptls.context.graph.imports import Resolvers
+from promptls.context.graph.nodes import ProjectHeader
 from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
 from promptls.context.mentions.request import Client, Request
@@ -34,20 +36,6 @@ RECONCILE_S = 2.0
 """Clients need not watch files: a request walks the roots again when the last walk is older than this."""
 
 
-class _NoImports:
-    """TEMPORARY"""
-
-    def __init__(self, snapshot: Snapshot) -> None: ...
-    def targets(self, entry: Any, imported: Any) -> tuple[Any, ...]:
-        return ()
-
-    def bindings(self, entry: Any) -> dict[str, Any]:
-        return {}
-
-
-imports_of = _NoImports
-
-
 class Engine:
     """`start` before the first request, `close` at the end."""
 
@@ -66,7 +54,7 @@ class Engine:
         self.legs = ThreadPoolExecutor(4, "leg")
         self.memory = Memory()
         self.model = connect(settings.language_model, os.environ, send)
-        self.graph = Graph(imports_of)
+        self.graph = Graph(Resolvers().at)
 
     def start(self) -> None:
         """Begin to index."""
@@ -90,7 +78,15 @@ class Engine:
 
     def graph_of(self, request: Request) -> GraphView:
         """The knowledge graph of a request's snapshot."""
-        return self.graph.at(request.snapshot, self.settings.graph.layers)
+        return self.graph_at(request.snapshot)
+
+    def graph_at(self, snapshot: Snapshot) -> GraphView:
+        """The knowledge graph of a snapshot."""
+        return self.graph.at(snapshot, self.settings.graph.layers)
+
+    def header(self, snapshot: Snapshot) -> ProjectHeader:
+        """What is said of the workspace as a whole."""
+        return ProjectHeader(", ".join(root.name for root in snapshot.roots))
 
     def close(self) -> None:
         """Stop everything."""

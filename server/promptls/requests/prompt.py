@@ -1,4 +1,4 @@
-"""promptls/buildPrompt, promptls/resolveMentions, promptls/completeMention."""
+"""promptls/buildPrompt, resolveMentions, completeMention, verifyCitations."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from promptls.engine import Engine
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
-from promptls.prompt import build, recipes, tokens
+from promptls.prompt import build, citations, recipes, tokens
 from promptls.prompt.asked import in_front
 from promptls.prompt.assemble import OUTPUTS, BudgetTooSmall
 from promptls.prompt.hints import Contents, hints
@@ -248,3 +248,39 @@ def _cost(path: str, snapshot: Snapshot) -> int:
 
 def _code_points(text: str, utf16: int) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")[: 2 * utf16].decode("utf-16-le", "ignore"))
+
+
+def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, token: CancelToken) -> Json:
+    """promptls/verifyCitations"""
+    snapshot = engine.view(token)
+    items = [
+        citations.Cited(item.citation, snapshot.label(path) if path else item.uri, item.range.span)
+        for item in params.items
+        for path in [disk.from_uri(item.uri)]
+    ]
+    by_label = {snapshot.label(path): entry for path, entry in snapshot.files.items()}
+
+    def lines_of(label: str) -> int | None:
+        entry = by_label.get(label)
+        if entry is None:
+            found = [e for name, e in by_label.items() if name.endswith("/" + label)]
+            entry = found[0] if len(found) == 1 else None
+        return None if entry is None else entry.outline.lines if entry.outline is not None else 1 << 30
+
+    verdict = citations.verify(params.answer, items, lines_of)
+    return {
+        "citations": [
+            {
+                "text": c.text,
+                "offset": results.utf16_offset(params.answer, c.start),
+                "status": c.status,
+                **({"citation": c.citation} if c.citation else {}),
+                **({"path": c.path} if c.path else {}),
+                **({"range": results.range_of(c.span)} if c.span is not None else {}),
+            }
+            for c in verdict.citations
+        ],
+        "unknown": list(verdict.unknown),
+        "unused": list(verdict.unused),
+        "citedShare": verdict.share,
+    }

@@ -1,8 +1,8 @@
 """Import statements by language, read from their text.
 
-One function a family of languages; each takes the statement as written and gives (module, names)
-pairs, nothing for a statement that imports nothing.  Working on text keeps this the same for every
-generation of a grammar.
+One function a family of languages; each takes the statement as written and gives (module, names, locals),
+nothing for a statement that imports nothing; `locals` is what the file calls the names, or the module where there
+are none, () where it calls them as they are.  Working on text keeps this the same for every generation of a grammar.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-Found = Iterator[tuple[str, tuple[str, ...]]]
+Names = tuple[str, ...]
+Found = Iterator[tuple[str, Names] | tuple[str, Names, Names]]
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`\n]+)["'>`]""")
 _NAME = re.compile(r"[^\W\d][\w$]*")
@@ -22,11 +23,18 @@ def _python(text: str) -> Found:
     text = _PARENTHESES.sub(" ", _COMMENT.sub("", text))
     if text.startswith("from"):
         module, _, names = text[4:].partition(" import ")
-        yield "".join(module.split()), tuple(name.split()[0] for name in names.split(",") if name.strip())
+        yield "".join(module.split()), *_renamed([name.split() for name in names.split(",") if name.strip()])
         return
     for module in text.removeprefix("import").split(","):
-        if module.strip():
-            yield module.split()[0], ()
+        if words := module.split():
+            yield words[0], (), tuple(words[2:3]) if words[1:2] == ["as"] else ()
+
+
+def _renamed(pieces: list[list[str]]) -> tuple[Names, Names]:
+    """(names, locals) of pieces such as [["a"], ["b", "as", "c"]]."""
+    names = tuple(words[0] for words in pieces)
+    called = tuple(words[2] if len(words) > 2 and words[1] in ("as", "=>") else words[0] for words in pieces)
+    return names, called if called != names else ()
 
 
 def _script(text: str) -> Found:
@@ -34,36 +42,44 @@ def _script(text: str) -> Found:
     if module is None:
         return
     if text.startswith(("import", "export")) and not re.match(r"import\s*\(", text):
-        yield module.group(1), _clause(text[: module.start()])
+        yield module.group(1), *_clause(text[: module.start()], text.startswith("export"))
     elif re.match(r"(?:require|import)\s*\(", text):
         yield module.group(1), ()
 
 
-def _clause(clause: str) -> tuple[str, ...]:
-    """Names of "import a, { b as c, type d } from", "* as e" giving "*"."""
+def _clause(clause: str, exports: bool) -> tuple[Names, Names]:
+    """(names, locals) of "import a, { b as c, type d } from": a is "default", "* as e" is "*"."""
+    assigned = "=" in clause
     clause = re.sub(
         r"^(?:import|export)\b(?:\s+type(?:of)?\b(?!\s*(?:,|from)))?|\bfrom\s*$|\brequire\s*\($|=", " ", clause
     )
-    names: list[str] = []
-    for piece in re.split(r"[{},]", clause):
-        words = [word for word in piece.split() if word != "type"]
-        if words:
-            names.append(words[0])
-    return tuple(names)
+    before, _, braced = clause.partition("{")
+    pieces: list[list[str]] = []
+    for inside, part in ((False, before), (True, braced)):
+        for piece in re.split(r"[{},]", part):
+            words = [word for word in piece.split() if word != "type"]
+            if not words:
+                continue
+            if not inside and words[0] != "*" and not exports:
+                words = ["*" if assigned else "default", "as", words[0]]
+            pieces.append(words)
+    return _renamed(pieces)
 
 
 def _go(text: str) -> Found:
     for module in _QUOTED.finditer(text):
-        yield module.group(1), ()
+        alias = _NAME.search(text[: module.start()])
+        yield module.group(1), (), (alias.group(),) if alias and alias.group() != "import" else ()
 
 
 def _rust(text: str) -> Found:
     if match := re.match(r"(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)", text):
         yield f"self::{match.group(1)}", ()
     elif match := re.match(r"(?:pub\s+)?extern\s+crate\s+(\w+)", text):
-        yield match.group(1), ()
+        alias = re.search(r"\bas\s+(\w+)", text)
+        yield match.group(1), (), (alias.group(1),) if alias else ()
     elif match := re.match(r"(?:pub(?:\([^)]*\))?\s+)?use\s+(.*?);?\s*$", re.sub(r"//[^\n]*", "", text), re.DOTALL):
-        yield from _use("", "".join(re.sub(r"\s+as\s+\w+", "", match.group(1)).split()))
+        yield from _use("", "".join(re.sub(r"\s+as\s+(\w+)", r"=>\1", match.group(1)).split()))
 
 
 def _use(prefix: str, tree: str) -> Found:
@@ -76,11 +92,15 @@ def _use(prefix: str, tree: str) -> Found:
             continue
         module, colons, name = branch.rpartition("::")
         if colons:
-            yield (prefix + module).removeprefix("::"), (name,)
+            yield (prefix + module).removeprefix("::"), *_arrows([name])
         else:
             names.append(name)
     if names:
-        yield prefix.removesuffix("::"), tuple(names)
+        yield prefix.removesuffix("::"), *_arrows(names)
+
+
+def _arrows(names: list[str]) -> tuple[Names, Names]:
+    return _renamed([list(name.partition("=>")) if "=>" in name else [name] for name in names])
 
 
 def _branches(tree: str) -> Iterator[str]:
@@ -101,15 +121,18 @@ def _branches(tree: str) -> Iterator[str]:
 
 def _dotted(text: str) -> Found:
     """Java, Kotlin, Scala: "import a.b.C", "a.b.*", "a.b.{C, D => E}"."""
-    text = re.sub(r"^import\s+(?:static\s+)?|\s+as\s+\w+|;", "", text)
+    text = re.sub(r"^import\s+(?:static\s+)?|;", "", text)
+    text = re.sub(r"\s+as\s+(\w+)", r"=>\1", text)
     path = "".join(text.split())
     module, brace, group = path.partition("{")
     if brace:
-        names = tuple(re.split(r"=>|as\b", name)[0] for name in group.rstrip("}").split(",") if name)
-        yield module.rstrip("."), names
+        yield module.rstrip("."), *_arrows([name for name in group.rstrip("}").split(",") if name])
         return
     module, _, name = path.rpartition(".")
-    yield (module, ("*" if name == "_" else name,)) if module else (name, ())
+    if module:
+        yield module, *_arrows(["*" if name == "_" else name])
+    else:
+        yield name, ()
 
 
 def _include(text: str) -> Found:
@@ -147,14 +170,19 @@ def _php(text: str) -> Found:
         if quoted := _QUOTED.search(text):
             yield quoted.group(1), ()
         return
-    text = re.sub(r"^use\s+(?:function\s+|const\s+)?|;|\s+as\s+\w+", "", text)
+    text = re.sub(r"^use\s+(?:function\s+|const\s+)?|;", "", text)
     prefix, brace, group = text.partition("{")
     if brace:
-        yield prefix.strip().strip("\\"), tuple(_NAME.findall(group))
+        yield prefix.strip().strip("\\"), tuple(_NAME.findall(re.sub(r"\s+as\s+\w+", "", group)))
         return
     for path in text.split(","):
-        module, _, name = path.strip().rpartition("\\")
-        yield (module.lstrip("\\"), (name,)) if module else (name, ())
+        words = path.split()
+        module, _, name = (words or [""])[0].rpartition("\\")
+        renamed = words[2:3] if words[1:2] == ["as"] else []
+        if module:
+            yield module.lstrip("\\"), (name,), tuple(renamed)
+        else:
+            yield name, (), tuple(renamed)
 
 
 def _swift(text: str) -> Found:
@@ -279,7 +307,7 @@ _READERS: dict[str, Callable[[str], Found]] = {
 }
 
 
-def imports_of(text: str, language: str) -> list[tuple[str, tuple[str, ...]]]:
-    """(module, names) of a statement as written; "*" stands for all names."""
+def imports_of(text: str, language: str) -> list[tuple[str, Names, Names]]:
+    """(module, names, locals) of a statement as written; "*" stands for all names."""
     reader = _READERS.get(language)
-    return list(reader(text.strip())) if reader else []
+    return [(f[0], f[1], f[2] if len(f) > 2 else ()) for f in reader(text.strip())] if reader else []

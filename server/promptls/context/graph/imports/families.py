@@ -1,0 +1,379 @@
+"""Where the imports of each family of languages lead: pure functions of a tree, configurations and a statement.
+
+A way takes (entry, module, names) and gives targets, one for each name where names are imported, one for the
+module otherwise; () for what is not in the workspace.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from promptls.context.graph.imports.configs import Configs
+from promptls.context.graph.imports.tree import Tree, nearest
+from promptls.model import FileEntry
+
+ALL = "*"
+
+
+class Target(NamedTuple):
+    """What an import leads to: a file, or what it offers under a name."""
+
+    path: str  # of a file; of a folder where a language has packages without a file of their own
+    name: str = ""  # "" for the file as a module, "*" for all that it offers
+
+
+class Ground(NamedTuple):
+    """What the ways look at."""
+
+    tree: Tree
+    configs: Configs
+
+
+Way = Callable[[Ground, FileEntry, str, tuple[str, ...]], tuple[Target, ...]]
+
+
+def _folder(entry: FileEntry) -> str:
+    return entry.path.rpartition("/")[0]
+
+
+def _of(path: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    if not path:
+        return ()
+    return tuple(Target(path, name) for name in names) if names else (Target(path),)
+
+
+# ---------------------------------------------------------------- Python
+
+
+def python(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """Absolute and relative modules; packages with and without __init__; src layouts; names that are modules."""
+    place = python_module(ground, entry, module)
+    if not place:
+        return ()
+    if not names:
+        return (Target(place),)
+    package = place.rpartition("/")[0] if place.endswith(("/__init__.py", "/__init__.pyi")) else place
+    inside = place.endswith(("__init__.py", "__init__.pyi")) or not place.endswith((".py", ".pyi"))
+    out: list[Target] = []
+    for name in names:
+        below = _python_file(ground.tree, f"{package}/{name}") if inside and name != ALL else ""
+        out.append(Target(below) if below else Target(place, name))
+    return tuple(out)
+
+
+def python_module(ground: Ground, entry: FileEntry, module: str) -> str:
+    """The file of a module, or its folder where it has none; "" if it is not in the workspace."""
+    tree = ground.tree
+    tail = module.lstrip(".")
+    dots = len(module) - len(tail)
+    relative = tail.replace(".", "/")
+    if dots:
+        folder = _folder(entry)
+        for _ in range(dots - 1):
+            folder = folder.rpartition("/")[0]
+        if not tree.root_of(folder):
+            return ""
+        return _python_place(tree, f"{folder}/{relative}".rstrip("/"))
+    if not tail:
+        return ""
+    for base in _python_bases(ground, entry, tail.partition(".")[0]):
+        if place := _python_place(tree, f"{base}/{relative}"):
+            return place
+    return ""
+
+
+def _python_bases(ground: Ground, entry: FileEntry, top: str) -> Iterator[str]:
+    """Folders where a top-level name may live: those around that are no packages, then wherever it is a package."""
+    tree = ground.tree
+    for folder in tree.above(entry.path):
+        if not tree.has(f"{folder}/__init__.py"):
+            yield folder
+            yield f"{folder}/src"
+            yield f"{folder}/lib"
+    found = [p.rpartition("/")[0] for p in tree.called("__init__.py") if p.endswith(f"/{top}/__init__.py")]
+    found = [p for p in found if not tree.has(f"{p.rpartition('/')[0]}/__init__.py")]
+    if found:
+        yield nearest(found, entry.path).rpartition("/")[0]
+
+
+def _python_place(tree: Tree, path: str) -> str:
+    return _python_file(tree, path) or (path if path in tree.folders else "")
+
+
+def _python_file(tree: Tree, path: str) -> str:
+    return tree.first((f"{path}.py", f"{path}/__init__.py", f"{path}.pyi", f"{path}/__init__.pyi"))
+
+
+# ---------------------------------------------------------------- JavaScript, TypeScript
+
+
+_SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json")
+_COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+_ENTRIES = ("source", "module", "types", "typings", "main")
+
+
+def script(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """Relative files with and without ending, index files, aliases of tsconfig, packages of the workspace."""
+    module = module.split("?", 1)[0]
+    tree = ground.tree
+    if module.startswith("."):
+        return _of(_script(tree, tree.join(_folder(entry), module)), names)
+    if module.startswith("/"):
+        return ()
+    for pattern, places in ground.configs.aliases(entry.path):
+        before, star, after = pattern.partition("*")
+        if module != pattern and not (star and module.startswith(before) and module.endswith(after)):
+            continue
+        middle = module[len(before) : len(module) - len(after)] if star else ""
+        for place in places:
+            if (place := place.replace("*", middle, 1)) and (path := _script(tree, tree.join(place, "."))):
+                return _of(path, names)
+    return _of(_package(ground, entry, module), names)
+
+
+def _script(tree: Tree, path: str) -> str:
+    if not path:
+        return ""
+    stem, dot, ending = path.rpartition(".")
+    swapped = [stem + other for other in _COMPILED.get(dot + ending, ())]
+    candidates = [path, *swapped, *(path + e for e in _SCRIPTS), *(f"{path}/index{e}" for e in _SCRIPTS)]
+    return tree.first(candidates)
+
+
+def _package(ground: Ground, entry: FileEntry, module: str) -> str:
+    """A file of a package that lies in the workspace, by the name in its package.json."""
+    packages = ground.configs.packages()
+    parts = module.split("/")
+    name = "/".join(parts[: 2 if module.startswith("@") else 1])
+    if module.startswith("#"):
+        own = ground.configs.nearest(entry.path, "package.json")
+        table = ground.configs.json(own).get("imports") if own else None
+        place = _export(table.get(module)) if isinstance(table, dict) else ""
+        return _script(ground.tree, ground.tree.join(own.rpartition("/")[0], place)) if place else ""
+    folder = packages.get(name)
+    if not folder:
+        return ""
+    below = module[len(name) :].strip("/")
+    table = ground.configs.json(f"{folder}/package.json")
+    exports = table.get("exports")
+    wanted = _export(exports.get(f"./{below}" if below else ".")) if isinstance(exports, dict) else ""
+    guesses = [wanted, below, f"src/{below}"] if below else [wanted]
+    if not below:
+        guesses += [value for key in _ENTRIES if isinstance(value := table.get(key), str)] + ["src/index", "index"]
+    sources = [re.sub(r"^(?:\./)?(?:dist|lib|build|esm|cjs)/", "src/", guess) for guess in guesses if guess]
+    for guess in [*sources, *filter(None, guesses)]:
+        if path := _script(ground.tree, ground.tree.join(folder, guess)):
+            return path
+    return ""
+
+
+def _export(value: object, depth: int = 4) -> str:
+    """The file that a conditional export names."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and depth:
+        for key in ("source", "import", "module", "types", "default", "require", "node"):
+            if found := _export(value.get(key), depth - 1):
+                return found
+    return ""
+
+
+# ---------------------------------------------------------------- Go, Rust
+
+
+def go(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """The folder of a package, by the module paths of go.mod; any file of it stands for it."""
+    tree = ground.tree
+    for name, folder in sorted(ground.configs.modules().items(), key=lambda item: -len(item[0])):
+        if module == name or module.startswith(name + "/"):
+            place = folder + module[len(name) :]
+            files = [p for p in tree.inside(place) if p.endswith(".go")]
+            plain = [p for p in files if not p.endswith("_test.go")]
+            return (Target((plain or files)[0]),) if files else ()
+    return ()
+
+
+def rust(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """crate, self, super, crates of the workspace; what is below a file is a name in it."""
+    parts = [part for part in module.split("::") if part]
+    if not parts:
+        return tuple(t for name in names for t in rust(ground, entry, name, ()))
+    start = _rust_start(ground, entry, parts[0])
+    if not start:
+        return ()
+    file, rest = _rust_walk(ground.tree, start, parts[1:])
+    out: list[Target] = []
+    for name in names or ("",):
+        if name == ALL:
+            out.append(Target(file, rest[0] if rest else ALL))
+            continue
+        below, left = _rust_walk(ground.tree, file, [name]) if name and name != "self" and not rest else (file, [name])
+        out.append(Target(below) if not left else Target(file, rest[0] if rest else name if name != "self" else ""))
+    return tuple(out)
+
+
+def _rust_start(ground: Ground, entry: FileEntry, first: str) -> str:
+    tree = ground.tree
+    if first == "self":
+        return entry.path
+    if first == "super":
+        folder, base = _folder(entry), entry.path.rpartition("/")[2]
+        if base in ("mod.rs", "lib.rs", "main.rs"):
+            folder = folder.rpartition("/")[0]
+        return _rust_module(tree, folder)
+    if first == "crate":
+        config = ground.configs.nearest(entry.path, "Cargo.toml")
+        top = config.rpartition("/")[0]
+        return tree.first((f"{top}/src/lib.rs", f"{top}/src/main.rs", f"{top}/lib.rs", f"{top}/main.rs")) if top else ""
+    folder = ground.configs.crates().get(first, "")
+    if folder:
+        return tree.first((f"{folder}/src/lib.rs", f"{folder}/src/main.rs", f"{folder}/lib.rs"))
+    below, left = _rust_walk(tree, entry.path, [first])  # a module beside: paths may begin with it
+    return "" if left else below
+
+
+def _rust_module(tree: Tree, folder: str) -> str:
+    """The file of the module whose parts lie in a folder."""
+    return tree.first((f"{folder}/mod.rs", f"{folder}.rs", f"{folder}/lib.rs", f"{folder}/main.rs"))
+
+
+def _rust_walk(tree: Tree, file: str, parts: list[str]) -> tuple[str, list[str]]:
+    """Down the modules that are files; what is left are names inside of the last one."""
+    for i, part in enumerate(parts):
+        if part == "super":
+            folder, _, base = file.rpartition("/")
+            up = folder.rpartition("/")[0] if base in ("mod.rs", "lib.rs", "main.rs") else folder
+            below = _rust_module(tree, up)
+        else:
+            folder, _, base = file.rpartition("/")
+            home = folder if base in ("mod.rs", "lib.rs", "main.rs") else file.removesuffix(".rs")
+            below = tree.first((f"{home}/{part}.rs", f"{home}/{part}/mod.rs"))
+        if not below:
+            return file, parts[i:]
+        file = below
+    return file, []
+
+
+# ---------------------------------------------------------------- by the end of a path
+
+
+def _dotted(endings: tuple[str, ...], separator: str = ".") -> Way:
+    """A class by its qualified name: the file whose path ends like it; "*" is everything in the folder."""
+
+    def way(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+        tree = ground.tree
+        base = module.strip(separator).replace(separator, "/")
+        out: list[Target] = []
+        for name in names or ("",):
+            if name == ALL:
+                folder = tree.folder_ending(base, entry.path)
+                out += [Target(p, ALL) for p in tree.inside(folder) if p.endswith(endings)] if folder else []
+                inner = tree.ending([f"{base}{e}" for e in endings], entry.path)
+                out += [Target(inner, ALL)] if inner else []
+                continue
+            full = f"{base}/{name}" if base and name else base or name
+            path = tree.ending([f"{full}{e}" for e in endings], entry.path)
+            if path:
+                out.append(Target(path, full.rpartition("/")[2]))
+            elif name and (owner := tree.ending([f"{base}{e}" for e in endings], entry.path)):
+                out.append(Target(owner, name))
+            elif name and (folder := tree.folder_ending(base, entry.path)):
+                files = [p for p in tree.inside(folder) if p.endswith(endings)]
+                out += [Target(files[0], name)] if files else []
+        return tuple(out)
+
+    return way
+
+
+def _snake(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def elixir(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """App.Some.Thing is …/app/some/thing.ex."""
+    found: list[Target] = []
+    for full in [f"{module}.{name}" for name in names] or [module]:
+        base = "/".join(_snake(part) for part in full.split("."))
+        path = ground.tree.ending([f"{base}.ex", f"{base}.exs", f"{base.partition('/')[2]}.ex"], entry.path)
+        found += [Target(path, full.rpartition(".")[2])] if path else []
+    return tuple(found)
+
+
+# ---------------------------------------------------------------- by a path
+
+
+def _file(endings: tuple[str, ...] = ("",), name: str = ALL, anywhere: bool = False, partial: bool = False) -> Way:
+    """A file by its path from here; `anywhere`: else by the end of its path; `partial`: "_name" as well."""
+
+    def way(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+        tree, module = ground.tree, module.removeprefix("package:").split("#", 1)[0].split("?", 1)[0]
+        place = tree.join(_folder(entry), module.lstrip("/") if module.startswith("/") else module)
+        folder, _, base = place.rpartition("/")
+        places = [place, *([f"{folder}/_{base}"] if partial else [])] if place else []
+        path = tree.first(p + e for p in places for e in endings)
+        if not path and anywhere:
+            relative = module.lstrip("./")
+            path = tree.ending([relative + e for e in endings], entry.path) if relative else ""
+        if not path:
+            return ()
+        return tuple(Target(path, n) for n in names) if names else (Target(path, name),)
+
+    return way
+
+
+def dart(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """Relative files, and package:name/x.dart as lib/x.dart of the package that lies in a folder of that name."""
+    if module.startswith("dart:"):
+        return ()
+    if module.startswith("package:"):
+        below = module.removeprefix("package:").partition("/")[2]
+        path = ground.tree.ending([f"lib/{below}"], entry.path)
+        return tuple(Target(path, n) for n in names or (ALL,)) if path else ()
+    return _file()(ground, entry, module, names)
+
+
+def ruby(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """require_relative from here, require by the end of the path."""
+    return _file((".rb", ""), anywhere=True)(ground, entry, module, names)
+
+
+def lua(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """require "a.b" is …/a/b.lua or …/a/b/init.lua."""
+    base = module.replace(".", "/") if "/" not in module else module
+    path = ground.tree.ending([f"{base}.lua", f"{base}/init.lua", base], entry.path)
+    return (Target(path),) if path else ()
+
+
+_JVM = (".java", ".kt", ".kts", ".scala", ".groovy")
+
+WAYS: dict[str, Way] = {
+    "python": python,
+    **dict.fromkeys(("javascript", "jsx", "typescript", "tsx", "vue", "svelte"), script),
+    "go": go,
+    "rust": rust,
+    **dict.fromkeys(("java", "kotlin", "scala"), _dotted(_JVM)),
+    **dict.fromkeys(("c", "cpp"), _file(anywhere=True)),
+    "csharp": _dotted((".cs",)),
+    "ruby": ruby,
+    "php": _dotted((".php",), "\\"),
+    "lua": lua,
+    "bash": _file(("", ".sh")),
+    "elixir": elixir,
+    "haskell": _dotted((".hs",)),
+    "ocaml": _dotted((".ml", ".mli")),
+    "r": _file(("", ".R", ".r")),
+    **dict.fromkeys(("css", "scss"), _file(("", ".scss", ".css", "/_index.scss"), "", partial=True)),
+    "html": _file(("",), ""),
+    "dart": dart,
+    "zig": _file(("",), ""),
+    "julia": _file(("", ".jl")),
+    "make": _file(),
+    "proto": _file(anywhere=True),
+    "elisp": _file((".el", ""), anywhere=True),
+    "vim": _file(("", ".vim"), anywhere=True),
+    "perl": _dotted((".pm",), "::"),
+    "nix": _file(("", ".nix", "/default.nix"), ""),
+}
+"""By language."""

@@ -1,0 +1,48 @@
+"""Graphs of workspaces written as one string, and short names for their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from promptls.context.graph.imports import Resolver
+from promptls.context.graph.nodes import Edge
+from promptls.context.graph.view import Graph, GraphView
+from promptls.index.snapshot import Place
+from tests.workspaces import snapshot_of
+
+
+def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
+    """The graph of a workspace string."""
+    return Graph(Resolver).at(snapshot_of(text, top, roots))
+
+
+def short(view: GraphView, place: Place) -> str:
+    """ "a.py:Class.method", "a.py" for the file."""
+    symbol = view.symbol(place)
+    label = view.snapshot.label(place[0])
+    return f"{label}:{symbol.qualified}" if symbol is not None else label
+
+
+def place_of(view: GraphView, name: str) -> Place:
+    """The place of a short name; the last one of several alike."""
+    found = [place for place in view.places() if short(view, place) == name]
+    assert found, f"{name} is not in the graph"
+    return found[-1]
+
+
+def edges(view: GraphView, found: Iterable[Edge], *types: str) -> list[str]:
+    """Edges as "a.py:f calls b.py:g .95", in their order."""
+    return [
+        f"{short(view, e.source)} {e.type} {short(view, e.target)} {e.weight:.2f}".replace(" 0.", " .").replace(
+            " 1.00", ""
+        )
+        for e in found
+        if not types or e.type in types
+    ]
+
+
+def calls(view: GraphView, name: str, *types: str) -> list[str]:
+    """Targets of the edges out of a node, calls unless types are given: "b.py:g .95"."""
+    shown = edges(view, view.out(place_of(view, name)), *(types or ("calls",)))
+    return [one.split(" ", 2)[2] for one in shown]

@@ -1,0 +1,147 @@
+"""Laws of the graph, on workspaces made of few names that refer to each other in every way."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from promptls.context.graph.imports import Resolver
+from promptls.context.graph.layers import layer_of
+from promptls.context.graph.locate import locate
+from promptls.context.graph.neighbours import neighbours
+from promptls.context.graph.paths import call_paths, callees
+from promptls.context.graph.view import Graph, GraphView
+from promptls.index.digest import digest_of
+from promptls.index.snapshot import Snapshot, with_entries
+from promptls.index.syntax.scan import scan
+from promptls.model import FileEntry, Root
+
+ROOT = "/w"
+FILES = ("a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "tests/test_a.py")
+NAMES = st.sampled_from(["f", "g", "h", "A", "B"])
+MODULES = st.sampled_from(["a", "b", "pkg", "pkg.c", ".c", ".", "..a", "elsewhere"])
+RECEIVERS = st.sampled_from(["", "self.", "x.", "a.", "pkg.c.", "A().", "super().", "self.x.", "A.B.", "''."])
+
+IMPORTS = st.one_of(
+    st.builds("import {}".format, MODULES.filter(lambda m: not m.startswith("."))),
+    st.builds("from {} import {}".format, MODULES, NAMES),
+    st.builds("from {} import *".format, MODULES),
+)
+CALLS = st.builds("{}{}()".format, RECEIVERS, NAMES)
+BODIES = st.lists(st.one_of(CALLS, st.builds("x = {}()".format, NAMES), st.just("self.x = x")), min_size=1, max_size=4)
+
+
+def _function(name: str, body: list[str], indent: str) -> str:
+    lines = "".join(f"{indent}    {line}\n" for line in body)
+    return f"{indent}def {name}(self, x: A) -> B:\n{lines}"
+
+
+FUNCTIONS = st.builds(lambda name, body: _function(name, body, ""), NAMES, BODIES)
+CLASSES = st.builds(
+    lambda name, base, methods: f"class {name}({base}):\n" + "".join(_function(m, b, "    ") for m, b in methods),
+    NAMES,
+    NAMES,
+    st.lists(st.tuples(NAMES, BODIES), min_size=1, max_size=3),
+)
+TEXTS = st.builds(
+    "".join,
+    st.lists(st.one_of(IMPORTS.map(lambda i: i + "\n"), CALLS.map(lambda c: c + "\n"), FUNCTIONS, CLASSES), max_size=6),
+)
+WORKSPACES = st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=4)
+
+
+def entries(texts: dict[str, str]) -> dict[str, FileEntry | None]:
+    return {
+        f"{ROOT}/{name}": FileEntry(
+            f"{ROOT}/{name}", ROOT, name, digest=digest_of(text), outline=scan(text, "python").outline
+        )
+        for name, text in texts.items()
+    }
+
+
+def snapshot_of(texts: dict[str, str]) -> Snapshot:
+    return with_entries(Snapshot(roots=(Root(ROOT, "w", "file:///w"),)), entries(texts).items())
+
+
+def view_of(texts: dict[str, str]) -> GraphView:
+    return Graph(Resolver).at(snapshot_of(texts))
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORKSPACES)
+def test_an_edge_is_the_same_from_both_ends(texts: dict[str, str]) -> None:
+    view = view_of(texts)
+    places = list(view.places())
+    out = {(e.source, e.target, e.type) for place in places for e in view.out(place)}
+    into = {(e.source, e.target, e.type) for place in places for e in view.into(place)}
+    assert out == into
+    assert {end for edge in out for end in edge[:2]} <= set(places)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORKSPACES)
+def test_every_node_has_an_id_that_names_it(texts: dict[str, str]) -> None:
+    view = view_of(texts)
+    ids = [view.id(place) for place in view.places()]
+    assert len(set(ids)) == len(ids)
+    assert [locate(view, one).places for one in ids] == [(place,) for place in view.places()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORKSPACES, WORKSPACES)
+def test_the_way_there_does_not_matter(before: dict[str, str], after: dict[str, str]) -> None:
+    graph = Graph(Resolver)
+    old = snapshot_of(before)
+    for place in graph.at(old).places():
+        graph.at(old).edges(place)
+    gone: dict[str, FileEntry | None] = dict.fromkeys(entries(before))
+    view, fresh = graph.at(with_entries(old, (gone | entries(after)).items())), view_of(after)
+    assert list(view.places()) == list(fresh.places())
+    assert all(view.edges(place) == fresh.edges(place) for place in fresh.places())
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORKSPACES, st.integers(1, 10), st.integers(1, 5), st.integers(1, 3))
+def test_neighbours_are_ranked_and_capped(texts: dict[str, str], limit: int, per_node: int, hops: int) -> None:
+    view = view_of(texts)
+    seeds = dict.fromkeys(list(view.places())[:3], 0.5)
+    found = neighbours(view, seeds, limit, per_node, hops=hops)
+    assert len(found) <= limit
+    assert all(0 < one.score < 0.5 for one in found)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
+    assert not {one.place for one in found} & set(seeds)
+    assert found == neighbours(view_of(texts), seeds, limit, per_node, hops=hops)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORKSPACES, st.data())
+def test_call_paths_are_made_of_calls_and_the_shortest(texts: dict[str, str], data: st.DataObject) -> None:
+    view = view_of(texts)
+    functions = [p for p in view.places() if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
+    if not functions:
+        return
+    source, target = data.draw(st.sampled_from(functions)), data.draw(st.sampled_from(functions))
+    found = call_paths(view, [source], [target])
+    for path in found:
+        assert (path[0], path[-1]) == (source, target)
+        assert all(step in callees(view, one) for one, step in pairwise(path))
+    distance = _distance(view, source, target)
+    assert {len(path) for path in found} == (set() if distance is None else {distance + 1})
+
+
+def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int]) -> int | None:
+    seen, level, steps = {source}, [source], 0
+    while level:
+        if target in level:
+            return steps
+        level = [n for place in level for n in callees(view, place) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
+        steps += 1
+    return None
+
+
+@given(st.text(max_size=60))
+def test_any_path_has_a_layer(label: str) -> None:
+    assert layer_of(label)
+    assert layer_of(label, seed=True)

@@ -1,0 +1,114 @@
+"""Citations of an answer, held against the prompt and the workspace."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.model import Span
+from promptls.prompt.citations import Cited, verify
+
+ITEMS = [
+    Cited("P1", "src/cart.py", Span(9, 20)),
+    Cited("P2", "src/money.py", Span(0, 5)),
+    Cited("P3", "README.md", Span(0, 2)),
+]
+FILES = {"src/cart.py": 40, "src/money.py": 5, "README.md": 2, "src/other.py": 9}
+
+
+def told(answer: str) -> list[str]:
+    return [f"{c.citation or c.path} {c.status}" for c in verify(answer, ITEMS, FILES.get).citations]
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    {
+        "The cart adds up [P1].": ["P1 ok"],
+        "It rounds [P2, P3].": ["P2 ok", "P3 ok"],
+        "All of it [P1-P3] [P2–P3].": ["P1 ok", "P2 ok", "P3 ok", "P2 ok", "P3 ok"],
+        "Made up [P4].": ["P4 unknown"],
+        "See src/cart.py:12 and cart.py:10-20.": ["P1 ok", "P1 ok"],
+        "See src/cart.py#L12-L14.": ["P1 ok"],
+        "See src/cart.py:30.": ["src/cart.py not shown"],
+        "See src/cart.py:41.": ["src/cart.py no such lines"],
+        "See src/other.py:3.": ["src/other.py not shown"],
+        "See src/gone.py:3.": ["src/gone.py no such file"],
+        "No citation, p1, [p1], array[P], http://a.example/x.py:80, 12:30.": [],
+    }.items(),
+)
+def test_each_citation_is_held_against_what_there_is(answer: str, expected: list[str]) -> None:
+    assert told(answer) == expected
+
+
+def test_what_does_not_hold_and_what_is_not_used() -> None:
+    verdict = verify("It adds up [P1]. It is fast [P9] [P9]. Nobody says so.", ITEMS, FILES.get)
+    assert verdict.unknown == ("P9",)
+    assert verdict.unused == ("P2", "P3")
+    assert verdict.share == pytest.approx(1 / 3, abs=1e-3)
+
+
+def test_code_is_no_claim() -> None:
+    assert verify("It adds up [P1].\n```\na long piece of code\nand more of it\n```\n", ITEMS, FILES.get).share == 1.0
+    assert verify("", ITEMS, FILES.get).share == 1.0
+
+
+def test_a_citation_says_why_it_does_not_hold() -> None:
+    answer = "See [P7], [P1-P900], src/cart.py:41, src/cart.py:0, src/cart.py:30, src/gone.py:3."
+    assert [(c.text, c.reason) for c in verify(answer, ITEMS, FILES.get).citations] == [
+        ("[P7]", "the prompt has no passage P7"),
+        ("[P1-P900]", "the range is longer than 100 passages"),
+        ("src/cart.py:41", "src/cart.py has 40 lines"),
+        ("src/cart.py:0", "lines are counted from 1"),
+        ("src/cart.py:30", "these lines were not in the prompt"),
+        ("src/gone.py:3", "there is no file src/gone.py here"),
+    ]
+
+
+def test_a_place_may_lie_in_two_pieces_that_touch() -> None:
+    items = [Cited("P1", "a.py", Span(0, 10)), Cited("P2", "a.py", Span(10, 20)), Cited("P3", "a.py", Span(30, 40))]
+    found = verify("a.py:5-15, a.py:15-35 and a.py:12", items).citations
+    assert [(c.status, c.citation) for c in found] == [("ok", "P1"), ("not shown", ""), ("ok", "P2")]
+
+
+def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> None:
+    items = [
+        Cited("P1", "a.py", Span(0, 2), "def total(self):\n    return  sum(self.items)"),
+        Cited("P2", "b.py", Span(0, 1), "TAX = 19"),
+    ]
+    answer = (
+        "`total()` gives `return sum(self.items)` and `TAX` [P1]. `TAX` is set in `b.py` [P2]. `a.py:1` has `total`."
+    )
+    assert [(c.text, c.missing) for c in verify(answer, items).citations] == [
+        ("[P1]", ("TAX",)),
+        ("[P2]", ()),
+        ("a.py:1", ()),
+    ]
+    assert next(c.missing for c in verify(answer, [Cited("P1", "a.py", Span(0, 2))]).citations) == ()
+
+
+def test_sentences_that_claim_something_and_cite_nothing() -> None:
+    answer = (
+        "# The cart\n\nIt adds up, e.g. at the end [P1]. It rounds too. [P2] Nobody says this here.\n"
+        "- The first item says something [P1]\n- The second one says more\n\nWhat does it do? It does the following:\n"
+    )
+    verdict = verify(answer, ITEMS)
+    assert [answer[slice(*span)].strip() for span in verdict.uncited] == [
+        "Nobody says this here.",
+        "- The second one says more",
+    ]
+    assert verdict.share == pytest.approx(3 / 5)
+
+
+def test_a_long_answer_is_read_in_linear_time() -> None:
+    answer = "a" * 200_000 + "[" * 50_000 + "`" * 50_000 + "a/" * 50_000 + "[P1, " * 20_000 + "." * 50_000
+    assert verify(answer, ITEMS, FILES.get).citations == ()
+
+
+@given(st.text("[]P1234,-–; :.#Lsrc/py\n", max_size=80))
+def test_any_answer_is_read(answer: str) -> None:
+    verdict = verify(answer, ITEMS, FILES.get)
+    assert 0 <= verdict.share <= 1
+    for citation in verdict.citations:
+        assert answer[citation.start :].startswith(citation.text)
+        assert citation.status != "ok" or citation.citation in {"P1", "P2", "P3"}

@@ -1,0 +1,348 @@
+"""Neighbours, call paths, search, explanations and their markdown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.context.graph import markdown
+from promptls.context.graph.expand import expand
+from promptls.context.graph.explain import explain_position, explain_symbol, page
+from promptls.context.graph.locate import locate
+from promptls.context.graph.neighbours import INTO, LIMIT, OUT, PER_NODE, all_around, neighbours
+from promptls.context.graph.nodes import ProjectHeader
+from promptls.context.graph.paths import call_paths
+from promptls.context.graph.present import of_paths, of_places, of_position, of_query, of_symbol
+from promptls.context.graph.search import NAME, NOTES, SUMMARY, TAGS, search
+from promptls.context.graph.view import GraphView
+from promptls.model import Cancelled, CancelToken, Item, Origin, Span
+from tests.graphkit import place_of, short, view_of
+from tests.unit.test_graph_view import APP
+
+HUB = "-- hub.py --\ndef hub(): ...\n" + "".join(
+    f"-- spoke{i:03}.py --\nfrom hub import hub\ndef spoke{i:03}():\n    hub()\n" for i in range(300)
+)
+
+CHAIN = """
+-- a.py --
+from b import Middle, other
+def start():
+    left()
+    other()
+def left():
+    Middle().go()
+def lonely(): ...
+-- b.py --
+class Middle:
+    def __init__(self):
+        prepare()
+    def go(self):
+        end()
+def prepare():
+    end()
+def other():
+    end()
+def end():
+    end()
+"""
+
+
+# ---- neighbours
+
+
+def test_a_hub_does_not_flood(tmp_path: Path) -> None:
+    view = view_of(HUB, tmp_path)
+    hub = place_of(view, "hub.py:hub")
+    assert len(view.into(hub)) > 300
+    assert len(neighbours(view, [hub])) == PER_NODE
+    around_spoke = neighbours(view, [place_of(view, "spoke007.py:spoke007")], hops=2)
+    assert len(around_spoke) <= LIMIT
+    assert short(view, around_spoke[0].place) == "spoke007.py"  # its own file says more than what everybody calls
+    assert sum(one.hops == 2 and one.parent == hub for one in around_spoke) <= PER_NODE
+
+
+def test_a_neighbour_is_a_part_of_its_parent(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    send = place_of(view, "app/service.py:Service.send")
+    full, half = neighbours(view, {send: 1.0}), neighbours(view, {send: 0.5})
+    assert [one.place for one in full] == [one.place for one in half]
+    assert all(0 < h.score == pytest.approx(f.score / 2) for f, h in zip(full, half, strict=True))
+    assert all(one.score <= max(*OUT.values(), *INTO.values()) and one.parent == send for one in full)
+    assert send not in {one.place for one in full}
+
+
+def test_neighbours_by_hand(tmp_path: Path) -> None:
+    view = view_of("-- a.py --\ndef f():\n    g()\ndef g(): ...\n", tmp_path)
+    f = place_of(view, "a.py:f")
+    assert [(short(view, one.place), one.score) for one in neighbours(view, [f])] == [
+        ("a.py:g", pytest.approx(0.8)),  # a call, certain, the only one
+        ("a.py", pytest.approx(0.4)),  # what contains it
+    ]
+    assert [one.edge.type for one in neighbours(view, [f], kinds={"contains"})] == ["contains"]
+    assert neighbours(view, [f], limit=1)[0].place == place_of(view, "a.py:g")
+
+
+def test_parity_takes_all_neighbours_after_the_matches(tmp_path: Path) -> None:
+    view = view_of(HUB, tmp_path)
+    hub = place_of(view, "hub.py:hub")
+    places, found = all_around(view, [hub])
+    assert places[0] == hub
+    assert len(places) > 50
+    assert all(edge.source in places and edge.target in places for edge in found)
+    assert len(all_around(view, [hub], most=10)[0]) == 10
+
+
+def test_cancelled(tmp_path: Path) -> None:
+    view = view_of(CHAIN, tmp_path)
+    token = CancelToken()
+    token.cancel()
+    for work in (
+        lambda: neighbours(view, [place_of(view, "a.py:start")], token=token),
+        lambda: search(view, "start", token=token),
+        lambda: call_paths(view, [place_of(view, "a.py:start")], [place_of(view, "b.py:end")], token=token),
+    ):
+        with pytest.raises(Cancelled):
+            work()
+
+
+# ---- paths
+
+
+def paths(view: GraphView, source: str, target: str, limit: int = 5) -> list[list[str]]:
+    found = call_paths(view, [place_of(view, source)], [place_of(view, target)], limit)
+    return [[short(view, place).partition(":")[2] for place in path] for path in found]
+
+
+def test_call_paths(tmp_path: Path) -> None:
+    view = view_of(CHAIN, tmp_path)
+    assert paths(view, "a.py:start", "b.py:end") == [["start", "other", "end"]]
+    assert paths(view, "a.py:left", "b.py:end") == [["left", "Middle.go", "end"]]
+    assert paths(view, "a.py:left", "b.py:prepare") == [["left", "Middle", "Middle.__init__", "prepare"]]
+    assert paths(view, "b.py:end", "a.py:start") == []
+    assert paths(view, "a.py:lonely", "b.py:end") == []
+    assert paths(view, "b.py:end", "b.py:end") == [["end"]]
+
+
+def test_several_paths_of_one_length_in_order(tmp_path: Path) -> None:
+    text = (
+        "-- a.py --\ndef a():\n    d(); c(); b()\n"
+        + "".join(f"def {x}():\n    e()\n" for x in "bcd")
+        + "def e(): ...\n"
+    )
+    view = view_of(text, tmp_path)
+    assert paths(view, "a.py:a", "a.py:e") == [["a", "b", "e"], ["a", "c", "e"], ["a", "d", "e"]]
+    assert paths(view, "a.py:a", "a.py:e", 2) == [["a", "b", "e"], ["a", "c", "e"]]
+
+
+def test_the_page_of_a_path(tmp_path: Path) -> None:
+    view = view_of(CHAIN, tmp_path)
+    result = of_paths(view, "start", "b.py:end")
+    assert "## Call Paths\n\n- start (a.py:2-4) → other (b.py:8-9) → end (b.py:10-11)" in markdown.markdown(result)
+    assert "start --[calls]--> other: line 4" in markdown.markdown(result)
+    nothing = of_paths(view, "lonely", "end")
+    assert nothing.nodes == ()
+    assert "No path of calls leads from lonely to end" in nothing.problem
+    assert "Did you mean: `start`?" in markdown.markdown(of_paths(view, "strt", "end"))
+
+
+# ---- search
+
+
+@pytest.mark.parametrize(
+    ("query", "first"),
+    [
+        ("where are orders checked", "app/service.py:check"),
+        ("what is an order", "app/service.py:Order"),
+        ("ServiceTest test_send", "tests/test_service.py:TestService.test_send"),
+        ("context manager of a session", "app/service.py:Service.session"),
+        ("sesion", "app/service.py:Service.session"),
+        ("!service ^Service =session $", "app/service.py:Service.session"),
+        ("immutable", "app/service.py:Order"),
+    ],
+)
+def test_search(tmp_path: Path, query: str, first: str) -> None:
+    view = view_of(APP, tmp_path)
+    hits = search(view, query)
+    assert short(view, hits[0].place) == first
+    assert list(hits) == sorted(hits, key=lambda hit: (-hit.score, hit.place))
+    assert all(0 < hit.score <= 1 for hit in hits)
+
+
+@pytest.mark.parametrize("query", ["", "  ", "how does the it of", "!!! ??", "zzzzqqqq"])
+def test_what_matches_nothing(tmp_path: Path, query: str) -> None:
+    assert search(view_of(APP, tmp_path), query) == ()
+
+
+def test_search_limits_and_types(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    assert len(search(view, "order service session check", 2)) == 2
+    assert {view.node(hit.place).type for hit in search(view, "order service session check", types=("class",))} == {
+        "class"
+    }  # type: ignore[union-attr]
+
+
+def test_the_weights_of_the_keys_are_those_of_understand_anything() -> None:
+    assert (NAME, TAGS, SUMMARY, NOTES) == (0.4, 0.3, 0.2, 0.1)
+
+
+def test_a_name_counts_more_than_a_summary(tmp_path: Path) -> None:
+    text = "-- a.py --\ndef login(): ...\ndef other():\n    '''Does login.'''\n"
+    view = view_of(text, tmp_path)
+    assert [short(view, hit.place) for hit in search(view, "login")] == ["a.py:login", "a.py:other"]
+
+
+# ---- views
+
+
+def test_a_question(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    header = ProjectHeader("app", "", ("Python",), ())
+    result = of_query(view, "where are orders checked", header, seeds=1, limit=4)
+    assert short(view, result.nodes[0].place) == "app/service.py:check"
+    assert len(result.nodes) == 4
+    text = markdown.markdown(result)
+    assert text.startswith("# Project: app\n\nLanguages: Python\n\n## Relevant Layers\n\n### Service\n\n")
+    assert "### check (function)\n\n- File: app/service.py:28-36\n- Complexity: moderate\n- Summary: " in text
+    assert "Frameworks" not in text
+    assert "- Service.send --[calls]--> check: line 23" in text
+    assert [layer.name for layer in result.layers] == ["Service", "Test"]
+
+
+def test_no_match_is_the_header_alone(tmp_path: Path) -> None:
+    result = of_query(view_of(APP, tmp_path), "zzzzqqqq", ProjectHeader("app"))
+    assert (result.nodes, result.edges, result.layers) == ((), (), ())
+    assert markdown.markdown(result) == "# Project: app\n\nNothing in the workspace matches the question."
+
+
+def test_parity_gives_all_around_the_matches(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    result = of_query(view, "checked", parity=True)
+    assert set(result.edges) >= set(of_query(view, "checked", seeds=15).edges)
+    assert [node.place for node in result.nodes[: len(search(view, "checked"))]] == [
+        h.place for h in search(view, "checked")
+    ]
+
+
+def test_around_a_symbol_and_a_position(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    check = place_of(view, "app/service.py:check")
+    assert of_symbol(view, "check") == of_places(view, [check]) == of_position(view, check[0], 35)
+    assert of_position(view, check[0]).nodes[0].type == "file"
+    assert of_position(view, "/nowhere.py").problem.startswith("Nothing in the workspace is called /nowhere.py")
+
+
+# ---- targets and explanations
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ("app/service.py", ["app/service.py"]),
+        ("service.py", ["app/service.py"]),
+        ("app/service.py:check", ["app/service.py:check"]),
+        ("service.py#Service.send", ["app/service.py:Service.send"]),
+        ("Service.send", ["app/service.py:Service.send"]),
+        ("app.service.check", ["app/service.py:check"]),
+        ("Service::send", ["app/service.py:Service.send"]),
+        ("@#check()", ["app/service.py:check"]),
+        ("service.SEND", ["app/service.py:Service.send"]),
+        ("send", ["app/service.py:Port.send", "app/service.py:Service.send"]),
+        ("function:app/service.py:check", ["app/service.py:check"]),
+        ("file:app/service.py", ["app/service.py"]),
+    ],
+)
+def test_targets(tmp_path: Path, target: str, expected: list[str]) -> None:
+    view = view_of(APP, tmp_path)
+    assert [short(view, place) for place in locate(view, target).places] == expected
+
+
+def test_every_id_names_its_node(tmp_path: Path) -> None:
+    view = view_of(APP + "-- b.py --\ndef f(): ...\ndef f(): ...\n", tmp_path)
+    for place in view.places():
+        assert locate(view, view.id(place)).places == (place,)
+
+
+@pytest.mark.parametrize(
+    ("target", "near"),
+    [
+        ("Servise", "Service"),
+        ("app/servce.py", "app/service.py"),
+        ("app/service.py:chck", "app/service.py:check"),
+        ("", ""),
+    ],
+)
+def test_what_is_not_there(tmp_path: Path, target: str, near: str) -> None:
+    found = locate(view_of(APP, tmp_path), target)
+    assert found.places == ()
+    assert found.problem
+    assert near == "" or near in found.suggestions
+
+
+def test_an_explanation(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    found = explain_symbol(view, "Service.send")
+    assert found.node is not None
+    assert found.signature == "def send(self, order: Order) -> bool"
+    assert [one.node.name for one in found.callees] == ["check"]
+    assert [one.node.name for one in found.tests] == ["test_send"]
+    assert [one.node.label for one in found.documents] == ["README.md"]
+    assert found.parent is not None
+    assert found.parent.name == "Service"
+    text = page(view, found)
+    assert text.startswith(
+        "# Service.send (method)\n\n- File: app/service.py:22-23\n- Layer: Service\n- Complexity: simple (1)\n"
+    )
+    assert "## Calls\n\n- check (function), app/service.py:28-36: line 23" in text
+    assert (
+        "## Tested by\n\n- TestService.test_send (method), tests/test_service.py:8-9: line 9, by a declared type"
+        in text
+    )
+
+
+def test_explanations_of_types_files_and_lines(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    service = explain_symbol(view, "Service")
+    assert [one.node.name for one in service.supertypes] == ["Port"]
+    assert [child.name for child in service.children] == ["each", "session", "send", "__enter__", "__exit__"]
+    assert [one.node.name for one in explain_symbol(view, "Port").subtypes] == ["Service"]
+    file = explain_symbol(view, "app/service.py")
+    assert [one.node.label for one in file.importers] == ["app/__init__.py", "tests/test_service.py"]
+    path = place_of(view, "app/service.py")[0]
+    assert explain_position(view, path, 15).node == view.node(place_of(view, "app/service.py:Service.each"))
+    assert explain_position(view, path, 0).node == view.node((path, -1))
+    test = place_of(view, "tests/test_service.py")[0]
+    assert explain_position(view, test, 4, "check").node == view.node(place_of(view, "app/service.py:check"))
+    assert explain_position(view, test, 4, "assert").node == view.node(
+        place_of(view, "tests/test_service.py:test_check")
+    )
+
+
+def test_the_page_of_what_is_not_there(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    text = page(view, explain_symbol(view, "Servise"))
+    assert text.startswith("# Not found\n\nNothing in the workspace is called Servise: ")
+    assert "ignored (promptls/explainIgnore tells)" in text
+    assert "- Service" in text.split("Near names:")[1]
+
+
+# ---- regions
+
+
+def test_regions_around_a_region(tmp_path: Path) -> None:
+    view = view_of(APP, tmp_path)
+    send = place_of(view, "app/service.py:Service.send")
+    seed = Item(send[0], Span(21, 23), "method", Origin.KEYWORD, 0.8, "Service.send")
+    found = expand(view, [seed])
+    assert [(item.symbol, item.origin, item.kind) for item in found][:2] == [
+        ("check", Origin.GRAPH, "function"),
+        ("Order", Origin.GRAPH, "class"),
+    ]
+    assert {item.symbol for item in found} == {"check", "Order", "TestService.test_send", "App"}
+    assert all(0 < item.score < 0.8 and sum(item.reasons.values()) == item.score for item in found)
+    assert expand(view, [seed], limit=1) == found[:1]
+    part = Item(send[0], Span(22, 23), "text", Origin.SEMANTIC, 0.8)
+    assert expand(view, [part]) == found
+    whole = Item(send[0], Span(0, 99), "file", Origin.MENTION, 1.0)
+    assert {item.path for item in expand(view, [seed, whole])}.isdisjoint({send[0]})
+    assert expand(view, []) == ()

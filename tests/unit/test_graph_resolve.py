@@ -1,0 +1,412 @@
+"""What calls resolve to: by scope, by type, by import, and when nothing else is known by a name that is alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.context.graph.results import returned
+from promptls.model import Span, Symbol
+from tests.graphkit import calls, edges, place_of, view_of
+
+SHOP = """
+-- shop/__init__.py --
+from .store import Store, open_store
+from .tools import *
+-- shop/store.py --
+from .base import Base
+from . import tools
+
+class Store(Base):
+    limit: int = 3
+
+    def __init__(self, till: Till):
+        self.till = till
+        self.log = tools.Log()
+
+    def sell(self, item):
+        self.check(item)
+        self.till.ring(item)
+        self.log.write(item)
+        self.count(item)
+        super().sell(item)
+        ", ".join(item)
+
+    def check(self, item):
+        def inner():
+            check(item)
+        inner()
+        return self.check(item)
+
+class Till:
+    def ring(self, item): ...
+
+def open_store(till) -> "Store":
+    return Store(till)
+
+def check(item): ...
+-- shop/base.py --
+class Root:
+    def count(self, item): ...
+
+class Base(Root):
+    def sell(self, item): ...
+-- shop/tools.py --
+class Log:
+    def write(self, item): ...
+
+def helper(): ...
+-- main.py --
+import shop
+import shop.tools as t
+from shop import Store as S, helper, open_store
+from os import path
+
+def run(store: S, other):
+    store.sell(1)
+    S.check(store, 1)
+    made = open_store(2)
+    made.sell(2)
+    open_store(3).till.ring(3)
+    shop.tools.helper()
+    t.Log().write(4)
+    helper()
+    path.join("a")
+    other.ring(5)
+    other.sell(5)
+    len("x")
+    S(6).sell(6)
+
+STORE = S(1)
+
+def use():
+    STORE.sell(7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "shop/store.py:Store.sell",
+            [
+                "shop/store.py:Store.check .95",
+                "shop/store.py:Till.ring .85",
+                "shop/tools.py:Log.write .85",
+                "shop/base.py:Root.count .90",
+                "shop/base.py:Base.sell .90",
+            ],
+        ),
+        ("shop/store.py:Store.check", ["shop/store.py:Store.check.inner", "shop/store.py:Store.check .95"]),
+        ("shop/store.py:Store.check.inner", ["shop/store.py:check"]),
+        ("shop/store.py:open_store", ["shop/store.py:Store"]),
+        ("shop/store.py:Store.__init__", ["shop/tools.py:Log .95"]),
+        (
+            "main.py:run",
+            [
+                "shop/store.py:Store.sell .85",
+                "shop/store.py:Store.check .95",
+                "shop/store.py:open_store .95",
+                "shop/store.py:Till.ring .85",
+                "shop/tools.py:helper .95",
+                "shop/tools.py:Log .95",
+                "shop/tools.py:Log.write .85",
+                "shop/base.py:Base.sell .25",  # other.sell(): one of two of that name
+                "shop/store.py:Store .95",
+            ],
+        ),
+        ("main.py:use", ["shop/store.py:Store.sell .85"]),
+        ("main.py", ["shop/store.py:Store .95"]),
+    ],
+)
+def test_calls_in_python(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(SHOP, tmp_path), name) == expected
+
+
+def test_bases_and_types_used(tmp_path: Path) -> None:
+    view = view_of(SHOP, tmp_path)
+    assert calls(view, "shop/store.py:Store", "inherits") == ["shop/base.py:Base .95"]
+    assert calls(view, "shop/store.py:Store.__init__", "uses") == ["shop/store.py:Till"]
+    assert calls(view, "main.py:run", "uses") == ["shop/store.py:Store .95"]
+    store = place_of(view, "shop/store.py:Store")
+    assert view.resolver.types.supertypes(store) == (
+        place_of(view, "shop/base.py:Base"),
+        place_of(view, "shop/base.py:Root"),
+    )
+
+
+def test_who_calls_it_through_whatever_name(tmp_path: Path) -> None:
+    view = view_of(SHOP, tmp_path)
+    into = edges(view, view.into(place_of(view, "shop/store.py:Store")), "calls")
+    assert into == [
+        "main.py:run calls shop/store.py:Store .95",
+        "main.py calls shop/store.py:Store .95",
+        "shop/store.py:open_store calls shop/store.py:Store",
+    ]
+
+
+def test_a_receiver_from_outside_is_never_guessed(tmp_path: Path) -> None:
+    text = """
+    -- a.py --
+    import requests
+    from lib import Thing
+    class Mine:
+        def fire(self): ...
+    def run(x, thing: Thing, plain: dict):
+        requests.fire()
+        requests.Session().fire()
+        thing.fire()
+        plain.fire()
+        Thing().fire()
+        "".fire()
+        x.fire()
+    """
+    text = "\n".join(line[4:] for line in text.split("\n"))
+    assert calls(view_of(text, tmp_path), "a.py:run") == ["a.py:Mine.fire .50"]
+
+
+def test_names_that_every_type_has_are_never_guessed(tmp_path: Path) -> None:
+    text = "-- a.py --\nclass A:\n    def get(self): ...\n    def fetch_all(self): ...\ndef f(x):\n    x.get()\n    x.fetch_all()\n"
+    assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.fetch_all .50"]
+
+
+def test_a_bare_name_is_no_method(tmp_path: Path) -> None:
+    text = "-- a.py --\nclass A:\n    def go(self):\n        go()\n        stop()\n    def stop(self): ...\n-- b.py --\ndef go(): ...\n"
+    assert calls(view_of(text, tmp_path), "a.py:A.go") == []
+
+
+def test_cycles_end(tmp_path: Path) -> None:
+    text = """
+-- a.py --
+from b import B, thing
+from a import A as Again
+class A(B):
+    def f(self): self.g(); thing()
+class C(C): ...
+x = x()
+y = z()
+z = y()
+y.go()
+x.go()
+-- b.py --
+from a import A, thing
+from a import *
+class B(A):
+    def h(self): self.f()
+"""
+    view = view_of(text, tmp_path)
+    assert calls(view, "a.py:A.f") == []
+    assert calls(view, "b.py:B.h") == ["a.py:A.f .90"]
+    for place in view.places():
+        assert view.edges(place) is not None
+
+
+@pytest.mark.parametrize(
+    ("language", "signature", "of"),
+    [
+        ("python", "def a(b: C) -> D", "D"),
+        ("python", "def a() -> Optional[b.D]", "b.D"),
+        ("python", "def a() -> 'D'", "D"),
+        ("python", "def a()", ""),
+        ("rust", "pub fn a(b: C) -> Result<D, E>", "D"),
+        ("rust", "fn a() -> &mut d::D", "d.D"),
+        ("typescript", "async a(b: C): Promise<D>", "D"),
+        ("typescript", "export function a(b: C): D", "D"),
+        ("go", "func New(c net.Conn) *Server", "Server"),
+        ("go", "func (s *S) A(b B) (*D, error)", "D"),
+        ("go", "func (s *S) A(b B)", ""),
+        ("java", "public D a(B b) throws E", "D"),
+        ("java", "public <T> List<D> a()", "List"),
+        ("cpp", "std::vector<int> geo::Shape::cells(int a) const", "std.vector"),
+        ("haskell", "a :: B -> C", ""),
+    ],
+)
+def test_what_a_function_returns(language: str, signature: str, of: str) -> None:
+    symbol = Symbol("a", "function", "a", signature, "", Span(0, 1), 0, 1, -1)
+    assert returned(symbol, language) == of
+
+
+def test_files_that_all_offer_each_others_names_are_each_looked_at_once(tmp_path: Path) -> None:
+    stars = "".join(f"from m{i} import *\n" for i in range(40))
+    text = "".join(f"-- m{i}.py --\n{stars}from m{(i + 1) % 40} import far as near\n" for i in range(40))
+    view = view_of(text + f"-- a.py --\n{stars}def f():\n    missing(); near()\n", tmp_path)
+    assert calls(view, "a.py:f") == []
+
+
+def test_an_expression_without_end_is_given_up(tmp_path: Path) -> None:
+    links = ".a()" * 4
+    text = f"-- a.py --\nclass A:\n    def a(self) -> 'A': ...\nx: A = A(){links}\ny = x{links}\n"
+    text += "".join(f"y{i} = y{i - 1 if i else ''}{links}\n" for i in range(60)) + f"def f():\n    y59{links}.a()\n"
+    assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.a .50"]  # not by its type any more, but by its name
+
+
+PACKAGES = """
+-- go/server.go --
+package srv
+
+type Server struct {
+	Base
+	conn *Conn
+}
+
+func New(c *Conn) *Server { return &Server{conn: c} }
+
+func (s *Server) Handle(f Frame) error {
+	s.conn.Write(f)
+	s.ping()
+	s.Close()
+	other := New(nil)
+	other.ping()
+	return check(f)
+}
+-- go/conn.go --
+package srv
+
+type Conn struct{}
+type Base struct{}
+
+func (c *Conn) Write(f Frame) {}
+func (b *Base) Close() {}
+func (s *Server) ping() {}
+func check(f Frame) error { return nil }
+-- java/Shop.java --
+class Shop extends Store {
+    private Till till;
+    void sell(Item item) {
+        count();
+        till.ring(item);
+        Till other = new Till();
+        other.ring(item);
+        this.close();
+    }
+    void close() {}
+}
+-- java/Store.java --
+class Store { void count() {} }
+-- java/Till.java --
+class Till { void ring(Item item) {} }
+-- ts/shop.ts --
+class Till { ring(item: Item): void {} }
+class Base { count(): Till { return new Till() } }
+class Shop extends Base {
+  private spare = new Till()
+  constructor(private till: Till) { super() }
+  sell(item: Item) {
+    this.till.ring(item)
+    this.spare.ring(item)
+    this.count().ring(item)
+    const t = new Till()
+    t.ring(item)
+    helper(t)
+  }
+}
+function helper(t: Till) { t.ring(1) }
+-- rust/shop.rs --
+struct Till {}
+struct Shop { till: Till }
+trait Count { fn count(&self) {} }
+impl Till { fn ring(&self) {} }
+impl Count for Shop {}
+impl Shop {
+    fn new() -> Self { Shop { till: Till {} } }
+    fn sell(&self, other: &Till) {
+        self.till.ring();
+        other.ring();
+        let made = Shop::new();
+        made.close();
+        self.count();
+        Self::new();
+    }
+    fn close(&self) {}
+}
+-- c/a.c --
+int helper(int a) { return a; }
+-- c/b.c --
+int main(void) { return helper(1); }
+-- rb/a.rb --
+class Shop < Base
+  def initialize
+    @till = Till.new
+  end
+  def sell(item)
+    @till.ring(item)
+    close
+    close()
+  end
+  def close; end
+end
+class Till
+  def ring(item); end
+end
+-- php/A.php --
+<?php
+class Till { public function ring($i) {} }
+class Shop {
+    public function __construct(private Till $till) {}
+    public function sell(Till $other) {
+        $this->till->ring(1);
+        $other->ring(1);
+        $this->close();
+    }
+    function close() {}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "go/server.go:Server.Handle",
+            [
+                "go/conn.go:Conn.Write .85",
+                "go/conn.go:Server.ping .85",
+                "go/conn.go:Base.Close .85",
+                "go/server.go:New",
+                "go/conn.go:check .90",
+            ],
+        ),
+        ("go/server.go:New", ["go/server.go:Server"]),
+        (
+            "java/Shop.java:Shop.sell",
+            [
+                "java/Store.java:Store.count .90",
+                "java/Till.java:Till.ring .85",
+                "java/Till.java:Till .90",
+                "java/Shop.java:Shop.close .95",
+            ],
+        ),
+        (
+            "ts/shop.ts:Shop.sell",
+            ["ts/shop.ts:Till.ring .85", "ts/shop.ts:Base.count .90", "ts/shop.ts:Till", "ts/shop.ts:helper"],
+        ),
+        ("ts/shop.ts:helper", ["ts/shop.ts:Till.ring .85"]),
+        (
+            "rust/shop.rs:Shop.sell",
+            [
+                "rust/shop.rs:Till.ring .85",
+                "rust/shop.rs:Shop.new .95",
+                "rust/shop.rs:Shop.close .75",
+                "rust/shop.rs:Count.count .90",
+            ],
+        ),
+        ("c/b.c:main", ["c/a.c:helper .50"]),
+        ("rb/a.rb:Shop.sell", ["rb/a.rb:Till.ring .85", "rb/a.rb:Shop.close"]),
+        ("php/A.php:Shop.sell", ["php/A.php:Till.ring .85", "php/A.php:Shop.close .95"]),
+    ],
+)
+def test_calls_in_other_languages(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(PACKAGES, tmp_path), name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        ("go/server.go:Server", "inherits", ["go/conn.go:Base .90"]),
+        ("java/Shop.java:Shop", "inherits", ["java/Store.java:Store .90"]),
+        ("ts/shop.ts:Shop", "inherits", ["ts/shop.ts:Base"]),
+    ],
+)
+def test_bases_in_other_languages(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+    assert calls(view_of(PACKAGES, tmp_path), name, type_) == expected
