@@ -17,6 +17,8 @@ import msgspec
 from promptls import protocol, settings
 from promptls.context.mentions.registry import BUILT_IN
 from promptls.prompt import tokens
+from promptls.prompt.profile import PROFILES, profile
+from promptls.prompt.recipes import built_in, collect
 from promptls.server import ENDPOINTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -62,7 +64,27 @@ def models_table() -> str:
     return table(("tokens", "models"), [*rows, (f"{default:,}", "any other, with a warning")])
 
 
-BLOCKS = {"settings": settings_table, "mentions": mentions_table, "models": models_table}
+def profiles_table() -> str:
+    """Every profile with what it stands for."""
+    return table(("profile", "what it is"), [(f"`{name}`", profile(name).about) for name in PROFILES])
+
+
+def recipes_table() -> str:
+    """Every built-in recipe with its arguments."""
+    rows = [
+        (f"`{name}`", recipe.description, " ".join(f"`{a.name}`" for a in recipe.arguments))
+        for name, recipe in collect(built_in()).recipes.items()
+    ]
+    return table(("recipe", "asks for", "arguments"), rows)
+
+
+BLOCKS = {
+    "settings": settings_table,
+    "mentions": mentions_table,
+    "models": models_table,
+    "profiles": profiles_table,
+    "recipes": recipes_table,
+}
 
 
 def readme(text: str) -> str:

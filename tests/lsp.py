@@ -32,7 +32,8 @@ class Client:
     """One server process and the talk with it."""
 
     def __init__(self, cache: Path, env: dict[str, str] | None = None, command: list[str] | None = None) -> None:
-        environment = {**os.environ, "PROMPTLS_CACHE": str(cache), **(env or {})}
+        home = {"PROMPTLS_CACHE": str(cache), "PROMPTLS_DATA": str(cache.parent / "data")}
+        environment = {**os.environ, **home, **(env or {})}
         self.stderr = cache.parent / f"stderr-{time.monotonic_ns()}.log"
         with self.stderr.open("wb") as stderr:
             self.process = subprocess.Popen(
