@@ -12,11 +12,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from promptls import protocol
+from promptls.context.git import History
 from promptls.context.graph.imports import Resolvers
 from promptls.context.graph.nodes import ProjectHeader
 from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
 from promptls.context.mentions.request import Client, Request
+from promptls.context.project import Projects, header_of
 from promptls.index import disk
 from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
@@ -53,6 +55,8 @@ class Engine:
         self.indexer = Indexer(config_of(settings), workspace, on_change)
         self.legs = ThreadPoolExecutor(4, "leg")
         self.memory = Memory()
+        self.projects = Projects()
+        self.history = History()
         self.model = connect(settings.language_model, os.environ, send)
         self.graph = Graph(Resolvers().at)
 
@@ -67,6 +71,8 @@ class Engine:
             pool=self.legs,
             graph=self.graph_of,
             memory=self.memory,
+            projects=self.projects,
+            history=self.history,
             templates=templates(config_file().parent / "instructions"),
             rules_tokens=self.settings.sections.rules_tokens,
         )
@@ -86,11 +92,13 @@ class Engine:
 
     def header(self, snapshot: Snapshot) -> ProjectHeader:
         """What is said of the workspace as a whole."""
-        return ProjectHeader(", ".join(root.name for root in snapshot.roots))
+        facts = self.projects.at(self.indexer.sources(snapshot))
+        return header_of(facts[0]) if len(facts) == 1 else ProjectHeader(", ".join(r.name for r in snapshot.roots))
 
     def close(self) -> None:
         """Stop everything."""
         self.indexer.close()
+        self.history.close()
         self._let_go_of_model()
         self.legs.shutdown(wait=False, cancel_futures=True)
 

@@ -121,7 +121,17 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("sections", 0) as given:
         files = [*(i.path for i in asked), request.client.active, *(r.item.path for r in candidates.regions)]
-        gathered = gather(wanted.profile, intent, files, wanted.wants, wanted.budget, counter, request, around)
+        gathered = gather(
+            wanted.profile,
+            intent,
+            files,
+            wanted.wants,
+            wanted.budget,
+            counter,
+            request,
+            around,
+            not candidates.regions and not asked,
+        )
         candidates = finding.without(candidates, gathered.shown)
         sections = (*gathered.sections, *([Section("task", wanted.task, "task")] if wanted.task else []))
         facts = Facts(intent.types, intent.action, wanted.budget)

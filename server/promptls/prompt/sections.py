@@ -7,18 +7,21 @@ come from is the business of `context`; how sections look in the prompt is the l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from msgspec import Struct
 
-from promptls.context import rules
+from promptls.context import git, project, rules, team
+from promptls.context.git import History
 from promptls.context.graph import markdown, present
 from promptls.context.graph.view import GraphView
 from promptls.context.memory import Memory, ranked, relevant
 from promptls.context.memory.relevance import codebuddy_block
 from promptls.context.mentions.request import Request
+from promptls.context.project import Projects
 from promptls.context.retrieval import Index
 from promptls.model import Note, Problem
 from promptls.prompt.instructions import Templates, instructions_for, response_format
@@ -42,6 +45,8 @@ class Surroundings(Struct, frozen=True):
     pool: ThreadPoolExecutor  # for the legs of retrieval
     graph: Callable[[Request], GraphView]
     memory: Memory
+    projects: Projects
+    history: History
     templates: Templates
     rules_tokens: int = 2000
 
@@ -130,6 +135,7 @@ class _Need(Struct, frozen=True):
     files: tuple[str, ...]  # absolute paths in play, most important first
     request: Request
     around: Surroundings
+    empty: bool  # nothing was found for the question
 
 
 class _Made(Struct, frozen=True):
@@ -147,12 +153,13 @@ def gather(
     counter: Counter,
     request: Request,
     around: Surroundings,
+    empty: bool = False,
 ) -> Gathered:
     """The sections that the profile names and the request wants, each within its share of `budget` tokens.
 
-    `files`: absolute paths in play, most important first.
+    `files`: absolute paths in play, most important first.  `empty`: nothing was found for the question.
     """
-    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around)
+    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around, empty)
     parts: list[Part] = []
     warnings: list[str] = []
     shown: list[str] = []
@@ -194,10 +201,53 @@ def _memory(need: _Need) -> _Made:
     return _Made(relevant(*asked), content.problems)
 
 
+def _architecture(need: _Need) -> _Made:
+    """Facts of the projects, for questions about the whole; CodeBuddy has them always."""
+    topics = (*need.intent.types, *(c.name for c in need.intent.categories))
+    about = {"architectural", "architecture"}.intersection(topics) or project.is_overview(need.intent.query.text)
+    if not (about or need.profile.layout == "codebuddy"):
+        return _Made()
+    facts = need.around.projects.at(need.request.sources)
+    notes = project.architecture_notes(facts, topics, need.files)
+    return _Made(notes, tuple(_freshness(need)))
+
+
+def _freshness(need: _Need) -> Iterator[Problem]:
+    """What facts of the whole may be wrong about: a working tree that is behind what others have."""
+    for root in need.request.snapshot.roots:
+        note = git.freshness_note(need.around.history.freshness(root.path))
+        if note is not None:
+            yield Problem(note.text)
+
+
+def _overview(need: _Need) -> _Made:
+    """README and the like, when the question is about the whole or nothing else was found."""
+    general = project.is_overview(need.intent.query.text)
+    if not need.intent.codebase or not (general or need.empty):
+        return _Made()
+    if need.profile.layout == "codebuddy":
+        return _Made(project.codebuddy_overview(need.request.sources))
+    return _Made(project.overview(need.request.sources, need.around.projects.at(need.request.sources)))
+
+
+def _team(need: _Need) -> _Made:
+    """Who knows the code in play, and what changes together with it."""
+    snapshot, sources = need.request.snapshot, need.request.sources
+    past = need.around.history.at([root.path for root in snapshot.roots])
+    problems = [one.problem for one in past if one.problem is not None]
+    if need.profile.layout == "codebuddy":
+        return _Made(team.codebuddy_team(past), tuple(problems))
+    people, wrong = team.find_people(sources)
+    notes = team.team_notes(snapshot, past, team.find_owners(sources), need.files, time.time(), people)
+    return _Made(notes, (*problems, *wrong))
+
+
 def _graph(need: _Need) -> _Made:
     view = need.around.graph(need.request)
+    facts = need.around.projects.at(need.request.sources)
+    header = project.header_of(facts[0]) if len(facts) == 1 else present.NAMELESS
     seeds = need.profile.gathering.considered
-    result = present.of_query(view, need.intent.query.text, seeds=seeds, parity=True, token=need.request.token)
+    result = present.of_query(view, need.intent.query.text, header, seeds, parity=True, token=need.request.token)
     return _Made((Note(markdown.markdown(result)),))
 
 
@@ -206,6 +256,9 @@ _PRODUCERS: dict[str, Callable[[_Need], _Made]] = {
     "format": _format,
     "rules": _rules,
     "memory": _memory,
+    "architecture": _architecture,
+    "overview": _overview,
+    "team": _team,
     "graph": _graph,
 }
 """By the name of the section."""

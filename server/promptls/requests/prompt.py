@@ -174,7 +174,7 @@ def _switched(
     asked: protocol.Sections, recipe: Mapping[str, bool], ours: SectionSettings
 ) -> tuple[tuple[str, bool], ...]:
     """Which sections are on: as the request says, else the recipe, else the settings."""
-    settings = {"format": ours.instructions, "retrieval": True, **structs.asdict(ours)}
+    settings = {"format": ours.instructions, "overview": ours.architecture, **structs.asdict(ours)}
     said = {name: value for name, value in structs.asdict(asked).items() if value is not None}
     return tuple(
         (name, bool(value)) for name, value in {**settings, **recipe, **said}.items() if name != "rules_tokens"

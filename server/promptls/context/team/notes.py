@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 from promptls.context.git.past import Pair, Past, authors, changed_with, locate
-from promptls.context.team.owners import Owners, matches, matches_segment, owners_of
+from promptls.context.team.owners import Owners, matches, matches_segment, owners_of, parts_of
 from promptls.context.team.people import People
 from promptls.index.snapshot import Snapshot
 from promptls.model import Note
@@ -92,7 +92,7 @@ def _named(snapshot: Snapshot, people: Sequence[People], files: Sequence[str]) -
             if _root(snapshot, path) == folder.root
         ]
         for person in folder.people:
-            patterns = [[part for part in known.split("/") if part] for known in person.knows]
+            patterns = [parts_of(known) for known in person.knows]
             known = any(matches(pattern, name, matches_segment) for pattern in patterns for name in names)
             if person.name and (known or not patterns):
                 lines.append(f"- {person.name}: {person.role}" if person.role else f"- {person.name}")

@@ -75,7 +75,7 @@ def parse_owners(text: str, label: str = "CODEOWNERS") -> Owners:
             continue
         written, said = _split(line)
         excludes = written.startswith("!")
-        parts = _parts(written.removeprefix("!"))
+        parts = parts_of(written.removeprefix("!"))
         if parts:
             owners = _owners(said) or (default if not said.split("#")[0].strip() else ())
             patterns.append(Pattern(parts, () if excludes else owners, section, excludes))
@@ -99,7 +99,7 @@ def _owners(said: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word for word in words if _OWNER.fullmatch(word)))
 
 
-def _parts(pattern: str) -> tuple[str, ...]:
+def parts_of(pattern: str) -> tuple[str, ...]:
     """Segments to be matched against a whole path: what a pattern leaves open is filled with "**"."""
     anchored = "/" in pattern.rstrip("/")
     folder = pattern.endswith("/")

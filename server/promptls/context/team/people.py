@@ -8,25 +8,22 @@ knows = ["src/pay/**"]
 
 from __future__ import annotations
 
-import sys
+import re
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta, Struct
 
 from promptls.context.git.log import name_of, text_of
+from promptls.context.project.reading import read_toml
 from promptls.index.disk.named import kept_out, read_bytes
 from promptls.index.snapshot import Sources
 from promptls.model import Problem
 
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
 NAME = ".promptls/team.toml"
 MOST_BYTES = 100_000
 
+_ADDRESS = re.compile(r"[^@]@[^@]+\.")
 Words = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
@@ -62,8 +59,8 @@ def find_people(sources: Sources) -> tuple[tuple[People, ...], tuple[Problem, ..
             problems.append(Problem(f"{NAME} is left out: {data.reason}."))
             continue
         try:
-            read = msgspec.convert(tomllib.loads(data.decode("utf-8")), _File)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError, RecursionError) as error:
+            read = msgspec.convert(read_toml(data.decode("utf-8")), _File)
+        except (ValueError, RecursionError) as error:  # of TOML, UTF-8 and msgspec
             wrong = text_of(str(error).encode("utf-8", "replace"))[:200]
             problems.append(
                 Problem(f"{NAME} is left out: {wrong}.", "It has [[person]] tables with name, role and knows.")
@@ -75,4 +72,4 @@ def find_people(sources: Sources) -> tuple[tuple[People, ...], tuple[Problem, ..
 
 def _clean(person: Person) -> Person:
     name, role = (text_of(text.encode("utf-8", "replace")) for text in (person.name, person.role))
-    return Person(name_of(name), role, person.knows)
+    return Person(name_of(name), " ".join(w for w in role.split() if not _ADDRESS.search(w)), person.knows)

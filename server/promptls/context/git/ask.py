@@ -1,0 +1,152 @@
+"""Running git over history: bounded in time and output, and with nothing that a repository could have it start.
+
+On top of what `index.disk.git` does for every call: no signature is checked (that runs a program of the
+configuration's choice), no filter cleans a file, no mailmap comes from elsewhere, every transport is off even
+where the configuration allows one by name.  Paths and names come back as bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from promptls.index.disk.git import _SAFE as SAFE
+from promptls.index.disk.git import _environment as environment
+from promptls.index.disk.git import _program as program
+from promptls.model import CancelToken, Problem
+
+MOST_BYTES = 64_000_000
+MOST_SAID = 4_000  # bytes of an error that are looked at
+_MORE = (
+    *("-c", "log.showSignature=false"),
+    *("-c", "mailmap.file="),  # the repository's could name a device
+    *("-c", "mailmap.blob="),
+    *("-c", "diff.external="),
+    *("-c", "core.alternateRefsCommand="),
+    *("-c", "core.pager=cat"),
+)
+
+
+class Answer(Struct, frozen=True):
+    """What git printed."""
+
+    out: bytes
+    whole: bool = True  # False: it was stopped, by time or by size
+
+
+def ask(
+    folder: str,
+    *arguments: str,
+    seconds: float = 30.0,
+    most: int = MOST_BYTES,
+    token: CancelToken | None = None,
+    fine: tuple[int, ...] = (0,),
+    configuration: Mapping[str, str] | None = None,
+) -> Answer | Problem:
+    """What git prints in `folder`, or why there is nothing.
+
+    After `seconds` or `most` bytes git is stopped and what it has said so far is the answer.  `configuration`:
+    settings whose names may hold anything.
+    """
+    git = program(os.environ.get("PATH", ""))
+    if not git:
+        return Problem("git is not installed, so nothing is known of the history.", "Install git, then reindex.")
+    try:
+        process = subprocess.Popen(
+            [git, *SAFE, *_MORE, *arguments],
+            cwd=folder,
+            env={**environment(), "GIT_ALLOW_PROTOCOL": "none", **_settings(configuration or {})},
+            stdin=subprocess.DEVNULL,  # ours speaks LSP
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+        )
+    except (OSError, ValueError):  # the folder is gone, a NUL character
+        return Problem(f"git cannot be run in {_shown(folder)}.")
+    return _heard(process, folder, seconds, most, token, fine)
+
+
+def _heard(
+    process: subprocess.Popen[bytes],
+    folder: str,
+    seconds: float,
+    most: int,
+    token: CancelToken | None,
+    fine: tuple[int, ...],
+) -> Answer | Problem:
+    out, said = bytearray(), bytearray()
+    over, done = threading.Event(), threading.Event()
+    others = [
+        threading.Thread(target=_listen, args=(process, said), daemon=True),
+        threading.Thread(target=_watch, args=(process, time.monotonic() + seconds, token, over, done), daemon=True),
+    ]
+    with process:
+        for thread in others:
+            thread.start()
+        assert process.stdout is not None
+        while part := process.stdout.read(1 << 16):
+            out += part
+            if len(out) > most:
+                over.set()
+                process.kill()
+                break
+        process.wait()
+        done.set()
+        for thread in others:
+            thread.join()
+    if over.is_set():
+        return Answer(bytes(out[:most]), whole=False)
+    return Answer(bytes(out)) if process.returncode in fine else refusal(bytes(said), folder)
+
+
+def _watch(
+    process: subprocess.Popen[bytes],
+    deadline: float,
+    token: CancelToken | None,
+    over: threading.Event,
+    done: threading.Event,
+) -> None:
+    while not done.wait(0.05):
+        if time.monotonic() > deadline or (token is not None and token.cancelled):
+            over.set()
+            process.kill()
+            return
+
+
+def _listen(process: subprocess.Popen[bytes], said: bytearray) -> None:
+    assert process.stderr is not None
+    while part := process.stderr.read(1 << 12):
+        said += part[: MOST_SAID - len(said)]
+
+
+def refusal(said: bytes, folder: str) -> Problem:
+    """What a failure of git means for the user."""
+    if b"dubious ownership" in said or b"unsafe repository" in said:
+        return Problem(
+            f"git refuses to read {_shown(folder)}: the repository belongs to somebody else.",
+            f"If you trust it: git config --global --add safe.directory {_shown(folder)}",
+        )
+    if b"not a git repository" in said or b"safe.bareRepository" in said:
+        return Problem(f"{_shown(folder)} is not in a git repository, so it has no history.")
+    if b"does not have any commits" in said or b"unknown revision" in said or b"bad revision" in said:
+        return Problem(f"The repository of {_shown(folder)} has no commits yet.")
+    return Problem(
+        f"git could not read the history of {_shown(folder)}; the repository may be damaged or incomplete.",
+        "Run git fsck there.",
+    )
+
+
+def _shown(folder: str) -> str:
+    return "".join(c if c.isprintable() else "�" for c in folder)
+
+
+def _settings(configuration: Mapping[str, str]) -> dict[str, str]:
+    given = {"GIT_CONFIG_COUNT": str(len(configuration))} if configuration else {}
+    for i, (name, value) in enumerate(configuration.items()):
+        given |= {f"GIT_CONFIG_KEY_{i}": name, f"GIT_CONFIG_VALUE_{i}": value}
+    return given

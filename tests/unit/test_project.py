@@ -1,0 +1,348 @@
+"""What is known of a project from its files, and what a prompt says of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from promptls.context.graph.nodes import ProjectHeader
+from promptls.context.project import (
+    ProjectFacts,
+    Projects,
+    architecture_notes,
+    codebuddy_overview,
+    files_meant,
+    header_of,
+    is_overview,
+    overview,
+)
+from promptls.context.project.readme import cut, opening, parts_of
+from promptls.index.snapshot import Snapshot, with_entry
+from workspaces import request_of, snapshot_of
+
+SHOP = """
+-- pyproject.toml --
+[project]
+name = "shop"
+description = "Sells things."
+dependencies = ["Django>=5", "psycopg[binary]", "tiny_thing"]
+[dependency-groups]
+dev = ["flask"]
+[project.scripts]
+shop = "shop.cli:main"
+[tool.pytest.ini_options]
+-- web/package.json --
+{"name": "web", "dependencies": {"react": "19"}, "scripts": {"build": "vite build"}}
+-- examples/demo/package.json --
+{"dependencies": {"vue": "3"}, "bin": "demo.js"}
+-- Makefile --
+.PHONY: check
+VERSION := 1
+check:
+	pytest
+-- shop/__init__.py --
+-- shop/__main__.py --
+import shop.cli
+-- shop/cli.py --
+from shop.services import cart, json
+from .models import money
+import json
+-- shop/services/__init__.py --
+-- shop/services/cart.py --
+from ..models.money import Money
+from shop import cli
+-- shop/models/__init__.py --
+-- shop/models/money.py --
+class Money:
+    pass
+-- shop/services/json.py --
+from shop.models import money
+-- tools/release.py --
+if __name__ == "__main__":
+    print(1)
+-- run.py --
+if __name__ == "__main__":
+    print(1)
+-- web/src/index.tsx --
+import { Button } from "./button"
+-- web/src/button.tsx --
+export const Button = 1
+-- tests/test_cart.py --
+from shop.models import money
+-- README.md --
+# The shop
+
+![badge](https://example.org/x.svg)
+
+It sells
+things. And more.
+"""
+
+
+def facts_of(snapshot: Snapshot) -> ProjectFacts:
+    (facts,) = Projects().at(request_of(snapshot).sources)
+    return facts
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> ProjectFacts:
+    return facts_of(snapshot_of(SHOP, tmp_path))
+
+
+def test_the_outermost_manifest_speaks_for_the_project(shop: ProjectFacts) -> None:
+    assert (shop.name, shop.description) == ("shop", "Sells things.")
+    assert shop.manifests == ("Makefile", "pyproject.toml", "web/package.json", "examples/demo/package.json")
+
+
+def test_frameworks_and_libraries_come_from_manifests_but_not_from_examples(shop: ProjectFacts) -> None:
+    assert [(u.label, u.source) for u in shop.frameworks] == [
+        ("Django", "pyproject.toml"),
+        ("React", "web/package.json"),
+    ]
+    assert [(u.label, u.role) for u in shop.libraries] == [
+        ("PostgreSQL", "database"),
+        ("Flask", "web framework"),
+        ("tiny-thing", ""),
+    ]
+
+
+def test_commands_of_the_outermost_folder(shop: ProjectFacts) -> None:
+    assert [(c.name, c.run) for c in shop.commands] == [("check", "make check"), ("test", "pytest")]
+
+
+def test_entry_points_from_manifests_names_and_guards(shop: ProjectFacts) -> None:
+    assert [(e.what, e.target) for e in shop.entries] == [
+        ("command shop", "shop.cli:main"),
+        ("python -m", "shop/__main__.py"),
+        ("JavaScript entry", "web/src/index.tsx"),
+        ("script", "run.py"),
+    ]
+
+
+def test_languages_are_those_of_the_code(shop: ProjectFacts) -> None:
+    assert [(x.name, x.lines) for x in shop.languages] == [("python", 17), ("tsx", 2)]
+    assert sum(x.share for x in shop.languages) == pytest.approx(1)
+
+
+def test_hubs_are_imported_by_files_that_are_no_tests(shop: ProjectFacts) -> None:
+    assert [(h.label, h.importers) for h in shop.hubs] == [("shop/models/money.py", 3)]
+
+
+def test_layers_with_their_folders_tests_last(shop: ProjectFacts) -> None:
+    assert [(x.name, x.files, x.folders) for x in shop.layers] == [
+        ("Core", 7, ("shop", "web/src", "")),
+        ("Service", 3, ("shop/services",)),
+        ("Data", 2, ("shop/models",)),
+        ("Test", 1, ("tests",)),
+    ]
+
+
+def test_the_header_for_a_view_of_the_graph(shop: ProjectFacts) -> None:
+    assert header_of(shop) == ProjectHeader("shop", "Sells things.", ("python", "tsx"), ("Django", "React"))
+
+
+def test_without_a_manifest_the_readme_speaks(tmp_path: Path) -> None:
+    facts = facts_of(snapshot_of("-- README.md --\n# The shop\n\nIt sells\nthings.\n", tmp_path))
+    assert (facts.name, facts.description) == ("The shop", "It sells things.")
+
+
+def test_an_empty_workspace_has_nothing_to_say(tmp_path: Path) -> None:
+    facts = facts_of(snapshot_of("", tmp_path))
+    assert architecture_notes([facts]) == ()
+
+
+@pytest.mark.parametrize(
+    ("files", "hub"),
+    [
+        ({"lib/a.js": "1", **{f"lib/u{i}.ts": 'import x from "./a.js"' for i in range(3)}}, "lib/a.js"),
+        ({"src/ui/index.ts": "1", **{f"app/u{i}.ts": 'import x from "@/ui"' for i in range(3)}}, "src/ui/index.ts"),
+        (
+            {"go.mod": "module ex.org/m\n", "pkg/z/z.go": "package z",
+             **{f"c{i}/m.go": 'package m\nimport "ex.org/m/pkg/z"' for i in range(3)}},
+            "pkg/z/",
+        ),
+        ({"src/io.rs": "", **{f"src/u{i}.rs": "use crate::io::Reader;" for i in range(3)}}, "src/io.rs"),
+        ({"src/net/mod.rs": "", **{f"src/net/u{i}.rs": "use super::Conn;" for i in range(3)}}, "src/net/mod.rs"),
+        (
+            {"main/java/com/a/Cart.java": "class Cart {}",
+             **{f"main/java/com/b/U{i}.java": "import com.a.Cart;" for i in range(3)}},
+            "main/java/com/a/Cart.java",
+        ),
+        ({"inc/a/b.h": "", **{f"src/u{i}.c": '#include "a/b.h"' for i in range(3)}}, "inc/a/b.h"),
+        ({"lib/shop/cart.rb": "", **{f"lib/u{i}.rb": 'require "shop/cart"' for i in range(3)}}, "lib/shop/cart.rb"),
+        ({"src/pk/__init__.py": "", "src/pk/a.py": "", **{f"src/pk/u{i}.py": "from pk.a import x" for i in range(3)}},
+         "src/pk/a.py"),
+    ],
+)  # fmt: skip
+def test_hubs_in_other_languages(tmp_path: Path, files: dict[str, str], hub: str) -> None:
+    text = "".join(f"-- {name} --\n{content}\n" for name, content in files.items())
+    assert [h.label for h in facts_of(snapshot_of(text, tmp_path)).hubs] == [hub]
+
+
+def test_an_import_of_the_standard_library_is_no_import_of_a_file_of_that_name(tmp_path: Path) -> None:
+    users = "".join(f"-- pk/u{i}.py --\nimport json\n" for i in range(3))
+    facts = facts_of(snapshot_of(f"-- pk/__init__.py --\n-- pk/json.py --\nx = 1\n{users}", tmp_path))
+    assert facts.hubs == ()
+
+
+def test_an_import_that_could_mean_two_files_counts_for_neither(tmp_path: Path) -> None:
+    users = "".join(f'-- src/u{i}.c --\n#include "b.h"\n' for i in range(3))
+    facts = facts_of(snapshot_of(f"-- x/b.h --\n-- y/b.h --\n{users}", tmp_path))
+    assert facts.hubs == ()
+
+
+# ---- kept up with the snapshot
+
+
+def test_facts_follow_a_change_and_are_kept_without_one(tmp_path: Path) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    projects = Projects()
+    before = projects.at(request_of(snapshot).sources)
+    assert projects.at(request_of(snapshot).sources) is before
+    text = SHOP.replace('"Django>=5"', '"Flask"').replace(
+        "class Money:\n    pass", "class Money:\n    a = 1\n    b = 2"
+    )
+    after = snapshot_of(text, tmp_path)
+    changed = snapshot
+    for path, entry in after.files.items():
+        if entry.digest != snapshot.files[path].digest:
+            changed = with_entry(changed, path, entry)
+    (facts,) = projects.at(request_of(changed).sources)
+    assert facts == facts_of(after)
+    assert [u.label for u in facts.frameworks] == ["Flask", "React"]
+
+
+def test_an_unsaved_manifest_counts(tmp_path: Path) -> None:
+    changed = 'dependencies = ["fastapi"]'
+    snapshot = snapshot_of(SHOP, tmp_path, unsaved={"pyproject.toml": f'[project]\nname = "new"\n{changed}\n'})
+    facts = facts_of(snapshot)
+    assert facts.name == "new" and facts.frameworks[0].label == "FastAPI"
+
+
+def test_each_root_has_its_own_facts(tmp_path: Path) -> None:
+    text = '-- a/package.json --\n{"name": "front"}\n-- b/go.mod --\nmodule example.org/back\n-- b/main.go --\npackage main\n'
+    snapshot = snapshot_of(text, tmp_path, roots=["a", "b"])
+    found = Projects().at(request_of(snapshot).sources)
+    assert [one.name for one in found] == ["front", "example.org/back"]
+    notes = architecture_notes(found, files=[f"{snapshot.roots[1].path}/main.go"])
+    assert notes[0].source == "project b" and "example.org/back" in notes[0].text
+    projects = Projects()
+    projects.at(request_of(snapshot).sources)
+    fewer = replace(snapshot, roots=snapshot.roots[:1])
+    assert [one.name for one in projects.at(request_of(fewer).sources)] == ["front"]
+
+
+# ---- notes
+
+
+def test_notes_begin_with_what_the_project_is(shop: ProjectFacts) -> None:
+    head, entries, *_ = architecture_notes([shop])
+    assert head.text == (
+        "shop: Sells things.\n"
+        "Languages: python 89 %, tsx 11 %\n"
+        "Frameworks: Django (web framework), React (UI framework)\n"
+        f"Size: {shop.files} files, {shop.lines} lines"
+    )
+    assert entries.text.startswith("Entry points:\n- command shop: shop.cli:main\n")
+
+
+@pytest.mark.parametrize(
+    ("types", "second"),
+    [(["testing"], "Commands"), (["database"], "Libraries"), (["performance"], "Files that"), ([], "Entry points")],
+)
+def test_a_question_moves_what_it_needs_to_the_front(shop: ProjectFacts, types: list[str], second: str) -> None:
+    notes = architecture_notes([shop], types)
+    assert notes[1].text.startswith(second)
+    assert sorted(n.text for n in notes) == sorted(n.text for n in architecture_notes([shop]))
+    assert list(notes) == sorted(notes, key=lambda note: -note.score)
+
+
+def test_files_in_play_are_said_to_be_of_a_layer(shop: ProjectFacts) -> None:
+    said = "\n".join(n.text for n in architecture_notes([shop], files=[f"{shop.root}/shop/services/cart.py"]))
+    assert "in play: shop/services/cart.py is of layer Service" in said
+
+
+# ---- overview
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Give me an overview", True),
+        ("How does the app work?", True),
+        ("What is the tech stack here", True),
+        ("why is parse_date slow", False),
+        ("is the heap restructured", False),
+    ],
+)
+def test_questions_about_the_whole(question: str, expected: bool) -> None:
+    assert is_overview(question) is expected
+
+
+def test_an_overview_is_the_readme_then_the_facts_then_the_guides(tmp_path: Path) -> None:
+    text = (
+        SHOP + "\n## License\n\nMIT.\n\n## Use\n\nType shop.\n-- docs/architecture.md --\n# Design\n\nThree layers.\n"
+    )
+    snapshot = snapshot_of(text, tmp_path)
+    sources = request_of(snapshot).sources
+    notes = overview(sources, Projects().at(sources))
+    assert [n.text for n in notes if n.source == "README.md"] == [
+        "# The shop\n\nIt sells\nthings. And more.",
+        "## Use\n\nType shop.",
+        "## License\n\nMIT.",
+    ]
+    assert notes[3].text.startswith("shop: Sells things.")
+    assert (notes[-1].text, notes[-1].source) == ("# Design\n\nThree layers.", "docs/architecture.md")
+
+
+def test_codebuddys_common_files_are_cut_at_5000_characters(tmp_path: Path) -> None:
+    text = f"-- README.md --\n{'word ' * 2000}\n-- package.json --\n{{}}\n-- docs/architecture.md --\n# A\n-- src/a.py --\n"
+    notes = codebuddy_overview(request_of(snapshot_of(text, tmp_path)).sources)
+    assert [(n.source, len(n.text), n.score) for n in notes] == [
+        ("README.md", 5000, 1.0),
+        ("package.json", 3, 1.0),
+        ("docs/architecture.md", 4, 1.0),
+    ]
+
+
+def test_what_a_question_means_by_purpose_is_found_by_name(tmp_path: Path) -> None:
+    text = "-- .github/CODEOWNERS --\n* @a\n-- README.md --\n# A\n-- sub/README.md --\n# B\n-- a.py --\n"
+    snapshot = snapshot_of(text, tmp_path)
+    base = snapshot.roots[0].path
+    assert files_meant(snapshot, "who owns the payment code?") == (f"{base}/.github/CODEOWNERS",)
+    assert files_meant(snapshot, "update the readme") == (f"{base}/README.md", f"{base}/sub/README.md")
+    assert files_meant(snapshot, "why does parse fail") == ()
+
+
+# ---- prose
+
+
+def test_headings_of_both_kinds_and_none_in_fences() -> None:
+    text = "Title\n=====\n\nOne.\n\n```\n# no heading\nList<String> x\n```\n\n## Two ##\n<p align=center><img src=x></p>\nText\n"
+    assert [(p.title, p.level, p.text) for p in parts_of(text)] == [
+        ("Title", 1, "One.\n\n```\n# no heading\nList<String> x\n```"),
+        ("Two", 2, "Text"),
+    ]
+
+
+def test_an_opening_passes_over_badges_lists_and_tables() -> None:
+    text = "# A\n[![x](y)](z)\n\n- item\n\n| a | b |\n|---|---|\n\n[l]: http://x\n\nThis is\nit.\n"
+    assert (opening(text).title, opening(text).paragraph) == ("A", "This is it.")
+
+
+@pytest.mark.parametrize(
+    ("text", "most", "expected"),
+    [
+        ("Short.", 10, "Short."),
+        ("One sentence here. Another one there.", 30, "One sentence here.…"),
+        ("A first paragraph.\n\nA second one. With more.", 30, "A first paragraph.…"),
+        ("- one item of it\n- two items of it\n- three", 40, "- one item of it\n- two items of it…"),
+        ("words without any end at all here", 20, "words without any…"),
+        ("x" * 50, 20, "x" * 19 + "…"),
+    ],
+)
+def test_prose_is_cut_after_a_sentence(text: str, most: int, expected: str) -> None:
+    assert cut(text, most) == expected
+    assert len(cut(text, most)) <= most
