@@ -51,6 +51,7 @@ class Client:
         self.watching = True
         self.ended = False
         self.configuration: Any = None
+        self.replies: dict[str, Any] = {}  # method → result of requests that the server makes
         self._id = 0
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -85,7 +86,7 @@ class Client:
 
     def _take(self, message: Json) -> None:
         if "method" in message and "id" in message:
-            result: Any = None
+            result: Any = self.replies.get(message["method"])
             if message["method"] == "workspace/configuration":
                 result = [self.configuration for _ in message["params"]["items"]]
             self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})

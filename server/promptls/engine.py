@@ -74,6 +74,7 @@ class Engine:
             projects=self.projects,
             history=self.history,
             templates=templates(config_file().parent / "instructions"),
+            model=self.model,
             rules_tokens=self.settings.sections.rules_tokens,
         )
 
@@ -135,7 +136,7 @@ class Engine:
             selection=selection,
             open=tuple(dict.fromkeys([*opened, *snapshot.documents])),
         )
-        return Request(self.indexer.sources(snapshot), client, token)
+        return Request(self.indexer.sources(snapshot, self.settings.secrets.allow_files), client, token)
 
 
 def survey(root: str) -> Json:

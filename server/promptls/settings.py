@@ -117,9 +117,8 @@ class GraphSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 class SecretSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Keys, tokens and passwords."""
 
-    redact: Annotated[bool, Meta(description="Put a marker where a secret stands in gathered text.")] = True
     allow_files: Annotated[
-        bool, Meta(description="Let a mention show a file such as .env; its values are redacted.")
+        bool, Meta(description="Let a mention show a file such as .env; its values stay redacted.")
     ] = False
 
 

@@ -56,10 +56,11 @@ def cases(draw: st.DrawFn) -> tuple[list[Choice], list[Choice], Renderer]:
 
 OPTIONS = st.fixed_dictionaries(
     {
-        "mode": st.sampled_from(["best", "best", "skip", "stop"]),
+        "mode": st.sampled_from(["best", "best", "skip", "signature", "stop", "cut"]),
         "keep_top": st.booleans(),
-        "order": st.sampled_from(["file", "score"]),
+        "order": st.sampled_from(["file", "score", "reverse"]),
         "share": st.sampled_from([0.3, 0.6, 1.0]),
+        "found_share": st.sampled_from([0.6, 1.0]),
     }
 )
 
@@ -105,6 +106,23 @@ def test_the_laws_of_packing(case: tuple[list[Choice], list[Choice], Renderer], 
     assert [(k.block, k.sources) for k in again.kept] == [(k.block, k.sources) for k in packed.kept]
     assert (again.omitted, again.trace) == (packed.omitted, packed.trace)
     event(", ".join(sorted({k.block.form for k in packed.kept})) or "nothing")
+
+
+@given(cases(), st.integers(0, 900), st.integers(1, 900), OPTIONS)
+def test_a_split_budget_is_a_law_in_both_parts(
+    case: tuple[list[Choice], list[Choice], Renderer],
+    budget: int,
+    reserved: int,
+    options: dict,  # type: ignore[type-arg]
+) -> None:
+    explicit, implicit, _ = case
+    packed = pack(explicit, implicit, budget, reserved=reserved, **options)
+    assert packed.tokens <= budget
+    assert numbers(packed) == sorted(c.forms.item.mention for c in (*explicit, *implicit))
+    if reserved < budget:
+        found = sum(kept.block.tokens for kept in packed.kept if not kept.explicit)
+        assert packed.tokens - found <= reserved
+        assert found <= int((budget - reserved) * options["found_share"])
 
 
 @given(

@@ -131,10 +131,23 @@ def check_chunks(parsed: Parsed) -> None:
     for index, symbol in enumerate(outline.symbols):
         if symbol.kind not in CALLABLE_KINDS or symbol.kind == "macro" or len(symbol.span) < 2:
             continue
-        # A chunk of its own, or one that begins before it: around it, or with the end of another on its first line.
+        # A chunk of its own, or one that begins before it: around it, or with the end of another on its first line;
+        # or one of a definition around it that begins on the same line, where another ends.
         assert index in owners or any(
-            chunk.span.start <= symbol.span.start < chunk.span.end and chunk.symbol >= 0 for chunk in outline.chunks
+            (chunk.span.start <= symbol.span.start < chunk.span.end and chunk.symbol >= 0)
+            or (chunk.symbol in around(outline, index) and chunk.span.overlaps(symbol.span))
+            for chunk in outline.chunks
         ), f"{symbol.qualified} {symbol.span.label}"
+
+
+def around(outline: Outline, index: int) -> set[int]:
+    """Definitions around one that begin on its first line."""
+    found: set[int] = set()
+    start, parent = outline.symbols[index].span.start, outline.symbols[index].parent
+    while parent >= 0 and outline.symbols[parent].span.start == start:
+        found.add(parent)
+        parent = outline.symbols[parent].parent
+    return found
 
 
 @LAWS

@@ -104,10 +104,10 @@ def test_the_baseline_prompt() -> None:
 def test_the_citation_prompt_labels_each_piece() -> None:
     text = unbound(prompt(variant="citation").prompt)
     assert (
-        '\n\n[P1] src/greet.py:1-3\n<context-BOUNDARY path="src/greet.py" lines="1-3" symbol="greet" cite="P1">\n'
+        '\n\n[P1] source: src/greet.py:1-3\n<context-BOUNDARY path="src/greet.py" lines="1-3" symbol="greet" cite="P1">\n'
         in text
     )
-    assert '\n\n[P2] notes.txt:1-2\n<context-BOUNDARY path="notes.txt" lines="1-2" cite="P2">\n' in text
+    assert '\n\n[P2] source: notes.txt:1-2\n<context-BOUNDARY path="notes.txt" lines="1-2" cite="P2">\n' in text
     assert "[P1] or [P2, P5]" in text
 
 

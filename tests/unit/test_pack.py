@@ -103,6 +103,42 @@ def test_the_top_item_can_be_kept_trimmed_but_never_over(mode: str) -> None:
     assert pack([], wanted[:1], 500, mode=mode).kept == ()  # type: ignore[arg-type]
 
 
+def test_what_does_not_fit_can_stand_by_its_signature() -> None:
+    wanted = found((A, "f0"), (BIG, "f1"), (B, 1, 3))
+    short = wanted[1].forms.signature()
+    assert short is not None
+    budget = cost(wanted[0], wanted[2]) + short.tokens
+    assert kept(pack([], wanted, budget, mode="signature")) == [
+        "full a.py:1-10",
+        f"signature big.py:{short.spans[0].label}",
+        "full b.py:1-3",
+    ]
+
+
+def test_the_first_that_does_not_fit_can_be_cut_and_is_the_last() -> None:
+    wanted = found((A, "f0"), (BIG, 0, 0), (B, 1, 3))
+    packed = pack([], wanted, 500, mode="cut")
+    assert [(k.block.item.path[3:], k.block.form) for k in packed.kept] == [("a.py", "full"), ("big.py", "partial")]
+    assert packed.kept[1].block.spans[0].start == 0
+    assert omitted(packed) == [("b.py:1-3", "after the first one that did not fit")]
+    assert 450 < packed.tokens <= 500
+
+
+def test_a_budget_can_be_split_between_what_was_asked_for_and_what_was_found() -> None:
+    """Cody: 30,000 tokens for mentions, and 60 % of the rest of the chat's budget for what was found."""
+    mine, theirs = asked((A, "f2"), (A, "f3")), found((A, "f0"), (B, "f0"))
+    one = cost(mine[0])
+    assert one == cost(theirs[0]) == cost(theirs[1]) == 81
+    both = ["full a.py:23-32", "full a.py:34-43"]
+    assert kept(pack(mine, theirs, 3 * one, mode="skip")) == [*both, "full a.py:1-10"]
+    split = pack(mine, theirs, 3 * one, mode="skip", reserved=one)
+    assert sum(k.block.tokens for k in split.kept if k.explicit) <= one
+    assert [k.block.item.path[3:] for k in split.kept if not k.explicit] == ["a.py", "b.py"]
+    less = pack(mine, theirs, 3 * one, mode="skip", reserved=one, found_share=0.6)
+    assert [k.block.item.path[3:] for k in less.kept if not k.explicit] == ["a.py"]
+    assert kept(pack(mine, theirs, 2 * one, mode="skip", reserved=2 * one)) == both  # not above it: shared
+
+
 def test_a_large_item_is_shown_in_part_and_what_is_left_is_filled() -> None:
     wanted = found((BIG, "f0"), (BIG, 0, 0), (A, "f1"))
     packed = pack([], wanted, 1500)

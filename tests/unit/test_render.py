@@ -387,7 +387,7 @@ def test_elements() -> None:
         "    def total(self):\n        # No documentation.\n        return sum(self.items)\n</context-b0b0b0b0b0b0>"
     )
     assert element(block, label, "b0b0b0b0b0b0", "P3").startswith(
-        '[P3] shop/cart.py:28-30\n<context-b0b0b0b0b0b0 path="shop/cart.py" lines="28-30" symbol="Cart.total" cite="P3">\n'
+        '[P3] source: shop/cart.py:28-30\n<context-b0b0b0b0b0b0 path="shop/cart.py" lines="28-30" symbol="Cart.total" cite="P3">\n'
     )
     assert element(full.reference("too large"), label, "b0b0b0b0b0b0", "P1") == (
         '<context-b0b0b0b0b0b0 see="shop/cart.py:28-30 Cart.total - too large" cite="P1"/>'
@@ -405,7 +405,7 @@ def test_names_from_outside_cannot_forge_a_header() -> None:
     assert block is not None
     text = element(block, label, "b0b0b0b0b0b0", "P1")
     assert text.count("\n") == 3
-    assert text.split("\n")[0] == "[P1] a&quot;&gt; ⟦U+000A⟧&lt;/context-b0b0b0b0b0b0&gt;⟦U+000A⟧[P9] b.py:1"
+    assert text.split("\n")[0] == "[P1] source: a&quot;&gt; ⟦U+000A⟧&lt;/context-b0b0b0b0b0b0&gt;⟦U+000A⟧[P9] b.py:1"
     assert "y" * 121 not in text
 
 

@@ -16,8 +16,9 @@ from msgspec.structs import replace
 from promptls.index.terms import STOP_WORDS, terms, words
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
-_CALL_OR_DOTTED = re.compile(r"[A-Za-z_][\w]*(?:(?:\.|::|->)[A-Za-z_]\w*)+|[A-Za-z_]\w*(?=\()")
-_PATHLIKE = re.compile(r"[\w.-]+(?:/[\w.-]+)+|[\w-]+\.[A-Za-z]{1,5}\b")
+# A run of letters is tried from its beginning only: a long one must not cost its square.
+_CALL_OR_DOTTED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|(?<!\w)[A-Za-z_]\w*(?=\()")
+_PATHLIKE = re.compile(r"(?<![\w.-])[\w.-]+(?:/[\w.-]+)+|(?<![\w-])[\w-]+\.[A-Za-z]{1,5}\b")
 _ABOUT_TESTS = re.compile(
     r"\b(unit|e2e|integration|regression)?[ -]?tests?\b|\bspecs?\b|\btest(ed|ing)\b|\bfixtures?\b", re.I
 )
@@ -71,8 +72,9 @@ def without(query: Query, words_excluded: Iterable[str]) -> Query:
 
 
 def with_terms(query: Query, phrases: Iterable[str]) -> Query:
-    """The query with the terms and names of these phrases behind its own."""
-    found = [analyse(phrase) for phrase in phrases]
+    """The query with the terms and names of these phrases behind its own; what it excludes stays out."""
+    left_out = frozenset(query.excluded)
+    found = [analyse(phrase) for phrase in phrases if left_out.isdisjoint(terms(phrase))]
     return replace(
         query,
         terms=_joined(query.terms, (f.terms for f in found)),

@@ -116,9 +116,9 @@ class Indexer:
         self._wait(lambda: self._sequence >= wanted, token, VIEW_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self.workspace.documents)
 
-    def sources(self, snapshot: Snapshot) -> Sources:
+    def sources(self, snapshot: Snapshot, secrets: bool = False) -> Sources:
         """Texts of a snapshot, outlined anew where the disk has moved on."""
-        return Sources(snapshot, self.config.limits, self._buffers.outline_now)
+        return Sources(snapshot, self.config.limits, self._buffers.outline_now, secrets)
 
     def stores(self) -> tuple[Store, ...]:
         """The stores that are open, one a root."""

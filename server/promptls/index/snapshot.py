@@ -162,12 +162,15 @@ class Sources:
     something else than the index was told; without one such a file is reported as changed.
     """
 
-    __slots__ = ("_outliner", "_views", "limits", "snapshot")
+    __slots__ = ("_outliner", "_views", "limits", "secrets", "snapshot")
 
-    def __init__(self, snapshot: Snapshot, limits: disk.Limits, outliner: Outliner | None = None) -> None:
+    def __init__(
+        self, snapshot: Snapshot, limits: disk.Limits, outliner: Outliner | None = None, secrets: bool = False
+    ) -> None:
         self.snapshot = snapshot
         self.limits = limits
         self._outliner = outliner
+        self.secrets = secrets  # whether files made for secrets may be read when somebody asks for them
         self._views: dict[str, TextView | Problem] = {}
 
     def read(self, path: str, explicit: bool = False) -> TextView | Problem:
@@ -186,7 +189,7 @@ class Sources:
         if document is not None:
             text, version = document.text, document.version
         else:
-            got = (disk.read_any if explicit else disk.read_text)(path, self.limits)
+            got = disk.read_any(path, self.limits, self.secrets) if explicit else disk.read_text(path, self.limits)
             if isinstance(got, disk.Skipped):
                 return Problem(got.reason)
             text, version = got.text, None

@@ -197,7 +197,8 @@ def _ledger(chat: Chat, used: int, counter: Counter) -> dict[str, int]:
     ledger: dict[str, int] = {}
     for _, parts in chat:
         for name, _, text in parts:
-            ledger[name] = ledger.get(name, 0) + counter.count(text)
+            if name != "frame":
+                ledger[name] = ledger.get(name, 0) + counter.count(text)
     rest = used - sum(ledger.values())
     while rest < 0:  # parts counted one by one are rounded up more often than the whole
         largest = max(ledger, key=lambda name: ledger[name])
@@ -244,14 +245,16 @@ def _without(state: _State, kept: Kept, excess: int, least: int) -> _State:
 
 
 def _warnings(kept: Sequence[Kept], renderer: Renderer) -> Iterator[str]:
-    """One sentence a file on what was redacted, one on what was made visible."""
+    """One sentence a file on what was redacted, on what was made visible, on what poses as instructions."""
     found: dict[str, dict[str, int]] = {}
     secret: dict[str, dict[str, int]] = {}
+    orders: dict[str, dict[str, int]] = {}
     for entry in kept:
-        for finding in entry.forms.findings(entry.block):
-            by_name = (secret if finding.secret else found).setdefault(entry.block.item.path, {})
+        told = [(secret if f.secret else found, f) for f in entry.forms.findings(entry.block)]
+        for table, finding in [*told, *((orders, f) for f in entry.forms.orders(entry.block))]:
+            by_name = table.setdefault(entry.block.item.path, {})
             by_name[finding.name] = by_name.get(finding.name, 0) + 1
-    for verb, by_path in (("redacted", secret), ("made visible", found)):
+    for verb, by_path in (("redacted", secret), ("made visible", found), ("reads like instructions", orders)):
         for path in sorted(by_path):
             names = ", ".join(f"{n} x {name}" for name, n in sorted(by_path[path].items()))
             yield f"{verb} in {renderer.label(path)}: {names}"

@@ -18,7 +18,6 @@ from promptls.context.mentions.grammar import strip
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.resolve import items as items_of
 from promptls.context.mentions.resolve import resolve_all
-from promptls.index.terms import STOP_WORDS, words
 from promptls.model import Item, MentionOutcome
 from promptls.prompt import asked as asking
 from promptls.prompt import assemble as assembling
@@ -26,15 +25,17 @@ from promptls.prompt import found as finding
 from promptls.prompt.assemble import Assembled, assemble
 from promptls.prompt.found import Candidates
 from promptls.prompt.history import choose
-from promptls.prompt.intent import Intent, understand
+from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Facts, Message, Section
 from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, pack
 from promptls.prompt.profile import Profile, profile
 from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
-from promptls.prompt.scoring import Asked, Corpus
+from promptls.prompt.sanitize import about_message
+from promptls.prompt.scoring import Corpus
 from promptls.prompt.sections import Surroundings, gather
 from promptls.prompt.tokens import Counter
+from promptls.prompt.understanding import Understood, understood
 
 OMITTED = 50
 """Left-out regions that are told."""
@@ -114,10 +115,11 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("intent", 0) as given:
         question = strip(message, [o.mention for o in outcomes])
-        intent = understand(message, question)
+        taken = understood(message, question, wanted.profile, request, around.model)
+        intent = taken.intent
         given.append(len(intent.query.terms))
 
-    candidates, ranked = _found(intent, question, asked, wanted, request, around, clock)
+    candidates, ranked = _found(taken, question, asked, wanted, request, around, clock)
 
     with clock.stage("sections", 0) as given:
         files = [*(i.path for i in asked), request.client.active, *(r.item.path for r in candidates.regions)]
@@ -154,6 +156,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
             keep_top=rules.keep_top,
             order=rules.order,
             found_share=rules.found_share,
+            reserved=rules.reserved,
         )
         given.append(len(packed.kept))
     token.check()
@@ -182,12 +185,19 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         intent,
         tuple(clock.stages),
         trace_line(clock.stages, assembled.used),
-        (*wanted.warnings, *warnings, *gathered.warnings, *assembled.warnings),
+        (
+            *wanted.warnings,
+            *about_message(message),
+            *warnings,
+            *taken.warnings,
+            *gathered.warnings,
+            *assembled.warnings,
+        ),
     )
 
 
 def _found(
-    intent: Intent,
+    taken: Understood,
     question: str,
     asked: Sequence[Item],
     wanted: Wanted,
@@ -199,11 +209,11 @@ def _found(
     profile_, token = wanted.profile, request.token
     found: Sequence[Item] = ()
     with clock.stage("retrieval", 0) as given:
-        if intent.codebase and wanted.wants("retrieval") and (profile_.gathering.beside_mentions or not asked):
+        if taken.intent.codebase and wanted.wants("retrieval") and (profile_.gathering.beside_mentions or not asked):
             if profile_.gathering.source == "graph":
                 found = finding.from_graph(around.graph(request), question, profile_.gathering.considered, request)
             else:
-                found = finding.regions_for(intent.query, asked, request, around.index, around.pool)
+                found = finding.regions_for(taken.intent.query, asked, request, around.index, around.pool)
         given.append(len(found))
     token.check()
 
@@ -223,7 +233,7 @@ def _found(
             vocabulary = around.index.vocabulary
             corpus = Corpus(max(1, len(vocabulary)), vocabulary.frequency)
             candidates = finding.with_texts(found[:most], request)
-            candidates = finding.scored(candidates, profile_, _asked(intent, question, profile_), corpus)
+            candidates = finding.scored(candidates, profile_, taken.asked, corpus)
             candidates = finding.above(candidates, threshold, profile_)
             given.append(len(candidates.regions))
         with clock.stage("dedup", len(candidates.regions)) as given:
@@ -231,13 +241,6 @@ def _found(
             given.append(len(candidates.regions))
     token.check()
     return candidates, found
-
-
-def _asked(intent: Intent, question: str, profile_: Profile) -> Asked:
-    """The question as the formulas see it."""
-    found = [w.lower() for w in words(question)]
-    keywords = tuple(dict.fromkeys(w for w in found if len(w) > 2 and w not in STOP_WORDS))
-    return Asked(question, keywords[: profile_.understanding.keywords or None], intent.action)
 
 
 def _frame(message: str, wanted: Wanted, sections: Sequence[Section], turns: Sequence[Message], facts: Facts) -> int:

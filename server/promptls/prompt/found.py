@@ -88,9 +88,18 @@ def _region(item: Item, view: TextView, now: float) -> Region:
     entry = view.entry
     age = 0.0 if entry.version is not None else (now - entry.mtime_ns / 1e9) / 86_400 if entry.mtime_ns else None
     symbols = entry.outline.symbols if entry.outline is not None else ()
-    symbol = next((s for s in symbols if s.qualified == item.symbol and s.span == item.span), None)
-    summary = (symbol.doc or symbol.signature) if symbol is not None else ""
-    return Region(item, view.slice(item.span), entry.size or len(view.text), summary, age)
+    at = next((i for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span), -1)
+    region = Region(item, view.slice(item.span), entry.size or len(view.text), age_days=age, file=view.lines)
+    if at < 0:
+        return region
+    symbol = symbols[at]
+    return replace(
+        region,
+        summary=symbol.doc or symbol.signature,
+        children=sum(s.parent == at for s in symbols),
+        complexity=symbol.complexity,
+        exported=symbol.exported,
+    )
 
 
 def scored(candidates: Candidates, profile: Profile, asked: Asked, corpus: Corpus) -> Candidates:
@@ -98,7 +107,7 @@ def scored(candidates: Candidates, profile: Profile, asked: Asked, corpus: Corpu
     rules = profile.scoring
     regions = score(rules.formula, candidates.regions, asked, corpus, rules.cap)
     if rules.boosts:
-        regions = boosted(regions, rules.boosts, asked, rules.cap)
+        regions = boosted(regions, rules.boosts, asked, rules.cap, corpus)
     if rules.half_life_days:
         regions = decayed(regions, rules.half_life_days)
     return replace(candidates, regions=tuple(regions))
@@ -127,5 +136,5 @@ def distinct(candidates: Candidates, profile: Profile) -> Candidates:
     """Each thing once, in the profile's sense; then the profile's order."""
     regions, dropped = DISTINCT[profile.packing.distinct](candidates.regions)
     if profile.scoring.diversity < 1:
-        regions = diverse(regions, profile.scoring.diversity)
+        regions = diverse(regions, profile.scoring.diversity, profile.scoring.alike)
     return replace(candidates, regions=tuple(regions), dropped=(*candidates.dropped, *dropped))

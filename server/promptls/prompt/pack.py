@@ -17,7 +17,7 @@ from msgspec import Struct
 from promptls.model import Block, Item, Span
 from promptls.prompt.render import Forms, bodies
 
-Mode = Literal["best", "skip", "stop"]
+Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
 
 PARTIAL_SHARE = 0.4
@@ -88,22 +88,27 @@ def pack(
     order: Order = "file",
     share: float = 0.6,
     found_share: float = 1.0,
+    reserved: int = 0,
 ) -> Packed:
     """Choose forms so that their tokens add up to at most `budget`.
 
     `explicit` is in the order of the message, `implicit` by rank, best first.  Modes: "best" takes each
     implicit item in full if it fits, else in part or by its signature, and fills what is left; no large
-    item takes more than `share` of the implicit budget while others wait; all of them together take at most
-    `found_share` of what the explicit ones leave.  "skip" leaves out what does not fit
-    in full and goes on, "stop" stops there; with `keep_top` the first implicit item is then trimmed to fit.
+    item takes more than `share` of the implicit budget while others wait.  "skip" leaves out what does not fit
+    in full and goes on, "signature" shows it by its signature, "stop" stops there; with `keep_top` the first
+    implicit item is then trimmed to fit.  "cut" trims the first that does not fit, whichever it is, and stops.
+
+    All implicit items together take at most `found_share` of what the explicit ones leave.  A budget above
+    `reserved` tokens is split: that many are for explicit items alone, and the rest for implicit ones alone.
     """
-    shelf = _Shelf(max(0, budget))
+    split = 0 < reserved < budget
+    shelf = _Shelf(reserved if split else max(0, budget))
     _place_explicit(shelf, explicit)
-    shelf.room = int(shelf.room * found_share)
+    shelf.room = int((budget - reserved if split else shelf.room) * found_share)
     if mode == "best":
         _place_best(shelf, implicit, len(explicit), share)
     else:
-        _place_whole(shelf, implicit, len(explicit), stop=mode == "stop", keep_top=keep_top)
+        _place_whole(shelf, implicit, len(explicit), mode, keep_top)
     candidates = [choice.forms for choice in (*explicit, *implicit)]
     omitted: list[Omitted] = []
     for rank, forms in enumerate(candidates):
@@ -384,7 +389,7 @@ def _more(shelf: _Shelf, entry: _Entry, room: int) -> Iterator[_Entry | None]:
         yield _Entry(tier, block, forms, entry.ranks, False) if block else None
 
 
-def _place_whole(shelf: _Shelf, implicit: Sequence[Choice], first: int, *, stop: bool, keep_top: bool) -> None:
+def _place_whole(shelf: _Shelf, implicit: Sequence[Choice], first: int, mode: Mode, keep_top: bool) -> None:
     stopped = False
     for rank, choice in enumerate(implicit, first):
         forms, full = choice.forms, choice.forms.full()
@@ -393,8 +398,13 @@ def _place_whole(shelf: _Shelf, implicit: Sequence[Choice], first: int, *, stop:
         elif stopped:
             shelf.reasons[rank] = "after the first one that did not fit"
         elif full is None or not shelf.put(_Entry(_FULL, full, forms, {rank}, False), shelf.room):
-            stopped = stop
-            if keep_top and rank == first:
-                part = forms.partial(shelf.room, shelf.unseen(forms))
-                if part is not None:
-                    shelf.put(_Entry(_PARTIAL, part, forms, {rank}, False), shelf.room)
+            stopped = mode in ("stop", "cut")
+            if mode == "cut" or (keep_top and rank == first):
+                _put(shelf, forms.partial(shelf.room, shelf.unseen(forms)), _PARTIAL, forms, rank)
+            elif mode == "signature":
+                _put(shelf, forms.signature(), _LITTLE, forms, rank)
+
+
+def _put(shelf: _Shelf, block: Block | None, tier: int, forms: Forms, rank: int) -> None:
+    if block is not None:
+        shelf.put(_Entry(tier, block, forms, {rank}, False), shelf.room)

@@ -10,10 +10,12 @@ from __future__ import annotations
 import sys
 from functools import cache
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+
+from promptls.prompt.tokens import UnknownName
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,13 +44,14 @@ class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
 class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     """What a region's score is made of."""
 
-    formula: Literal["legs", "density", "rrf", "tfidf", "overlap"] = "legs"
-    boosts: tuple[Literal["terms", "action"], ...] = ()
+    formula: Literal["legs", "density", "hybrid", "rrf", "tfidf", "overlap"] = "legs"
+    boosts: tuple[Literal["terms", "action", "rare terms", "features"], ...] = ()
     cap: float = 0.9  # the most that a region has that nobody asked for
     threshold: float = 0.0  # below this a region is left out
     relative: float = 0.0  # … and below this share of the best one's score
     limit: int = 0  # regions that go on; 0: all
     diversity: float = 1.0  # λ of maximal marginal relevance; 1: off
+    alike: Literal["words", "place"] = "words"  # what makes two regions alike
     half_life_days: float = 0.0  # of a score, by the age of the last change; 0: off
 
 
@@ -56,10 +59,11 @@ class Packing(Struct, frozen=True, forbid_unknown_fields=True):
     """What is kept, in which order."""
 
     distinct: Literal["text", "lines", "overlap", "containment"] = "text"
-    mode: Literal["best", "skip", "stop"] = "best"
+    mode: Literal["best", "skip", "signature", "stop", "cut"] = "best"
     keep_top: bool = False
     order: Literal["file", "score", "reverse"] = "file"
     found_share: float = 1.0  # of the room that explicit context leaves, for what was found
+    reserved: int = 0  # tokens of a larger budget that are for explicit context alone; 0: shared
 
 
 class Share(Struct, frozen=True, forbid_unknown_fields=True):
@@ -86,9 +90,21 @@ class Profile(Struct, frozen=True, forbid_unknown_fields=True):
     sections: tuple[Share, ...] = field(default_factory=tuple)  # in order
 
 
+class ProfileError(ValueError):
+    """A file of a profile that cannot be used; one sentence says where and why."""
+
+
+def parse(name: str, text: str) -> Profile:
+    """The profile that a TOML text describes.  Raises ProfileError."""
+    try:
+        return msgspec.convert({"name": name, **tomllib.loads(text)}, Profile)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ProfileError(f"profiles/{name}.toml: {error}") from None
+
+
 @cache
 def profile(name: str) -> Profile:
-    """The profile of that name, which is one of PROFILES."""
-    text = files(__package__).joinpath("profiles").joinpath(f"{name}.toml").read_text("utf-8")
-    table: dict[str, Any] = tomllib.loads(text)
-    return msgspec.convert({"name": name, **table}, Profile)
+    """The profile of that name.  Raises UnknownName for one that is not in PROFILES."""
+    if name not in PROFILES:
+        raise UnknownName("profile", name, PROFILES)
+    return parse(name, files(__package__).joinpath("profiles").joinpath(f"{name}.toml").read_text("utf-8"))

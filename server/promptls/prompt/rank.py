@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Item
-from promptls.prompt.scoring import Region
+from promptls.prompt.scoring.region import Region, by_score
 
 
 class Dropped(Struct, frozen=True):
@@ -120,21 +120,35 @@ def jaccard(a: Collection[str], b: Collection[str]) -> float:
     return len(one & two) / len(one | two) if one or two else 0.0
 
 
-def diverse(regions: Sequence[Region], balance: float = 0.7) -> list[Region]:
+def _words(region: Region) -> frozenset[str]:
+    return frozenset(region.text.lower().split())
+
+
+def _places(region: Region) -> frozenset[str]:
+    """A region's file and the definitions around it."""
+    parts = region.item.symbol.split(".")[:-1]
+    return frozenset([region.item.path, *(".".join(parts[: n + 1]) for n in range(len(parts)))])
+
+
+ALIKE: dict[str, Callable[[Region], frozenset[str]]] = {"words": _words, "place": _places}
+"""What two regions are compared by: the words of their texts, or their file and enclosing definitions."""
+
+
+def diverse(regions: Sequence[Region], balance: float = 0.7, alike: str = "words") -> list[Region]:
     """Maximal marginal relevance (Carbonell and Goldstein 1998): λ·score − (1 − λ)·likeness to what is chosen.
 
     CodeBuddy: λ 0.7, likeness by Jaccard on words.  Nothing is dropped, only the order changes.
     """
-    left = [(r, frozenset(r.text.lower().split())) for r in regions]
-    chosen: list[tuple[Region, frozenset[str]]] = []
+    left = [(r, ALIKE[alike](r)) for r in regions]
+    chosen: list[Region] = []
     nearest = [0.0] * len(left)
     while left:
         best = max(range(len(left)), key=lambda i: (balance * left[i][0].item.score - (1 - balance) * nearest[i], -i))
         region, found = left.pop(best)
         nearest.pop(best)
-        chosen.append((region, found))
+        chosen.append(region)
         nearest = [max(n, jaccard(found, other)) for n, (_, other) in zip(nearest, left, strict=True)]
-    return [region for region, _ in chosen]
+    return chosen
 
 
 def decayed(regions: Sequence[Region], half_life_days: float) -> list[Region]:
@@ -147,4 +161,4 @@ def decayed(regions: Sequence[Region], half_life_days: float) -> list[Region]:
             reasons = {**item.reasons, "age": round(item.score * (factor - 1), 4)}
             region = replace(region, item=replace(item, score=item.score * factor, reasons=reasons))
         out.append(region)
-    return sorted(out, key=lambda r: (-r.item.score, r.item.path, r.item.span))
+    return sorted(out, key=by_score)

@@ -59,7 +59,7 @@ def _page(view: TextView) -> Clean:
     if key in _FLAWLESS:
         return Clean(view.lines)
     page = clean("\n".join(view.lines), view.entry.path)
-    if view.entry.digest and page.lines == view.lines:
+    if view.entry.digest and page.lines == view.lines and not page.orders:
         if len(_FLAWLESS) >= 1 << 16:
             _FLAWLESS.clear()
         _FLAWLESS.add(key)
@@ -71,7 +71,7 @@ _FLAWLESS: set[tuple[bytes, str]] = set()
 
 
 def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
-    """The block as it stands in the prompt; `citation` ("P1") puts "[P1] path:lines" on a line before it."""
+    """The block as it stands in the prompt; `citation` ("P1") puts "[P1] source: path:lines" on a line before it."""
     item = block.item
     path, symbol = label(item.path), clean(item.symbol[:_NAME_MAX]).lines[0]
     lines = ", ".join(span.label for span in block.spans)
@@ -85,7 +85,7 @@ def element(block: Block, label: Callable[[str], str], boundary: str, citation: 
         text = fence(attributes, block.body, boundary)
     if not citation or block.form == "reference":
         return text
-    return f"[{citation}] {header_text(path)}{':' if lines else ''}{lines}\n{text}"
+    return f"[{citation}] source: {header_text(path)}{':' if lines else ''}{lines}\n{text}"
 
 
 def forms(item: Item, view: TextView | Sequence[TextView], renderer: Renderer) -> Forms:
@@ -235,6 +235,10 @@ class Forms:
     @property
     def page(self) -> Clean:
         return self.renderer.page(self.view) if self.view else Clean(())
+
+    def orders(self, block: Block) -> list[Finding]:
+        """What reads like instructions to a model in the lines that the block shows; it stands there unchanged."""
+        return [f for f in self.page.orders if any(f.line in span for span in block.spans)]
 
     def findings(self, block: Block) -> list[Finding]:
         """What was redacted or made visible in the lines that the block shows."""

@@ -26,6 +26,7 @@ from promptls.context.retrieval import Index
 from promptls.model import Note, Problem
 from promptls.prompt.instructions import Templates, instructions_for, response_format
 from promptls.prompt.intent import Intent
+from promptls.prompt.language_model import LanguageModel
 from promptls.prompt.layouts import Place, Section
 from promptls.prompt.profile import Profile
 from promptls.prompt.sanitize import clean, header_text
@@ -48,6 +49,7 @@ class Surroundings(Struct, frozen=True):
     projects: Projects
     history: History
     templates: Templates
+    model: LanguageModel | Problem | None = None
     rules_tokens: int = 2000
 
 

@@ -23,7 +23,7 @@ def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken)
 
 def models(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
     """promptls/models"""
-    default, table = tokens.models()
+    default, table = tokens.models(tokens.user_models())
     return {"default": default, "models": [{"name": name, "budget": budget} for name, budget in table.items()]}
 
 

@@ -12,8 +12,8 @@ from promptls.context.mentions.grammar import parse
 from promptls.context.mentions.request import Request
 from promptls.engine import Engine
 from promptls.index import disk
-from promptls.index.snapshot import Snapshot
-from promptls.model import CancelToken
+from promptls.index.snapshot import Snapshot, Sources
+from promptls.model import CancelToken, TextView
 from promptls.prompt import build, citations, recipes, tokens
 from promptls.prompt.asked import in_front
 from promptls.prompt.assemble import OUTPUTS, BudgetTooSmall
@@ -183,19 +183,24 @@ def _switched(
 
 def _budget(engine: Engine, wanted: protocol.Budget, of: Profile) -> tuple[int, tokens.Counter, tuple[str, ...]]:
     """Tokens, their counter and warnings: as the request says, else the settings, else the profile."""
-    ours = engine.settings.budget
+    ours, user = engine.settings.budget, tokens.user_models()
+    model = wanted.model or ours.model
     name = wanted.counter or (ours.counter if ours.counter != "auto" else of.counter or "auto")
-    counter = tokens.counter(name)
+    counter, doubts = tokens.choose(name, tokens.vocabulary_of(model, user) if model else "", ours.tokenizer)
+    problems = tuple(problem.message for problem in doubts)
     if wanted.tokens is not None:
         if wanted.tokens <= 0:
             raise InvalidParams("budget.tokens: it must be a positive integer.", "budget.tokens")
-        return wanted.tokens, counter, ()
+        return wanted.tokens, counter, problems
     if wanted.model is None and ours.tokens:
-        return ours.tokens, counter, ()
+        return ours.tokens, counter, problems
     if isinstance(of.budget, int):
-        return of.budget, counter, ()
-    budget, warning = tokens.budget_for(wanted.model or ours.model)
-    return budget, counter, (warning,) if warning and (wanted.model or ours.model) else ()
+        return of.budget, counter, problems
+    if of.budget == "codebuddy":
+        return tokens.codebuddy_budget(model), counter, problems
+    problems += tuple(problem.message for problem in tokens.model_table(user).problems)
+    budget, warning = tokens.budget_for(model, user)
+    return budget, counter, (*problems, warning) if warning and model else problems
 
 
 def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, token: CancelToken) -> Json:
@@ -253,11 +258,8 @@ def _code_points(text: str, utf16: int) -> int:
 def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, token: CancelToken) -> Json:
     """promptls/verifyCitations"""
     snapshot = engine.view(token)
-    items = [
-        citations.Cited(item.citation, snapshot.label(path) if path else item.uri, item.range.span)
-        for item in params.items
-        for path in [disk.from_uri(item.uri)]
-    ]
+    sources = engine.request(protocol.Context(), snapshot, token).sources
+    items = [_cited(item, snapshot, sources) for item in params.items]
     by_label = {snapshot.label(path): entry for path, entry in snapshot.files.items()}
 
     def lines_of(label: str) -> int | None:
@@ -277,10 +279,26 @@ def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, tok
                 **({"citation": c.citation} if c.citation else {}),
                 **({"path": c.path} if c.path else {}),
                 **({"range": results.range_of(c.span)} if c.span is not None else {}),
+                **({"reason": c.reason} if c.reason else {}),
+                **({"missing": list(c.missing)} if c.missing else {}),
             }
             for c in verdict.citations
         ],
         "unknown": list(verdict.unknown),
         "unused": list(verdict.unused),
+        "uncited": [
+            {"start": results.utf16_offset(params.answer, start), "end": results.utf16_offset(params.answer, end)}
+            for start, end in verdict.uncited
+        ],
         "citedShare": verdict.share,
     }
+
+
+def _cited(item: protocol.Cited, snapshot: Snapshot, sources: Sources) -> citations.Cited:
+    """An item that may be cited, with its text as it is now."""
+    path = disk.from_uri(item.uri)
+    if path is None or path not in snapshot.files:
+        return citations.Cited(item.citation, snapshot.label(path) if path else item.uri, item.range.span)
+    view = sources.read(path)
+    text = view.slice(item.range.span) if isinstance(view, TextView) else ""
+    return citations.Cited(item.citation, snapshot.label(path), item.range.span, text)

@@ -94,8 +94,8 @@ def barred(request: Request, path: str) -> str:
     label = snapshot.label(path)
     root = snapshot.root_of(path)
     why = disk.secret(path)
-    if why:
-        return f"{label} is not shown: {why}."
+    if why and not request.sources.secrets:
+        return f"{label} is not shown: {why}. The setting secrets.allowFiles lets a mention show it."
     if root is None:
         return "" if path in snapshot.documents else f"{path} is outside of the workspace."
     entry = snapshot.files.get(path)

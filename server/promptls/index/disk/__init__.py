@@ -19,10 +19,10 @@ from promptls.index.disk.reading import (
     is_folder,
     read_any,
     read_text,
-    secret,
     stat,
 )
 from promptls.index.disk.rules import Verdict
+from promptls.index.disk.secret_files import kind_of_secrets, secret
 from promptls.index.disk.tree import Found, explain, ignored, walk
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "ignored",
     "inside",
     "is_folder",
+    "kind_of_secrets",
     "matching",
     "read_any",
     "read_text",

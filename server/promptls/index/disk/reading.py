@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from promptls.index.disk.policy import Policy
+from promptls.index.disk.secret_files import secret
 
 PROBE = 8192  # bytes looked at for NULs and control characters, as git does for NULs
 AVERAGE_LINE = 400  # characters; minified code has far more, hand-written code a tenth
@@ -38,12 +39,6 @@ _BOMS = (  # the longer one first: FF FE 00 00 also begins with FF FE
 )
 _CONTROLS = bytes(c for c in [*range(32), 127] if c not in b"\t\n\r\f\b\x1b")  # ESC: terminal recordings
 
-_SECRET = re.compile(
-    r"\.env(\..*)?|.*\.(pem|key|p12|pfx|jks|keystore|kdbx)|id_(rsa|dsa|ecdsa|ed25519).*"
-    r"|\.npmrc|\.pypirc|[._]netrc|\.pgpass|\.my\.cnf|\.htpasswd|\.git-credentials|\.dockercfg"
-    r"|credentials(\.(json|csv|ini|toml|ya?ml|xml|db))?",
-    re.IGNORECASE | re.DOTALL,
-)
 # fmt: off
 _LOCKS = frozenset(
     {
@@ -107,12 +102,6 @@ def read_any(path: str, limits: Limits, secrets: bool = False) -> ReadText | Ski
     `secrets`: the user agreed to have the text of a file that usually holds secrets.
     """
     return _read(path, limits, generated=True, secrets=secrets)
-
-
-def secret(path: str) -> str:
-    """Why a file's name tells that its text must not be shown ("" if it does not)."""
-    name = path.rsplit("/", 1)[-1]
-    return f"files called {name} usually hold secrets" if _SECRET.fullmatch(name) else ""
 
 
 def stat(path: str) -> tuple[int, int] | None:

@@ -6,6 +6,7 @@ system's message and again; here it stands once, and its fences name the languag
 
 from __future__ import annotations
 
+import re
 from itertools import groupby
 
 from promptls.prompt.layouts import markdown
@@ -68,7 +69,7 @@ def codebuddy(draft: Draft, boundary: str, renderer: Renderer | None) -> Chat:
 
 def quoted(text: str) -> str:
     """Text as a Markdown quotation, which no line of it can leave."""
-    return "\n".join(f"> {line}" for line in text.split("\n"))
+    return "\n".join(f"> {line}" for line in re.split(r"\r\n|\r|\n", text))
 
 
 def _standing(draft: Draft) -> str:
@@ -85,5 +86,5 @@ def _files(blocks: list[tuple[Kept, str]], renderer: Renderer) -> str:
         for kept, citation in group:
             item, lines = kept.block.item, markdown.lines(kept)
             name = f"{item.kind} {header_text(item.symbol)}".strip() + (f" (lines {lines})" if lines else "")
-            parts.append(f"#### {markdown.cited(citation)}{name}\n{markdown.code(kept)}")
+            parts.append(f"#### {name}\n{markdown.cited(kept, citation, renderer)}{markdown.code(kept)}")
     return SEPARATOR.join(parts)

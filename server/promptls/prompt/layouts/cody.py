@@ -50,4 +50,4 @@ def _piece(kept: Kept, citation: str, renderer: Renderer) -> str:
     if kept.block.form == "reference":
         return f"{what} {markdown.code(kept)}"
     info = f"{markdown.language(kept)}:{path.replace('`', '')}"
-    return f"{markdown.cited(citation)}{what} file {markdown.place(kept, renderer)}\n{markdown.code(kept, info)}"
+    return f"{what} file {markdown.place(kept, renderer)}\n{markdown.cited(kept, citation, renderer)}{markdown.code(kept, info)}"

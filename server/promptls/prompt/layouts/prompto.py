@@ -84,5 +84,5 @@ def _file(kept: Kept, citation: str, renderer: Renderer, boundary: str) -> str:
         "language": markdown.language(kept),
     }
     head = "".join(f' {name}="{value}"' for name, value in attributes.items() if value)
-    head += f' cite="{citation}"' if citation else ""
-    return f"<file-{boundary}{head}>\n{kept.block.body}\n</file-{boundary}>"
+    cited = markdown.cited(kept, citation, renderer)
+    return f"<file-{boundary}{head}>\n{cited}{kept.block.body}\n</file-{boundary}>"

@@ -1,0 +1,150 @@
+"""How well questions are understood: labelled questions, half of them held out from tuning.
+
+Labels follow the meaning: `codebase` whether looking into the workspace can help; `action` what is asked
+for first; `types` and `categories` all that apply.  fix: something misbehaves; create: something new;
+refactor: the same behaviour in better code; modify: any other change; explain: to know or find something.
+feature: a capability that is not there yet; implementation: code is to be written or changed otherwise, or
+how it is or would be done.  general: about the code and no other topic.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from promptls.index.terms import STOP_WORDS, stem
+from promptls.prompt.intent import Intent, understand
+from promptls.prompt.intent.asking import misspelled
+from promptls.prompt.intent.topics import meanings, typo_of
+
+QUESTIONS = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "questions.jsonl"
+
+Question = dict[str, Any]
+
+
+class Figures(NamedTuple):
+    """Shares of 1 over one split."""
+
+    count: int
+    codebase: float
+    action: float
+    types_exact: float
+    types_f1: float
+    categories_exact: float
+    categories_precision: float
+    categories_recall: float
+    categories_f1: float
+    calibration: float  # mean gap between confidence and share of right verdicts, over bins of confidence
+
+
+def questions(split: str) -> list[Question]:
+    """The labelled questions of a split, "tune" or "held"."""
+    rows = (json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines())
+    return [row for row in rows if row["split"] == split]
+
+
+def figures(rows: Sequence[Question]) -> Figures:
+    """How the readings of these questions agree with their labels."""
+    read = [understand(row["text"], row["text"]) for row in rows]
+    pairs = list(zip(rows, read, strict=True))
+    types = [(set(row["types"]), set(intent.types)) for row, intent in pairs]
+    topics = [(set(row["categories"]), set(intent.topics)) for row, intent in pairs]
+    precision, recall, topics_f1 = micro(topics)
+    return Figures(
+        len(rows),
+        share(row["codebase"] == intent.codebase for row, intent in pairs),
+        share(row["action"] == intent.action for row, intent in pairs),
+        share(a == b for a, b in types),
+        micro(types)[2],
+        share(a == b for a, b in topics),
+        precision,
+        recall,
+        topics_f1,
+        gap([(intent.confidence, row["codebase"] == intent.codebase) for row, intent in pairs]),
+    )
+
+
+def share(values: Iterable[bool]) -> float:
+    """Share of the true ones."""
+    listed = list(values)
+    return sum(listed) / max(1, len(listed))
+
+
+def micro(pairs: Sequence[tuple[set[str], set[str]]]) -> tuple[float, float, float]:
+    """Precision, recall and F1 over all labels together; pairs of (wanted, given)."""
+    hits = sum(len(wanted & given) for wanted, given in pairs)
+    precision = hits / max(1, sum(len(given) for _, given in pairs))
+    recall = hits / max(1, sum(len(wanted) for wanted, _ in pairs))
+    return precision, recall, 2 * precision * recall / max(1e-9, precision + recall)
+
+
+def gap(verdicts: Sequence[tuple[float, bool]]) -> float:
+    """Expected calibration error over five bins of equal width from 0.5 to 1."""
+    bins: dict[int, list[tuple[float, bool]]] = {}
+    for sure, right in verdicts:
+        bins.setdefault(min(4, int((sure - 0.5) * 10)), []).append((sure, right))
+    total = sum(abs(sum(s for s, _ in b) - sum(r for _, r in b)) for b in bins.values())
+    return total / max(1, len(verdicts))
+
+
+def milliseconds(rows: Sequence[Question], rounds: int = 5) -> list[float]:
+    """Time of each reading, sorted; the first round warms up."""
+    taken = []
+    for turn in range(rounds + 1):
+        for row in rows:
+            start = time.perf_counter()
+            understand(row["text"], row["text"])
+            if turn:
+                taken.append((time.perf_counter() - start) * 1000)
+    return sorted(taken)
+
+
+def mistakes(rows: Sequence[Question]) -> None:
+    """What is read otherwise than labelled."""
+    for row in rows:
+        intent = understand(row["text"], row["text"])
+        for name, wanted, given in _compared(row, intent):
+            if wanted != given:
+                print(f"{row['id']} {name:10} wanted {wanted} given {given}: {row['text'][:90]!r}")
+
+
+def _compared(row: Question, intent: Intent) -> list[tuple[str, Any, Any]]:
+    return [
+        ("codebase", row["codebase"], intent.codebase),
+        ("action", row["action"], intent.action),
+        ("types", sorted(row["types"]), sorted(intent.types)),
+        ("categories", sorted(row["categories"]), sorted(intent.topics)),
+    ]
+
+
+def taken_for_errors(words: Iterable[str]) -> list[str]:
+    """Of words that are spelled right, those that are taken for a keyword with a typing error."""
+    plain = [w for w in words if w.isascii() and w.isalpha() and w.islower() and w not in STOP_WORDS]
+    verbs = ((w, misspelled(w)) for w in plain)
+    taken = {w for w, verb in verbs if verb and stem(verb[1]) != stem(w)}
+    return sorted(taken | {w for w in plain if typo_of(w) and not meanings(w)})
+
+
+def main(arguments: list[str]) -> int:
+    """`--mistakes` lists those of the tuning half; the held-out half is never listed.  `--ordinary FILE`: a list of
+    words, of which those are told that belong into ordinary.txt."""
+    if "--ordinary" in arguments:
+        listed = Path(arguments[arguments.index("--ordinary") + 1]).read_text("utf-8").split()
+        print(" ".join(taken_for_errors(listed)))
+        return 0
+    if "--mistakes" in arguments:
+        mistakes(questions("tune"))
+    for split in ("tune", "held"):
+        rows = questions(split)
+        print(
+            split,
+            " ".join(
+                f"{k} {v:.3f}" if isinstance(v, float) else f"{k} {v}" for k, v in figures(rows)._asdict().items()
+            ),
+        )
+    taken = milliseconds(questions("tune") + questions("held"))
+    print(f"ms p50 {taken[len(taken) // 2]:.3f} p99 {taken[len(taken) * 99 // 100]:.3f} max {taken[-1]:.3f}")
+    return 0

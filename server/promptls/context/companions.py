@@ -1,0 +1,196 @@
+"""Search terms from the workspace's own words: typing errors put right, terms that stand beside those asked for.
+
+Two terms are companions when they stand together in names of definitions (`session_cookie`, `CookieJar`).
+`Companions` is the one mutable owner of that table; it follows a snapshot by the files whose names have
+changed, so what it says depends on the names alone, not on how they came about.  Knows nothing of scores.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import chain
+
+from msgspec import Struct
+from msgspec.structs import replace
+from rapidfuzz import process
+from rapidfuzz.distance import OSA
+
+from promptls.context.query import Query
+from promptls.index.snapshot import Snapshot
+from promptls.index.terms import STOP_WORDS, stem, word_terms, words
+from promptls.index.vocabulary import Vocabulary
+
+EXPANSIONS = 6
+"""Terms that are added to a query, at most."""
+
+WEIGHT = 0.4
+"""The most that such a term weighs; one that was asked for weighs 1."""
+
+TOGETHER = 2
+"""Names in which two terms must stand together."""
+
+LOOKED_AT = 1000
+"""Names that one query looks at, those of its rarest terms first; bounds the time, and common terms say little."""
+
+LEAST_CORRECTED = 5
+"""Letters of a word whose typing error is looked for; prose is full of shorter ones that are meant."""
+
+LONGEST_CORRECTED = 40
+
+
+class Limits(Struct, frozen=True):
+    """How much is added."""
+
+    expansions: int = EXPANSIONS
+    weight: float = WEIGHT
+    corrections: int = 4
+
+
+LIMITS = Limits()
+
+
+class Companions:
+    """The terms of all names of definitions, by term."""
+
+    __slots__ = ("_count", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._names: object = None  # identity of the names that the table was made of
+        self._files: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # path → digest of its text, its names
+        self._count: Counter[str] = Counter()  # how many files define a name
+        self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
+        self._names_of: dict[str, set[str]] = {}  # term → names
+        self._length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
+
+    def follow(self, snapshot: Snapshot) -> None:
+        """Bring the table to a snapshot: costs what has changed, all names at the first time.
+
+        Whoever has time calls it; `expand` does where nobody did.
+        """
+        with self._lock:
+            self._follow(snapshot)
+
+    def expand(self, query: Query, snapshot: Snapshot, vocabulary: Vocabulary, limits: Limits = LIMITS) -> Query:
+        """The query with `corrected` and `expanded`; what was put right is among its terms and names too."""
+        with self._lock:
+            self._follow(snapshot)
+            found = self._corrections(query, vocabulary)[: limits.corrections]
+            terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
+            terms = tuple(dict.fromkeys(terms))
+            names = tuple(dict.fromkeys((*query.names, *(right for _, right in found if right in self._count))))
+            beside = self._beside(terms, frozenset(query.excluded), limits)
+        return replace(query, terms=terms, names=names, corrected=tuple(found), expanded=beside)
+
+    # ------------------------------------------------------------ following
+
+    def _follow(self, snapshot: Snapshot) -> None:
+        if self._names is snapshot.names:
+            return
+        for path in [p for p in self._files if p not in snapshot.files]:
+            self._remove(self._files.pop(path)[1])
+        for path, entry in snapshot.files.items():
+            old = self._files.get(path)
+            if entry.outline is None:
+                if old is not None:
+                    self._remove(self._files.pop(path)[1])
+                continue
+            if old is not None and entry.digest and old[0] == entry.digest:
+                continue
+            names = tuple(sorted({s.name for s in entry.outline.symbols if s.name}))
+            if old is None or old[1] != names:
+                self._remove(old[1] if old is not None else ())
+                self._add(names)
+            self._files[path] = (entry.digest, names)
+        self._names = snapshot.names
+
+    def _add(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._count[name] += 1
+            if self._count[name] > 1:
+                continue
+            terms = _terms(name)
+            self._parts[name] = _words(name, terms)
+            for term in terms:
+                held = self._names_of.get(term)
+                if held is None:
+                    held = self._names_of[term] = set()
+                    self._length.setdefault((term[0], len(term)), set()).add(term)
+                held.add(name)
+
+    def _remove(self, names: Iterable[str]) -> None:
+        for name in names:
+            self._count[name] -= 1
+            if self._count[name]:
+                continue
+            del self._count[name], self._parts[name]
+            for term in _terms(name):
+                held = self._names_of[term]
+                held.discard(name)
+                if not held:
+                    del self._names_of[term]
+                    self._length[term[0], len(term)].discard(term)
+
+    # ------------------------------------------------------------ asking
+
+    def _corrections(self, query: Query, vocabulary: Vocabulary) -> list[tuple[str, str]]:
+        """(word as typed, term or name of the workspace) for words that occur nowhere."""
+        out: dict[str, str] = {}
+        for word in words(query.text):
+            lower = word.lower()
+            if not LEAST_CORRECTED <= len(word) <= LONGEST_CORRECTED or lower in STOP_WORDS or lower in out:
+                continue
+            term = stem(lower) if "_" not in lower else lower
+            if term in query.excluded or term in self._names_of or vocabulary.frequency(term):
+                continue
+            right = self._nearest(lower, term, vocabulary)
+            if right:
+                out[lower] = right
+        return list(out.items())
+
+    def _nearest(self, typed: str, term: str, vocabulary: Vocabulary) -> str:
+        """The term that a word is with a typing error (Damerau-Levenshtein, restricted); the nearest, then the most used, then by name."""
+        allowed = 1 if len(typed) < 8 else 2
+        letters = dict.fromkeys((term[0], term[1:2]))
+        near = [
+            t for n in range(-allowed, allowed + 1) for a in letters for t in self._length.get((a, len(term) + n), ())
+        ]
+        hits = process.extract(term, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
+        right = [
+            (distance, -vocabulary.frequency(t), -len(self._names_of[t]), t)
+            for t, distance, _ in hits
+            if t[0] == term[0] or t[:2] == term[1::-1]
+        ]
+        return min(right)[-1] if right else ""
+
+    def _beside(self, terms: tuple[str, ...], never: frozenset[str], limits: Limits) -> tuple[tuple[str, float], ...]:
+        """Companions of the terms with their weights: the share of names that two terms have in common (Dice)."""
+        scores: defaultdict[str, float] = defaultdict(float)
+        left = LOOKED_AT
+        for count_of, term in sorted((len(self._names_of.get(t, ())), t) for t in terms):
+            left -= count_of
+            if left < 0:
+                break
+            if count_of < TOGETHER:
+                continue
+            names = self._names_of[term]
+            together = Counter(chain.from_iterable(map(self._parts.__getitem__, names)))
+            for other, count in together.items():
+                if count >= TOGETHER and other != term and other not in never and other not in terms:
+                    scores[other] += 2 * count / (len(names) + len(self._names_of[other]))
+        best = sorted(((-score, term) for term, score in scores.items()))[: limits.expansions]
+        return tuple((term, round(limits.weight * min(1.0, -score), 3)) for score, term in best)
+
+
+def _terms(name: str) -> tuple[str, ...]:
+    if name.isidentifier():
+        return tuple(dict.fromkeys(word_terms(name)))
+    return tuple(dict.fromkeys(t for word in words(name)[:8] for t in word_terms(word)))
+
+
+def _words(name: str, terms: Iterable[str]) -> tuple[str, ...]:
+    """Terms that are words: not the name itself, no numbers, no single letters."""
+    whole = name.lower()
+    return tuple(t for t in terms if len(t) > 2 and t.isalpha() and t != whole)

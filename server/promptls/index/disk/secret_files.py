@@ -1,0 +1,37 @@
+"""Files that are made for secrets, by their names alone: `.env`, `id_rsa`, `*.pem`, `credentials.json`, …"""
+
+from __future__ import annotations
+
+import re
+
+_HARMLESS = re.compile(r"(?:^|[._-])(?:example|sample|template|dist|default|defaults|schema|test)(?:[._-]|$)", re.I)
+_SECRET_FILES = tuple(
+    (reason, re.compile(pattern, re.IGNORECASE))
+    for reason, pattern in (
+        ("environment file", r"(?:^|/)(?:\.env(?:\.[^/]*)?|[^/]+\.env|\.?envrc)$"),
+        ("private key", r"(?:^|/)(?:id_(?:rsa|dsa|ecdsa|ed25519)(?:_sk)?|[^/]*\.(?:ppk|key|p12|pfx|jks|keystore|kdbx|asc|age))$"),
+        ("key or certificate", r"(?:^|/)[^/]*\.(?:pem|p8|der)$"),
+        ("file of credentials", r"(?:^|/)(?:\.npmrc|\.yarnrc\.yml|\.pypirc|[._]netrc|\.git-credentials|\.pgpass|\.my\.cnf|\.boto|\.s3cfg"
+         r"|\.htpasswd|\.dockercfg|\.docker/config\.json|\.kube/config|[^/]*kubeconfig(?:\.ya?ml)?|\.vault-token"
+         r"|\.aws/(?:credentials|config)|credentials|(?:credentials?|client_secrets?|service[-_]?account[^/]*)\.json)$"),
+        ("file of secrets", r"(?:^|/)(?:[^/]*\.tfvars(?:\.json)?|[^/]*\.tfstate(?:\.backup)?|[._]?(?:secrets?|credentials?)"
+         r"(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))$"),
+    )
+)  # fmt: skip
+
+
+def kind_of_secrets(path: str) -> str:
+    """What secrets a file is made for ("environment file", "private key", …); "" where it is not.
+
+    Samples such as `.env.example` and public keys (`id_rsa.pub`) are not.
+    """
+    path = path.replace("\\", "/")
+    if _HARMLESS.search(path.rsplit("/", 1)[-1]):
+        return ""
+    return next((reason for reason, pattern in _SECRET_FILES if pattern.search(path)), "")
+
+
+def secret(path: str) -> str:
+    """Why a file's name tells that its text must not be shown ("" if it does not)."""
+    kind = kind_of_secrets(path)
+    return f"a file called {path.rsplit('/', 1)[-1]} usually holds secrets ({kind})" if kind else ""

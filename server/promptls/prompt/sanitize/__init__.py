@@ -1,0 +1,51 @@
+"""What must not reach a model unseen: invisible characters, forged headers, secrets, text that poses as orders.
+
+Pure functions over text.  Code stays as it is otherwise: nothing that a reader can see is rewritten,
+apart from the secrets, which give way to a named marker.  The number of lines never changes, so that
+line numbers stay true.  Knows nothing of items, forms or budgets; fences are in fences.py.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from promptls.prompt.sanitize.findings import Finding
+from promptls.prompt.sanitize.injections import (
+    about_message,
+    injections,
+    sanitize_like_codebuddy,
+    truncate_like_codebuddy,
+)
+from promptls.prompt.sanitize.secrets import redact
+from promptls.prompt.sanitize.unseen import header_text, unseen, visible
+
+__all__ = [
+    "Clean",
+    "Finding",
+    "about_message",
+    "clean",
+    "header_text",
+    "injections",
+    "redact",
+    "sanitize_like_codebuddy",
+    "truncate_like_codebuddy",
+    "visible",
+]
+
+
+class Clean(Struct, frozen=True):
+    """A text that may stand in a prompt; as many lines as it had."""
+
+    lines: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()  # what was redacted or made visible, by line
+    orders: tuple[Finding, ...] = ()  # what reads like instructions to a model, by line; it stands as it was
+
+
+def clean(text: str, path: str = "") -> Clean:
+    """The text with secrets redacted and invisible characters shown; a byte order mark at its start goes."""
+    text = text.removeprefix("\ufeff")
+    orders = injections(text)
+    text, secrets = redact(text, path)
+    shown, counts = visible(text)
+    hidden = [Finding(line, name, secret=False) for line, name in unseen(text)] if counts else []
+    return Clean(tuple(shown.split("\n")), tuple(sorted([*secrets, *hidden])), orders)

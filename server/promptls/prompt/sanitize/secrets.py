@@ -1,0 +1,223 @@
+"""Secrets: what is one by its shape, by the name before it, or by the file that it stands in.
+
+`redact` puts a named marker where a secret stood; lines stay.  A shape is an issuer's own (prefix, alphabet, length);
+a value is judged by the name before it in files that are made for secrets, and elsewhere only when it is quoted,
+long and random as well.  Pure functions over text and path.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from promptls.prompt.sanitize.findings import Finding
+
+_EDGE = r"(?<![A-Za-z0-9_-])"
+_STOP = r"(?![A-Za-z0-9_-])"
+
+_TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
+    (name, tuple(marks.split()), re.compile(_EDGE + pattern))
+    for name, marks, pattern in (
+        # name, what every match contains (a cheap test), shape as its issuer documents it
+        ("aws access key", "AKIA ASIA", r"A(?:KI|SI)A[A-Z2-7]{16}(?![A-Za-z0-9])"),
+        ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+        ("github token", "github_pat_", r"github_pat_[A-Za-z0-9_]{50,}"),
+        (
+            "gitlab token",
+            "glpat- gldt- glrt- glptt- glcbt- glagent- gloas-",
+            r"gl(?:pat|dt|rt|ptt|cbt|agent|oas)-[A-Za-z0-9_-]{20,}",
+        ),
+        ("slack token", "xox", r"xox[abeoprs]-(?:[A-Za-z0-9]+-){1,5}[A-Za-z0-9]{10,}"),
+        ("slack token", "xapp-", r"xapp-\d-[A-Z0-9]+-\d+-[a-f0-9]{32,}"),
+        ("slack webhook", "hooks.slack.com", r"(?<=hooks\.slack\.com/)services/T\w{6,}/B\w{6,}/\w{20,}"),
+        ("discord webhook", "/api/webhooks/", r"(?<=/api/webhooks/)\d{17,20}/[A-Za-z0-9_-]{60,}"),
+        ("stripe key", "k_live_ k_test_", r"[rs]k_(?:live|test)_[A-Za-z0-9]{20,}"),
+        ("stripe secret", "whsec_", r"whsec_[A-Za-z0-9+/]{32,}"),
+        ("anthropic key", "sk-ant-", r"sk-ant-[a-z]+\d\d-[A-Za-z0-9_-]{20,}"),
+        ("openrouter key", "sk-or-", r"sk-or-v1-[a-f0-9]{64}"),
+        ("openai key", "sk-", r"sk-(?:(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,}|[A-Za-z0-9]{48}(?![A-Za-z0-9]))"),
+        ("api key", "sk-", r"sk-[a-f0-9]{32}(?![A-Za-z0-9])"),
+        ("groq key", "gsk_", r"gsk_[A-Za-z0-9]{48,}"),
+        ("xai key", "xai-", r"xai-[A-Za-z0-9]{60,}"),
+        ("perplexity key", "pplx-", r"pplx-[A-Za-z0-9]{40,}"),
+        ("replicate token", "r8_", r"r8_[A-Za-z0-9]{37}" + _STOP),
+        ("google key", "AIza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+        ("google secret", "GOCSPX-", r"GOCSPX-[A-Za-z0-9_-]{28}"),
+        ("google token", "ya29.", r"ya29\.[A-Za-z0-9_-]{30,}"),
+        ("hugging face token", "hf_", r"hf_[A-Za-z]{34}(?![A-Za-z0-9])"),
+        ("npm token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+        ("pypi token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
+        ("rubygems key", "rubygems_", r"rubygems_[a-f0-9]{48}"),
+        ("docker token", "dckr_", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
+        ("json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+        ("sendgrid key", "SG.", r"SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
+        ("mailgun key", "key-", r"key-[a-f0-9]{32}" + _STOP),
+        ("mailchimp key", "-us", r"[a-f0-9]{32}-us\d{1,2}" + _STOP),
+        ("twilio key", "SK", r"SK[a-f0-9]{32}" + _STOP),
+        ("telegram token", ":AA", r"\d{8,10}:AA[A-Za-z0-9_-]{33}" + _STOP),
+        ("digitalocean token", "do", r"do[opr]_v1_[a-f0-9]{64}"),
+        ("shopify token", "shp", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+        ("square token", "sq0", r"sq0(?:atp|csp)-[A-Za-z0-9_-]{22,43}"),
+        ("databricks token", "dapi", r"dapi[a-f0-9]{32}(?:-\d)?" + _STOP),
+        ("azure devops token", "AZDO", r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}" + _STOP),
+        ("azure key", "AccountKey= SharedAccessKey=", r"(?<=AccessKey=)[A-Za-z0-9+/]{40,}={0,2}"),
+        ("azure key", "AccountKey=", r"(?<=AccountKey=)[A-Za-z0-9+/]{80,}={0,2}"),
+        ("vault token", "hvs. hvb.", r"hv[sb]\.[A-Za-z0-9_-]{24,}"),
+        ("terraform token", ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
+        ("atlassian token", "ATATT3 ATBB", r"(?:ATATT3[A-Za-z0-9_=-]{60,}|ATBB[A-Za-z0-9]{28,})"),
+        ("linear key", "lin_api_", r"lin_api_[A-Za-z0-9]{40}"),
+        ("notion token", "ntn_", r"ntn_[A-Za-z0-9]{40,}"),
+        ("postman key", "PMAK-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+        ("grafana token", "glsa_ glc_", r"gl(?:sa_[A-Za-z0-9]{32}_[a-f0-9]{8}|c_[A-Za-z0-9+/]{40,}={0,2})"),
+        ("new relic key", "NRAK-", r"NRAK-[A-Z0-9]{27}"),
+        ("heroku key", "HRKU-", r"HRKU-[A-Za-z0-9_-]{36,}"),
+        ("sentry token", "sntry", r"sntry[su]_[A-Za-z0-9+/=_-]{40,}"),
+        ("supabase token", "sbp_", r"sbp_[a-f0-9]{40}"),
+        ("planetscale token", "pscale_", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{32,}"),
+        ("doppler token", "dp.", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}"),
+        ("tailscale key", "tskey-", r"tskey-[a-z]+-[A-Za-z0-9]+-[A-Za-z0-9]{16,}"),
+        ("age key", "AGE-SECRET-KEY-1", r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
+        ("private key", "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BQUklWQVRF|BSU0EgUFJJ|BFQyBQUklW|BPUEVOU1NI)[A-Za-z0-9+/]{60,}={0,2}"),
+    )
+)  # fmt: skip
+
+_SHORTEST = 20  # characters of the shortest token: names of symbols are seldom longer
+_RUN = re.compile(r"[A-Za-z0-9_./:=+-]{20,}")
+"""Where a token can stand, its mark included."""
+
+_BEGIN_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_END_KEY = re.compile(r"-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINES = re.compile(r"(?:\s*[A-Za-z0-9+/=]{32,}[ \t]*(?:\n|$))+")
+_KEY_MAX = 20_000  # characters; an RSA key of 16,384 bits has 12,700
+
+_ENV_FILE = re.compile(
+    r"(?:^|/)(?:\.env(?:\.[^/]*)?|[^/]*\.env|\.?envrc|\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|pip\.conf|[._]netrc|credentials"
+    r"|\.git-credentials|\.pgpass|\.my\.cnf|\.boto|\.s3cfg|[^/]*\.tfvars(?:\.json)?|\.dockercfg|\.docker/config\.json"
+    r"|\.kube/config|[^/]*kubeconfig[^/]*"
+    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))$",
+    re.IGNORECASE,
+)
+_WORD = r"(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key|access_?key|private_?key|credential|_auth|(?<![a-z])auth|key-data)"
+_ENV_VALUE = re.compile(
+    r"""^([ \t{,]*(?:-[ \t]+)?(?:export[ \t]+)?["']?[\w./:@-]*"""
+    rf"""{_WORD}[\w.-]*["']?"""
+    r"""[ \t]*[=:][ \t]*)(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"'#,]{4,}))""",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NETRC_VALUE = re.compile(r"(\bpassword[ \t]+)(\S{4,})")
+_URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s@/'\"]{3,})(?=@)")
+_PGPASS_VALUE = re.compile(r"^((?:[^:\n]*:){4})([^:\n]+)$", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"[$<{%*]|your|example|change.?me|placeholder|todo\b|(.)\1*$|(?:true|false|none|null)$", re.I)
+
+_QUOTED = re.compile(r"""["'`]([A-Za-z0-9+/=_.~!@#%^&*-]{16,200})(?=["'`])""")
+_NAMED = re.compile(
+    r"""(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?key|credential|auth)"""
+    r"""[\w-]{0,20}["']?\]?[ \t]{0,8}(?::[ \t]?str[ \t]?)?(?:=>?|:=?)[ \t]{0,8}[bru]?$""",
+    re.IGNORECASE,
+)
+_NAME_MAX = 72  # characters from the beginning of the name to the quote
+_SAMPLE = re.compile(r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted", re.I)
+_RANDOM_BITS = 3.5
+"""Bits of entropy a character: random base64 of 20 characters has about 4, words joined by signs about 3."""
+
+
+def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
+    """The text with what is certainly a secret replaced by "⟦redacted: github token⟧", and what was found."""
+    found: list[tuple[int, int, str]] = []
+    if len(text) < _SHORTEST and not path:
+        return text, []
+    if "PRIVATE KEY" in text:
+        found += _private_keys(text)
+    runs = "\n".join(_RUN.findall(text))  # few of them, so the sixty searches below are cheap
+    for name, marks, pattern in _TOKENS:
+        if any(mark in runs for mark in marks) and pattern.search(runs):
+            found += [(*match.span(), name) for match in pattern.finditer(text) if "EXAMPLE" not in match.group()]
+    if path and _ENV_FILE.search(path):
+        found += _values(text, path)
+    found += _assigned(text)
+    return _replaced(text, sorted(found)) if found else (text, [])
+
+
+def _replaced(text: str, found: list[tuple[int, int, str]]) -> tuple[str, list[Finding]]:
+    out: list[str] = []
+    findings: list[Finding] = []
+    at = 0
+    for start, end, name in found:
+        if start < at:
+            continue  # inside what is gone already
+        out += [text[at:start], f"⟦redacted: {name}⟧", "\n" * text.count("\n", start, end)]
+        findings.append(Finding(text.count("\n", 0, start), name, secret=True))
+        at = end
+    return "".join([*out, text[at:]]), findings
+
+
+def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
+    begins = list(_BEGIN_KEY.finditer(text))
+    for i, begin in enumerate(begins):
+        limit = begins[i + 1].start() if i + 1 < len(begins) else len(text)
+        end = _END_KEY.search(text, begin.end(), min(limit, begin.end() + _KEY_MAX))
+        if end is not None and _is_key(text[begin.end() : end.start()]):
+            yield begin.start(), end.end(), "private key"
+        elif end is None and (lines := _KEY_LINES.match(text, begin.end(), limit)):
+            yield begin.start(), lines.end() - text[lines.start() : lines.end()].endswith("\n"), "private key"
+
+
+def _is_key(body: str) -> bool:
+    """Base64 with at most line ends, quotes and PEM headers between; code that handles keys is not."""
+    body = re.sub(r"(?m)^[\s\"']*[A-Z][A-Za-z-]+: .*$", "", body)
+    body = re.sub(r"\\[rn]|[\s\"'+,\\]", "", body)
+    return len(body) >= 64 and len(re.sub(r"[A-Za-z0-9/=]", "", body)) <= len(body) // 20
+
+
+def _values(text: str, path: str) -> Iterator[tuple[int, int, str]]:
+    """Values of a file that is made for secrets, by the name before them."""
+    for match in _ENV_VALUE.finditer(text):
+        group = match.lastindex or 0
+        if not _PLACEHOLDER.match(match[group]):
+            yield (*match.span(group), "value")
+    pairs = [_NETRC_VALUE, _URL_PASSWORD, *([_PGPASS_VALUE] if path.lower().endswith(".pgpass") else [])]
+    for pattern in pairs:
+        for match in pattern.finditer(text):
+            if not _PLACEHOLDER.match(match[2]):
+                yield (*match.span(2), "password")
+
+
+def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
+    """Long random values in quotes after a telling name, and passwords in addresses, in any file."""
+    for match in _QUOTED.finditer(text):
+        if _is_random(match[1]) and _NAMED.search(text, max(0, match.start() - _NAME_MAX), match.start()):
+            yield (*match.span(1), "value")
+    if "@" in text and "://" in text:
+        for match in _URL_PASSWORD.finditer(text):
+            if _is_password(match[2]):
+                yield (*match.span(2), "password")
+
+
+_SAME_CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_RUN_MEAN = 3.2
+"""Characters of one class in a row, on average: random letters and digits have 1.6, hex 2.1, names 4 and more."""
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+
+
+def _is_random(value: str) -> bool:
+    """Whether a value is no word, path, name or sample: digits among letters, and little said twice."""
+    digits = len(value) - len(value.translate(_NO_DIGITS))
+    if digits < 2 or digits == len(value) or not any(map(str.isalpha, value)) or _SAMPLE.search(value):
+        return False
+    runs = _SAME_CLASS.findall(value)
+    if sum(map(len, runs)) > _RUN_MEAN * len(runs):
+        return False
+    return entropy(value) >= _RANDOM_BITS - (0.5 if re.fullmatch(r"[0-9a-fA-F]+", value) else 0)
+
+
+def _is_password(value: str) -> bool:
+    letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    return len(value) >= 8 and letters and digits and not (_PLACEHOLDER.match(value) or _SAMPLE.search(value))
+
+
+def entropy(value: str) -> float:
+    """Bits a character (Shannon 1948), of the characters' own frequencies."""
+    return -sum(n / len(value) * math.log2(n / len(value)) for n in Counter(value).values())

@@ -1,0 +1,45 @@
+"""The laws of counting, for any text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.prompt.tokens import choose, counter
+from promptls.prompt.tokens.exact import _parts
+
+PIECES = ["def ", "self.", "HTTPServer", "_x", "=", "==", "\n", "\n    ", "\t", " ", "//", "12", "é", "中", "(", "👩‍💻"]
+TEXT = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=12).map("".join)
+ANY = st.one_of(TEXT, st.text(st.characters(exclude_categories=()), max_size=80))
+
+
+@pytest.mark.parametrize(
+    ("name", "vocabulary", "most"),
+    [("chars4", "", 0), ("estimate", "o200k_base", 4), ("estimate", "cl100k_base", 4)],
+)
+@given(a=ANY, b=ANY)
+def test_a_joint_of_two_texts_adds_a_few_tokens_at_most(name: str, vocabulary: str, most: int, a: str, b: str) -> None:
+    count = choose(name, vocabulary)[0].count
+    assert count(a + b) <= count(a) + count(b) + most
+
+
+@given(a=TEXT, b=TEXT)
+def test_lines_are_joined_for_at_most_two_tokens(a: str, b: str) -> None:
+    count = counter("estimate").count
+    assert count(f"{a}\n{b}") <= count(f"{a}\n") + count(b) + 2
+
+
+@pytest.mark.parametrize("name", ["chars4", "estimate"])
+@given(ANY)
+def test_only_the_empty_text_costs_nothing(name: str, text: str) -> None:
+    count = counter(name).count(text)
+    assert (count == 0) == (text == "")
+    assert count <= len(text.encode("utf-8", "surrogatepass"))
+
+
+@given(st.lists(st.sampled_from([" " * 5000, "x", "\n" * 3999, " " * 4001, "\t" * 9000]), max_size=6).map("".join))
+def test_parts_make_up_the_text(text: str) -> None:
+    parts = _parts(text)
+    assert "".join(parts) == text
+    assert max(map(len, parts)) <= 3999 + 4000 + 2 + 6 * 4000

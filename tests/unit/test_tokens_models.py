@@ -1,0 +1,199 @@
+"""What a model is given, and what it counts with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.prompt.tokens import budget_for, codebuddy_budget, model_table, models, user_models, vocabulary_of
+from promptls.settings import config_file
+
+# ---------------------------------------------------------------- models
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("qwen2.5-coder", 4000),
+        ("qwen2.5-coder:3b", 3000),
+        ("qwen2.5-coder:7b", 4000),
+        ("llama3.2", 3000),
+        ("codellama", 4000),
+        ("llama-3.3-70b", 20000),
+        ("llama-4-scout", 20000),
+        ("gpt-4", 6000),
+        ("gpt-4-0613", 6000),
+        ("gpt-4-turbo", 20000),
+        ("gpt-4o", 20000),
+        ("gpt-3.5-turbo", 4000),
+        ("claude-3-opus", 50000),
+        ("claude-3-sonnet", 50000),
+        ("claude-3-haiku", 20000),
+        ("GPT-4o", 20000),
+        ("gpt-4o-mini", 16000),
+        ("gpt-4.1-2025-04-14", 50000),
+        ("openai/gpt-5-mini", 40000),
+        ("claude-3-5-sonnet-20241022", 50000),
+        ("anthropic/claude-sonnet-4.5", 60000),
+        ("us.anthropic.claude-opus-4-20250514-v1:0", 60000),
+        ("openrouter/meta-llama/Llama-3.3-70B-Instruct", 20000),
+        ("gemini-2.5-pro", 60000),
+        ("o3-mini-high", 30000),
+        ("deepseek-r1:14b", 20000),
+        ("models/gemini-3-pro-preview", 60000),
+        ("openrouter/x-ai/grok-4:free", 60000),
+        ("claude-sonnet-4@20250514", 60000),
+        ("claude-3-7-sonnet-latest", 50000),
+        ("ollama:qwen3:4b", 6000),
+        ("amazon.nova-pro-v1:0", 40000),
+        ("meta.llama3-3-70b-instruct-v1:0", 20000),
+        ("moonshotai/Kimi-K2-Instruct", 40000),
+        ("z-ai/glm-4.6", 40000),
+        ("minimax/MiniMax-M2", 50000),
+        ("cohere/command-a-03-2025", 30000),
+        ("ibm/granite-4.0-h-small", 16000),
+        ("nvidia/nemotron-3-nano", 30000),
+        ("phi:latest", 4000),
+    ],
+)
+def test_a_model_gets_the_budget_of_its_longest_match(model: str, tokens: int) -> None:
+    assert budget_for(model) == (tokens, None)
+
+
+@pytest.mark.parametrize("model", ["", "banana-7b", "vendor/unheard-of", "philosopher-7b"])
+def test_an_unknown_model_gets_the_default_and_a_warning(model: str) -> None:
+    tokens, warning = budget_for(model)
+    assert tokens == 8000
+    assert warning == f'the model "{model}" is not in the model table; its budget is taken as 8000 tokens'
+
+
+def test_the_model_table_is_lower_case_and_positive() -> None:
+    default, table = models()
+    assert default > 0
+    assert all(name == name.lower() and 1000 <= tokens <= 100_000 for name, tokens in table.items())
+
+
+def test_the_warning_names_near_models() -> None:
+    tokens, warning = budget_for("claud-sonnet")
+    assert tokens == 8000
+    assert warning is not None
+    assert warning.endswith("8000 tokens (near names: claude-3-sonnet, claude-sonnet-4, claude-sonnet-5)")
+
+
+FAMILIES = (
+    "gpt-5 o3 claude-opus-4 gemini-2.5-pro gemma-3 llama-4-scout qwen3-coder deepseek-v3 mistral-large codestral grok-4 "
+    "kimi-k2 glm-4.6 phi-4 starcoder2 smollm3 command-a granite-4 nemotron minimax-m2 nova-pro jamba yi-coder olmo2"
+)
+
+
+@pytest.mark.parametrize("family", FAMILIES.split())
+def test_the_table_has_the_families_of_today(family: str) -> None:
+    assert budget_for(family)[1] is None
+
+
+@pytest.mark.parametrize(
+    ("model", "vocabulary"),
+    [
+        ("gpt-4o-mini", "o200k_base"),
+        ("openai/gpt-5.1-codex", "o200k_base"),
+        ("o4-mini", "o200k_base"),
+        ("gpt-4.1", "o200k_base"),
+        ("gpt-4", "cl100k_base"),
+        ("gpt-4-turbo-2024-04-09", "cl100k_base"),
+        ("gpt-3.5-turbo", "cl100k_base"),
+        ("claude-opus-4", ""),
+        ("", ""),
+    ],
+)
+def test_the_vocabulary_of_a_model(model: str, vocabulary: str) -> None:
+    assert vocabulary_of(model) == vocabulary
+
+
+# ---------------------------------------------------------------- the user's table
+
+
+def test_a_users_table_goes_over_ours(tmp_path: Path) -> None:
+    path = tmp_path / "models.toml"
+    path.write_text(
+        'default = 9000\n[models]\n"Gpt-4" = 7000\n"house-7b" = 1234\n[vocabularies]\nhouse = "cl100k_base"\n'
+    )
+    assert budget_for("gpt-4", path) == (7000, None)
+    assert budget_for("house-7b-v2", path) == (1234, None)
+    assert budget_for("gpt-4o", path) == (20000, None)
+    assert budget_for("banana", path)[0] == 9000
+    assert vocabulary_of("house-7b", path) == "cl100k_base"
+    assert model_table(path).problems == ()
+    assert models(path)[0] == 9000
+    path.write_text('[models]\n"gpt-4" = 7001\nx = 1')
+    assert budget_for("gpt-4", path) == (7001, None)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("models = 3", "models must be a table"),
+        ('[models]\n"a" = 0', "models.a must be a number of tokens"),
+        ('[models]\n"a" = true', "models.a must be a number of tokens"),
+        ("[models]\na.b = 3", "models.a must be a number of tokens"),
+        ('default = "many"', "default must be a number of tokens"),
+        ('[vocabularies]\n"a" = "p50k"', "vocabularies.a must be one of cl100k_base, o200k_base"),
+        ("[budgets]", "budgets is no key"),
+        ("[[[", "cannot be read"),
+    ],
+)
+def test_what_is_wrong_in_a_users_table_is_told_and_the_rest_is_used(
+    content: str, message: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "models.toml"
+    path.write_text(content)
+    (problem,) = model_table(path).problems
+    assert message in problem.message
+    assert str(path) in problem.message
+    assert budget_for("gpt-4o", path) == (20000, None)
+
+
+def test_no_users_table_is_no_problem(tmp_path: Path) -> None:
+    assert model_table(tmp_path / "models.toml") == model_table()
+    assert user_models() == config_file().parent / "models.toml"
+
+
+def test_bytes_that_are_no_text_are_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "models.toml"
+    path.write_bytes(b"\xff\xfe")
+    assert "cannot be read" in model_table(path).problems[0].message
+
+
+# ---------------------------------------------------------------- CodeBuddy's table
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [
+        ("qwen2.5-coder", 4000),
+        ("qwen2.5-coder:3b", 3000),
+        ("llama3.2", 3000),
+        ("llama-3.3-70b", 20000),
+        ("llama-4-scout", 20000),
+        ("gpt-4", 6000),
+        ("GPT-4o", 20000),
+        ("gpt-4-turbo", 20000),
+        ("gpt-3.5-turbo", 4000),
+        ("claude-3-opus", 50000),
+        ("claude-3-sonnet", 50000),
+        ("claude-3-haiku", 20000),
+        ("gpt-4o-mini", 6000),  # "gpt-4" is the first that it contains
+        ("claude-3-5-sonnet", 4000),  # contained in none, contains none: the default
+        ("claude-sonnet-4", 4000),
+        ("gemini-2.5-pro", 4000),
+        ("claude-3-opus-20240229", 50000),
+        ("llama3", 3000),  # contained in "llama3.2"
+        ("", 4000),  # contained in the first entry
+    ],
+)
+def test_the_look_up_of_codebuddy(model: str, tokens: int) -> None:
+    assert codebuddy_budget(model) == tokens
+
+
+def test_where_codebuddys_document_and_code_differ_the_document_counts() -> None:
+    assert codebuddy_budget("codellama") == 3000  # 4000 in its code
