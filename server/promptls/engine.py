@@ -7,11 +7,13 @@ lives longer than a request, and gives each request its snapshot and its surroun
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from promptls import protocol
+from promptls.context.companions import Companions
 from promptls.context.git import History
 from promptls.context.graph.imports import Resolvers
 from promptls.context.graph.nodes import ProjectHeader
@@ -29,7 +31,7 @@ from promptls.model import CancelToken
 from promptls.prompt.instructions import templates
 from promptls.prompt.language_model import LanguageModel, connect
 from promptls.prompt.recipes import Collection, built_in, collect, in_folder, in_workspace
-from promptls.prompt.sections import Surroundings
+from promptls.prompt.surroundings import Surroundings
 from promptls.protocol import Json
 from promptls.settings import Settings, config_file, user_settings
 
@@ -50,15 +52,33 @@ class Engine:
     ) -> None:
         self.settings = settings
         self.workspace = workspace
-        self._on_change = on_change
+        self._tell = on_change
         self._send = send  # to the editor's language model, None where there is none
-        self.indexer = Indexer(config_of(settings), workspace, on_change)
+        self._following = threading.Lock()
+        self.indexer = Indexer(config_of(settings), workspace, self._changed)
         self.legs = ThreadPoolExecutor(4, "leg")
+        self.companions = Companions()
         self.memory = Memory()
         self.projects = Projects()
         self.history = History()
         self.model = connect(settings.language_model, os.environ, send)
         self.graph = Graph(Resolvers().at)
+
+    def _changed(self) -> None:
+        """After each step of the indexer, on its thread: tell, and have followed what is better done before a request."""
+        self._tell()
+        if self.indexer.searchable and not self._following.locked():
+            try:
+                self.legs.submit(self._follow)
+            except RuntimeError:
+                pass  # closing
+
+    def _follow(self) -> None:
+        if self._following.acquire(blocking=False):
+            try:
+                self.companions.follow(self.indexer.view())
+            finally:
+                self._following.release()
 
     def start(self) -> None:
         """Begin to index."""
@@ -70,6 +90,7 @@ class Engine:
             index=self.indexer,
             pool=self.legs,
             graph=self.graph_of,
+            companions=self.companions,
             memory=self.memory,
             projects=self.projects,
             history=self.history,
@@ -107,7 +128,7 @@ class Engine:
         """Use other settings from now on; what the index depends on needs a new index."""
         if config_of(settings) != self.indexer.config:
             old = self.indexer
-            self.indexer = Indexer(config_of(settings), old.workspace.renewed(), self._on_change)
+            self.indexer = Indexer(config_of(settings), old.workspace.renewed(), self._changed)
             self.workspace = self.indexer.workspace
             old.close()
             self.indexer.start()

@@ -424,7 +424,7 @@ EXPLAINED = {
     "gone.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
     "sub": (False, "it is a folder", "", 0),
     "": (False, "it is a folder", "", 0),
-    ".env": (False, "files called .env usually hold secrets", "", 0),
+    ".env": (False, "a file called .env usually holds secrets (environment file)", "", 0),
     "yarn.lock": (False, "it is generated: a lock file of a package manager", "", 0),
 }
 

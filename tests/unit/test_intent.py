@@ -78,3 +78,14 @@ def test_what_looks_like_a_path() -> None:
 def test_what_a_question_is_about(text: str, tests: bool, docs: bool) -> None:
     query = analyse(text)
     assert (query.about_tests, query.about_docs) == (tests, docs)
+
+
+def test_quoted_strings_and_identifiers_stay_whole() -> None:
+    query = analyse("who prints \"connection refused by peer\" in `retry_later`, parseURL2 or 'a.b'?")
+    assert query.phrases == ("connection refused by peer", "retry_later", "a.b")
+    assert {"retry_later", "parseurl2"} <= set(query.terms)
+
+
+@pytest.mark.parametrize("text", ["Straße der Käufer", "Größe", "поиск заказов", "カート"])
+def test_words_of_every_script_are_looked_for(text: str) -> None:
+    assert analyse(text).terms

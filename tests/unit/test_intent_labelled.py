@@ -38,8 +38,8 @@ def test_the_set_is_whole(evaluation: ModuleType) -> None:
 @pytest.mark.parametrize("split", ["tune", "held"])
 def test_figures_stay_above_their_floors(evaluation: ModuleType, split: str) -> None:
     got = evaluation.figures(evaluation.questions(split))
-    assert got.codebase >= 0.97
-    assert got.action >= 0.82
+    assert got.codebase >= 0.98
+    assert got.action >= 0.84
     assert got.types_f1 >= 0.85
-    assert got.categories_f1 >= 0.80
+    assert got.categories_f1 >= 0.82
     assert got.calibration <= 0.06

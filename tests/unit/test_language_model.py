@@ -17,7 +17,6 @@ from promptls.prompt.language_model import (
     Failed,
     Interpretation,
     LanguageModel,
-    LanguageModelSettings,
     connect,
     editor,
     interpret,
@@ -25,6 +24,7 @@ from promptls.prompt.language_model import (
 )
 from promptls.prompt.language_model.asking import FIRST_PAUSE_S, LONGEST_PAUSE_S, REMEMBERED
 from promptls.prompt.layouts.draft import Message
+from promptls.settings import LanguageModelSettings
 
 KEY = "sk-test-0123456789"
 CATEGORIES = ("authentication", "api", "error handling")

@@ -229,3 +229,10 @@ def test_hidden_characters_are_in_the_texts() -> None:
     parsed = scan('# 😀\ndef a():\n    """🏴 b."""\n    return c("𝐀").d()\n', "python")
     assert parsed.outline.symbols[0].doc == "🏴 b."
     assert "𝐀" in "".join(parsed.texts.values())
+
+
+def test_in_broken_code_nothing_reaches_out_of_what_is_around_it() -> None:
+    outline = scan("package A;\nsub f {\npackage B;\n  1;\n}\nsub g { 2 }\n", "perl").outline
+    for symbol in outline.symbols:
+        assert symbol.parent < 0 or outline.symbols[symbol.parent].span.contains(symbol.span)
+    assert {s.name for s in outline.symbols} >= {"A", "B", "f"}

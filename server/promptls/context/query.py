@@ -35,6 +35,7 @@ class Query(Struct, frozen=True):
     stems: tuple[str, ...] = ()  # words that may be a file's name without its ending
     about_tests: bool = False
     about_docs: bool = False
+    phrases: tuple[str, ...] = ()  # quoted strings, whole
     excluded: tuple[str, ...] = ()  # search terms that the question excludes; not among `terms`
     corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace it was taken for)
     expanded: tuple[tuple[str, float], ...] = ()  # (search term, weight below 1) that stand beside those asked for
@@ -50,6 +51,7 @@ def analyse(text: str) -> Query:
         names=tuple(dict.fromkeys(_names(text, found))),
         paths=tuple(dict.fromkeys(_PATHLIKE.findall(text))),
         stems=tuple(dict.fromkeys(w for w in found if len(w) > 3 and w.lower() not in STOP_WORDS)),
+        phrases=_quoted(text),
         about_tests=bool(_ABOUT_TESTS.search(text)),
         about_docs=bool(_ABOUT_DOCS.search(text)),
     )
@@ -95,10 +97,14 @@ def looks_like_code(word: str) -> bool:
     )
 
 
+def _quoted(text: str) -> tuple[str, ...]:
+    """What stands in quotes or back quotes, each once."""
+    return tuple(dict.fromkeys(next(g for g in groups if g) for groups in _QUOTED.findall(text)))
+
+
 def _names(text: str, found: list[str]) -> list[str]:
     """Candidates for names of definitions: quoted and dotted ones, identifiers, word pairs, long words."""
-    quoted = [next(g for g in groups if g) for groups in _QUOTED.findall(text)]
-    exact = [q.strip("()") for q in quoted if re.fullmatch(r"[\w.:>-]+(\(\))?", q)]
+    exact = [q.strip("()") for q in _quoted(text) if re.fullmatch(r"[\w.:>-]+(\(\))?", q)]
     exact += _CALL_OR_DOTTED.findall(text)
     exact += [w for w in found if looks_like_code(w)]
     plain = [w for w in found if w.lower() not in STOP_WORDS and not looks_like_code(w)]

@@ -33,7 +33,8 @@ from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
 from promptls.prompt.sanitize import about_message
 from promptls.prompt.scoring import Corpus
-from promptls.prompt.sections import Surroundings, gather
+from promptls.prompt.sections import gather
+from promptls.prompt.surroundings import Surroundings
 from promptls.prompt.tokens import Counter
 from promptls.prompt.understanding import Understood, understood
 
@@ -115,7 +116,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("intent", 0) as given:
         question = strip(message, [o.mention for o in outcomes])
-        taken = understood(message, question, wanted.profile, request, around.model)
+        taken = understood(message, question, wanted.profile, request, around)
         intent = taken.intent
         given.append(len(intent.query.terms))
 

@@ -9,27 +9,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from msgspec import Struct
 
 from promptls.context import git, project, rules, team
-from promptls.context.git import History
 from promptls.context.graph import markdown, present
-from promptls.context.graph.view import GraphView
-from promptls.context.memory import Memory, ranked, relevant
+from promptls.context.memory import ranked, relevant
 from promptls.context.memory.relevance import codebuddy_block
 from promptls.context.mentions.request import Request
-from promptls.context.project import Projects
-from promptls.context.retrieval import Index
 from promptls.model import Note, Problem
-from promptls.prompt.instructions import Templates, instructions_for, response_format
+from promptls.prompt.instructions import instructions_for, response_format
 from promptls.prompt.intent import Intent
-from promptls.prompt.language_model import LanguageModel
 from promptls.prompt.layouts import Place, Section
 from promptls.prompt.profile import Profile
 from promptls.prompt.sanitize import clean, header_text
+from promptls.prompt.surroundings import Surroundings
 from promptls.prompt.tokens import Counter
 
 STRETCH = 2
@@ -37,20 +32,6 @@ STRETCH = 2
 
 LEAST = 24
 """Tokens below which a section is not worth its heading."""
-
-
-class Surroundings(Struct, frozen=True):
-    """What a prompt is made from beside the message and the snapshot."""
-
-    index: Index
-    pool: ThreadPoolExecutor  # for the legs of retrieval
-    graph: Callable[[Request], GraphView]
-    memory: Memory
-    projects: Projects
-    history: History
-    templates: Templates
-    model: LanguageModel | Problem | None = None
-    rules_tokens: int = 2000
 
 
 class Gathered(Struct, frozen=True):

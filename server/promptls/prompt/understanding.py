@@ -16,6 +16,11 @@ from promptls.prompt.intent import Category, Intent, category_names, parity, ref
 from promptls.prompt.language_model import LanguageModel, interpret
 from promptls.prompt.profile import Profile
 from promptls.prompt.scoring import Asked
+from promptls.prompt.surroundings import Surroundings
+
+SURE = 0.8
+"""Confidence below which a question that seems to be no matter of the code is looked up all the same: context that
+is not needed costs little, context that is missing costs the answer."""
 
 
 class Understood(Struct, frozen=True):
@@ -26,11 +31,11 @@ class Understood(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def understood(
-    message: str, question: str, profile: Profile, request: Request, model: LanguageModel | Problem | None
-) -> Understood:
+def understood(message: str, question: str, profile: Profile, request: Request, around: Surroundings) -> Understood:
     """The reading that the profile wants.  `question` is the message without its file mentions."""
     intent = understand(message, question, lambda name: name.lower() in request.snapshot.names)
+    if not intent.codebase and intent.confidence < SURE:
+        intent = replace(intent, codebase=True)
     classifier = profile.understanding.classifier
     if classifier == "codebuddy":
         intent, keywords = _codebuddy(intent, question)
@@ -42,7 +47,10 @@ def understood(
         keywords = tuple(dict.fromkeys(w for w in found if len(w) > 2 and w not in STOP_WORDS))
         if classifier == "none":
             intent = replace(intent, codebase=bool(question.strip()))
-    intent, warnings = _with_model(intent, question, request, model)
+    intent, warnings = _with_model(intent, question, request, around.model)
+    if classifier == "default":
+        query = around.companions.expand(intent.query, request.snapshot, around.index.vocabulary)
+        intent = replace(intent, query=query)
     most = profile.understanding.keywords or len(keywords)
     return Understood(intent, Asked(question, keywords[:most], intent.action), warnings)
 

@@ -26,7 +26,8 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
         raise InvalidParams("limit: it must lie between 1 and 1000.", "limit")
     snapshot = engine.view(token)
     within = _matching(snapshot, params.paths) if params.paths else None
-    query = understand(params.query, params.query).query
+    asked = understand(params.query, params.query).query
+    query = engine.companions.expand(asked, snapshot, engine.indexer.vocabulary)
     found = retrieve(query, snapshot, engine.indexer, WEIGHTS, engine.legs, token, within)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
     hits = _spread(items)[: params.limit]

@@ -76,12 +76,19 @@ def intent_json(intent: Intent) -> Json:
     return {
         "codebase": intent.codebase,
         "categories": [
-            {"name": c.name, "confidence": c.confidence, "matched": list(c.matched)} for c in intent.categories
+            {"name": c.name, "confidence": c.confidence, "matched": list(c.matched), "strong": c.strong}
+            for c in intent.categories
         ],
         "types": list(intent.types),
         "action": intent.action,
         "negated": list(intent.negated),
         "terms": list(intent.query.terms),
+        "confidence": intent.confidence,
+        "confidenceLabel": intent.confidence_label,
+        "scope": intent.scope,
+        "entities": [{"name": e.name, "verified": e.verified} for e in intent.entities],
+        "corrected": dict(intent.query.corrected),
+        "expanded": [term for term, _ in intent.query.expanded],
     }
 
 

@@ -275,6 +275,8 @@ def _nest(drafts: Sequence[Draft], language: str) -> list[Draft]:
                 continue
             parent = kept[parent].parent
         draft.parent = parent
+        if parent >= 0 and draft.end > kept[parent].end:  # broken code: nothing reaches out of what is around it
+            draft.end, draft.last = kept[parent].end, kept[parent].last
         _name(draft, kept[parent] if parent >= 0 else None, language)
         if not draft.name and draft.kind != "impl":  # an empty key is nothing to be named
             continue

@@ -323,7 +323,7 @@ def _types(
     if action not in actions:
         actions.append(action)
     out: set[str] = set()
-    if "find" in words and action == "fix":
+    if action == "fix" and "find" in words:  # "find the leak and fix it" wants no explanation
         actions = [a for a in actions if a != "explain"]
     if action == "fix" or "fix" in actions or (failing >= 2 and action != "explain"):
         out.add("debugging")
@@ -353,13 +353,12 @@ def _created(reading: Reading, words: Sequence[str], heads: Sequence[Head]) -> s
         return set()
     if verb in ("write", "generate", "document", "draft", "insert", "append"):
         return {"implementation"}
-    chores = _set("feature", "chores")
     at = next((i for i, w in enumerate(words) if _verbs().word(w) and _verbs().word(w)[0][0] == "create"), -1)
     near = words[at + 1 : at + 6]
     stop = next(
         (i for i, w in enumerate(near) if w in ("to", "for", "in", "into", "on", "so", "that", "which")), len(near)
     )
-    if any(w in chores for w in near[:stop]) or any(w in reading.prose for w in _cjk(reading)):
+    if _table("feature", "chores").find(near[:stop]) or any(w in reading.prose for w in _cjk(reading)):
         return {"implementation"}
     return {"feature"}
 
