@@ -103,7 +103,7 @@ def type_name(hint: Any) -> str:
     if get_origin(hint) is dict:
         return f"{{name: {type_name(get_args(hint)[1])}}}"
     if args := get_args(hint):
-        return " or ".join(type_name(a) for a in args if a is not type(None))
+        return " or ".join(type_name(a) for a in args if a not in (type(None), msgspec.UnsetType))
     return {"str": "string", "bool": "boolean", "Any": "any"}.get(
         getattr(hint, "__name__", str(hint)), getattr(hint, "__name__", str(hint))
     )
@@ -112,7 +112,7 @@ def type_name(hint: Any) -> str:
 def params_tables() -> str:
     """The fields of all params and of what they are made of."""
     out = []
-    kinds = dict.fromkeys([kind for kind, _ in ENDPOINTS.values()] + [protocol.Context, protocol.Budget])
+    kinds = dict.fromkeys([kind for kind, _ in ENDPOINTS.values()] + [protocol.Context, protocol.Turn, protocol.Budget, protocol.Sections, protocol.Cited])
     for kind in kinds:
         hints = get_type_hints(kind)
         rows = [

@@ -15,9 +15,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from promptls.index.disk.git import _SAFE as SAFE
-from promptls.index.disk.git import _environment as environment
-from promptls.index.disk.git import _program as program
+from promptls.index.disk.git import SAFE, environment, program
 from promptls.model import CancelToken, Problem
 
 MOST_BYTES = 64_000_000

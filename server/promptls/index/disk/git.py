@@ -23,7 +23,7 @@ from promptls.model import CancelToken
 
 TIMEOUT_S = 120.0  # a listing of a cold, huge tree; asking takes milliseconds
 MOST_ARGUMENTS = 4_000  # characters; a command line on Windows has room for 32,000
-_SAFE = (
+SAFE = (
     "--no-pager",
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
@@ -187,14 +187,14 @@ def _run(
     token: CancelToken | None = None,
 ) -> bytes | None:
     """What git prints, None if it cannot be run or fails.  Raises `Cancelled`."""
-    program = _program(os.environ.get("PATH", ""))
-    if not program:
+    git = program(os.environ.get("PATH", ""))
+    if not git:
         return None
     try:
         process = subprocess.Popen(
-            [program, *_SAFE, *args],
+            [git, *SAFE, *args],
             cwd=folder,
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,  # ours speaks LSP
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -220,7 +220,7 @@ def _run(
                 process.kill()
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """Ours without what would point git at another repository, or have it ask, wait, write or fetch."""
     kept = {k: v for k, v in os.environ.items() if not k.upper().startswith("GIT_") or k.upper() in _KEPT}
     return {
@@ -228,15 +228,16 @@ def _environment() -> dict[str, str]:
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_NO_LAZY_FETCH": "1",
+        "GIT_ALLOW_PROTOCOL": "none",  # counts for more than what a repository's own configuration allows
         "LC_ALL": "C",
     }
 
 
 @lru_cache(maxsize=4)
-def _program(path: str) -> str:
+def program(path: str) -> str:
     """git's absolute path: never one in the current folder, which may be the workspace, as Windows would."""
     for folder in path.split(os.pathsep):
-        program = os.path.join(folder, "git.exe" if WINDOWS else "git")
-        if os.path.isabs(folder) and os.path.isfile(program) and os.access(program, os.X_OK):
-            return program
+        found = os.path.join(folder, "git.exe" if WINDOWS else "git")
+        if os.path.isabs(folder) and os.path.isfile(found) and os.access(found, os.X_OK):
+            return found
     return ""
