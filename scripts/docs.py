@@ -112,7 +112,10 @@ def type_name(hint: Any) -> str:
 def params_tables() -> str:
     """The fields of all params and of what they are made of."""
     out = []
-    kinds = dict.fromkeys([kind for kind, _ in ENDPOINTS.values()] + [protocol.Context, protocol.Turn, protocol.Budget, protocol.Sections, protocol.Cited])
+    kinds = dict.fromkeys(
+        [kind for kind, _ in ENDPOINTS.values()]
+        + [protocol.Context, protocol.Turn, protocol.Budget, protocol.Sections, protocol.Cited]
+    )
     for kind in kinds:
         hints = get_type_hints(kind)
         rows = [

@@ -1,0 +1,338 @@
+"""Where imports lead, language by language: workspaces as strings, and what each import is bound to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.context.graph.imports import Resolver, Resolvers
+from promptls.index.snapshot import with_entry
+from workspaces import snapshot_of
+
+
+def led(text: str, file: str, top: Path) -> list[str]:
+    """ "a.b → src/a/b.py f" for each import of a file; nothing behind the arrow for third parties."""
+    snapshot = snapshot_of(text, top)
+    base = snapshot.roots[0].path + "/"
+    resolver = Resolver(snapshot)
+    entry = snapshot.files[base + file]
+    assert entry.outline is not None
+    out = []
+    for one in entry.outline.imports:
+        targets = [f"{t.path.removeprefix(base)} {t.name}".strip() for t in resolver.targets(entry, one)]
+        out.append(f"{one.module} → {', '.join(targets)}".strip())
+    return out
+
+
+def bound(text: str, file: str, top: Path) -> dict[str, str]:
+    """What the names that a file imports stand for."""
+    snapshot = snapshot_of(text, top)
+    base = snapshot.roots[0].path + "/"
+    found = Resolver(snapshot).bindings(snapshot.files[base + file])
+    return {name: f"{t.path.removeprefix(base)} {t.name}".strip() for name, t in found.items()}
+
+
+CASES = {
+    "python: absolute, aliased, third party": (
+        """
+-- app/__init__.py --
+-- app/core.py --
+def run(): ...
+-- app/main.py --
+import app.core as core
+from app.core import run as go, stop
+from app import core as c2
+import requests
+import os.path
+""",
+        "app/main.py",
+        [
+            "app.core → app/core.py",
+            "app.core → app/core.py run, app/core.py stop",
+            "app → app/core.py",
+            "requests →",
+            "os.path →",
+        ],
+        {"core": "app/core.py", "go": "app/core.py run", "stop": "app/core.py stop", "c2": "app/core.py"},
+    ),
+    "python: relative and star": (
+        """
+-- pkg/__init__.py --
+-- pkg/a.py --
+-- pkg/sub/__init__.py --
+-- pkg/sub/b.py --
+from . import c
+from .. import a
+from ..a import *
+from ....x import y
+-- pkg/sub/c.py --
+""",
+        "pkg/sub/b.py",
+        [". → pkg/sub/c.py", ".. → pkg/a.py", "..a → pkg/a.py *", "....x →"],
+        {"c": "pkg/sub/c.py", "a": "pkg/a.py"},
+    ),
+    "python: src layout, namespace package, module bound by its head": (
+        """
+-- src/shop/cart.py --
+-- src/shop/__init__.py --
+-- src/plain/deep/mod.py --
+-- tests/test_cart.py --
+import shop.cart
+import plain.deep.mod
+from plain.deep import mod
+""",
+        "tests/test_cart.py",
+        [
+            "shop.cart → src/shop/cart.py",
+            "plain.deep.mod → src/plain/deep/mod.py",
+            "plain.deep → src/plain/deep/mod.py",
+        ],
+        {"shop": "src/shop/__init__.py", "plain": "src/plain", "mod": "src/plain/deep/mod.py"},
+    ),
+    "script: relative, index, compiled names, third party": (
+        """
+-- src/main.ts --
+import { a as b } from "./util.js";
+import Deft, * as all from "./lib";
+import type { T } from "./types";
+export { c } from "./util";
+import React from "react";
+import style from "./style.css?inline";
+-- src/util.ts --
+-- src/lib/index.tsx --
+-- src/types.d.ts --
+""",
+        "src/main.ts",
+        [
+            "./util.js → src/util.ts a",
+            "./lib → src/lib/index.tsx default, src/lib/index.tsx *",
+            "./types → src/types.d.ts T",
+            "./util → src/util.ts c",
+            "react →",
+            "./style.css?inline →",
+        ],
+        {
+            "b": "src/util.ts a",
+            "Deft": "src/lib/index.tsx default",
+            "all": "src/lib/index.tsx",
+            "T": "src/types.d.ts T",
+            "c": "src/util.ts c",
+        },
+    ),
+    "script: tsconfig with comments, extends and paths; packages of the workspace": (
+        """
+-- tsconfig.base.json --
+{ "compilerOptions": { "baseUrl": ".", // here
+  "paths": { "@app/*": ["packages/app/src/*"], }, } }
+-- packages/app/tsconfig.json --
+{ "extends": "../../tsconfig.base.json" }
+-- packages/app/src/main.ts --
+import { a } from "@app/deep/a";
+import { b } from "@acme/tools";
+import { c } from "@acme/tools/extra";
+import { d } from "packages/app/src/deep/a";
+-- packages/app/src/deep/a.ts --
+-- packages/tools/package.json --
+{ "name": "@acme/tools", "exports": { ".": { "import": "./dist/index.js" }, "./extra": "./src/extra.ts" } }
+-- packages/tools/src/index.ts --
+-- packages/tools/src/extra.ts --
+""",
+        "packages/app/src/main.ts",
+        [
+            "@app/deep/a → packages/app/src/deep/a.ts a",
+            "@acme/tools → packages/tools/src/index.ts b",
+            "@acme/tools/extra → packages/tools/src/extra.ts c",
+            "packages/app/src/deep/a → packages/app/src/deep/a.ts d",
+        ],
+        {},
+    ),
+    "go: modules, aliases, versions": (
+        """
+-- go.mod --
+module example.com/shop/v2
+-- cart/cart.go --
+package cart
+-- cart/cart_test.go --
+package cart
+-- main.go --
+package main
+import (
+  "fmt"
+  c "example.com/shop/v2/cart"
+)
+""",
+        "main.go",
+        ["fmt →", "example.com/shop/v2/cart → cart/cart.go"],
+        {"c": "cart/cart.go"},
+    ),
+    "rust: crate, self, super, groups, modules, crates of the workspace": (
+        """
+-- Cargo.toml --
+[package]
+name = "shop"
+-- src/lib.rs --
+mod cart;
+-- src/cart/mod.rs --
+pub mod item;
+use crate::cart::item::{Item, Price as P};
+use self::item::Item as Again;
+use super::cart;
+use shop_tools::help;
+use std::fmt;
+-- src/cart/item.rs --
+-- tools/Cargo.toml --
+[package]
+name = "shop-tools"
+-- tools/src/lib.rs --
+-- tools/src/help.rs --
+""",
+        "src/cart/mod.rs",
+        [
+            "self::item → src/cart/item.rs",
+            "crate::cart::item → src/cart/item.rs Item, src/cart/item.rs Price",
+            "self::item → src/cart/item.rs Item",
+            "super → src/cart/mod.rs",
+            "shop_tools → tools/src/help.rs",
+            "std →",
+        ],
+        {"P": "src/cart/item.rs Price", "Again": "src/cart/item.rs Item"},
+    ),
+    "java and kotlin: classes and packages by the end of their path": (
+        """
+-- src/main/java/org/shop/Cart.java --
+-- src/main/java/org/shop/Item.java --
+-- src/main/kotlin/org/web/Main.kt --
+import org.shop.Cart as Basket
+import org.shop.*
+import java.util.List
+""",
+        "src/main/kotlin/org/web/Main.kt",
+        [
+            "org.shop → src/main/java/org/shop/Cart.java Cart",
+            "org.shop → src/main/java/org/shop/Cart.java *, src/main/java/org/shop/Item.java *",
+            "java.util →",
+        ],
+        {"Basket": "src/main/java/org/shop/Cart.java Cart"},
+    ),
+    "c: beside the file, then anywhere": (
+        """
+-- src/main.c --
+#include "cart.h"
+#include <shop/money.h>
+#include <stdio.h>
+-- src/cart.h --
+-- include/shop/money.h --
+""",
+        "src/main.c",
+        ["cart.h → src/cart.h *", "shop/money.h → include/shop/money.h *", "stdio.h →"],
+        {},
+    ),
+    "ruby, by path and by the end of it": (
+        """
+-- lib/shop/cart.rb --
+-- lib/shop.rb --
+require_relative "shop/cart"
+require "shop/cart"
+require "json"
+""",
+        "lib/shop.rb",
+        ["shop/cart → lib/shop/cart.rb *", "shop/cart → lib/shop/cart.rb *", "json →"],
+        {},
+    ),
+    "php by namespace": (
+        "-- src/Shop/Cart.php --\n-- index.php --\n<?php\nuse App\\Shop\\Cart as Basket;\nuse Shop\\Cart;\n",
+        "index.php",
+        ["App\\Shop → ", "Shop → src/Shop/Cart.php Cart"],
+        {"Cart": "src/Shop/Cart.php Cart"},
+    ),
+    "dart by package and path": (
+        "-- lib/cart.dart --\n-- lib/main.dart --\nimport 'package:shop/cart.dart';\nimport 'cart.dart' show Cart;\nimport 'dart:io';\n",
+        "lib/main.dart",
+        ["package:shop/cart.dart → lib/cart.dart *", "cart.dart → lib/cart.dart Cart", "dart:io →"],
+        {"Cart": "lib/cart.dart Cart"},
+    ),
+    "lua": (
+        '-- src/shop/cart.lua --\n-- src/main.lua --\nlocal c = require("shop.cart")\n',
+        "src/main.lua",
+        ["shop.cart → src/shop/cart.lua"],
+        {},
+    ),
+    "elixir": (
+        "-- lib/shop/cart_item.ex --\n-- lib/main.ex --\nalias Shop.CartItem\n",
+        "lib/main.ex",
+        ["Shop.CartItem → lib/shop/cart_item.ex CartItem"],
+        {"CartItem": "lib/shop/cart_item.ex CartItem"},
+    ),
+    "haskell": (
+        "-- src/Data/Cart.hs --\n-- src/Main.hs --\nimport Data.Cart (total)\n",
+        "src/Main.hs",
+        ["Data.Cart → src/Data/Cart.hs total"],
+        {"total": "src/Data/Cart.hs total"},
+    ),
+    "scss with partials": (
+        "-- css/_base.scss --\n-- css/main.scss --\n@import 'base';\n",
+        "css/main.scss",
+        ["base → css/_base.scss"],
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "file", "targets", "names"), CASES.values(), ids=CASES.keys())
+def test_imports_lead(text: str, file: str, targets: list[str], names: dict[str, str], tmp_path: Path) -> None:
+    assert led(text, file, tmp_path) == [one.strip() for one in targets]
+    found = bound(text, file, tmp_path)
+    assert {name: found.get(name) for name in names} == names
+
+
+HOSTILE = """
+-- tsconfig.json --
+{ "extends": "./other.json", "compilerOptions": { "baseUrl": "../../..", "paths": { "*": ["../../../etc/*", 5], "x": 7 } } }
+-- other.json --
+{ "extends": ["./tsconfig.json", 3] }
+-- package.json --
+{ "name": "../../etc", "exports": { ".": { "import": { "default": { "default": { "default": { "default": "x" } } } } } }, "imports": 5 }
+-- Cargo.toml --
+[package
+name = 5
+-- go.mod --
+module ../../..
+-- src/main.ts --
+import a from "../../../../etc/passwd";
+import b from "etc/passwd";
+import c from "../../etc";
+import d from "#inner";
+import e from "/etc/passwd";
+-- src/a.py --
+from ......... import x
+import etc.passwd
+-- src/a.rs --
+use super::super::super::super::etc::passwd;
+-- src/a.go --
+package a
+import "../../../etc"
+-- src/a.c --
+#include "../../../../../../etc/passwd"
+"""
+
+
+@pytest.mark.parametrize("file", ["src/main.ts", "src/a.py", "src/a.rs", "src/a.go", "src/a.c"])
+def test_nothing_leads_out_of_the_workspace(file: str, tmp_path: Path) -> None:
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/passwd").write_text("secret")
+    for way in led(HOSTILE, file, tmp_path / "root"):
+        assert way.endswith("→") or not way.split("→")[1].strip().startswith(("/", ".."))
+    assert all(not t.startswith(("/", "..")) for t in bound(HOSTILE, file, tmp_path / "root").values())
+
+
+def test_an_edit_keeps_what_is_known_and_another_configuration_does_not(tmp_path: Path) -> None:
+    text = '-- tsconfig.json --\n{ "compilerOptions": { "paths": { "@/*": ["one/*"] } } }\n-- one/a.ts --\n-- two/a.ts --\n-- main.ts --\nimport { a } from "@/a";\n'
+    resolvers = Resolvers()
+    before = snapshot_of(text, tmp_path)
+    main = before.files[f"{before.roots[0].path}/main.ts"]
+    assert resolvers.at(before).bindings(main)["a"].path.endswith("one/a.ts")
+    edited = with_entry(before, main.path, main)
+    assert resolvers.at(edited).bindings(main) is resolvers.at(before).bindings(main)
+    after = snapshot_of(text.replace('"one/*"', '"two/*"'), tmp_path)
+    assert resolvers.at(after).bindings(after.files[main.path])["a"].path.endswith("two/a.ts")
