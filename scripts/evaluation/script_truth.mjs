@@ -27,12 +27,18 @@ function place(declaration) {
   return [source.fileName, source.getLineAndCharacterOfPosition(start).line + 1, name, "function"];
 }
 
+/** All the declarations of what a name stands for: of an overloaded function each signature. */
 function declared(symbol) {
   while (symbol && symbol.flags & ts.SymbolFlags.Alias) symbol = checker.getAliasedSymbol(symbol);
-  const found = symbol?.valueDeclaration ?? symbol?.declarations?.[0];
-  if (!found) return undefined;
-  const value = found.initializer;
-  return value && (ts.isArrowFunction(value) || ts.isFunctionExpression(value)) ? found : found;
+  return symbol?.declarations ?? [];
+}
+
+function callable(declaration) {
+  return (
+    ts.isFunctionLike(declaration) ||
+    ts.isClassLike(declaration) ||
+    (declaration.initializer && ts.isFunctionLike(declaration.initializer))
+  );
 }
 
 for (const file of files) {
@@ -44,13 +50,8 @@ for (const file of files) {
       const name = ts.isPropertyAccessExpression(callee) ? callee.name : ts.isIdentifier(callee) ? callee : undefined;
       if (name) {
         const line = source.getLineAndCharacterOfPosition(name.getStart(source)).line + 1;
-        const declaration = declared(checker.getSymbolAtLocation(name));
-        const callable =
-          declaration &&
-          (ts.isFunctionLike(declaration) ||
-            ts.isClassLike(declaration) ||
-            (declaration.initializer && ts.isFunctionLike(declaration.initializer)));
-        calls.push([file, line, name.text, callable ? [place(declaration)] : []]);
+        const targets = declared(checker.getSymbolAtLocation(name)).filter(callable).map(place);
+        calls.push([file, line, name.text, targets]);
       }
     }
     if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier) {

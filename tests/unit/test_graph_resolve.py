@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.results import returned
+from promptls.context.graph.signatures import returned, taken
 from promptls.model import Span, Symbol
 from tests.graphkit import calls, edges, place_of, view_of
 
@@ -117,7 +117,7 @@ def use():
             ],
         ),
         ("main.py:use", ["shop/store.py:Store.sell .85"]),
-        ("main.py", ["shop/store.py:Store .95"]),
+        ("main.py:STORE", ["shop/store.py:Store .95"]),
     ],
 )
 def test_calls_in_python(tmp_path: Path, name: str, expected: list[str]) -> None:
@@ -141,7 +141,7 @@ def test_who_calls_it_through_whatever_name(tmp_path: Path) -> None:
     into = edges(view, view.into(place_of(view, "shop/store.py:Store")), "calls")
     assert into == [
         "main.py:run calls shop/store.py:Store .95",
-        "main.py calls shop/store.py:Store .95",
+        "main.py:STORE calls shop/store.py:Store .95",
         "shop/store.py:open_store calls shop/store.py:Store",
     ]
 
@@ -213,6 +213,9 @@ class B(A):
         ("rust", "fn a() -> &mut d::D", "d.D"),
         ("typescript", "async a(b: C): Promise<D>", "D"),
         ("typescript", "export function a(b: C): D", "D"),
+        ("typescript", "export const a: <B>(b: C<B>) => D.E<B>", "D.E"),
+        ("typescript", "const a: (b: (c: C) => B) => D", "D"),
+        ("typescript", "const a: D", ""),
         ("go", "func New(c net.Conn) *Server", "Server"),
         ("go", "func (s *S) A(b B) (*D, error)", "D"),
         ("go", "func (s *S) A(b B)", ""),
@@ -225,6 +228,130 @@ class B(A):
 def test_what_a_function_returns(language: str, signature: str, of: str) -> None:
     symbol = Symbol("a", "function", "a", signature, "", Span(0, 1), 0, 1, -1)
     assert returned(symbol, language) == of
+
+
+@pytest.mark.parametrize(
+    ("signature", "numbers", "of"),
+    [
+        ("function each<A>(to: (item: Cart, at: number) => void)", (0, 0), "Cart"),
+        ("function each(list: Map<A, B>, to?: (this: X, item: my.Cart<A>) => void): () => D", (1, 0), "my.Cart"),
+        ("constructor(private to?: ((item: Cart) => void) | null)", (0, 0), "Cart"),
+        ("function each<T extends (a: A) => B>(to: (item: T | Cart) => void)", (0, 0), ""),
+        ("function each(to: (item: Cart[]) => void)", (0, 0), ""),
+        ("function each(to: Handler)", (0, 0), ""),
+        ("function each(to: (item: Cart) => void)", (1, 0), ""),
+        ("function each(to: (item: Cart) => void)", (0, 3), ""),
+        ("function each(to: (item: Ca…", (0, 0), ""),
+        ("const each", (0, 0), ""),
+    ],
+)
+def test_what_a_function_hands_to_the_one_it_is_given(signature: str, numbers: tuple[int, int], of: str) -> None:
+    assert taken(signature, *numbers) == of
+
+
+CALLBACKS = """
+-- cart.ts --
+import * as Kit from "./kit"
+import { Pair } from "./kit"
+export class Cart {
+  constructor(to: (cart: Cart) => void) {}
+  add(n: number) {}
+}
+export function each(label: string, to: (cart: Cart, at: Map<string, number>) => void) {}
+export const both = each("a", (cart) => cart.add(1))
+export const all = wrap(2, (cart: Cart) => {
+  cart.add(2)
+  const inner = () => cart.add(3)
+  return Pair(inner)
+})
+declare namespace Nested { type Kit = string }
+function run() {
+  each("b", (one) => { one.add(1) })
+  new Cart((two) => two.add(2))
+  unknown((three) => three.add(3))
+  Kit.open()
+}
+-- kit.ts --
+export interface Pair<A> { a: A }
+export const Pair = <A>(a: A): Pair<A> => ({ a })
+export const open = () => {}
+-- use.ts --
+import { Pair } from "./kit"
+export class Deck implements Pair<number> {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("cart.ts:run", ["cart.ts:each", "cart.ts:Cart.add .85", "cart.ts:Cart", "kit.ts:open .95"]),
+        ("cart.ts:both", ["cart.ts:each", "cart.ts:Cart.add .85"]),
+        ("cart.ts:all", ["cart.ts:Cart.add .85", "kit.ts:Pair .95"]),
+    ],
+)
+def test_callbacks_know_what_they_are_handed_and_variables_own_their_code(
+    tmp_path: Path, name: str, expected: list[str]
+) -> None:
+    assert calls(view_of(CALLBACKS, tmp_path), name) == expected
+
+
+REQUIRED = """
+-- lib/Store.js --
+const { label } = require("./tools")
+class Store {
+  static open() { return new Store() }
+  put() { label() }
+}
+module.exports = Store
+module.exports.Extra = class Extra {}
+-- lib/tools.js --
+function label() {}
+module.exports = { label }
+-- lib/run.js --
+module.exports = async () => {}
+-- package.json --
+{ "name": "shop", "main": "./lib/Store.js", "types": "./lib/Store.d.ts" }
+-- lib/Store.d.ts --
+declare class Store {}
+-- test/a.js --
+const Shop = require("..")
+const tools = require("../lib/tools")
+const run = require("../lib/run")
+const open = require("../lib/Store").Extra
+const path = require("path")
+function go(hash) {
+  Shop.open()
+  new Shop().put()
+  tools.label()
+  run()
+  new open()
+  path.label()
+}
+"""
+
+
+def test_modules_that_are_required_stand_for_what_they_export(tmp_path: Path) -> None:
+    view = view_of(REQUIRED, tmp_path)
+    assert sorted(calls(view, "test/a.js:go")) == [
+        "lib/Store.js:Extra .95",
+        "lib/Store.js:Store .95",
+        "lib/Store.js:Store.open .95",
+        "lib/Store.js:Store.put .85",
+        "lib/run.js:exports .95",
+        "lib/tools.js:label .95",
+    ]
+    assert calls(view, "lib/Store.js:Store.put") == ["lib/tools.js:label .95"]
+
+
+def test_a_type_and_a_value_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    view = view_of(CALLBACKS, tmp_path)
+    kinds = {
+        view.symbol(found.place).kind  # type: ignore[union-attr]
+        for path, owner, use in ((p, o, u) for p in view.snapshot.files for o, u in view.facts(p).uses_named("Pair"))  # type: ignore[union-attr]
+        for found in view.resolver.resolve(path, owner, use)
+        if path.endswith("use.ts")
+    }
+    assert kinds == {"interface"}
 
 
 def test_files_that_all_offer_each_others_names_are_each_looked_at_once(tmp_path: Path) -> None:

@@ -175,6 +175,7 @@ def test_a_language_is_a_word() -> None:
         (text("x", head="title = \n"), "one.md:2: the head is no TOML: Invalid value."),
         (text("x", "a = [\n\n"), "one.md:7: the head is no TOML: Invalid value."),
         (text("x", "a = " + "[" * 5000 + "\n"), "one.md:"),
+        (text("x", "a" + ".a" * 6000 + " = 1\n"), "one.md:6: the head is no TOML: a line has more than 10,000 characters."),
         (text("x", head='title = "T"\n'), "one.md:2: object missing required field `description`."),
         (text("x", head='title = "T"\ndescription = ""\nversion = "1.0"\n'), "one.md:3: description: expected `str` of length >= 1."),
         (text("x", head='title = "T"\ndescription = "D"\nversion = 1.0\n'), 'one.md:4: the version must be written as "1.0", not as 1.0.'),

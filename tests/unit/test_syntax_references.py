@@ -39,6 +39,13 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("not (", ""),
         ("d = {k: ", ""),
         ("(" * 300 + ").", UNKNOWN),
+        ("Foo<A, B>(1).", "Foo()"),
+        ("a::<Vec<B>>(1).", "a()"),
+        ("a < b && c > (1).", UNKNOWN),
+        ("f()\n  // as said.\n", ""),
+        ("# ends here.\n  ", ""),
+        ("f() // why.\n  // and how\n  .", "f()"),
+        ("f()  # why\n  .", "f()"),
     ],
 )
 def test_receivers(before: str, expected: str) -> None:
@@ -55,6 +62,15 @@ def test_arrows_are_joints_only_where_the_language_has_them() -> None:
 @pytest.mark.parametrize(
     ("language", "text", "expected"),
     [
+        (
+            "typescript",
+            "operate((source, subscriber) => {",
+            [("source", "operate(0,0)"), ("subscriber", "operate(0,1)")],
+        ),
+        ("typescript", "new Observable<A>(subscriber => {", [("subscriber", "Observable(0,0)")]),
+        ("javascript", "app.get('/a', async function (req, res) {", [("req", "app.get(1,0)"), ("res", "app.get(1,1)")]),
+        ("typescript", "each((a: A) => a)", []),
+        ("typescript", "each(of(1), (a) => a)", []),
         ("python", "x = Foo(1)", [("x", "Foo()")]),
         ("python", "self.x = await pkg.make(1)", [("self.x", "pkg.make()")]),
         ("python", "x: Foo = None", [("x", "Foo")]),

@@ -20,7 +20,7 @@ from promptls.model import FileEntry, Outline
 
 log = logging.getLogger(__name__)
 
-FORMAT = 2
+FORMAT = 3
 """Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
 
 _SCHEMA = """

@@ -28,10 +28,10 @@ class Facts:
 
     @cached_property
     def owners(self) -> NDArray[np.int32]:
-        """By line the innermost definition that has code of its own."""
+        """By line the innermost definition that has code of its own: fields belong to their type."""
         out = np.full(max(1, self.outline.lines), -1, np.int32)
         for i, symbol in enumerate(self.symbols):
-            if symbol.kind not in REPEATED_KINDS:
+            if symbol.kind not in REPEATED_KINDS or (symbol.parent < 0 and symbol.kind != "field"):
                 out[symbol.span.start : symbol.span.end] = i
         return out
 
@@ -136,6 +136,8 @@ class Facts:
         for variable, of, line in self.outline.variables():
             scope = self.owner(line)
             head, dot, rest = variable.partition(".")
+            if scope >= 0 and self.symbols[scope].kind in REPEATED_KINDS and (-1, variable) in self.named:
+                scope = -1  # it is what is declared there, not something within its value
             if dot and head in SELF:
                 out.setdefault((self._type_scope(scope), rest), of)
             elif not dot:

@@ -16,8 +16,8 @@ from typing import Protocol
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.results import returned
-from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, PACKAGED, UNIMPORTED
+from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, PACKAGED, SCRIPTS, UNIMPORTED
+from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.index.syntax.references import LITERAL, UNKNOWN
@@ -73,12 +73,12 @@ class Resolver:
             self._steps.left = MAX_STEPS if left is None else left - 1
 
     def _resolve(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
-        found = self._bare(path, facts, owner, use.name) if not use.receiver else self._hung(path, facts, owner, use)
+        found = self._bare(path, facts, owner, use) if not use.receiver else self._hung(path, facts, owner, use)
         return tuple(one for one in found if one.place != (path, owner) or use.kind == CALL)
 
-    def _bare(self, path: str, facts: Facts, owner: int, name: str) -> tuple[Found, ...]:
-        language = facts.outline.language
-        entity = self._name(path, facts, owner, name)
+    def _bare(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
+        name, language = use.name, facts.outline.language
+        entity = self._whole(self._name(path, facts, owner, name, use.kind == CALL))
         if isinstance(entity, Found):
             return (entity,)
         if entity is not None or name in facts.imported:
@@ -94,14 +94,15 @@ class Resolver:
             return ()
         entity = None if use.receiver == UNKNOWN else self.entity(path, owner, use.receiver)
         if entity is not None:
-            found = self._attribute(entity, use.name, 0)
+            found = self._attribute(entity, use.name, use.kind == CALL)
             return (found,) if isinstance(found, Found) else ()
         return self._only(use.name, facts.outline.language, path, hung=True)
 
     # ---- names
 
-    def _name(self, path: str, facts: Facts, owner: int, name: str) -> Entity | None:
-        """What a name by itself stands for in the code of `owner`."""
+    def _name(self, path: str, facts: Facts, owner: int, name: str, value: bool = True) -> Entity | None:
+        """What a name by itself stands for in the code of `owner`; of a value and a type of one name the value,
+        or else the type."""
         language = facts.outline.language
         inside = False
         for scope in facts.scopes(owner):
@@ -113,30 +114,35 @@ class Resolver:
             if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
                 return Found((path, scope), "local")
             inside = inside or symbol.kind in CALLABLE_KINDS
-        found = facts.named.get((-1, name)) or facts.top.get(name)
-        if found:
-            return Found((path, self._best(facts, found)), "local")
-        entry = self.snapshot.files[path]
-        target = self.imports.bindings(entry).get(name)
+        found = facts.named.get((-1, name))
+        target = self.imports.bindings(self.snapshot.files[path]).get(name) if not found else None
         if target is not None:
-            return self.target(target)
+            return self.target(target, value)
+        found = found or facts.top.get(name)
+        if found:
+            return Found((path, self._best(facts, found, value)), "local")
         if language in IMPLICIT_SELF:
             around = self.types.around(path, facts, owner)
             member = self.types.member(around, name) if around is not None else None
             if member is not None:
                 return member
         for star in self.stars(path):
-            exported = self.export(star, name)
+            exported = self.export(star, name, value)
             if exported is not None:
                 return exported
         return None
 
     @staticmethod
-    def _best(facts: Facts, found: Sequence[int]) -> int:
+    def _best(facts: Facts, found: Sequence[int], value: bool) -> int:
         """Of several definitions of a name the one that has a body and is no mere assignment."""
-        return max(
-            found, key=lambda i: (facts.symbols[i].kind in TYPE_KINDS | CALLABLE_KINDS, len(facts.symbols[i].span))
-        )
+
+        def worth(index: int) -> tuple[int, int]:
+            symbol = facts.symbols[index]
+            if value and symbol.kind in ("interface", "type"):
+                return 0, len(symbol.span)
+            return 1 + (symbol.kind in TYPE_KINDS or (value and symbol.kind in CALLABLE_KINDS)), len(symbol.span)
+
+        return max(found, key=worth)
 
     def stars(self, path: str) -> tuple[str, ...]:
         """Files all of whose names a file sees by its imports."""
@@ -144,23 +150,24 @@ class Resolver:
         if known is None:
             entry = self.snapshot.files[path]
             imports = entry.outline.imports if entry.outline else ()
-            paths = (t.path for one in imports for t in self.imports.targets(entry, one) if t.name == "*")
+            starred = (one for one in imports if "*" in one.names and not one.locals)
+            paths = (t.path for one in starred for t in self.imports.targets(entry, one) if t.name == "*")
             known = self._stars[path] = tuple(dict.fromkeys(paths))
         return known
 
-    def target(self, target: Target) -> Entity | None:
+    def target(self, target: Target, value: bool = True) -> Entity | None:
         """What an import leads to: a module, or what that offers under a name."""
         if not target.name or target.name == "*":
             return Module(target.path)
-        return self.export(target.path, target.name)
+        return self.export(target.path, target.name, value)
 
-    def export(self, path: str, name: str) -> Entity | None:
+    def export(self, path: str, name: str, value: bool = True) -> Entity | None:
         """What a file, or the package that it belongs to, offers under a name; re-exports are followed, named ones first."""
         queue = deque([(path, name)])
         seen = {(path, name): None}
         while queue:
             file, sought = queue.popleft()
-            found = self._offered(file, sought)
+            found = self._offered(file, sought, value)
             if found is not None:
                 return found
             entry = self.snapshot.files.get(file)
@@ -177,26 +184,38 @@ class Resolver:
                 queue.appendleft(way)
         return next((module for way in seen if (module := self._submodule(*way)) is not None), None)
 
-    def _offered(self, path: str, name: str) -> Found | None:
+    def _offered(self, path: str, name: str, value: bool) -> Found | None:
         """What a file or the files of its package define under a name."""
         facts = self.facts(path)
         if facts is None:
             return None
-        found = facts.top.get(name) or (self._default(facts) if name == "default" else None)
+        found = facts.named.get((-1, name)) or facts.top.get(name)
+        if not found and name == "default":
+            found = self._default(facts, path)
         if found:
-            return Found((path, self._best(facts, found)), "import")
+            return Found((path, self._best(facts, found, value)), "import")
         language = facts.outline.language
         nearby = self.nearby(path, name, language) if language in PACKAGED else []
         return Found(nearby[0], "import") if nearby else None
 
     @staticmethod
-    def _default(facts: Facts) -> list[int]:
-        """What a JavaScript module exports as its default."""
-        found = [i for i, s in enumerate(facts.symbols) if s.parent < 0 and s.signature.startswith("export default")]
+    def _default(facts: Facts, path: str) -> list[int]:
+        """What a JavaScript module exports as its default, or as all that it is."""
+        top = [i for i, symbol in enumerate(facts.symbols) if symbol.parent < 0]
+        found = [i for i in top if facts.symbols[i].signature.startswith(("export default", "module.exports ="))]
         if found:
             return found
-        public = [i for i, s in enumerate(facts.symbols) if s.parent < 0 and s.exported]
-        return public if len(public) == 1 else []
+        public = [i for i in top if facts.symbols[i].exported]
+        stem = path.rpartition("/")[2].partition(".")[0]
+        return public if len(public) == 1 else [i for i in public if facts.symbols[i].name == stem]
+
+    def _whole(self, entity: Entity | None) -> Entity | None:
+        """What a module stands for where it is used as a value: `const A = require("./a")` with its one export."""
+        if not isinstance(entity, Module):
+            return entity
+        facts = self.facts(entity.path)
+        found = self._default(facts, entity.path) if facts is not None and facts.outline.language in SCRIPTS else []
+        return Found((entity.path, found[0]), "import") if found else entity
 
     def _submodule(self, path: str, name: str) -> Entity | None:
         """A module inside of a package, by the names of files."""
@@ -254,8 +273,8 @@ class Resolver:
 
     # ---- values and types
 
-    def entity(self, path: str, owner: int, expression: str, depth: int = 0) -> Entity | None:
-        """What a dotted expression stands for: "self.store", "os.path", "Foo().bar()"."""
+    def entity(self, path: str, owner: int, expression: str, depth: int = 0, value: bool = True) -> Entity | None:
+        """What a dotted expression stands for: "self.store", "os.path", "Foo().bar()"; `value` as of `_name`."""
         facts = self.facts(path)
         self._steps.left = left = getattr(self._steps, "left", MAX_STEPS) - 1
         if facts is None or depth > MAX_DEPTH or left < 0:
@@ -265,7 +284,7 @@ class Resolver:
             bases = self.types.supertypes(around) if around is not None else ()
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
-        entity = self._head(path, facts, owner, parts[0], depth)
+        entity = self._head(path, facts, owner, parts[0], depth, value or len(parts) > 1)
         for part in parts[1:]:
             if entity is None or isinstance(entity, Outside):
                 return entity
@@ -273,14 +292,14 @@ class Resolver:
             at = entity
             entity = self._field(at, name, depth)
             if entity is None:
-                entity = self._attribute(at, name, depth)
+                entity = self._attribute(at, name, value or part is not parts[-1])
             if part.endswith("()"):
                 entity = self._result(entity, depth)
             elif isinstance(entity, Found) and isinstance(at, Instance):
                 entity = self._value(entity, depth)
         return entity
 
-    def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int) -> Entity | None:
+    def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")
         name = part.removesuffix("()")
         if name in SELF:
@@ -289,7 +308,7 @@ class Resolver:
         if name.startswith("@") and len(name) > 1:
             around = self.types.around(path, facts, owner)
             return self._field(Instance(around, "member"), name.lstrip("@"), depth) if around is not None else None
-        if not called:
+        if not called and value:
             for scope in (*facts.scopes(owner), -1):
                 of = facts.variables.get((scope, name))
                 if of is not None and not (
@@ -299,7 +318,7 @@ class Resolver:
                     and facts.outline.language not in IMPLICIT_SELF
                 ):
                     return self.type_named(path, max(scope, owner), of, depth + 1)
-        found = self._name(path, facts, owner, name)
+        found = self._name(path, facts, owner, name, value)
         if found is None and facts.outline.language in PACKAGED:
             nearby = self.nearby(path, name, facts.outline.language)
             found = Found(nearby[0], "package") if nearby else None
@@ -311,7 +330,10 @@ class Resolver:
         return self._result(found, depth) if called else found
 
     def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Instance | Outside | None:
-        """A value of the type that is written as `of`; "A()" is what calling A gives."""
+        """A value of the type that is written as `of`; "A()" is what calling A gives, "a(0,1)" what a hands to
+        parameter 1 of its argument 0."""
+        if of.endswith(")") and not of.endswith("()"):
+            return self._handed(path, owner, of, depth)
         if of.endswith("()"):
             result = self.entity(path, owner, of, depth + 1)
             return result if isinstance(result, Instance | Outside) else None
@@ -319,7 +341,7 @@ class Resolver:
         if of in SELF and facts is not None:
             around = self.types.around(path, facts, owner)
             return Instance(around, "typed") if around is not None else None
-        found = self.entity(path, owner, of, depth + 1)
+        found = self.entity(path, owner, of, depth + 1, value=False)
         if isinstance(found, Found):
             symbol = self.snapshot.symbol(found.place)
             if symbol is not None and symbol.kind in TYPE_KINDS | {"type"}:
@@ -329,6 +351,7 @@ class Resolver:
 
     def _result(self, entity: Entity | None, depth: int) -> Instance | Outside | None:
         """What calling something gives."""
+        entity = self._whole(entity)
         if isinstance(entity, Outside):
             return entity
         if not isinstance(entity, Found) or depth > MAX_DEPTH:
@@ -349,6 +372,21 @@ class Resolver:
             return None
         given = self.type_named(entity.place[0], entity.place[1], of, depth + 2)
         return Instance(given.place, "returned") if isinstance(given, Instance) else given
+
+    def _handed(self, path: str, owner: int, of: str, depth: int) -> Instance | Outside | None:
+        """What a function hands to the function that it is given, by its signature or its constructor's."""
+        function, _, numbers = of[:-1].rpartition("(")
+        found = self.entity(path, owner, function, depth + 1)
+        if not isinstance(found, Found):
+            return OUTSIDE if isinstance(found, Outside) else None
+        facts, index = self.facts(found.place[0]), found.place[1]
+        if facts is None:
+            return None
+        if facts.symbols[index].kind in TYPE_KINDS:
+            index = next(iter(self._constructors(facts, index)), index)
+        argument, parameter = (int(number) for number in numbers.split(","))
+        handed = taken(facts.symbols[index].signature, argument, parameter)
+        return self.type_named(found.place[0], index, handed, depth + 2) if handed else None
 
     def _value(self, found: Found, depth: int) -> Entity | None:
         """What an attribute holds: for a property what it returns, for a nested type the type itself."""
@@ -378,10 +416,12 @@ class Resolver:
     def _constructors(facts: Facts, index: int) -> list[int]:
         return [i for i in facts.children.get(index, ()) if facts.symbols[i].kind == "constructor"]
 
-    def _attribute(self, entity: Entity, name: str, depth: int) -> Entity | None:
+    def _attribute(self, entity: Entity, name: str, value: bool) -> Entity | None:
         """What a name stands for on something."""
         if isinstance(entity, Module):
-            return self.export(entity.path, name)
+            found = self.export(entity.path, name, value)
+            whole = self._whole(entity) if found is None else None
+            return self._attribute(whole, name, value) if isinstance(whole, Found) else found
         if isinstance(entity, Outside):
             return entity
         found = self.types.member(entity.place, name)

@@ -5,8 +5,10 @@ Tables only.
 
 from __future__ import annotations
 
+SCRIPTS = frozenset({"javascript", "jsx", "typescript", "tsx", "vue", "svelte"})
+
 FAMILIES = (
-    {"javascript", "jsx", "typescript", "tsx", "vue", "svelte"},
+    SCRIPTS,
     {"c", "cpp"},
     {"java", "kotlin", "scala"},
     {"ocaml", "ocaml_interface"},

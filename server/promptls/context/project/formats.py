@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from promptls.context.project.reading import Manifest, read_toml, table_at, texts_of
+from promptls.context.project.reading import Manifest, table_at, texts_of
+from promptls.context.toml import read_toml
 
 # ---- Python
 

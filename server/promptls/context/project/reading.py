@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
-
-MOST_LINE = 10_000
-"""Characters of a line of TOML; reading a longer dotted key takes time with its square."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -29,14 +20,6 @@ class Manifest(Struct, frozen=True):
     commands: Pairs = ()  # (what for or its name, what to type)
     entries: Pairs = ()  # (what it is, path or module as written)
     development: tuple[str, ...] = ()  # dependencies for its development or for extras alone
-
-
-def read_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text.  Raises ValueError or RecursionError."""
-    if max(map(len, text.split("\n"))) > MOST_LINE:
-        raise ValueError(f"a line has more than {MOST_LINE:,} characters")
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
 
 
 def line_of(value: object, most: int) -> str:

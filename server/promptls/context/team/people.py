@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from promptls.context.git.log import name_of, text_of
-from promptls.context.project.reading import read_toml
+from promptls.context.toml import read_toml
 from promptls.index.disk.named import kept_out, read_bytes
 from promptls.index.snapshot import Sources
 from promptls.model import Problem

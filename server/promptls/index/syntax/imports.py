@@ -15,6 +15,9 @@ Found = Iterator[tuple[str, Names] | tuple[str, Names, Names]]
 
 _QUOTED = re.compile(r"""["'<`]([^"'>`\n]+)["'>`]""")
 _NAME = re.compile(r"[^\W\d][\w$]*")
+_REQUIRED = re.compile(
+    r"(\{[^{}]*\}|[^\W\d][\w$]*|\$[\w$]*)\s*(?::[^=]*)?=\s*(?:await\s+)?(?:require|import)\s*\([^()]*\)\s*(?:\.\s*([\w$]+))?\s*\Z"
+)
 _PARENTHESES = re.compile(r"[()\\]")
 _COMMENT = re.compile(r"#[^\n]*")
 
@@ -45,6 +48,14 @@ def _script(text: str) -> Found:
         yield module.group(1), *_clause(text[: module.start()], text.startswith("export"))
     elif re.match(r"(?:require|import)\s*\(", text):
         yield module.group(1), ()
+    elif match := _REQUIRED.match(text):
+        pattern, member = match.groups()
+        if not pattern.startswith("{"):
+            yield module.group(1), (member or "*",), (pattern,) if pattern != member else ()
+        elif not member:
+            pieces = [_NAME.findall(piece.partition("=")[0]) for piece in pattern[1:-1].split(",")]
+            names = [words for words in pieces if words]
+            yield module.group(1), *_renamed([[words[0], "as", words[-1]] for words in names])
 
 
 def _clause(clause: str, exports: bool) -> tuple[Names, Names]:

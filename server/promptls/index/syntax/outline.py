@@ -85,11 +85,15 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str) -> Shape:
         shape.problem = f"only the first {MAX_SYMBOLS} definitions are known"
         del drafts[MAX_SYMBOLS:]
     imported: list[int] = []  # where the statements that import something begin
-    for node in statements:
+    covered = 0
+    for node in sorted(statements, key=lambda node: (node.start_byte, -node.end_byte)):
         start = node.start_byte
+        if node.end_byte <= covered:
+            continue  # a call within a declaration that has told its import already
         for found in imports_of(source.slice(start, node.end_byte), language):
             shape.imports.append(Import(found[0], found[1], source.row(start), *found[2:]))
             imported.append(start)
+            covered = node.end_byte
     kept = _nest([draft for draft in drafts if draft.kind != "variable" or not _holds(draft, imported)], language)
     captures = _captures(tree, tags)
     counts = complexities(

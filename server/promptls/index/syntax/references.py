@@ -39,6 +39,8 @@ _SPOKEN = re.compile(
 )
 _EXTENSIONS = frozenset(extension for language in LANGUAGES for extension in language.extensions)
 _MAX_PROSE = 5_000  # characters of a line
+_REMARK = re.compile(rb"(?<!\S)(?://|#(?!\[)|--(?!\S)|/?\*)")
+_GENERIC = re.compile(rb">(?:[^()<>;{}=]|>[^()<>;{}=]*<)*<(?:::)?")  # read backwards
 _BLANK = b" \t\n"
 _QUOTES = b"\"'`"
 
@@ -142,7 +144,21 @@ def _mentions(source: Source, numbers: dict[str, int], words: dict[str, int], ou
 
 def _chained(data: bytes, start: int) -> bool:
     """Whether a name on a line of its own goes on with the expression of the line before: "\\n  .name"."""
-    return data[max(0, start - 40) : start].rstrip(_BLANK).endswith((b".", b"::"))
+    return _before(data, start).endswith((b".", b"::"))
+
+
+def _before(data: bytes, start: int) -> bytes:
+    """The code before a byte, blanks and the comments between lines left out, as far as it is of interest."""
+    text = data[max(0, start - _REACH) : start]
+    head = text.rstrip(_BLANK)
+    while b"\n" in text[len(head) :]:
+        at = head.rfind(b"\n") + 1
+        remark = _REMARK.search(head, at)
+        if remark is None:
+            break
+        text = head[: remark.start()] + b"\n"
+        head = text.rstrip(_BLANK)
+    return head
 
 
 def _written(text: bytes) -> str:
@@ -155,7 +171,7 @@ def _written(text: bytes) -> str:
 def receiver(data: bytes, start: int, arrows: bool = False) -> str:
     """What stands before the name at a byte and is joined to it: "self", "os.path", "Server()" for the result
     of a call, "open().lines" for an attribute of one, LITERAL, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
-    head = data[max(0, start - _REACH) : start].rstrip(_BLANK)
+    head = _before(data, start)
     if head.endswith(b".."):
         return ""
     if head.endswith(b".") or (arrows and head.endswith(b"\\")):
@@ -168,11 +184,13 @@ def receiver(data: bytes, start: int, arrows: bool = False) -> str:
         return ""
     text = ""
     for _ in range(_MAX_LINKS):
-        head = head.rstrip(_BLANK).rstrip(b"?!&")
+        head = _before(head, len(head)).rstrip(b"?!&")
         called = ""
         if head.endswith(b")"):
             at = _opening(head)
             head, called = head[: max(0, at)], "()"
+            if head.endswith(b">") and (generic := _GENERIC.match(head[::-1])):
+                head = head[: -generic.end()]
         if not head:
             return UNKNOWN
         if head[-1] in _QUOTES:

@@ -12,8 +12,9 @@ from itertools import accumulate, count
 from operator import add
 from typing import Literal
 
-Mask = Literal["", "markup", "macros"]
-"""What is hidden from the parser: all but the script elements, or macros wrapped around items."""
+Mask = Literal["", "markup", "macros", "signatures"]
+"""What the parser gets otherwise than it is written: nothing but the script elements; macros around items hidden;
+call signatures without semicolons between them parted, as the grammars of TypeScript cannot do it themselves."""
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _LETTERS = "ßß".encode()
@@ -26,6 +27,23 @@ _WRAPPER = re.compile(
     rb"(?=\s*(?://[^\n]*\s+)*(?:#!?\[|pub\b|fn\b|impl\b|struct\b|enum\b|mod\b|use\b|trait\b|const\b|static\s+\w+:|"
     rb"type\b|unsafe\s|async\s+fn\b|extern\b|macro_rules\b))",
     re.MULTILINE,
+)
+_VARIANCE = re.compile(
+    rb"([<,]\s*(?:/\*[^\n]{0,200}?\*/\s*)?)(in[ ]out|in|out)(?=[ ](?!(?:in|of|as|is|extends|instanceof|satisfies)\b)[A-Za-z_$][\w$]*\s*"
+    rb"(?:[,>=]|extends\b))"
+)
+_TICK = re.compile(rb"\\[\\`]")
+_SIGNATURE = re.compile(
+    rb"\n[ \t]*([ \t])(?=<\s*(?:const[ ])?[A-Za-z_$][\w$]*\s*(?:[,>=]|extends\b)"
+    rb"|\(\s*(?:\.\.\.)?[A-Za-z_$][\w$]*\??\s*:|\(\)\s*:)"
+)
+_MAX_ABOVE = 20  # comments and blank lines between two members
+_MAX_COMMENT = 8_000  # bytes
+_REMARK = re.compile(rb"(?<!\S)//.*\Z")
+_MEMBER_END = re.compile(rb"(?:[\w$)\]}'\"`]|[^=]>)\Z")
+_UNENDED = re.compile(
+    rb"\b(?:extends|keyof|typeof|infer|readonly|is|as|return|new|default|case|in|of|instanceof|await|yield|else|throw|"
+    rb"delete|async|satisfies)\Z"
 )
 
 
@@ -56,6 +74,8 @@ class Source:
             self.code = _scripts(self.code)
         elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
             self.code = _unwrapped(self.code)
+        elif mask == "signatures":
+            self.code = _parted(self.code)
         lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
         self.starts = list(map(add, lengths, count()))
 
@@ -94,3 +114,36 @@ def _unwrapped(data: bytes) -> bytes:
     for start, end in blank:
         masked[start:end] = b" " * (end - start)
     return bytes(masked)
+
+
+def _parted(data: bytes) -> bytes:
+    """TypeScript with a semicolon, in place of a blank, before each call signature that only a line end parts
+    from the member above it, and without what else the grammars stumble over: the variance of type parameters
+    and escaped backticks."""
+    data = _VARIANCE.sub(lambda match: match[1] + b" " * len(match[2]), data)
+    if b"\\`" in data:
+        data = _TICK.sub(lambda match: b"  " if match[0] == b"\\`" else match[0], data)
+    parted = bytearray(data)
+    for match in _SIGNATURE.finditer(data):
+        end, place = _member_end(data, match.start()), match.start(1)
+        if end > 0:
+            parted[end:place] = _INK.sub(b" ", data[end:place])  # a comment there would part them a second time
+            parted[place] = 0x3B
+    return bytes(parted)
+
+
+def _member_end(data: bytes, end: int) -> int:
+    """Where the code before a line end, comments left out, ends; 0 if it does not end as a member of a type may."""
+    for _ in range(_MAX_ABOVE):
+        start = data.rfind(b"\n", 0, end) + 1
+        line = data[start:end].rstrip()
+        if line.endswith(b"*/"):
+            end = data.rfind(b"/*", max(0, end - _MAX_COMMENT), end)
+        else:
+            line = _REMARK.sub(b"", line).rstrip()
+            if line:
+                return start + len(line) if _MEMBER_END.search(line) and not _UNENDED.search(line) else 0
+            end = start - 1
+        if end < 0:
+            break
+    return 0

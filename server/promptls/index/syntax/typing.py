@@ -1,8 +1,9 @@
 """What a declaration says of a variable's type, read from its text.
 
 "x: Foo" gives ("x", "Foo"); "x = Foo(1)" gives ("x", "Foo()"): the result of calling Foo, which is a Foo
-where that is a class and what the function returns where it is one.  One reader a family of languages; each
-gives nothing for what it does not understand.
+where that is a class and what the function returns where it is one.  "each(items, (x) => …" gives ("x",
+"each(1,0)"): what each hands to the function that is its argument 1, as that one's argument 0.  One reader a
+family of languages; each gives nothing for what it does not understand.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ _PY_WRAPPED = re.compile(r"^(?:typing\.)?(?:Optional|Annotated|ClassVar|Final|Re
 _TS = re.compile(
     r"(?:(?:public|private|protected|readonly|static|override|declare)\s+)*([A-Za-z_$#][\w$.#]*)\s*[?!]?\s*"
     rf"(?::\s*([^=;{{\n]+?)\s*(?:=[^=>]|[;,)\n{{]|$)|=\s*(?:new\s+([A-Za-z_$][\w$.]*)|{_CALLED}))"
+)
+_TS_PASSED = re.compile(
+    r"(?:new\s+)?([A-Za-z_$][\w$.]*)(?:<[^()]{0,80}>)?\(((?:[^(){}\[\]]*,)?)\s*(?:async\s+)?"
+    r"(?:\(([\w$,\s]*)\)\s*=>|([A-Za-z_$][\w$]*)\s*=>|function\s*[\w$]*\(([\w$,\s]*)\))"
 )
 _JAVA = re.compile(
     r"(?:(?:public|private|protected|static|final|readonly|abstract|internal|volatile|const|val|this|in|out|ref|@\w+)\s+)*"
@@ -69,6 +74,11 @@ def annotation(text: str) -> str:
 
 
 def _script(text: str) -> Typed:
+    if passed := _TS_PASSED.match(text):
+        function, before, *parameters = passed.groups()
+        listed = next(filter(None, parameters), "").split(",")
+        at = before.count(",")
+        return [(name.strip(), f"{function}({at},{i})") for i, name in enumerate(listed) if name.strip()]
     match = _TS.match(text)
     if match is None:
         return []
@@ -79,7 +89,7 @@ def _script(text: str) -> Typed:
         return [(variable, plain.group())] if plain and "=>" not in of else []
     if made:
         return [(variable, made)]
-    return [(variable, called + "()")] if called else []
+    return [(variable, called + "()")] if called and called != "require" else []  # that is an import
 
 
 def _java(text: str) -> Typed:

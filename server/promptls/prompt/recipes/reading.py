@@ -22,20 +22,15 @@ without one its whole line is left out.  A backslash before "{{" makes it plain 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from promptls.context.toml import read_toml
 from promptls.model import Problem
 from promptls.prompt.sanitize import clean
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Origin = Literal["built-in", "yours", "workspace"]
 
@@ -118,17 +113,17 @@ def read(name: str, text: str, origin: Origin, source: str) -> tuple[Recipe | No
         return None, (problem(1, "the head between two lines of +++ is missing", 'Begin with a line "+++".'),)
     at: list[str] = []  # where in the head, for errors that do not say
     try:
-        head = msgspec.convert(tomllib.loads(parts[1]), _Head)
+        head = msgspec.convert(read_toml(parts[1]), _Head)
         wanted: dict[str, _Argument] = {}
         for key, value in head.arguments.items():
             at = ["arguments", key]
             wanted[key] = msgspec.convert(value, _Argument)
-    except tomllib.TOMLDecodeError as error:
+    except msgspec.ValidationError as error:
+        return None, (problem(*_misfit(parts[1], at, str(error))),)
+    except ValueError as error:
         return None, (problem(_toml_line(parts[1], str(error)), f"the head is no TOML: {_first_words(str(error))}"),)
     except RecursionError:
         return None, (problem(2, "the head is no TOML: it is nested too deeply"),)
-    except msgspec.ValidationError as error:
-        return None, (problem(*_misfit(parts[1], at, str(error))),)
     body, first = parts[2].strip(), text.count("\n", 0, parts.start(2) + _blank(parts[2])) + 1
     found = [*_flaws(wanted, parts[1]), *_misplaced(wanted, body, first)]
     unused = _unused(wanted, parts[1], body)

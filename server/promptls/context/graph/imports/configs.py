@@ -7,18 +7,13 @@ be understood says nothing.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
 from promptls.context.graph.imports.tree import Tree
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
+from promptls.context.toml import read_toml
 
 MOST_TEXT = 300_000
 """Characters of a configuration file."""
@@ -60,7 +55,7 @@ class Configs:
     def toml(self, path: str) -> dict[str, Any]:
         """A TOML file; {} if it is none."""
         if path not in self._objects:
-            self._objects[path] = _table(lambda: tomllib.loads(self._read(path)[:MOST_TEXT]))
+            self._objects[path] = _table(lambda: read_toml(self._read(path)[:MOST_TEXT]))
         return self._objects[path]
 
     def packages(self) -> dict[str, str]:

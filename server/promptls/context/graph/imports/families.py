@@ -111,7 +111,7 @@ def _python_file(tree: Tree, path: str) -> str:
 
 _SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json")
 _COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
-_ENTRIES = ("source", "module", "types", "typings", "main")
+_ENTRIES = ("source", "module", "main", "types", "typings")
 
 
 def script(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
@@ -119,7 +119,8 @@ def script(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]
     module = module.split("?", 1)[0]
     tree = ground.tree
     if module.startswith("."):
-        return _of(_script(tree, tree.join(_folder(entry), module)), names)
+        place = tree.join(_folder(entry), module)
+        return _of(_script(tree, place) or _entry(ground, place), names)
     if module.startswith("/"):
         return ()
     for pattern, places in ground.configs.aliases(entry.path):
@@ -159,14 +160,23 @@ def _package(ground: Ground, entry: FileEntry, module: str) -> str:
     table = ground.configs.json(f"{folder}/package.json")
     exports = table.get("exports")
     wanted = _export(exports.get(f"./{below}" if below else ".")) if isinstance(exports, dict) else ""
-    guesses = [wanted, below, f"src/{below}"] if below else [wanted]
-    if not below:
-        guesses += [value for key in _ENTRIES if isinstance(value := table.get(key), str)] + ["src/index", "index"]
-    sources = [re.sub(r"^(?:\./)?(?:dist|lib|build|esm|cjs)/", "src/", guess) for guess in guesses if guess]
-    for guess in [*sources, *filter(None, guesses)]:
-        if path := _script(ground.tree, ground.tree.join(folder, guess)):
-            return path
-    return ""
+    return _built(ground.tree, folder, [wanted, below, f"src/{below}"]) if below else _entry(ground, folder, wanted)
+
+
+def _entry(ground: Ground, folder: str, wanted: str = "") -> str:
+    """The file that stands for a folder with a package.json."""
+    if not folder or not ground.tree.has(f"{folder}/package.json"):
+        return ""
+    table = ground.configs.json(f"{folder}/package.json")
+    named = [value for key in _ENTRIES if isinstance(value := table.get(key), str)]
+    return _built(ground.tree, folder, [wanted, *named, "src/index", "index"])
+
+
+def _built(tree: Tree, folder: str, guesses: list[str]) -> str:
+    """The first of some files of a package that is here, a source before what is built of it."""
+    guesses = [guess for guess in guesses if guess]
+    sources = [re.sub(r"^(?:\./)?(?:dist|lib|build|esm|cjs)/", "src/", guess) for guess in guesses]
+    return next((path for guess in [*sources, *guesses] if (path := _script(tree, tree.join(folder, guess)))), "")
 
 
 def _export(value: object, depth: int = 4) -> str:

@@ -69,6 +69,10 @@
 
 (import_statement) @import
 (export_statement source: (_)) @import
+(variable_declarator value: (call_expression function: (identifier) @verb arguments: (arguments . (string) .))) @import
+(variable_declarator value: (member_expression object:
+  (call_expression function: (identifier) @verb arguments: (arguments . (string) .)))) @import
+(variable_declarator value: (await_expression (call_expression function: (import) arguments: (arguments . (string) .)))) @import
 (call_expression function: (identifier) @verb arguments: (arguments . (string) .)) @import
 (call_expression function: (import) arguments: (arguments . (string) .)) @import
 
@@ -98,3 +102,9 @@
 
 (variable_declarator value: [(new_expression) (call_expression) (await_expression)]) @typed
 (assignment_expression left: (member_expression) right: [(new_expression) (call_expression)]) @typed
+(call_expression arguments: (arguments (arrow_function))) @typed
+(call_expression arguments: (arguments (function_expression))) @typed
+(call_expression arguments: (arguments (function))) @typed
+(new_expression arguments: (arguments (arrow_function))) @typed
+(new_expression arguments: (arguments (function_expression))) @typed
+(new_expression arguments: (arguments (function))) @typed
