@@ -1,7 +1,8 @@
 """The wire, message by message: every case of cases.json gets the answer recorded in golden/.
 
 `PROMPTLS_RECORD=1` writes the answers anew; read the difference before committing it.  What differs from
-run to run is masked: the boundary, times, sizes, the place of the workspace.
+run to run is masked: the boundary, times, sizes, the place of the workspace.  The cases are asked in order, by one
+client: a later message may tell of an earlier one.
 """
 
 from __future__ import annotations
@@ -31,9 +32,6 @@ MASKED = {
     "created": "DATE",
     "updated": "DATE",
 }
-
-
-pytestmark = pytest.mark.xdist_group("golden")  # in order: a later message may tell of an earlier one
 
 
 @pytest.fixture(scope="module")
