@@ -54,6 +54,11 @@ def mentions_table() -> str:
     return table(("kind", "written", "brings"), rows)
 
 
+def quality_table(name: str) -> str:
+    """What an evaluation has measured."""
+    return (ROOT / "scripts" / "evaluation" / "data" / f"{name}.md").read_text("utf-8").strip()
+
+
 def models_table() -> str:
     """The budget table, models of one budget together."""
     default, models = tokens.models()
@@ -82,6 +87,8 @@ BLOCKS = {
     "settings": settings_table,
     "mentions": mentions_table,
     "models": models_table,
+    "quality": lambda: quality_table("quality"),
+    "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,
     "recipes": recipes_table,
 }

@@ -12,18 +12,24 @@ A line "-- path --" begins a file.  Everything is outlined by the real scanner; 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 from immutables import Map
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from promptls.context.mentions.request import Client, Request
 from promptls.index import disk
+from promptls.index.columns import Columns, View
 from promptls.index.digest import digest_of
+from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
-from promptls.model import FileEntry, Outline, Root, Span
+from promptls.index.terms import terms
+from promptls.model import FileEntry, Outline, Root, Row, Span
 
 
 def files_of(text: str) -> dict[str, str]:
@@ -105,3 +111,34 @@ def _entry(
     if version is None and isinstance(got := disk.read_text(path, disk.Limits()), disk.Skipped):
         return FileEntry(path, top, name, size, mtime_ns, skipped=got.reason)
     return FileEntry(path, top, name, size, mtime_ns, digest_of(text), version, outline_of(path, text))
+
+
+class Indexed:
+    """What retrieval needs of an index: columns of a snapshot's texts, and the bundled model."""
+
+    def __init__(self, snapshot: Snapshot, reverse: bool = False) -> None:
+        rows: dict[bytes, tuple[str, str]] = {}
+        for path, entry in snapshot.files.items():
+            text = Path(path).read_text("utf-8")
+            for key, chunk in scan(text, language_of(path, text), None).texts.items():
+                rows.setdefault(key, (entry.name, chunk))
+        keys = sorted(rows, reverse=reverse)
+        vectors = _embedder().embed([rows[key][1] for key in keys]).astype(np.float16)
+        made = Columns()
+        made.add(
+            Row(key, vector.tobytes(), " ".join(terms(rows[key][1]))) for key, vector in zip(keys, vectors, strict=True)
+        )
+        places = [(key, min(snapshot.places[key])[0]) for key in keys]
+        made.place((key, path, snapshot.files[path].name) for key, path in places)
+        self._columns = made
+
+    def columns(self) -> View:
+        return self._columns.view()
+
+    def query_vector(self, text: str) -> NDArray[np.float32] | None:
+        return _embedder().embed_query(text)
+
+
+@cache
+def _embedder() -> Embedder:
+    return load(EmbeddingSpec())

@@ -21,6 +21,7 @@ from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
 from promptls.context.mentions.request import Client, Request
 from promptls.context.project import Projects, header_of
+from promptls.context.retrieval import Strategy
 from promptls.index import disk
 from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
@@ -56,7 +57,8 @@ class Engine:
         self._send = send  # to the editor's language model, None where there is none
         self._following = threading.Lock()
         self.indexer = Indexer(config_of(settings), workspace, self._changed)
-        self.legs = ThreadPoolExecutor(4, "leg")
+        self._idle = ThreadPoolExecutor(1, "follow")
+        self.strategy = Strategy()
         self.companions = Companions()
         self.memory = Memory()
         self.projects = Projects()
@@ -69,7 +71,7 @@ class Engine:
         self._tell()
         if self.indexer.searchable and not self._following.locked():
             try:
-                self.legs.submit(self._follow)
+                self._idle.submit(self._follow)
             except RuntimeError:
                 pass  # closing
 
@@ -88,7 +90,6 @@ class Engine:
         """What a prompt is made from beside the message and the snapshot."""
         return Surroundings(
             index=self.indexer,
-            pool=self.legs,
             graph=self.graph_of,
             companions=self.companions,
             memory=self.memory,
@@ -97,6 +98,7 @@ class Engine:
             templates=templates(config_file().parent / "instructions"),
             model=self.model,
             rules_tokens=self.settings.sections.rules_tokens,
+            strategy=self.strategy,
         )
 
     def recipes(self, request: Request) -> Collection:
@@ -122,7 +124,7 @@ class Engine:
         self.indexer.close()
         self.history.close()
         self._let_go_of_model()
-        self.legs.shutdown(wait=False, cancel_futures=True)
+        self._idle.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
         """Use other settings from now on; what the index depends on needs a new index."""

@@ -90,7 +90,7 @@ def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:
     well = run("doctor")
     assert well.returncode == 0, well.stdout
     assert "BAD" not in well.stdout
-    assert "embedding model bundled: 384 dimensions" in well.stdout
+    assert "embedding model bundled: 512 dimensions" in well.stdout
     config = tmp_path / "home" / ".config" / "promptls"
     config.mkdir(parents=True)
     (config / "config.toml").write_text('[embedding]\nmodel = "/no/model"\n[index]\nworkers = "x"\n')

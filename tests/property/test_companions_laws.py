@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from promptls.context.companions import EXPANSIONS, WEIGHT, Companions
 from promptls.context.query import analyse
+from promptls.index.columns import Columns
 from promptls.index.digest import digest_of
 from promptls.index.snapshot import Snapshot, with_entry
-from promptls.index.vocabulary import Vocabulary
 from promptls.model import FileEntry, Outline, Span, Symbol
 
 NAMES = (
@@ -44,8 +44,8 @@ def test_following_equals_starting_anew(
         snapshot = with_entry(snapshot, path, None if defined is None else _entry(path, defined))
         if look:
             followed.follow(snapshot)
-    got = followed.expand(query, snapshot, Vocabulary())
-    assert got == Companions().expand(query, snapshot, Vocabulary())
+    got = followed.expand(query, snapshot, Columns().view())
+    assert got == Companions().expand(query, snapshot, Columns().view())
     assert len(got.expanded) <= EXPANSIONS
     assert all(0 < weight <= WEIGHT and term not in got.terms for term, weight in got.expanded)
     assert set(query.terms) <= set(got.terms) and set(query.names) <= set(got.names)

@@ -124,8 +124,9 @@ def test_any_sequence_of_changes(
         if {p for p in v if p[0] not in rules}
     } == {k: set(v) for k, v in fresh.places.items()}
     assert {k: set(v) for k, v in snapshot.names.items()} == {k: set(v) for k, v in fresh.names.items()}
-    assert all(key in indexer.vocabulary for key in snapshot.places)
-    assert len(indexer.vocabulary) == len(snapshot.places)
+    columns = indexer.columns()
+    assert {columns.keys[row] for row in range(len(columns)) if columns.file[row] >= 0} == set(snapshot.places)
+    assert columns.count == len(snapshot.places)
     for name in NAMES:
         workspace.close_document((root / name).as_posix())
         (root / name).unlink(missing_ok=True)

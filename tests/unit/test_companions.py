@@ -6,8 +6,9 @@ import pytest
 
 from promptls.context.companions import EXPANSIONS, LIMITS, WEIGHT, Companions, Limits
 from promptls.context.query import Query, analyse
+from promptls.index.columns import Columns
 from promptls.index.snapshot import Snapshot
-from promptls.index.vocabulary import Vocabulary
+from promptls.model import Row
 from workspaces import snapshot_of
 
 CODE = """
@@ -30,7 +31,7 @@ def workspace(tmp_path: Path) -> Snapshot:
 
 
 def _expand(text: str, workspace: Snapshot, limits: Limits = LIMITS) -> Query:
-    return Companions().expand(analyse(text), workspace, Vocabulary(), limits)
+    return Companions().expand(analyse(text), workspace, Columns().view(), limits)
 
 
 def test_terms_that_stand_together_in_names(workspace: Snapshot) -> None:
@@ -44,7 +45,7 @@ def test_one_name_is_no_habit(workspace: Snapshot) -> None:
 
 
 def test_what_is_asked_for_or_excluded_is_not_added(workspace: Snapshot) -> None:
-    query = Companions().expand(analyse("session timeout"), workspace, Vocabulary(), Limits(expansions=EXPANSIONS))
+    query = Companions().expand(analyse("session timeout"), workspace, Columns().view(), Limits(expansions=EXPANSIONS))
     assert "timeout" not in dict(query.expanded)
 
 
@@ -79,9 +80,10 @@ def test_a_name_that_was_put_right_is_looked_up(workspace: Snapshot) -> None:
 
 
 def test_a_word_of_some_text_is_no_typing_error(workspace: Snapshot) -> None:
-    vocabulary = Vocabulary()
-    vocabulary.add(b"1", "sesion")
-    assert Companions().expand(analyse("the sesion ends"), workspace, vocabulary).corrected == ()
+    columns = Columns()
+    columns.add([Row(b"1", b"", "sesion")])
+    columns.place([(b"1", "x.py", "x.py")])
+    assert Companions().expand(analyse("the sesion ends"), workspace, columns.view()).corrected == ()
 
 
 def test_following_changes_equals_starting_anew(tmp_path: Path) -> None:
@@ -93,5 +95,5 @@ def test_following_changes_equals_starting_anew(tmp_path: Path) -> None:
     followed.follow(first)
     for text in ("session", "cookie", "handel_ping", "the sesion"):
         query = analyse(text)
-        assert followed.expand(query, second, Vocabulary()) == Companions().expand(query, second, Vocabulary())
-    assert followed.expand(analyse("session"), first, Vocabulary()) == _expand("session", first)
+        assert followed.expand(query, second, Columns().view()) == Companions().expand(query, second, Columns().view())
+    assert followed.expand(analyse("session"), first, Columns().view()) == _expand("session", first)

@@ -183,8 +183,14 @@ def test_overlapping_and_touching_regions_become_one_block() -> None:
     assert packed.kept[0].block.item.symbol == ""
 
 
-def test_regions_with_code_between_them_stay_apart() -> None:
-    assert kept(pack([], found((A, 1, 4), (A, 6, 9)), 1000)) == ["full a.py:1-4", "full a.py:6-9"]
+def test_regions_with_code_between_them_share_a_block_in_the_order_by_file() -> None:
+    wanted = found((A, 1, 4), (A, 6, 9))
+    packed = pack([], wanted, 1000)
+    assert kept(packed) == ["full a.py:1-4, 6-9"]
+    assert "… 1 more line (5)" in packed.kept[0].block.body
+    assert packed.tokens < pack([], wanted, 1000, order="score").tokens
+    assert kept(pack([], wanted, 1000, order="score")) == ["full a.py:1-4", "full a.py:6-9"]
+    assert kept(pack(found((A, 1, 4)), found((A, 6, 9)), 1000)) == ["full a.py:1-4", "full a.py:6-9"]
 
 
 def test_regions_with_only_blank_lines_between_become_one() -> None:
@@ -214,7 +220,7 @@ def test_neighbours_do_not_become_one_if_lines_would_be_lost() -> None:
 
 def test_order_by_file_and_by_score() -> None:
     wanted = found((B, "f2"), (A, "f3"), (B, "f0"), (A, "f1"))
-    assert kept(pack([], wanted, 1000)) == ["full b.py:1-10", "full b.py:23-32", "full a.py:12-21", "full a.py:34-43"]
+    assert kept(pack([], wanted, 1000)) == ["full b.py:1-10, 23-32", "full a.py:12-21, 34-43"]
     by_score = ["full b.py:23-32", "full a.py:34-43", "full b.py:1-10", "full a.py:12-21"]
     assert kept(pack([], wanted, 1000, order="score")) == by_score
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from promptls.model import Item, Origin, Span
 from promptls.prompt.rank import (
     above_threshold,
+    by_worth,
     decayed,
     diverse,
     first_of_each_line,
@@ -100,3 +101,10 @@ def test_a_score_halves_in_its_half_life() -> None:
     assert places(ranked) == ["b.ts:1-3", "c.ts:1-3", "a.ts:1-3"]
     assert ranked[2].item.score == pytest.approx(0.4)
     assert ranked[2].item.reasons["age"] == pytest.approx(-0.4)
+
+
+def test_by_worth_puts_short_regions_before_long_ones_of_equal_score() -> None:
+    long, short, better = region("a.py:1-60", 0.5), region("a.py:70-73", 0.5), region("a.py:80-140", 0.9)
+    assert by_worth([long, short, better], 0.5) == [better, short, long]
+    assert by_worth([long, short, better], 2.0) == [short, better, long]
+    assert by_worth([region("a.py:1-4", 0.0), region("a.py:9-12", 1.0)], 0.5)[0].item.score == 1.0

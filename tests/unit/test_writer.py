@@ -29,7 +29,7 @@ def test_a_store_that_cannot_be_written_is_left_alone_for_a_while(tmp_path: Path
     snapshot = filled(snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root"))
     state = RootState(snapshot.roots[0])
     state.walks = 0
-    state.store = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
+    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
     state.store_ready.set_result(state.store)
     shutil.rmtree(tmp_path / "rows")
     (tmp_path / "rows").write_text("a file where the folder should be")
@@ -39,7 +39,7 @@ def test_a_store_that_cannot_be_written_is_left_alone_for_a_while(tmp_path: Path
         writer.writing = False
         writes.release()
 
-    writer = Writer(written)
+    writer = Writer(written, lambda store, error: None)
     writer.flush(snapshot, [state], frozenset())
     assert writes.acquire(timeout=30)
     assert writer.pausing
@@ -48,7 +48,7 @@ def test_a_store_that_cannot_be_written_is_left_alone_for_a_while(tmp_path: Path
     assert not writer.writing
 
     (tmp_path / "rows").unlink()
-    state.store = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
+    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
     writer.retry()
     writer.flush(snapshot, [state], frozenset())
     assert writes.acquire(timeout=30)

@@ -18,9 +18,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from promptls.context.query import Query
+from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import STOP_WORDS, stem, word_terms, words
-from promptls.index.vocabulary import Vocabulary
 
 EXPANSIONS = 6
 """Terms that are added to a query, at most."""
@@ -73,11 +73,11 @@ class Companions:
         with self._lock:
             self._follow(snapshot)
 
-    def expand(self, query: Query, snapshot: Snapshot, vocabulary: Vocabulary, limits: Limits = LIMITS) -> Query:
+    def expand(self, query: Query, snapshot: Snapshot, columns: View, limits: Limits = LIMITS) -> Query:
         """The query with `corrected` and `expanded`; what was put right is among its terms and names too."""
         with self._lock:
             self._follow(snapshot)
-            found = self._corrections(query, vocabulary)[: limits.corrections]
+            found = self._corrections(query, columns)[: limits.corrections]
             terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
             terms = tuple(dict.fromkeys(terms))
             names = tuple(dict.fromkeys((*query.names, *(right for _, right in found if right in self._count))))
@@ -135,7 +135,7 @@ class Companions:
 
     # ------------------------------------------------------------ asking
 
-    def _corrections(self, query: Query, vocabulary: Vocabulary) -> list[tuple[str, str]]:
+    def _corrections(self, query: Query, columns: View) -> list[tuple[str, str]]:
         """(word as typed, term or name of the workspace) for words that occur nowhere."""
         out: dict[str, str] = {}
         for word in words(query.text):
@@ -143,14 +143,14 @@ class Companions:
             if not LEAST_CORRECTED <= len(word) <= LONGEST_CORRECTED or lower in STOP_WORDS or lower in out:
                 continue
             term = stem(lower) if "_" not in lower else lower
-            if term in query.excluded or term in self._names_of or vocabulary.frequency(term):
+            if term in query.excluded or term in self._names_of or columns.frequency(term):
                 continue
-            right = self._nearest(lower, term, vocabulary)
+            right = self._nearest(lower, term, columns)
             if right:
                 out[lower] = right
         return list(out.items())
 
-    def _nearest(self, typed: str, term: str, vocabulary: Vocabulary) -> str:
+    def _nearest(self, typed: str, term: str, columns: View) -> str:
         """The term that a word is with a typing error (Damerau-Levenshtein, restricted); the nearest, then the most used, then by name."""
         allowed = 1 if len(typed) < 8 else 2
         letters = dict.fromkeys((term[0], term[1:2]))
@@ -159,7 +159,7 @@ class Companions:
         ]
         hits = process.extract(term, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
         right = [
-            (distance, -vocabulary.frequency(t), -len(self._names_of[t]), t)
+            (distance, -columns.frequency(t), -len(self._names_of[t]), t)
             for t, distance, _ in hits
             if t[0] == term[0] or t[:2] == term[1::-1]
         ]

@@ -32,6 +32,8 @@ class Query(Struct, frozen=True):
     terms: tuple[str, ...]  # distinct search terms in order (see index.terms)
     names: tuple[str, ...]  # words that may name a definition, as written, most specific first
     paths: tuple[str, ...]  # what looks like a path or file name
+    spelled: tuple[str, ...] = ()  # those of `names` that are written as code, or are all that is asked
+    pairs: tuple[str, ...] = ()  # those of `names` that are two words of prose in one
     stems: tuple[str, ...] = ()  # words that may be a file's name without its ending
     about_tests: bool = False
     about_docs: bool = False
@@ -45,10 +47,13 @@ def analyse(text: str) -> Query:
     """Take a question apart."""
     found = words(text)
     counted = Counter(terms(text))
+    spelled, pairs = tuple(dict.fromkeys(_spelled_names(text, found))), tuple(dict.fromkeys(_pairs(found)))
     return Query(
         text=text,
         terms=tuple(counted),
-        names=tuple(dict.fromkeys(_names(text, found))),
+        names=tuple(dict.fromkeys([*spelled, *pairs, *_long_words(found)])),
+        spelled=spelled,
+        pairs=pairs,
         paths=tuple(dict.fromkeys(_PATHLIKE.findall(text))),
         stems=tuple(dict.fromkeys(w for w in found if len(w) > 3 and w.lower() not in STOP_WORDS)),
         phrases=_quoted(text),
@@ -68,6 +73,8 @@ def without(query: Query, words_excluded: Iterable[str]) -> Query:
         query,
         terms=kept,
         names=tuple(n for n in query.names if n.lower() not in lower),
+        spelled=tuple(n for n in query.spelled if n.lower() not in lower),
+        pairs=tuple(n for n in query.pairs if n.lower() not in lower),
         stems=tuple(s for s in query.stems if s.lower() not in lower),
         excluded=tuple(t for t in query.terms if t in dropped),
     )
@@ -81,6 +88,8 @@ def with_terms(query: Query, phrases: Iterable[str]) -> Query:
         query,
         terms=_joined(query.terms, (f.terms for f in found)),
         names=_joined(query.names, (f.names for f in found)),
+        spelled=_joined(query.spelled, (f.spelled for f in found)),
+        pairs=_joined(query.pairs, (f.pairs for f in found)),
         paths=_joined(query.paths, (f.paths for f in found)),
         stems=_joined(query.stems, (f.stems for f in found)),
     )
@@ -102,12 +111,24 @@ def _quoted(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(next(g for g in groups if g) for groups in _QUOTED.findall(text)))
 
 
-def _names(text: str, found: list[str]) -> list[str]:
-    """Candidates for names of definitions: quoted and dotted ones, identifiers, word pairs, long words."""
+def _spelled_names(text: str, found: list[str]) -> list[str]:
+    """Names of definitions that are written as such: quoted and dotted ones, identifiers, the only word there is."""
     exact = [q.strip("()") for q in _quoted(text) if re.fullmatch(r"[\w.:>-]+(\(\))?", q)]
     exact += _CALL_OR_DOTTED.findall(text)
     exact += [w for w in found if looks_like_code(w)]
-    plain = [w for w in found if w.lower() not in STOP_WORDS and not looks_like_code(w)]
-    pairs = [f"{a}{joint}{b}" for joint in ("", "_") for a, b in pairwise(plain)]
-    single = [w for w in plain if len(w) > 6 or w[0].isupper()]
-    return exact + pairs + single
+    return exact or (found if len(found) == 1 else [])
+
+
+def _pairs(found: list[str]) -> list[str]:
+    """Neighbouring words of prose as one name: "apply discount" may be applyDiscount or apply_discount."""
+    plain = _plain(found)
+    return [f"{a}{joint}{b}" for joint in ("", "_") for a, b in pairwise(plain)]
+
+
+def _long_words(found: list[str]) -> list[str]:
+    """Words of prose that may name a definition: long ones, those with a capital."""
+    return [w for w in _plain(found) if len(w) > 6 or w[0].isupper()]
+
+
+def _plain(found: list[str]) -> list[str]:
+    return [w for w in found if w.lower() not in STOP_WORDS and not looks_like_code(w)]

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
 from promptls.index.buffers import Buffers
+from promptls.index.columns import Contents, View
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.manifest import Manifest
@@ -34,7 +35,6 @@ from promptls.index.status import Standing, State, Status
 from promptls.index.store import Identity, Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.terms import TERMS_VERSION
-from promptls.index.vocabulary import Vocabulary
 from promptls.index.work.messages import EmbedQuery, Vector
 from promptls.index.work.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
@@ -66,7 +66,7 @@ class Indexer:
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher(self.stores)
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
-        self._writer = Writer(lambda: self._post(self._written))
+        self._writer = Writer(lambda: self._post(self._written), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._inbox: deque[Callable[[], None]] = deque()
         self._progress = threading.Condition()
@@ -105,10 +105,9 @@ class Indexer:
 
     # ---- for requests
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """Document frequencies of the snapshot's chunks."""
-        return self._publisher.vocabulary
+    def columns(self) -> View:
+        """What a search scans; at least as new as the snapshot taken before."""
+        return self._publisher.columns.view()
 
     def view(self, token: CancelToken | None = None) -> Snapshot:
         """A snapshot that shows every change of a buffer that was applied before this call."""
@@ -326,21 +325,20 @@ class Indexer:
     def _open_store(self, state: RootState) -> None:
         """Open a root's store (writer thread)."""
         store: Store | None = None
-        stored: list[tuple[bytes, str]] = []
+        contents: Contents | None = None
         try:
             if self._identity().dimension:
-                store = open_store(self._folder(state.root) / "rows", self._identity())
-                stored = store.all_terms()
+                store, contents = open_store(self._folder(state.root) / "rows", self._identity())
                 self._writer.submit(store.drop_old_versions)
         except Exception as error:
             log.warning("no store for %s: %s", state.root.path, error)
             state.error = f"The store cannot be opened ({error}); the index lives in memory only."
-        self._post(lambda: self._store_opened(state, store, stored))
+        self._post(lambda: self._store_opened(state, store, contents))
 
-    def _store_opened(self, state: RootState, store: Store | None, stored: list[tuple[bytes, str]]) -> None:
+    def _store_opened(self, state: RootState, store: Store | None, contents: Contents | None) -> None:
         state.store = store
-        if store is not None:
-            self._publisher.recount(store, stored)
+        if contents is not None:
+            self._publisher.take_in(contents)
         state.store_ready.set_result(store)
         if state.walked:
             self._queue_lost(state)
@@ -359,7 +357,6 @@ class Indexer:
         state.walk_finished()
         self._queue(state, stale)
         if state.store is not None:
-            self._publisher.recount(state.store)
             self._queue_lost(state)
 
     def _queue_lost(self, state: RootState) -> None:

@@ -32,10 +32,11 @@ Records = list[tuple[RootState, dict[str, FileEntry | None]]]
 
 
 class Writer:
-    """`written` is called on the writer thread after each write."""
+    """`written` is called on the writer thread after each write, `damaged` when a store cannot even be read."""
 
-    def __init__(self, written: Callable[[], None]) -> None:
+    def __init__(self, written: Callable[[], None], damaged: Callable[[Store, BaseException], None]) -> None:
         self._written = written
+        self._damaged = damaged
         self._thread = ThreadPoolExecutor(1, "index-store")
         self.writing = False
         self._failures = 0  # in a row
@@ -89,13 +90,14 @@ class Writer:
             try:
                 assert state.store is not None
                 state.store.add(new)
-                state.store.tidy(snapshot.places, idle)
+                state.store.tidy(snapshot.places)
                 state.error = ""
             except Exception as error:
                 failed = True
                 log.exception("rows of %s were not written", state.root.path)
                 why = (str(error) or type(error).__name__).splitlines()[0][:200]
                 state.error = f"The store cannot be written ({why}); it is tried again from time to time."
+                self._inspect(state)
         for state, changed in records:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]
@@ -105,6 +107,18 @@ class Writer:
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause
         self._written()
+
+    def _inspect(self, state: RootState) -> None:
+        """Say so if a store that could not be written cannot be read either."""
+        store = state.store
+        if store is None or not store.folder.is_dir():
+            return
+        try:
+            store.read()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic in the library is no Exception
+            self._damaged(store, error)
 
 
 def _drop_old_versions(store: Store) -> None:

@@ -214,7 +214,7 @@ def _found(
             if profile_.gathering.source == "graph":
                 found = finding.from_graph(around.graph(request), question, profile_.gathering.considered, request)
             else:
-                found = finding.regions_for(taken.intent.query, asked, request, around.index, around.pool)
+                found = finding.regions_for(taken.intent.query, asked, request, around.index, around.strategy)
         given.append(len(found))
     token.check()
 
@@ -231,8 +231,8 @@ def _found(
             given.append(len(candidates.regions))
     else:
         with clock.stage("threshold", min(most, len(found))) as given:
-            vocabulary = around.index.vocabulary
-            corpus = Corpus(max(1, len(vocabulary)), vocabulary.frequency)
+            columns = around.index.columns()
+            corpus = Corpus(max(1, columns.count), columns.frequency)
             candidates = finding.with_texts(found[:most], request)
             candidates = finding.scored(candidates, profile_, taken.asked, corpus)
             candidates = finding.above(candidates, threshold, profile_)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -16,14 +15,12 @@ from promptls.context.graph.search import search
 from promptls.context.graph.view import GraphView
 from promptls.context.mentions.request import Request
 from promptls.context.query import Query
-from promptls.context.retrieval import Index, Weights, retrieve
+from promptls.context.retrieval import Index, Strategy, retrieve
 from promptls.model import Item, Origin, TextView
 from promptls.prompt.asked import in_view
 from promptls.prompt.profile import Profile
-from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, decayed, diverse
+from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, by_worth, decayed, diverse
 from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
-
-WEIGHTS = Weights()
 
 CONSIDERED = 40
 """Found regions that are looked at, whatever the budget …"""
@@ -40,15 +37,15 @@ class Candidates(Struct, frozen=True):
 
 
 def regions_for(
-    query: Query, asked: Sequence[Item], request: Request, index: Index, pool: ThreadPoolExecutor
+    query: Query, asked: Sequence[Item], request: Request, index: Index, strategy: Strategy
 ) -> Sequence[Item]:
     """Regions for the question; those of mentioned folders and files are looked for there too and come first."""
     snapshot, token = request.snapshot, request.token
-    everywhere = retrieve(query, snapshot, index, WEIGHTS, pool, token).items
+    everywhere = retrieve(query, snapshot, index, strategy, token).items
     within = {i.path for i in asked if i.kind != "folder"}
     if not within:
         return everywhere
-    there = retrieve(query, snapshot, index, WEIGHTS, pool, token, within).items
+    there = retrieve(query, snapshot, index, strategy, token, within).items
     known = {(i.path, i.span) for i in there}
     return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
 
@@ -137,4 +134,6 @@ def distinct(candidates: Candidates, profile: Profile) -> Candidates:
     regions, dropped = DISTINCT[profile.packing.distinct](candidates.regions)
     if profile.scoring.diversity < 1:
         regions = diverse(regions, profile.scoring.diversity, profile.scoring.alike)
+    if profile.packing.thrift:
+        regions = by_worth(regions, profile.packing.thrift)
     return replace(candidates, regions=tuple(regions), dropped=(*candidates.dropped, *dropped))

@@ -94,7 +94,8 @@ def pack(
 
     `explicit` is in the order of the message, `implicit` by rank, best first.  Modes: "best" takes each
     implicit item in full if it fits, else in part or by its signature, and fills what is left; no large
-    item takes more than `share` of the implicit budget while others wait.  "skip" leaves out what does not fit
+    item takes more than `share` of the implicit budget while others wait; in the order by file, those of one file
+    share a block.  "skip" leaves out what does not fit
     in full and goes on, "signature" shows it by its signature, "stop" stops there; with `keep_top` the first
     implicit item is then trimmed to fit.  "cut" trims the first that does not fit, whichever it is, and stops.
 
@@ -102,7 +103,7 @@ def pack(
     `reserved` tokens is split: that many are for explicit items alone, and the rest for implicit ones alone.
     """
     split = 0 < reserved < budget
-    shelf = _Shelf(reserved if split else max(0, budget))
+    shelf = _Shelf(reserved if split else max(0, budget), order == "file" and mode == "best")
     _place_explicit(shelf, explicit)
     shelf.room = int((budget - reserved if split else shelf.room) * found_share)
     if mode == "best":
@@ -162,9 +163,10 @@ class _Entry:
 class _Shelf:
     """What has been kept so far.  Lives as long as one call of `pack`."""
 
-    __slots__ = ("entries", "reasons", "room", "trace")
+    __slots__ = ("by_file", "entries", "reasons", "room", "trace")
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, by_file: bool = False) -> None:
+        self.by_file = by_file  # whether what was found in one file stands in one block
         self.entries: list[_Entry] = []
         self.room = room
         self.reasons: dict[int, str] = {}  # why a candidate is not on the shelf, other than for want of room
@@ -189,6 +191,9 @@ class _Shelf:
         near = [e for e in self.entries if _touch(e, entry)]
         if near and self._join(near, entry, room):
             return True
+        beside = [e for e in self.entries if _beside(e, entry)] if self.by_file else []
+        if beside and self._join(beside, entry, room):
+            return True
         spans = entry.block.spans
         left = _minus(spans, self.shown(entry.block.item.path))
         if spans and not left:
@@ -201,14 +206,15 @@ class _Shelf:
         return True
 
     def _join(self, near: list[_Entry], new: _Entry, room: int) -> bool:
-        """Replace `near` and `new` by one block, unless that costs more than two."""
+        """Replace `near` and `new` by one block of all their lines, unless that costs more than two."""
         path, spans = new.block.item.path, [span for e in (*near, new) for span in e.block.spans]
         hull = Span(min(s.start for s in spans), max(s.end for s in spans))
         best = min(*near, new, key=lambda e: min(e.ranks))
         owner = next((e.forms for e in (new, *near) if e.forms.whole() == (hull,)), None) or best.forms.at(hull)
-        block = owner.full()
+        shown = _without_blank_gaps(spans, new.forms.page.lines)
+        block = owner.full() if shown == [hull] else owner.lines(shown, form="full")
         others = [s for e in self.entries if e not in near and e.block.item.path == path for s in e.block.spans]
-        if block is None or _minus(spans, block.spans) or any(hull.overlaps(s) for s in others):
+        if block is None or _minus(spans, block.spans) or any(a.overlaps(b) for a in block.spans for b in others):
             return False
         before = sum(e.block.tokens for e in near)
         overlap = sum(map(len, spans)) > sum(map(len, block.spans))
@@ -266,6 +272,27 @@ def _touch(kept: _Entry, new: _Entry) -> bool:
         return not _minus(kept.block.spans, new.block.spans)
     a, b = sorted((kept.block.spans[0], new.block.spans[0]))
     return a.end >= b.start or not any(map(str.strip, kept.forms.page.lines[a.end : b.start]))
+
+
+def _beside(kept: _Entry, new: _Entry) -> bool:
+    """Full blocks of one file that nobody asked for: one fence for both costs less than two."""
+    return (
+        not (kept.explicit or new.explicit)
+        and kept.block.item.path == new.block.item.path
+        and kept.block.form == new.block.form == "full"
+        and bool(kept.block.spans and new.block.spans)
+    )
+
+
+def _without_blank_gaps(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
+    """The spans in order, joined where they overlap or only blank lines lie between them."""
+    out: list[Span] = []
+    for span in sorted(spans):
+        if out and not any(map(str.strip, lines[out[-1].end : span.start])):
+            out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
+        else:
+            out.append(span)
+    return out
 
 
 def _lines(block: Block) -> int:

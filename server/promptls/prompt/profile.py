@@ -59,6 +59,7 @@ class Packing(Struct, frozen=True, forbid_unknown_fields=True):
     """What is kept, in which order."""
 
     distinct: Literal["text", "lines", "overlap", "containment"] = "text"
+    thrift: float = 0.0  # how much the length of a region counts against it; see rank.by_worth
     mode: Literal["best", "skip", "signature", "stop", "cut"] = "best"
     keep_top: bool = False
     order: Literal["file", "score", "reverse"] = "file"

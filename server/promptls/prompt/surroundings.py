@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 
@@ -13,7 +12,7 @@ from promptls.context.graph.view import GraphView
 from promptls.context.memory import Memory
 from promptls.context.mentions.request import Request
 from promptls.context.project import Projects
-from promptls.context.retrieval import Index
+from promptls.context.retrieval import Index, Strategy
 from promptls.model import Problem
 from promptls.prompt.instructions import Templates
 from promptls.prompt.language_model import LanguageModel
@@ -23,7 +22,6 @@ class Surroundings(Struct, frozen=True):
     """What a prompt is made from beside the message and the snapshot."""
 
     index: Index
-    pool: ThreadPoolExecutor  # for the legs of retrieval
     graph: Callable[[Request], GraphView]
     companions: Companions
     memory: Memory
@@ -32,3 +30,4 @@ class Surroundings(Struct, frozen=True):
     templates: Templates
     model: LanguageModel | Problem | None = None
     rules_tokens: int = 2000
+    strategy: Strategy = Strategy()

@@ -49,7 +49,7 @@ def understood(message: str, question: str, profile: Profile, request: Request, 
             intent = replace(intent, codebase=bool(question.strip()))
     intent, warnings = _with_model(intent, question, request, around.model)
     if classifier == "default":
-        query = around.companions.expand(intent.query, request.snapshot, around.index.vocabulary)
+        query = around.companions.expand(intent.query, request.snapshot, around.index.columns())
         intent = replace(intent, query=query)
     most = profile.understanding.keywords or len(keywords)
     return Understood(intent, Asked(question, keywords[:most], intent.action), warnings)

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from promptls import protocol
-from promptls.context.retrieval import retrieve
+from promptls.context import retrieval
 from promptls.engine import Engine
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
-from promptls.model import CancelToken, Item
-from promptls.prompt.found import WEIGHTS
+from promptls.model import CancelToken
 from promptls.prompt.intent import understand
 from promptls.protocol import InvalidParams, Json
 from promptls.requests import results
@@ -27,11 +26,10 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     snapshot = engine.view(token)
     within = _matching(snapshot, params.paths) if params.paths else None
     asked = understand(params.query, params.query).query
-    query = engine.companions.expand(asked, snapshot, engine.indexer.vocabulary)
-    found = retrieve(query, snapshot, engine.indexer, WEIGHTS, engine.legs, token, within)
+    query = engine.companions.expand(asked, snapshot, engine.indexer.columns())
+    found = retrieval.search(query, snapshot, engine.indexer, engine.strategy, token, within)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
-    hits = _spread(items)[: params.limit]
-    return {"hits": [results.item_json(item, snapshot) for item in hits]}
+    return {"hits": [results.item_json(item, snapshot) for item in items[: params.limit]]}
 
 
 def status(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
@@ -67,17 +65,6 @@ def _matching(snapshot: Snapshot, globs: Iterable[str]) -> list[str]:
     for path, entry in snapshot.files.items():
         by_name.setdefault(entry.name, []).append(path)
     return [path for name in disk.matching(by_name, globs) for path in by_name[name]]
-
-
-def _spread(items: Iterable[Item]) -> list[Item]:
-    """The best region of each file first, then what is left, each in order of score."""
-    seen: set[str] = set()
-    first: list[Item] = []
-    rest: list[Item] = []
-    for item in items:
-        (rest if item.path in seen else first).append(item)
-        seen.add(item.path)
-    return first + rest
 
 
 def _resident_bytes() -> int:

@@ -13,10 +13,10 @@ from promptls.context.mentions.request import Request
 from promptls.engine import Engine
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot, Sources
-from promptls.model import CancelToken, TextView
+from promptls.model import CancelToken, Item, TextView
 from promptls.prompt import build, citations, recipes, tokens
 from promptls.prompt.asked import in_front
-from promptls.prompt.assemble import OUTPUTS, BudgetTooSmall
+from promptls.prompt.assemble import OUTPUTS, BudgetTooSmall, Placed
 from promptls.prompt.hints import Contents, hints
 from promptls.prompt.layouts import Message
 from promptls.prompt.profile import PROFILES, Profile, profile
@@ -54,7 +54,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
         },
         "items": [
             results.item_json(
-                p.block.item, snapshot, p.block.form, p.block.tokens, p.citation, p.block.spans, p.sources[1:]
+                p.block.item, snapshot, p.block.form, p.block.tokens, p.citation, p.block.spans, _others(p)
             )
             for p in final.items
         ],
@@ -79,6 +79,12 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
         "index": results.index_json(standing),
         "warnings": list(built.warnings),
     }
+
+
+def _others(placed: Placed) -> tuple[Item, ...]:
+    """What a block stands for beside its own item."""
+    item = placed.block.item
+    return tuple(s for s in placed.sources if (s.span, s.symbol) != (item.span, item.symbol))
 
 
 def _hints(params: protocol.BuildPromptParams, wanted: build.Wanted, built: build.Built) -> Json:

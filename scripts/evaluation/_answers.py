@@ -1,0 +1,66 @@
+"""What share of the regions that answers need are among ranked regions, or in a prompt."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from evaluation._corpora import LARGE, Question
+
+HIT = 0.8
+"""Share of an essential region's lines that makes a hit."""
+DEPTHS = (20, 50, 100, 400)
+Place = tuple[str, int, int]
+"""(path, first line from 0, line after the last)"""
+
+
+@lru_cache(maxsize=1 << 14)
+def lines(path: str) -> list[str]:
+    """The lines of a file."""
+    return Path(path).read_text("utf-8", "replace").replace("\r\n", "\n").split("\n")
+
+
+def _wanted(path: str, start: int, end: int) -> list[str]:
+    """Lines of a region that must be found: those that say something, each without its indentation."""
+    found = [line.strip() for line in lines(path)[start - 1 : end]]
+    return [line for line in found if len(line) >= 12] or [line for line in found if line]
+
+
+def coverage(question: Question, root: str, shown: Iterable[str]) -> tuple[float, bool]:
+    """(share of the needed lines that are shown, by grade; whether an essential region is shown nearly whole)."""
+    have = {line.strip() for line in shown}
+    got, all_, hit = 0.0, 0.0, False
+    for gold in question.gold:
+        wanted = _wanted(f"{root}/{gold.path}", gold.start, gold.end)
+        share = sum(line in have for line in wanted) / max(1, len(wanted))
+        got, all_ = got + gold.grade * share, all_ + gold.grade
+        hit |= gold.grade == 2 and share >= HIT
+    return got / all_, hit
+
+
+def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, float]:
+    """For each depth the share of essential regions of which at least half lies in the first regions."""
+    essential = [g for g in question.gold if g.grade == 2]
+    out: dict[int, float] = {}
+    for depth in DEPTHS:
+        seen: dict[str, set[int]] = defaultdict(set)
+        for path, start, end in ranked[:depth]:
+            seen[path].update(range(start, end))
+        found = [
+            len(seen[f"{root}/{g.path}"] & set(range(g.start - 1, g.end))) * 2 >= g.end - g.start + 1 for g in essential
+        ]
+        out[depth] = sum(found) / max(1, len(found))
+    return out
+
+
+def groups(questions: Sequence[Question]) -> dict[str, list[int]]:
+    """Numbers of the questions by what they have in common."""
+    out: dict[str, list[int]] = {"all": list(range(len(questions)))}
+    out["small packages"] = [i for i, q in enumerate(questions) if q.corpus not in LARGE]
+    out["large packages"] = [i for i, q in enumerate(questions) if q.corpus in LARGE]
+    for name in ("style", "lang"):
+        for value in sorted({getattr(q, name) for q in questions}):
+            out[f"{name} {value}"] = [i for i, q in enumerate(questions) if getattr(q, name) == value]
+    return out

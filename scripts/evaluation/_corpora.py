@@ -1,0 +1,132 @@
+"""The questions with known answers, and the packages that they are about.
+
+Questions lie in data/*.jsonl; each names the regions that its answer needs, 2 for essential and 1 for helpful.
+The packages come from the registries' own clients (pip, npm, apt-get) into a folder and are checked by their
+sums; a folder that holds them already is used as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+DATA = Path(__file__).with_name("data")
+LARGE = frozenset({"sqlalchemy", "pandas", "ansible-core", "webpack", "grpc-go", "tokio", "uvloop", "effect"})
+FOLDER = Path(os.environ.get("PROMPTLS_CORPORA", Path.home() / ".cache" / "promptls-corpora"))
+
+_BACKENDS = ("setuptools", "setuptools_scm", "wheel", "flit_core", "hatchling")
+_METADATA_ONLY = """
+import os
+def get_requires_for_build_wheel(config_settings=None):
+    return []
+def prepare_metadata_for_build_wheel(folder, config_settings=None):
+    lines = open("PKG-INFO", encoding="utf-8").read().split("\\n")
+    name, version = (next(l.split(": ")[1] for l in lines if l.startswith(k)) for k in ("Name: ", "Version: "))
+    made = f"{name}-{version}.dist-info"
+    os.mkdir(os.path.join(folder, made))
+    with open(os.path.join(folder, made, "METADATA"), "w") as file:
+        file.write(f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
+    return made
+"""
+"""Stands in for a backend that would compile the package before pip hands its source over."""
+
+
+class Gold(Struct, frozen=True):
+    """A region that the answer needs."""
+
+    path: str
+    start: int  # 1-based, inclusive
+    end: int
+    grade: int  # 2 essential, 1 helpful
+    symbol: str = ""
+
+
+class Question(Struct, frozen=True):
+    """One line of the data."""
+
+    id: str
+    corpus: str
+    lang: str
+    kind: str
+    style: str  # "gap": none of the code's own words
+    question: str
+    gold: tuple[Gold, ...]
+
+
+class Corpus(Struct, frozen=True):
+    """One package; what lies under `strip_prefix` of `file` is its tree."""
+
+    corpus: str
+    lang: str
+    type: str
+    name: str
+    version: str
+    file: str
+    sha256: str
+    strip_prefix: str
+    exclude: tuple[str, ...] = ()
+
+
+def questions() -> list[Question]:
+    """All of them, corpus by corpus."""
+    found = [
+        msgspec.json.decode(line, type=Question)
+        for name in ("small", "large")
+        for line in (DATA / f"{name}.jsonl").read_bytes().splitlines()
+        if line.strip()
+    ]
+    order = {name: i for i, name in enumerate(dict.fromkeys(q.corpus for q in found))}
+    return sorted(found, key=lambda q: order[q.corpus])
+
+
+def tree(name: str, folder: Path) -> Path:
+    """The tree of a package, fetched into `folder` if it is not there."""
+    dest = folder / name
+    if not dest.is_dir():
+        corpus = next(c for c in json.loads((DATA / "corpora.json").read_text()) if c["corpus"] == name)
+        _unpack(msgspec.convert(corpus, Corpus), folder)
+    return dest
+
+
+def _unpack(corpus: Corpus, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        archive = _fetch(corpus, Path(place), folder)
+        if (got := hashlib.sha256(archive.read_bytes()).hexdigest()) != corpus.sha256:
+            sys.exit(f"{archive.name}: its sum is {got}, expected {corpus.sha256}")
+        if corpus.type == "deb":
+            subprocess.run(["dpkg-deb", "-x", archive, place], check=True)
+        else:
+            subprocess.run(["tar", "-xzf", archive, "-C", place, "--no-same-owner"], check=True)
+        for name in corpus.exclude:
+            shutil.rmtree(Path(place) / corpus.strip_prefix / name, ignore_errors=True)
+        (Path(place) / corpus.strip_prefix).rename(folder / corpus.corpus)
+    run = ["git", "-c", "user.name=e", "-c", "user.email=e@example.org"]
+    for command in (["init", "-q", "."], ["add", "-A"], ["commit", "-qm", "base"]):
+        subprocess.run([*run, *command], cwd=folder / corpus.corpus, check=True, stdout=subprocess.DEVNULL)
+
+
+def _fetch(corpus: Corpus, place: Path, folder: Path) -> Path:
+    if corpus.type == "npm":
+        command = ["npm", "pack", "--silent", f"{corpus.name}@{corpus.version}"]
+    elif corpus.type == "deb":
+        command = ["apt-get", "-qq", "download", f"{corpus.name}={corpus.version}"]
+    else:
+        venv = folder / "build-venv"
+        if not venv.is_dir():
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+            subprocess.run([venv / "bin" / "pip", "install", "-q", *_BACKENDS], check=True)
+        (place / "mesonpy.py").write_text(_METADATA_ONLY)
+        options = ["-q", "--no-deps", "--no-binary", ":all:", "--no-build-isolation"]
+        command = [str(venv / "bin" / "pip"), "download", *options, f"{corpus.name}=={corpus.version}"]
+    subprocess.run(command, cwd=place, check=True, env={**os.environ, "PYTHONPATH": str(place)}, stdout=sys.stderr)
+    return place / corpus.file

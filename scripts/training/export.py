@@ -1,0 +1,126 @@
+"""Table and weights → the model's folder: `export` of the training.
+
+The table is stored as int8, one scale a row, which is the token's factor.  The graph counts how often a token occurs
+in its text by comparing all with all, which is cheap for at most 256, weighs each occurrence by w · place / √count,
+and adds up.  The tokenizer is the one that training used; nothing else is needed to run the model.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from training.bags import PLACE
+from training.collect import packages
+from training.prepare import PAD, UNKNOWN
+
+WINDOW = 256  # tokens of a text that count
+
+
+def export(work: Path, trained: Sequence[Path], out: Path) -> None:
+    """Write the files that the product needs into `out`, and what was trained on; of several runs the mean."""
+    out.mkdir(parents=True, exist_ok=True)
+    table, places = mean(trained)
+    onnx.save(_graph(table, _by_position(places)), str(out / "model.onnx"))
+    shutil.copyfile(work / "tokenizer.json", out / "tokenizer.json")
+    special = {"pad_token": PAD, "unk_token": UNKNOWN}
+    settings = {
+        "model_max_length": WINDOW,
+        "max_length": WINDOW,
+        **special,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    }
+    (out / "tokenizer_config.json").write_text(json.dumps(settings))
+    (out / "special_tokens_map.json").write_text(json.dumps(special))
+    config = {"pad_token_id": 0, "model_type": "static", "dimension": table.shape[1]}
+    (out / "config.json").write_text(json.dumps(config))
+    rows = ["kind\tname\tversion\tlicence, as the package declares it"]
+    rows += ["\t".join(p[1:]) for p in packages() if p.role == "train"]
+    (out / "LICENCES.tsv").write_text("\n".join(rows) + "\n", "utf-8")
+
+
+def mean(trained: Sequence[Path]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(weighted table, place weights): the mean of runs that began with the same table, each brought to one scale."""
+    tables, places = [], []
+    for file in trained:
+        with np.load(file) as arrays:
+            table = arrays["table"] * arrays["weights"][:, None]
+            tables.append(table / np.linalg.norm(table, axis=1).mean())
+            places.append(arrays["places"] / arrays["places"].mean())
+    return np.mean(tables, axis=0), np.mean(places, axis=0)
+
+
+def _by_position(places: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A weight for each position of the window; the last place is all the rest."""
+    return places[np.minimum(np.arange(WINDOW) // PLACE, len(places) - 1)]
+
+
+def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+    """(int8 rows, the scale of each)."""
+    scale = np.maximum(np.abs(table).max(axis=1), 1e-9) / 127
+    return np.round(table / scale[:, None]).astype(np.int8), scale.astype(np.float32)
+
+
+def _graph(table: NDArray[np.float32], places: NDArray[np.float32]) -> onnx.ModelProto:
+    rows, scale = quantised(table)
+    factor = scale.copy()
+    factor[:2] = 0  # padding, and what the tokenizer does not know
+    node = helper.make_node
+    nodes = [
+        node("Gather", ["table", "input_ids"], ["rows8"], axis=0),
+        node("Cast", ["rows8"], ["rows"], to=TensorProto.FLOAT),
+        node("Gather", ["factor", "input_ids"], ["known"]),
+        node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
+        node("Shape", ["input_ids"], ["width"], start=1),
+        node("Slice", ["places", "zero", "width"], ["place"]),
+        node("Mul", ["known", "place"], ["placed"]),
+        node("Mul", ["placed", "mask"], ["weight"]),
+        node("Cast", ["input_ids"], ["ids"], to=TensorProto.INT32),
+        node("Unsqueeze", ["ids", "last"], ["down"]),
+        node("Unsqueeze", ["ids", "one"], ["across"]),
+        node("Equal", ["down", "across"], ["equal"]),
+        node("Cast", ["equal"], ["equals"], to=TensorProto.FLOAT),
+        node("Unsqueeze", ["mask", "last"], ["column"]),
+        node("MatMul", ["equals", "column"], ["counts3"]),
+        node("Squeeze", ["counts3", "last"], ["counts0"]),
+        node("Max", ["counts0", "unit"], ["counts"]),
+        node("Sqrt", ["counts"], ["roots"]),
+        node("Div", ["weight", "roots"], ["share"]),
+        node("Unsqueeze", ["share", "one"], ["shares"]),
+        node("MatMul", ["shares", "rows"], ["sum3"]),
+        node("Squeeze", ["sum3", "one"], ["sum"]),
+        node("ReduceL2", ["sum", "last"], ["length0"], keepdims=1),
+        node("Max", ["length0", "least"], ["length"]),
+        node("Div", ["sum", "length"], ["sentence_embedding"]),
+    ]
+    constants = {
+        "table": rows,
+        "factor": factor,
+        "places": places.astype(np.float32),
+        "zero": np.array([0], np.int64),
+        "one": np.array([1], np.int64),
+        "last": np.array([-1], np.int64),
+        "unit": np.array(1, np.float32),
+        "least": np.array(1e-9, np.float32),
+    }
+    graph = helper.make_graph(
+        nodes,
+        "static",
+        [
+            helper.make_tensor_value_info(name, TensorProto.INT64, ["B", "L"])
+            for name in ("input_ids", "attention_mask")
+        ],
+        [helper.make_tensor_value_info("sentence_embedding", TensorProto.FLOAT, ["B", table.shape[1]])],
+        [numpy_helper.from_array(value, name) for name, value in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], producer_name="promptls")
+    model.ir_version = 9
+    onnx.checker.check_model(model)
+    return model

@@ -1,0 +1,110 @@
+"""Whether a package's licence is permissive, decided by machine from what the package itself declares.
+
+Debian: the stanzas of `debian/copyright` (the machine-readable format 1.0), which name a licence for each file.
+npm: the field `license`.  Only an exact name on the list counts, or a choice that has one; no declaration, another
+format, an unknown name and one that is only like a known one ("BSD-like", "BSD-3-Clause-Foo") are not permissive.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from typing import NamedTuple
+
+_PERMISSIVE = frozenset(
+    "mit mit-0 expat x11 isc zlib unlicense 0bsd cc0 cc0-1.0 bsd-1-clause bsd-2-clause bsd-3-clause bsd-4-clause bsd-2 "
+    "bsd-3 bsd-4 apache-2 apache-2.0 apache2 apache2.0 asl-2.0 psf psf-2 psf-2.0 python python-2.0 bsl-1 bsl-1.0 boost-1.0".split()
+)
+_TOKENS = re.compile(r"[(),/]|\|\|?|[^\s(),/|]+")
+
+
+class Declared(NamedTuple):
+    """One stanza: which files, under what."""
+
+    patterns: tuple[str, ...]
+    licence: str
+
+
+def permissive(expression: str) -> bool:
+    """Whether a licence expression leaves the choice of a permissive licence, or names only such.
+
+    "and" binds more than "or", and a comma less than both; a slash and a bare comma count as "and".  A name of
+    several words, such as one "with" an exception, is on no list.
+    """
+    tokens = [{"|": "or", "||": "or", "/": "and"}.get(t, t) for t in _TOKENS.findall(expression.lower())]
+    try:
+        return _listed(tokens) and not tokens
+    except IndexError:  # ends where something should follow
+        return False
+
+
+def _listed(tokens: list[str]) -> bool:
+    """Takes choices between commas, and what closes them, from the front of `tokens`."""
+    value = _choice(tokens)
+    while tokens and tokens[0] == ",":
+        tokens.pop(0)
+        either = tokens.pop(0) == "or" if tokens[0] in ("and", "or") else False
+        other = _choice(tokens)
+        value = value or other if either else value and other
+    return value
+
+
+def _choice(tokens: list[str]) -> bool:
+    value = _all(tokens)
+    while tokens and tokens[0] == "or":
+        tokens.pop(0)
+        value = _all(tokens) or value
+    return value
+
+
+def _all(tokens: list[str]) -> bool:
+    value = _one(tokens)
+    while tokens and tokens[0] == "and":
+        tokens.pop(0)
+        value = _one(tokens) and value
+    return value
+
+
+def _one(tokens: list[str]) -> bool:
+    """A name, or an expression in parentheses."""
+    if tokens[0] == "(":
+        tokens.pop(0)
+        value = _listed(tokens)
+        return tokens.pop(0) == ")" and value
+    words = [tokens.pop(0)]
+    while tokens and tokens[0] not in ("and", "or", ",", ")", "("):
+        words.append(tokens.pop(0))
+    return len(words) == 1 and words[0] in _PERMISSIVE
+
+
+def declared(copyright_file: str) -> list[Declared]:
+    """The stanzas of a machine-readable copyright file; none if it is not one."""
+    if not re.match(r"\s*Format(-Specification)?:.*", copyright_file):
+        return []
+    found = []
+    for stanza in re.split(r"\n\s*\n", copyright_file):
+        fields = dict(re.findall(r"^(Files|License):[ \t]*((?:.|\n(?=[ \t]))*)", stanza, re.MULTILINE))
+        if "Files" in fields:
+            licence = fields.get("License", "").split("\n", 1)[0].strip()
+            found.append(Declared(tuple(fields["Files"].replace(",", " ").split()), licence))
+    return found
+
+
+def all_permissive(stanzas: list[Declared]) -> bool:
+    """Whether everything but the packaging itself is permissive."""
+    own = [s for s in stanzas if not all(p.startswith("debian/") for p in s.patterns)]
+    return bool(own) and all(permissive(s.licence) for s in own)
+
+
+def licence_of(stanzas: list[Declared], path: str) -> str:
+    """The licence of one file: the last stanza that matches counts."""
+    for stanza in reversed(stanzas):
+        if any(fnmatch.fnmatchcase(path, p.removeprefix("./")) for p in stanza.patterns):
+            return stanza.licence
+    return ""
+
+
+def main_licence(stanzas: list[Declared]) -> str:
+    """What to call a package's licence in a list: that of most patterns, first named first."""
+    own = [s.licence for s in stanzas if not all(p.startswith("debian/") for p in s.patterns)]
+    return ", ".join(dict.fromkeys(own))

@@ -1,0 +1,242 @@
+"""What is known of each unit, as numbers: the columns of `NAMES`, which the weights belong to.
+
+Three kinds: what the legs say of the unit itself; what they say of its surroundings (file, class, neighbours,
+callers and callees among the units); what it is, whatever was asked.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from promptls.context.query import Query
+from promptls.context.retrieval.around import SPREAD, Around, around, ranks, spread
+from promptls.context.retrieval.legs import KEYWORD, SEMANTIC, Floats, Legs
+from promptls.context.retrieval.units import Unit
+from promptls.index.columns import View
+from promptls.index.snapshot import Snapshot
+from promptls.index.terms import terms
+from promptls.model import FileEntry, Symbol
+
+MINOR = re.compile(
+    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|examples?|samples?|demos?|docs?|vendor|third_party"
+    r"|deps|locales?|fixtures?|benchmarks?|benches)(/|$)"
+    r"|(^|/)(test_|conftest)[^/]*$|_test\.\w+$|_spec\.\w+$|\.(test|spec|stories|d)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
+    r"|\.(md|mdx|rst|txt|adoc|json|jsonc|ya?ml|toml|ini|cfg|html?|css|scss|less|svg|xml|csv|lock)$|(^|/)CHANGE"
+)
+"""Files that seldom hold the answer to a question about code, unless the question is about them."""
+_TEST = re.compile(
+    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__)(/|$)|(^|/)(test_|conftest)[^/]*$|_test\.\w+$"
+    r"|_spec\.\w+$|\.(test|spec)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
+)
+_DOCS = re.compile(r"\.(md|mdx|rst|txt|adoc)$|(^|/)(docs?|CHANGE\w*)(/|$)", re.I)
+_ABOUT_TEST = re.compile(r"(^|/)(tests?|testing|specs?|__tests__)(/|$)|test", re.I)
+
+KINDS = (
+    *("function", "method", "constructor", "class", "struct", "interface", "type", "variable", "constant", "field"),
+    *("test", "section", "key", "enum", "trait", "impl", "module", "macro"),
+)
+"""Kinds of symbols that are told apart."""
+
+NAME_BONUS, PATH_BONUS, MINOR_FACTOR, UNNAMED_FACTOR = 0.5, 0.2, 0.55, 0.85
+"""Of the score that the other features are derived from: for a definition or file that the question names,
+for tests, examples, documents and the like, and for text that is no definition."""
+OF_MEANING = ("scope_best", "scope_mean", "callers", "callees", "before", "after")
+"""What is asked of the surroundings by meaning alone, too."""
+
+NAMES = (
+    *("similarity", "similarity_gap", "semantic", "semantic_rank", "body", "keyword"),
+    *("keyword_rank", "path", "both", "named", "spelled", "by_path", "prior", "prior_complex"),
+    *("similarity_2", "covered_any_2"),
+    *("covered", "covered_name", "covered_own_name", "brief", "covered_path", "covered_file", "covered_any", "hits"),
+    *("file_words", "file_words_rank", "file_meaning", "file_meaning_rank"),
+    *(f"prior_{name}" for name in SPREAD),
+    *(f"semantic_{name}" for name in OF_MEANING),
+    *("caller_count", "callee_count", "uses", "mentions"),
+    *("definitions", "test", "docs", "minor", "has_name", *(f"is_{kind}" for kind in KINDS), "lines", "depth"),
+    *("exported", "complexity", "simple", "straight", "documented", "first", "file_units", "path_depth"),
+)
+
+
+class Described(Struct, frozen=True):
+    """The units of a question and what is known of them, before anything is decided."""
+
+    units: Sequence[Unit]
+    around: Around
+    values: Floats  # [units, NAMES]
+
+    def column(self, name: str) -> Floats:
+        """One feature of all units."""
+        return self.values[:, NAMES.index(name)]
+
+
+def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot, view: View) -> Described:
+    """`units` by path and place, as `units_for` gives them."""
+    n = len(units)
+    place = around(units, snapshot, view)
+    file = place.file
+    rows = np.array([u.row for u in units], np.int64)
+    known, at = rows >= 0, np.maximum(rows, 0)
+    entries = [units[i].entry for i in np.flatnonzero(np.diff(file, prepend=-1)).tolist()]
+    of_view = np.full(place.files, -1, np.int64)  # the files' numbers there
+    of_view[file[known]] = view.file[rows[known]]
+
+    def by_row(values: Floats) -> Floats:
+        return np.where(known, values[at], 0).astype(np.float32) if len(values) else np.zeros(n, np.float32)
+
+    def by_file(values: Floats) -> Floats:
+        got = np.where(of_view >= 0, values[np.maximum(of_view, 0)], 0) if len(values) else np.zeros(place.files)
+        return np.asarray(got, np.float32)
+
+    similarity, semantic, keyword = by_row(legs.similarity), by_row(legs.semantic), by_row(legs.keyword)
+    named, by_path = np.array([u.named for u in units], np.float32), np.array([u.by_path for u in units], np.float32)
+    minor = np.array([bool(MINOR.search(e.name)) and not _asked_for(e.name, query) for e in entries], bool)[file]
+    has_name = np.array([u.symbol is not None and bool(u.symbol.name) for u in units], bool)
+    both = SEMANTIC * semantic + KEYWORD * by_row(legs.worded)
+    prior = both + NAME_BONUS * named + PATH_BONUS * by_path
+    prior = (prior * np.where(minor, MINOR_FACTOR, 1) * np.where(has_name, 1, UNNAMED_FACTOR)).astype(np.float32)
+    whole, meant = by_file(legs.whole), by_file(legs.meant)
+    total = float(legs.idf.sum()) + 1e-6
+    peak = float(legs.similarity.max(initial=0.0))
+    symbols = [u.symbol for u in units]
+    complexity = np.array([s.complexity if s is not None else 0 for s in symbols], np.float32)
+    values: dict[str, NDArray[np.generic] | float] = {
+        "similarity": similarity,
+        "similarity_gap": peak - similarity,
+        "similarity_2": similarity**2,
+        "semantic": semantic,
+        "semantic_rank": ranks(similarity),
+        "body": by_row(legs.body) / total,
+        "keyword": by_row(legs.worded),
+        "keyword_rank": ranks(keyword),
+        "path": by_file(legs.path)[file] / total,
+        "both": both,
+        "named": named,
+        "by_path": by_path,
+        "spelled": np.array([u.spelled for u in units], np.float32),
+        "prior": prior,
+        "prior_complex": prior * np.minimum(complexity, 10) / 10,
+        **_coverage(units, file, entries, rows, legs, view, of_view),
+        "file_words": whole[file],
+        "file_words_rank": ranks(whole)[file],
+        "file_meaning": meant[file],
+        "file_meaning_rank": ranks(meant)[file],
+        **{f"prior_{name}": found for name, found in spread(prior, place).items()},
+        **{f"semantic_{name}": found for name, found in spread(semantic, place).items() if name in OF_MEANING},
+        "caller_count": np.log1p(np.bincount(place.callee, minlength=n)),
+        "callee_count": np.log1p(np.bincount(place.caller, minlength=n)),
+        "uses": np.log1p(place.uses),
+        "mentions": _mentions(symbols, view),
+        "definitions": np.log1p([_definitions(s, snapshot) for s in symbols]),
+        "test": np.array([bool(_TEST.search(e.name)) for e in entries], bool)[file],
+        "docs": np.array([bool(_DOCS.search(e.name)) for e in entries], bool)[file],
+        "minor": minor,
+        "has_name": has_name,
+        **{f"is_{kind}": np.array([s is not None and s.kind == kind for s in symbols]) for kind in KINDS},
+        "lines": np.log1p([len(u.span) for u in units]),
+        "depth": np.array([s.qualified.count(".") if s is not None else -1 for s in symbols]),
+        "exported": np.array([s is not None and s.exported for s in symbols]),
+        "complexity": np.log1p(complexity),
+        "simple": complexity == 0,
+        "straight": complexity == 1,
+        "documented": np.array([s is not None and bool(s.doc) for s in symbols]),
+        "first": np.array([u.index == 0 for u in units]),
+        "file_units": np.log1p([len(e.outline.chunks) if e.outline else 0 for e in entries]).astype(np.float32)[file],
+        "path_depth": np.array([e.name.count("/") for e in entries], np.float32)[file],
+    }
+    assert values.keys() == set(NAMES), values.keys() ^ set(NAMES)
+    out = np.empty((n, len(NAMES)), np.float32)
+    for i, name in enumerate(NAMES):
+        out[:, i] = values[name]
+    return Described(units, place, out)
+
+
+def _coverage(
+    units: Sequence[Unit],
+    file: NDArray[np.int64],
+    entries: Sequence[FileEntry],
+    rows: NDArray[np.int64],
+    legs: Legs,
+    view: View,
+    of_view: NDArray[np.int64],
+) -> dict[str, Floats]:
+    """Shares of the question's terms, by idf, that the text, the name, the path, the file hold."""
+    shape = (len(units), len(legs.terms))
+    text, of_file = np.zeros(shape, bool), np.zeros((len(entries), len(legs.terms)), bool)
+    has = np.zeros(len(view) + 1, bool)  # the last ones stand for units and files that the view does not know
+    inside = np.zeros(len(view.path_length) + 1, bool)
+    for j, found in enumerate(legs.postings):
+        has[found.rows] = True
+        text[:, j] = has[rows]
+        has[found.rows] = False
+        inside[:] = False
+        inside[view.file[found.rows]] = True
+        inside[-1] = False
+        of_file[:, j] = inside[of_view]
+    column = {term: j for j, term in enumerate(legs.terms)}
+    name, own = np.zeros(shape, bool), np.zeros(len(units), np.float32)
+    for i, unit in enumerate(units):
+        if unit.symbol is None or not unit.symbol.name:
+            continue
+        for term in _terms(unit.symbol.qualified):
+            if term in column:
+                name[i, column[term]] = True
+        last = _terms(unit.symbol.name)
+        own[i] = sum(term in column for term in last) / max(1, len(last))
+    in_path = np.zeros((len(entries), len(legs.terms)), bool)
+    for i, entry in enumerate(entries):
+        for term in _terms(entry.name):
+            if term in column:
+                in_path[i, column[term]] = True
+    weight = legs.idf / (float(legs.idf.sum()) + 1e-6)
+    path = in_path[file]
+    any_ = (text | name | path) @ weight
+    return {
+        "covered": text @ weight,
+        "covered_name": name @ weight,
+        "covered_own_name": own,
+        "brief": (name @ weight) / max(1, len(legs.terms)),
+        "covered_path": path @ weight,
+        "covered_file": of_file[file] @ weight,
+        "covered_any": any_,
+        "covered_any_2": any_**2,
+        "hits": np.log1p(text.sum(axis=1)),
+    }
+
+
+@lru_cache(maxsize=1 << 15)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
+    """ln(1 + chunks that hold its name as a term) for each: how much of the workspace speaks of it."""
+    last = [_last_term(s.name) if s is not None else "" for s in symbols]
+    often = {term: view.frequency(term) for term in set(last) if term}
+    return np.log1p([often.get(term, 0) for term in last]).astype(np.float32)
+
+
+@lru_cache(maxsize=1 << 15)
+def _last_term(name: str) -> str:
+    """The term of a whole name, that of its only word if it has but one."""
+    found = terms(name)
+    return found[-1] if found else ""
+
+
+def _definitions(symbol: Symbol | None, snapshot: Snapshot) -> int:
+    """How many definitions bear its name."""
+    return len(snapshot.names.get(symbol.name.lower(), ())) if symbol is not None and symbol.name else 0
+
+
+def _asked_for(name: str, query: Query) -> bool:
+    """Whether the question is about files of this sort."""
+    if query.about_tests and _ABOUT_TEST.search(name):
+        return True
+    if query.about_docs and _DOCS.search(name):
+        return True
+    return any(p.lower() in name.lower() for p in query.paths)

@@ -1,0 +1,126 @@
+"""Every row of the columns against a question: by meaning and by words.
+
+BM25 (Robertson and Zaragoza 2009) over the texts, over the names of their files, and over whole files;
+similarity of the vectors.  Only arrays: which places these are is the business of `units`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from promptls.index.columns import Postings, View
+
+Floats = NDArray[np.float32]
+
+K1, B = 1.2, 0.75
+"""BM25's usual saturation and length normalisation."""
+PATH = 0.5
+"""What a term in the name of the file counts beside one in the text."""
+SEMANTIC, KEYWORD = 0.55, 0.45
+"""The legs' shares of the sum of both; flat between 0.5 and 0.65 on development questions."""
+SCALED = 100
+"""A leg's scale has its best score at 1 and that of this rank at 0."""
+
+
+class Legs(Struct, frozen=True):
+    """Scores by row, and by file's number where it says so."""
+
+    terms: tuple[str, ...]  # of the question, those that the workspace holds
+    idf: Floats  # [terms]
+    postings: tuple[Postings, ...]  # of the terms
+    similarity: Floats
+    body: Floats  # BM25 of the text
+    path: Floats  # by file: BM25 of its name
+    keyword: Floats  # text and name of the file together
+    whole: Floats  # by file: BM25 of its texts and name as one text, the best file at 1
+    meant: Floats  # by file: mean similarity of its texts
+    semantic: Floats  # similarity on its scale
+    worded: Floats  # keyword on its scale
+    both: Floats  # the two on their scales, added; -1 for dead rows
+
+
+def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
+    """Score every row."""
+    known = tuple(t for t in terms if view.frequency(t) or len(view.named(t).rows))
+    idf = np.array([view.idf(t) for t in known], np.float32)
+    postings = tuple(view.postings(t) for t in known)
+    alive = view.file >= 0
+    of = np.maximum(view.file, 0)
+    similarity = np.zeros(len(view), np.float32) if vector is None else np.round(view.similarities(vector), 5)
+    similarity[~alive] = 0
+
+    body = np.zeros(len(view), np.float32)
+    norm = K1 * (1 - B + B * view.length / view.mean_length).astype(np.float32)
+    for weight, found in zip(idf, postings, strict=True):
+        body[found.rows] += weight * _saturated(found.counts, norm[found.rows])
+    held = np.bincount(of[alive], minlength=len(view.path_length))  # rows by file
+    path = _of_names(known, idf, view, held)
+    keyword = body + PATH * path[of] if len(path) else body
+    keyword[~alive] = 0
+    semantic, worded = scaled(similarity), scaled(keyword)
+    both = SEMANTIC * semantic + KEYWORD * worded
+    both[~alive] = -1
+    return Legs(
+        known, idf, postings, similarity, body, path, keyword, _of_files(known, postings, view, of, alive),
+        _means(similarity, of, held), semantic, worded, both,
+    )  # fmt: skip
+
+
+def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]]) -> Floats:
+    return np.asarray(counts * (K1 + 1) / (counts + norm), np.float32)
+
+
+def _of_names(terms: Sequence[str], idf: Floats, view: View, held: NDArray[np.int64]) -> Floats:
+    """BM25 of the files' names; terms weigh as in the texts."""
+    out = np.zeros(len(view.path_length), np.float32)
+    living = held > 0
+    mean = float(view.path_length[living].mean()) if living.any() else 1.0
+    for weight, term in zip(idf, terms, strict=True):
+        found = view.named(term)
+        norm = K1 * (1 - B + B * view.path_length[found.rows] / max(1.0, mean))
+        out[found.rows] += weight * _saturated(found.counts, norm)
+    return out
+
+
+def _of_files(
+    terms: Sequence[str], postings: Sequence[Postings], view: View, of: NDArray[np.int32], alive: NDArray[np.bool_]
+) -> Floats:
+    """BM25 with files as texts, divided by the best one's."""
+    n = len(view.path_length)
+    out = np.zeros(n, np.float32)
+    length = np.bincount(of[alive], view.length[alive], n) + view.path_length
+    living = np.bincount(of[alive], minlength=n) > 0
+    count = max(1, int(living.sum()))
+    norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
+    for term, found in zip(terms, postings, strict=True):
+        often = np.bincount(of[found.rows], found.counts, n)
+        names = view.named(term)
+        often[names.rows] += names.counts
+        where = np.flatnonzero((often > 0) & living)
+        idf = np.log(1 + (count - len(where) + 0.5) / (len(where) + 0.5))
+        out[where] += idf * _saturated(often[where], norm[where])
+    best = float(out.max(initial=0.0))
+    return out / best if best > 0 else out
+
+
+def _means(similarity: Floats, of: NDArray[np.int32], held: NDArray[np.int64]) -> Floats:
+    sums = np.bincount(of, similarity, len(held))
+    return np.round(sums / np.maximum(held, 1), 5).astype(np.float32)  # sums depend on the order of rows a little
+
+
+def scaled(scores: Floats, rank: int = SCALED) -> Floats:
+    """Scores on 0…1: 1 for the best, 0 for the one at `rank` and all below; few scores start at 0."""
+    if not len(scores):
+        return scores
+    if len(scores) < rank:
+        low, high = min(0.0, float(scores.min())), float(scores.max())
+    else:
+        positive = scores[scores > 0]  # partition is slow where many values are equal
+        high = float(scores.max())
+        low = float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
+    return np.asarray(np.clip((scores - low) / (high - low + 1e-9), 0, 1), np.float32)

@@ -1,0 +1,153 @@
+"""The stages of retrieval in their order, and what they make: ranked items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from promptls.context.query import Query
+from promptls.context.retrieval import legs as scanning
+from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, Described, features
+from promptls.context.retrieval.files import NAMES as FILE_NAMES
+from promptls.context.retrieval.files import by_file
+from promptls.context.retrieval.legs import Floats
+from promptls.context.retrieval.units import Reach, Unit, units_for
+from promptls.context.retrieval.weights import Weights, bundled
+from promptls.index.columns import View
+from promptls.index.snapshot import Snapshot
+from promptls.index.syntax.kinds import TYPE_KINDS
+from promptls.model import CancelToken, Item, Origin, Span
+
+
+class Index(Protocol):
+    """What retrieval needs of the index beside the snapshot."""
+
+    def columns(self) -> View: ...
+    def query_vector(self, text: str) -> NDArray[np.float32] | None: ...
+
+
+class Strategy(Struct, frozen=True):
+    """How far retrieval looks, and what the features are worth to it."""
+
+    reach: Reach = Reach()
+    weights: Weights | None = None  # None: those of the package
+
+
+class Retrieved(Struct, frozen=True):
+    """Ranked regions, best first."""
+
+    items: tuple[Item, ...]
+
+
+def describe(
+    query: Query,
+    snapshot: Snapshot,
+    index: Index,
+    reach: Reach,
+    token: CancelToken,
+    within: Iterable[str] | None = None,
+) -> Described | None:
+    """The units for a question, `within` these paths only, and what is known of them; None where there are none.
+
+    Raises Cancelled.
+    """
+    vector = index.query_vector(query.text) if query.text.strip() else None
+    token.check()
+    view = index.columns()
+    legs = scanning.scan(query.terms, vector, view)
+    token.check()
+    units = units_for(query, legs, snapshot, view, reach, None if within is None else frozenset(within))
+    token.check()
+    return features(query, units, legs, snapshot, view) if units else None
+
+
+def retrieve(
+    query: Query,
+    snapshot: Snapshot,
+    index: Index,
+    strategy: Strategy,
+    token: CancelToken,
+    within: Iterable[str] | None = None,
+) -> Retrieved:
+    """Regions for a question, best first.  `within` limits them to these paths.  Raises Cancelled."""
+    found = describe(query, snapshot, index, strategy.reach, token, within)
+    return Retrieved(tuple(_ranked(found, strategy)) if found is not None else ())
+
+
+def search(
+    query: Query,
+    snapshot: Snapshot,
+    index: Index,
+    strategy: Strategy,
+    token: CancelToken,
+    within: Iterable[str] | None = None,
+) -> Retrieved:
+    """Regions for somebody who looks for a place: the best one of each file first, best file first; then the rest.
+
+    Of a file that defines a name which the query spells out, that definition is the best one.
+    """
+    found = describe(query, snapshot, index, strategy.reach, token, within)
+    if found is None:
+        return Retrieved(())
+    items = _ranked(found, strategy)
+    paths, values = by_file(query, found)
+    sums = (strategy.weights or bundled()).files.of(values, FILE_NAMES)
+    rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(sums, 6), paths, strict=True)))}
+    spelled = {(u.entry.path, u.span): (u.spelled, u.symbol is not None and u.symbol.kind in TYPE_KINDS)
+               for u in found.units if u.spelled}  # fmt: skip
+    first: dict[str, Item] = {}
+    for item in items:
+        best = first.setdefault(item.path, item)
+        if spelled.get((item.path, item.span), _NOT) > spelled.get((best.path, best.span), _NOT):
+            first[item.path] = item
+    shown = {(item.path, item.span) for item in first.values()}
+    rest = [item for item in items if (item.path, item.span) not in shown]
+    return Retrieved((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
+
+
+def _ranked(found: Described, strategy: Strategy) -> list[Item]:
+    weights = (strategy.weights or bundled()).units
+    scores = weights.chances(weights.of(found.values, NAMES))
+    reasons = zip(*(values.tolist() for values in _reasons(found).values()), strict=True)
+    best: dict[tuple[str, Span], Item] = {}
+    for unit, score, why in zip(found.units, scores.tolist(), reasons, strict=True):
+        key = (unit.entry.path, unit.span)
+        if key not in best or score > best[key].score:
+            best[key] = _item(unit, score, why)
+    return sorted(best.values(), key=lambda i: (-round(i.score, 6), i.path, i.span.start))
+
+
+def _reasons(found: Described) -> dict[str, Floats]:
+    """What people are told of a score, in the order of `_WHY`."""
+    graph = np.maximum(found.column("prior_callers_best"), found.column("prior_callees_best"))
+    values = (
+        scanning.SEMANTIC * found.column("semantic"),
+        scanning.KEYWORD * found.column("keyword"),
+        NAME_BONUS * found.column("named"),
+        PATH_BONUS * found.column("by_path"),
+        found.column("prior_file_evidence"),
+        graph,
+    )
+    return dict(zip(_WHY, values, strict=True))
+
+
+_NOT = (0.0, False)
+_WHY = ("semantic", "keyword", "symbol", "path", "file", "graph")
+_LEGS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)
+
+
+def _item(unit: Unit, score: float, why: tuple[float, ...]) -> Item:
+    strongest = max(range(len(_LEGS)), key=lambda i: why[i])
+    return Item(
+        unit.entry.path,
+        unit.span,
+        unit.symbol.kind if unit.symbol is not None else "text",
+        _LEGS[strongest],
+        score,
+        unit.symbol.qualified if unit.symbol is not None else "",
+        {name: round(value, 4) for name, value in zip(_WHY, why, strict=True) if value > 1e-4},
+    )

@@ -1,0 +1,215 @@
+"""From a question to ranked regions, on small workspaces with the real model and the shipped weights."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from promptls.context.query import analyse
+from promptls.context.retrieval import Strategy, retrieve, search
+from promptls.context.retrieval import files as of_files
+from promptls.context.retrieval.around import Around, spread
+from promptls.context.retrieval.features import NAMES
+from promptls.context.retrieval.legs import K1, B, scaled, scan
+from promptls.context.retrieval.retrieve import describe
+from promptls.context.retrieval.units import Reach
+from promptls.context.retrieval.weights import Sum, bundled
+from promptls.index.snapshot import Snapshot
+from promptls.index.terms import terms
+from promptls.model import CancelToken
+from workspaces import Indexed, snapshot_of
+
+SHOP = '''
+-- shop/checkout.py --
+"""Turning a basket into an order."""
+from shop.prices import apply_discount
+
+class Checkout:
+    """Everything between basket and order."""
+
+    def place_order(self, basket):
+        """Charge the customer and empty the basket."""
+        price = apply_discount(basket.total, basket.percent)
+        return self.gateway.charge(price)
+-- shop/prices.py --
+def apply_discount(amount, percent):
+    """The amount that is left after a reduction."""
+    if percent > 100:
+        raise ValueError(percent)
+    return amount * (100 - percent) / 100
+
+def format_price(amount):
+    """Two digits and a sign."""
+    return f"{amount:.2f} €"
+-- shop/legacy/prices.py --
+def old_discount(amount):
+    """The amount that is left after a reduction, as it was once."""
+    return amount
+-- tests/test_prices.py --
+from shop.prices import apply_discount
+
+def test_apply_discount():
+    """The amount that is left after a reduction of ten percent."""
+    assert apply_discount(100, 10) == 90
+-- README.md --
+# Shop
+
+Sells things.
+'''
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Snapshot:
+    return snapshot_of(SHOP, tmp_path)
+
+
+def ranked(question: str, snapshot: Snapshot, within: set[str] | None = None, how=retrieve) -> list[str]:  # type: ignore[no-untyped-def]
+    found = how(analyse(question), snapshot, Indexed(snapshot), Strategy(), CancelToken(), within)
+    return [item.symbol or item.path.rsplit("/", 1)[-1] for item in found.items]
+
+
+@pytest.mark.parametrize(
+    ("question", "first"),
+    [
+        ("apply_discount", "apply_discount"),
+        ("apply discount", "apply_discount"),
+        ("Checkout.place_order", "Checkout.place_order"),
+        ("what does `format_price` print?", "format_price"),
+        ("where is the amount reduced by a percentage?", "apply_discount"),
+        ("how is money taken from the customer?", "Checkout.place_order"),
+    ],
+)
+def test_what_is_named_or_meant_comes_first(shop: Snapshot, question: str, first: str) -> None:
+    assert ranked(question, shop)[0] == first
+
+
+def test_tests_come_later_unless_they_are_asked_for(shop: Snapshot) -> None:
+    plain = ranked("how is a reduction of the amount calculated?", shop)
+    assert plain.index("apply_discount") < plain.index("test_apply_discount")
+    assert ranked("which test checks the reduction of an amount by ten percent?", shop)[0] == "test_apply_discount"
+
+
+def test_what_confident_code_calls_is_found_without_a_word_in_common(tmp_path: Path) -> None:
+    text = "-- a.py --\ndef rotate_ledger(book):\n    '''Close the ledger of the month.'''\n    return zq7(book)\n\n"
+    text += "def zq7(v):\n    return v + 1\n\n" + "".join(
+        f"def other_{i}(v):\n    return v + {i}\n\n" for i in range(30)
+    )
+    snapshot = snapshot_of(text, tmp_path)
+    found = ranked("how is the ledger of a month closed?", snapshot)
+    assert found[0] == "rotate_ledger"
+    assert found.index("zq7") < 5
+
+
+def test_within_limits_what_is_found(shop: Snapshot) -> None:
+    only = next(p for p in shop.files if p.endswith("/checkout.py"))
+    assert set(ranked("discount", shop, {only})) <= {"Checkout", "Checkout.place_order", "checkout.py"}
+    assert ranked("discount", shop, set()) == []
+
+
+def test_a_workspace_without_text_has_no_regions(tmp_path: Path) -> None:
+    snapshot = snapshot_of("", tmp_path)
+    found = retrieve(analyse("anything"), snapshot, _Nothing(), Strategy(), CancelToken())
+    assert found.items == ()
+    assert search(analyse("anything"), snapshot, _Nothing(), Strategy(), CancelToken()).items == ()
+
+
+class _Nothing(Indexed):
+    def __init__(self) -> None:
+        from promptls.index.columns import Columns
+
+        self._columns = Columns()
+
+
+def test_a_search_shows_each_file_once_before_any_twice(shop: Snapshot) -> None:
+    found = search(analyse("amount after a reduction"), shop, Indexed(shop), Strategy(), CancelToken()).items
+    files = [item.path for item in found]
+    distinct = len(set(files))
+    assert len(set(files[:distinct])) == distinct
+    assert files[0].endswith("shop/prices.py")
+    assert files.index(next(p for p in files if "legacy" in p)) > 0
+
+
+def test_a_search_for_a_name_shows_its_definition(tmp_path: Path) -> None:
+    text = "-- router.py --\nclass Router:\n    '''Routes.'''\n\n    def add_router_route(self, router):\n"
+    text += "        if router:\n            return router.router\n        return self.router\n-- use.py --\nrouter = Router()\n"
+    assert ranked("Router", snapshot_of(text, tmp_path), how=search)[0] == "Router"
+
+
+def test_the_order_of_rows_makes_no_difference(shop: Snapshot) -> None:
+    query, token = analyse("how is the price reduced?"), CancelToken()
+    one = describe(query, shop, Indexed(shop), Reach(), token)
+    two = describe(query, shop, Indexed(shop, reverse=True), Reach(), token)
+    assert one is not None and two is not None
+    assert [(u.entry.path, u.index) for u in one.units] == [(u.entry.path, u.index) for u in two.units]
+    assert np.array_equal(one.values, two.values)
+
+
+def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:
+    view = Indexed(shop).columns()
+    legs = scan(("amount", "price", "nowhere"), None, view)
+    assert legs.terms == ("amount", "price")
+    for row in range(len(view)):
+        expected = 0.0
+        for term in legs.terms:
+            held = dict(zip(view.postings(term).rows.tolist(), view.postings(term).counts.tolist(), strict=True))
+            tf = held.get(row, 0)
+            norm = K1 * (1 - B + B * view.length[row] / view.mean_length)
+            expected += view.idf(term) * tf * (K1 + 1) / (tf + norm)
+        assert legs.body[row] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_leg_is_scaled_from_the_hundredth_best_to_the_best() -> None:
+    values = np.arange(1, 301, dtype=np.float32)
+    found = scaled(values)
+    assert found[-1] == pytest.approx(1)
+    assert found[200] == 0
+    assert found[250] == pytest.approx(50 / 99)
+    assert scaled(np.array([0.5, 1.0], np.float32)).tolist() == pytest.approx([0.5, 1.0])
+    assert scaled(np.zeros(0, np.float32)).size == 0
+
+
+def test_what_surroundings_make_of_a_score() -> None:
+    place = Around(
+        file=np.array([0, 0, 0, 1]),
+        files=2,
+        scope=np.array([0, 1, 1, 2]),
+        scopes=3,
+        parent=np.array([-1, 0, 0, -1]),
+        caller=np.array([3, 1]),
+        callee=np.array([2, 2]),
+        uses=np.zeros(4, np.float32),
+        vectors=np.eye(4, dtype=np.float32),
+    )
+    found = spread(np.array([0.9, 0.3, 0.0, 0.6], np.float32), place)
+    assert found["rank"].tolist() == pytest.approx([math.log1p(r) for r in (0, 2, 3, 1)])
+    assert found["file_best"].tolist() == pytest.approx([0.9, 0.9, 0.9, 0.6])
+    assert found["file_top"].tolist() == pytest.approx([0.4, 0.4, 0.4, 0.2])
+    assert found["scope_best"].tolist() == pytest.approx([0.9, 0.3, 0.3, 0.6])
+    assert found["parent"].tolist() == pytest.approx([0, 0.9, 0.9, 0])
+    assert found["before"].tolist() == pytest.approx([0, 0.9, 0.3, 0])
+    assert found["after"].tolist() == pytest.approx([0.3, 0, 0, 0])
+    assert found["callers"].tolist() == pytest.approx([0, 0, 0.45, 0])
+    assert found["callers_best"].tolist() == pytest.approx([0, 0, 0.6, 0])
+    assert found["callees"].tolist() == [0, 0, 0, 0]
+
+
+def test_the_weights_belong_to_the_features() -> None:
+    weights = bundled()
+    assert weights.units.weights.keys() <= set(NAMES)
+    assert weights.files.weights.keys() == set(of_files.NAMES)
+    for name in ("spelled", "named", "similarity", "covered_any", "covered_own_name"):
+        assert weights.units.weights[name] >= 0, f"{name} can only speak for a unit"
+
+
+def test_chances_rise_with_the_sum_and_stay_between_0_and_1() -> None:
+    sum_ = Sum({"a": 2.0, "c": -1.0}, slope=0.5, offset=-1.0)
+    sums = sum_.of(np.array([[1, 5, 0], [3, 5, 1]], np.float32), ("a", "b", "c"))
+    assert sums.tolist() == [2.0, 5.0]
+    assert sum_.chances(sums).tolist() == pytest.approx([0.5, 1 / (1 + math.exp(-1.5))])
+
+
+def test_terms_of_a_question_are_those_of_the_index() -> None:
+    assert set(analyse("Where are the prices formatted?").terms) == set(terms("price format"))
