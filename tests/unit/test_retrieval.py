@@ -213,3 +213,20 @@ def test_chances_rise_with_the_sum_and_stay_between_0_and_1() -> None:
 
 def test_terms_of_a_question_are_those_of_the_index() -> None:
     assert set(analyse("Where are the prices formatted?").terms) == set(terms("price format"))
+
+
+@pytest.mark.parametrize(
+    ("question", "seeks"),
+    [
+        ("is there a test for the order of teardown?", True),
+        ("which tests cover abbreviated names?", True),
+        ("do we check anywhere that the stack holds?", True),
+        ("is anything in the suite posting a form piece by piece?", True),
+        ("why do my tests run in another order?", False),
+        ("how does pytest collect a test module?", False),
+        ("does the server check the length?", False),
+        ("where is the length checked?", False),
+    ],
+)
+def test_whether_a_test_is_looked_for(question: str, seeks: bool) -> None:
+    assert analyse(question).seeks_tests is seeks

@@ -22,6 +22,15 @@ _PATHLIKE = re.compile(r"(?<![\w.-])[\w.-]+(?:/[\w.-]+)+|(?<![\w-])[\w-]+\.[A-Za
 _ABOUT_TESTS = re.compile(
     r"\b(unit|e2e|integration|regression)?[ -]?tests?\b|\bspecs?\b|\btest(ed|ing)\b|\bfixtures?\b", re.I
 )
+_SEEKS_TESTS = re.compile(
+    r"\b(is|are) there (a |an |any |some )?(\w+ ){0,2}tests?\b"
+    r"|\b(do|does|did) (we|anything|any of \w+) ((have|really|even|actually|a|any) )*(check|test|verify|assert)s?\b"
+    r"|\b(which|what|any|where are the|where is the|whose) (\w+ ){0,2}tests?\b"
+    r"|\btests? (that|which|for|of|proving|covering|where|prove|cover|checks?|exercis\w+|pins?)\b"
+    r"|\b(covered|exercised|pinned|tested|checked|proven?|verified) (by|in|anywhere)\b"
+    r"|\b(unit|regression|integration) tests?\b|\b(in the|test) suite\b|\btest coverage\b",
+    re.I,
+)
 _ABOUT_DOCS = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
 
 
@@ -36,6 +45,7 @@ class Query(Struct, frozen=True):
     pairs: tuple[str, ...] = ()  # those of `names` that are two words of prose in one
     stems: tuple[str, ...] = ()  # words that may be a file's name without its ending
     about_tests: bool = False
+    seeks_tests: bool = False  # whether a test is what is looked for
     about_docs: bool = False
     phrases: tuple[str, ...] = ()  # quoted strings, whole
     excluded: tuple[str, ...] = ()  # search terms that the question excludes; not among `terms`
@@ -58,6 +68,7 @@ def analyse(text: str) -> Query:
         stems=tuple(dict.fromkeys(w for w in found if len(w) > 3 and w.lower() not in STOP_WORDS)),
         phrases=_quoted(text),
         about_tests=bool(_ABOUT_TESTS.search(text)),
+        seeks_tests=bool(_SEEKS_TESTS.search(text)),
         about_docs=bool(_ABOUT_DOCS.search(text)),
     )
 

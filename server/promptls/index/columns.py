@@ -57,7 +57,7 @@ class _Segment(Struct, frozen=True):
     counts: NDArray[np.uint8]
 
     def of(self, term: int) -> slice:
-        at = int(np.searchsorted(self.ids, term))
+        at = int(self.ids.searchsorted(np.int32(term)))  # of another type, all ids would be converted
         found = at < len(self.ids) and self.ids[at] == term
         return slice(int(self.start[at]), int(self.start[at + 1])) if found else slice(0, 0)
 

@@ -58,7 +58,17 @@ NAMES = (
     *(f"prior_{name}" for name in SPREAD),
     *(f"semantic_{name}" for name in OF_MEANING),
     *("caller_count", "callee_count", "uses", "mentions"),
-    *("definitions", "test", "docs", "minor", "has_name", *(f"is_{kind}" for kind in KINDS), "lines", "depth"),
+    *(
+        "definitions",
+        "test",
+        "test_sought",
+        "docs",
+        "minor",
+        "has_name",
+        *(f"is_{kind}" for kind in KINDS),
+        "lines",
+        "depth",
+    ),
     *("exported", "complexity", "simple", "straight", "documented", "first", "file_units", "path_depth"),
 )
 
@@ -134,6 +144,7 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         "mentions": _mentions(symbols, view),
         "definitions": np.log1p([_definitions(s, snapshot) for s in symbols]),
         "test": np.array([bool(_TEST.search(e.name)) for e in entries], bool)[file],
+        "test_sought": np.array([query.seeks_tests and bool(_TEST.search(e.name)) for e in entries], bool)[file],
         "docs": np.array([bool(_DOCS.search(e.name)) for e in entries], bool)[file],
         "minor": minor,
         "has_name": has_name,

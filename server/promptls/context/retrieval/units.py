@@ -195,8 +195,8 @@ def names_used(entry: FileEntry, spans: Sequence[Span]) -> list[set[str]]:
     order = np.argsort(refs[:, 1], kind="stable")
     lines, numbers = refs[order, 1], refs[order, 0]
     names, every = entry.outline.ref_names, numbers.tolist()
-    starts = np.searchsorted(lines, [span.start for span in spans]).tolist()
-    ends = np.searchsorted(lines, [span.end for span in spans]).tolist()
+    starts = lines.searchsorted(np.array([span.start for span in spans], np.uint32)).tolist()
+    ends = lines.searchsorted(np.array([span.end for span in spans], np.uint32)).tolist()
     return [{names[n] for n in every[a:b]} for a, b in zip(starts, ends, strict=True)]
 
 
