@@ -12,7 +12,8 @@ import logging
 import os
 import shutil
 import threading
-from collections.abc import Collection, Sequence
+import zlib
+from collections.abc import Collection, Iterable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 _TABLE = "chunks"
 MAX_FRAGMENTS = 64
 SWEEP_SLACK = 5_000
@@ -67,32 +68,37 @@ class Store:
         vectors = np.frombuffer(b"".join(r.vector for r in new.values()), dtype=np.float16)
         if vectors.size != len(new) * width:
             raise ValueError(f"vectors of {vectors.size // len(new)} dimensions for a table of {width}")
+        terms = [row.terms for row in new.values()]
         columns = [
             pa.array([key.hex() for key in new], pa.string()),
             pa.FixedSizeListArray.from_arrays(pa.array(vectors), width),
-            pa.array([row.terms for row in new.values()], pa.string()),
+            pa.array(terms, pa.string()),
+            pa.array(_seals(new, vectors.reshape(len(new), width), terms), pa.uint32()),
         ]
         with self._lock:
             self._table.add(pa.Table.from_arrays(columns, schema=_schema(self.identity)))
             self.keys.update(new)
 
     def read(self) -> Contents:
-        """All rows, as arrays; raises if anything of the table cannot be read."""
+        """All rows, as arrays; raises if anything of the table cannot be read or is not what was written."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        read = self._table.search().select(["key", "vector", "terms"]).to_arrow()
+        read = self._table.search().select(["key", "vector", "terms", "seal"]).to_arrow()
         if any(read[name].null_count for name in read.column_names):
             raise ValueError("rows with holes")
         split = pc.split_pattern(read["terms"].combine_chunks(), " ")
         coded = split.flatten().dictionary_encode()
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-        vectors = read["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
+        flat = read["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         keys = [bytes.fromhex(key) for key in read["key"].to_pylist()]
+        vectors = np.asarray(flat, np.float16).reshape(len(keys), self.identity.dimension)
+        if _seals(keys, vectors, read["terms"].to_pylist()) != read["seal"].to_pylist():
+            raise ValueError("rows with broken seals")
         self.keys = set(keys)
         return Contents(
             keys,
-            np.asarray(vectors, np.float16).reshape(len(keys), self.identity.dimension),
+            vectors,
             coded.dictionary.to_pylist(),
             coded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
             split.offsets.to_numpy(zero_copy_only=False).astype(np.int64),
@@ -168,6 +174,13 @@ def _open_table(folder: Path, identity: Identity) -> Any:
     return table
 
 
+def _seals(keys: Iterable[bytes], vectors: np.ndarray, terms: Iterable[str]) -> list[int]:
+    """A checksum per row: LanceDB has none, and a flipped bit in its metadata shifts columns without a word."""
+    crc = zlib.crc32
+    rows = zip(keys, np.ascontiguousarray(vectors), terms, strict=True)
+    return [crc(text.encode(), crc(vector, crc(key))) for key, vector, text in rows]
+
+
 def _schema(identity: Identity) -> Any:
     import pyarrow as pa
 
@@ -175,5 +188,6 @@ def _schema(identity: Identity) -> Any:
         pa.field("key", pa.string(), nullable=False),
         pa.field("vector", pa.list_(pa.float16(), identity.dimension)),
         pa.field("terms", pa.string()),
+        pa.field("seal", pa.uint32()),
     ]
     return pa.schema(fields, metadata={b"promptls": msgspec.json.encode(identity)})
