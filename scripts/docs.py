@@ -1,4 +1,4 @@
-"""The generated parts of the documentation: tables in README.md, all of server/PROTOCOL.md.
+"""The generated parts of the documentation and of the clients: tables in README.md, server/PROTOCOL.md, settings.
 
 Tables come from the code (settings, mention kinds, models), the protocol page from the golden messages of
 tests/protocol.  A block in README.md stands between `<!-- generated: NAME -->` and `<!-- end -->`.
@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
+import editor_settings
 import msgspec
 
-from promptls import protocol, settings
+from promptls import protocol
 from promptls.context.mentions.registry import BUILT_IN
 from promptls.prompt import tokens
 from promptls.prompt.profile import PROFILES, profile
@@ -33,18 +34,14 @@ def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def settings_table() -> str:
     """Every setting with its default and description."""
-    rows = []
-    for section, (_, kind) in settings.sections().items():
-        hints = get_type_hints(kind, include_extras=True)
-        for field in msgspec.structs.fields(kind):
-            meta = next(
-                (m for m in getattr(hints[field.name], "__metadata__", ()) if getattr(m, "description", None)), None
-            )
-            assert meta is not None, f"{section}.{field.name} has no description"
-            full = f"{section}.{field.encode_name}"
-            trusted = " Only in your own settings." if {section, full} & set(settings.TRUSTED) else ""
-            default = field.default if field.default is not msgspec.NODEFAULT else field.default_factory()
-            rows.append((f"`{full}`", f"`{json.dumps(msgspec.to_builtins(default))}`", meta.description + trusted))
+    rows = [
+        (
+            f"`{s.section}.{s.name}`",
+            f"`{json.dumps(s.default)}`",
+            s.description + (" Only in your own settings." if s.trusted else ""),
+        )
+        for s in editor_settings.all_settings()
+    ]
     return table(("setting", "default", "meaning"), rows)
 
 
@@ -92,6 +89,14 @@ BLOCKS = {
     "profiles": profiles_table,
     "recipes": recipes_table,
 }
+
+
+EDITORS = {
+    "editors/vscode/package.json": editor_settings.package_json,
+    "editors/nvim/lua/promptls/settings.lua": editor_settings.lua_types,
+    "editors/emacs/promptls-settings.el": editor_settings.elisp,
+}
+"""Files of the clients that are made from the settings."""
 
 
 def readme(text: str) -> str:
@@ -174,6 +179,9 @@ def main() -> int:
         ROOT / "README.md": readme((ROOT / "README.md").read_text("utf-8")),
         ROOT / "server/PROTOCOL.md": protocol_page(),
     }
+    for place, write in EDITORS.items():
+        if (ROOT / place).parent.is_dir() and (not place.endswith(".json") or (ROOT / place).exists()):
+            pages[ROOT / place] = write((ROOT / place).read_text("utf-8") if place.endswith(".json") else "")
     stale = [file for file, text in pages.items() if not file.exists() or file.read_text("utf-8") != text]
     if "--check" in sys.argv:
         for file in stale:
