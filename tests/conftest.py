@@ -12,6 +12,8 @@ from hypothesis import settings
 
 from lsp import Client
 
+collect_ignore = ["editors"]  # their suites run in the editors
+
 # Where the change is judged, the same examples each time; elsewhere new ones, which is how bugs are found.
 settings.register_profile("ci", derandomize=True, deadline=None)
 if os.environ.get("CI"):

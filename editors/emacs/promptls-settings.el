@@ -131,6 +131,13 @@ says."
   :type 'integer
   :group 'promptls)
 
+(defcustom promptls-documents-languages nil
+  "The server's setting documents.languages.
+Languages beside \"promptls\" and *.prompt.md whose documents are prompts:
+\"markdown\", \"git-commit\"."
+  :type '(repeat string)
+  :group 'promptls)
+
 (defcustom promptls-graph-layers nil
   "Layer → path segments that mean it; they come before the built-in layers."
   :type '(alist :key-type string :value-type (repeat string))
@@ -213,6 +220,7 @@ Ollama\\='s."
     ("sections.rules" promptls-sections-rules boolean)
     ("sections.team" promptls-sections-team boolean)
     ("sections.rulesTokens" promptls-sections-rules-tokens plain)
+    ("documents.languages" promptls-documents-languages array)
     ("graph.layers" promptls-graph-layers object)
     ("secrets.allowFiles" promptls-secrets-allow-files boolean)
     ("languageModel.use" promptls-language-model-use plain)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
@@ -19,9 +19,10 @@ from promptls.context.graph.imports import Resolvers
 from promptls.context.graph.nodes import ProjectHeader
 from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
-from promptls.context.mentions.request import Client, Request
+from promptls.context.mentions.request import Around, Client, Finding, Request
 from promptls.context.project import Projects, header_of
 from promptls.context.retrieval import Strategy
+from promptls.documents import is_prompt
 from promptls.index import disk
 from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
@@ -148,18 +149,47 @@ class Engine:
         self.indexer.reconcile(RECONCILE_S)
         return self.indexer.view(token)
 
-    def request(self, context: protocol.Context, snapshot: Snapshot, token: CancelToken) -> Request:
-        """What one message's mentions may look at."""
+    def request(
+        self, context: protocol.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
+    ) -> Request:
+        """What one message's mentions may look at; `document` is the URI of the prompt document it stands in."""
         selection = None
         if context.selection is not None and (path := disk.from_uri(context.selection.uri)):
             selection = (path, context.selection.range.span)
-        opened = [p for p in (disk.from_uri(uri) for uri in context.open_documents) if p]
+        opened = _paths(context.open_documents)
         client = Client(
             active=(disk.from_uri(context.active_document) if context.active_document else None) or "",
             selection=selection,
-            open=tuple(dict.fromkeys([*opened, *snapshot.documents])),
+            open=tuple(dict.fromkeys([*opened, *(d for d in snapshot.documents if not is_prompt(d))])),
+            visible=tuple(_paths(context.visible_documents)),
+            diagnostics=tuple(_findings(context)),
+            quickfix=tuple((p, at.range.span) for at in context.quickfix if (p := disk.from_uri(at.uri))),
+            terminal=context.terminal or "",
+            clipboard=context.clipboard or "",
+            history=tuple((turn.role, turn.content) for turn in context.history),
         )
-        return Request(self.indexer.sources(snapshot, self.settings.secrets.allow_files), client, token)
+        sources = self.indexer.sources(snapshot, self.settings.secrets.allow_files)
+        around = Around(
+            index=self.indexer,
+            graph=lambda: self.graph_at(snapshot),
+            memory=self.memory,
+            strategy=self.strategy,
+            edits=self.workspace.edits,
+            layers=self.settings.graph.layers,
+        )
+        return Request(sources, client, token, around)
+
+
+def _paths(uris: Iterable[str]) -> list[str]:
+    return [path for path in (disk.from_uri(uri) for uri in uris) if path]
+
+
+def _findings(context: protocol.Context) -> Iterator[Finding]:
+    for file in context.diagnostics:
+        path = disk.from_uri(file.uri)
+        for one in file.diagnostics if path else ():
+            code = one.code.get("value", "") if isinstance(one.code, dict) else one.code
+            yield Finding(path or "", one.range.span, one.message, one.severity or 0, str(code or ""), one.source or "")
 
 
 def survey(root: str) -> Json:

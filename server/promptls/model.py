@@ -261,6 +261,7 @@ class MentionOutcome(Struct, frozen=True):
     reason: str = ""
     suggestion: str = ""  # a mention that would resolve
     tokens: int = 0
+    anchor: str = ""  # what has become of the text it was bound to: "moved", "changed", "deleted"; "" for nothing
 
 
 class Note(Struct, frozen=True):

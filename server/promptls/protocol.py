@@ -58,13 +58,31 @@ class Turn(Params, frozen=True):
     content: str
 
 
+class Diagnostic(Params, frozen=True):
+    """One problem that the editor shows."""
+
+    range: Range
+    message: str
+    severity: int | None = None
+    code: Any = None
+    source: str | None = None
+
+
+class FileDiagnostics(Params, frozen=True):
+    """The problems of one document."""
+
+    uri: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
 class Context(Params, frozen=True):
     """What the editor knows."""
 
     active_document: str | None = None
     selection: Location | None = None
     open_documents: tuple[str, ...] = ()
-    diagnostics: tuple[Any, ...] = ()
+    visible_documents: tuple[str, ...] = ()
+    diagnostics: tuple[FileDiagnostics, ...] = ()
     terminal: str | None = None
     clipboard: str | None = None
     quickfix: tuple[Location, ...] = ()
@@ -90,6 +108,7 @@ class Sections(Params, frozen=True):
 
 class BuildPromptParams(Params, frozen=True):
     message: str
+    document: str | None = None
     context: Context = Context()
     budget: Budget = Budget()
     profile: str | None = None
@@ -103,6 +122,7 @@ class BuildPromptParams(Params, frozen=True):
 
 class ResolveMentionsParams(Params, frozen=True):
     message: str
+    document: str | None = None
     context: Context = Context()
     budget: Budget = Budget()
 
@@ -179,6 +199,52 @@ class NoParams(Params, frozen=True):
     pass
 
 
+# ---- what LSP defines, as far as prompt documents need it
+
+
+class DocumentId(Params, frozen=True):
+    uri: str
+
+
+class Document(Params, frozen=True):
+    text_document: DocumentId
+
+
+class DocumentPosition(Params, frozen=True):
+    text_document: DocumentId
+    position: Position
+
+
+class DocumentRange(Params, frozen=True):
+    text_document: DocumentId
+    range: Range
+
+
+class CodeActionContext(Params, frozen=True):
+    only: tuple[str, ...] | None = None
+
+
+class CodeActionParams(Params, frozen=True):
+    text_document: DocumentId
+    range: Range
+    context: CodeActionContext = CodeActionContext()
+
+
+class RenameParams(Params, frozen=True):
+    text_document: DocumentId
+    position: Position
+    new_name: str
+
+
+class FileRename(Params, frozen=True):
+    old_uri: str
+    new_uri: str
+
+
+class RenameFilesParams(Params, frozen=True):
+    files: tuple[FileRename, ...]
+
+
 P = TypeVar("P", bound=Params)
 
 
@@ -190,6 +256,17 @@ def decode(kind: type[P], data: Any) -> P:
         text, _, path = str(error).partition(" - at `")
         field = path.rstrip("`").removeprefix("$.") or _missing(text)
         raise InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field) from None
+
+
+def encode(params: Params) -> Json:
+    """Params as they stand on the wire."""
+    out: Json = msgspec.to_builtins(params)
+    return out
+
+
+def attribute(name: str) -> str:
+    """The attribute of a field as it is called on the wire: "openDocuments" → "open_documents"."""
+    return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
 
 
 def _missing(text: str) -> str:

@@ -17,12 +17,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
+from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
 from promptls import __version__, protocol
+from promptls.documents import COPY, OPEN, TOKEN_MODIFIERS, TOKEN_TYPES, Documents, PromptDocument
 from promptls.index import disk
 from promptls.index.workspace import Workspace
 from promptls.model import Cancelled, CancelToken, Problem, Root
@@ -31,11 +33,16 @@ from promptls.settings import Settings, log_file, parse, user_settings
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
+    from promptls.language.desk import Desk
 
 log = logging.getLogger(__name__)
 
 NOT_INITIALIZED = -32002
 INVALID_REQUEST = -32600
+LOOK_DELAY_S = 0.1
+"""Diagnostics of a prompt document follow its last edit after so long."""
+TOLD_S = 0.3
+"""How long what the client has said of itself is good for: editors ask many things at once."""
 STATUS_DELAY_S = 0.05
 """Changes of state within this time are told together."""
 CONFIGURE_TIMEOUT_S = 2.0
@@ -85,12 +92,17 @@ class Protocol(LanguageServerProtocol):
         super().handle_message(structured)
 
     def _structured(self, message: Json, method: str | None, msg_id: Any) -> Any:
-        if method is not None and msg_id is not None and method.startswith("promptls/"):
+        if method is not None and msg_id is not None and (method.startswith("promptls/") or method in LANGUAGE):
             return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))
         structured = super().structure_message(message)
         if method == lsp.WORKSPACE_EXECUTE_COMMAND:
             structured.params.arguments = (message.get("params") or {}).get("arguments") or []
         return structured
+
+    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        if isinstance(result, dict | list):  # ours is JSON already, pygls would fit it to classes
+            self._result_types.pop(msg_id, None)
+        super()._send_response(msg_id, result, error)
 
     def _refuse(self, msg_id: Any, code: int, text: str) -> None:
         self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
@@ -106,7 +118,12 @@ class PromptServer(LanguageServer):
         self.problems: list[Problem] = []
         self.requests = ThreadPoolExecutor(4, "request")
         self.tokens: set[CancelToken] = set()
+        self.documents = Documents()
         self.engine: asyncio.Future[Engine] | None = None
+        self.desk: Desk | None = None
+        self.looking: asyncio.TimerHandle | None = None
+        self.told: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → when, what the client said
+        self.looked: dict[str, Any] = {}  # URI → diagnostics as they were told last
         self.configuring: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.status_due = False
@@ -134,6 +151,9 @@ def create_server() -> PromptServer:
     _documents(server)
     for method, (kind, run) in ENDPOINTS.items():
         _endpoint(server, method, kind, run)
+    for method, (kind, run, options) in LANGUAGE.items():
+        _feature(server, method, kind, run, options)
+    _commands(server)
     return server
 
 
@@ -173,6 +193,7 @@ def _lifecycle(server: PromptServer) -> None:
         if ls.engine is not None and ls.engine.done():
             ls.engine.result().apply(ls.settings)
             ls.ground = ls.engine.result().workspace
+        _look_soon(ls)
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(ls: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
@@ -201,10 +222,13 @@ async def _start_engine(ls: PromptServer) -> None:
 
     def build() -> Engine:
         from promptls.engine import Engine
+        from promptls.language.desk import Desk
         from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
         send = (lambda params: _ask_editor(ls, loop, params)) if _offers(ls, "complete") else None
-        return Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
+        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
+        ls.desk = Desk(engine, ls.documents, str(ls.workspace.position_encoding or "utf-16"))
+        return engine
 
     engine = await loop.run_in_executor(ls.requests, build)
     if not ls.engine.done():
@@ -277,10 +301,13 @@ def _plain(value: Any) -> Any:
 
 def _documents(server: PromptServer) -> None:
     def put(ls: PromptServer, uri: str, edited: bool) -> None:
+        document = ls.workspace.get_text_document(uri)
+        version, language = document.version or 0, document.language_id or ""
+        ls.documents.put(PromptDocument(uri, language, version, document.source), ls.settings.documents.languages)
+        _look_soon(ls)
         path = disk.from_uri(uri)
         if path is not None:
-            document = ls.workspace.get_text_document(uri)
-            ls.ground.put_document(path, document.source, document.version or 0, edited)
+            ls.ground.put_document(path, document.source, version, edited)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -299,7 +326,13 @@ def _documents(server: PromptServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     def closed(ls: PromptServer, params: lsp.DidCloseTextDocumentParams) -> None:
-        if path := disk.from_uri(params.text_document.uri):
+        uri = params.text_document.uri
+        ls.documents.drop(uri)
+        if ls.desk is not None:
+            ls.desk.forget(uri)
+        if ls.looked.pop(uri, None):
+            ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        if path := disk.from_uri(uri):
             ls.ground.close_document(path)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
@@ -313,29 +346,47 @@ def _documents(server: PromptServer) -> None:
 def _endpoint(server: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Json]) -> None:
     """Register a request and its executeCommand twin."""
 
-    async def request(ls: PromptServer, params: Any) -> Json:
+    async def request(ls: PromptServer, params: Any) -> Any:
         return await _answer(ls, method, kind, run, params)
 
-    async def command(ls: PromptServer, *arguments: Any) -> Json:
+    async def command(ls: PromptServer, *arguments: Any) -> Any:
         return await _answer(ls, method, kind, run, arguments[0] if arguments else None)
 
     server.feature(method)(request)
     server.command(method.replace("/", "."))(command)
 
 
+def _feature(
+    server: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Any], options: Any
+) -> None:
+    """Register a feature of prompt documents."""
+
+    async def request(ls: PromptServer, params: Any) -> Any:
+        return await _answer(ls, method, kind, run, params)
+
+    server.feature(method, options)(request)
+
+
 async def _answer(
-    ls: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Json], params: Any
-) -> Json:
+    ls: PromptServer, method: str, kind: type[protocol.Params], run: Callable[..., Any], params: Any
+) -> Any:
     """Decode, run on a thread, encode: exactly one answer, with one clean sentence when it is an error."""
     token = CancelToken()
     ls.tokens.add(token)
     try:
         decoded = protocol.decode(kind, params)
         assert ls.engine is not None
-        engine = await asyncio.shield(ls.engine)
+        subject: Any = await asyncio.shield(ls.engine)
         if ls.configuring is not None and not ls.configuring.done():
             await asyncio.wait({ls.configuring}, timeout=CONFIGURE_TIMEOUT_S)
-        return await asyncio.get_running_loop().run_in_executor(ls.requests, run, engine, decoded, token)
+        if method in LANGUAGE:
+            subject = ls.desk
+            document = ls.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
+            if document is not None and ls.desk is not None:
+                ls.desk.hear(await _told(ls, document.text, protocol.Context()))
+        elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
+            decoded = structs.replace(decoded, context=await _told(ls, decoded.message, decoded.context))
+        return await asyncio.get_running_loop().run_in_executor(ls.requests, run, subject, decoded, token)
     except InvalidParams as error:
         data = {"field": error.field, "valid": list(error.valid)}
         raise JsonRpcInvalidParams(str(error), data=data) from None
@@ -351,38 +402,191 @@ async def _answer(
         ls.tokens.discard(token)
 
 
+async def _told(ls: PromptServer, message: str, context: protocol.Context) -> protocol.Context:
+    """The context with what the message's mentions need and the client has not sent, if it can be asked."""
+    if not _offers(ls, "clientContext"):
+        return context
+    from promptls.context.mentions.registry import needed
+
+    missing = [name for name in needed(message) if not getattr(context, protocol.attribute(name))]
+    if not missing:
+        return context
+    known = ls.told.get(tuple(missing))
+    if known is None or time.monotonic() - known[0] > TOLD_S:
+        asked = ls.protocol.send_request_async("promptls/clientContext", {"kinds": missing})
+        try:
+            answer = _plain(await asyncio.wait_for(asked, CONFIGURE_TIMEOUT_S))
+            known = (time.monotonic(), protocol.decode(protocol.Context, answer))
+        except (JsonRpcException, InvalidParams, asyncio.TimeoutError) as error:
+            log.info("the client tells nothing of %s: %s", ", ".join(missing), error)
+            known = (time.monotonic(), protocol.Context())
+        ls.told[tuple(missing)] = known
+    fields = {protocol.attribute(name): getattr(known[1], protocol.attribute(name)) for name in missing}
+    return structs.replace(context, **fields)
+
+
 def _log_name() -> str:
     return f"{log_file().name} in promptls' log folder (promptls doctor tells where)"
 
 
-def _run(place: str) -> Callable[..., Json]:
-    """The function "module:name" of `promptls.requests`, imported when it is first asked for."""
+def _run(place: str) -> Callable[..., Any]:
+    """The function "module:name" of this package, imported when it is first asked for."""
 
-    def run(engine: Engine, params: protocol.Params, token: CancelToken) -> Json:
+    def run(subject: Any, params: protocol.Params, token: CancelToken) -> Any:
         module, _, name = place.partition(":")
-        result: Json = getattr(import_module(f"promptls.requests.{module}"), name)(engine, params, token)
-        return result
+        return getattr(import_module(f"promptls.{module}"), name)(subject, params, token)
 
     return run
 
 
 ENDPOINTS: dict[str, tuple[type[protocol.Params], Callable[..., Json]]] = {
-    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("prompt:build_prompt")),
-    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("prompt:resolve_mentions")),
-    "promptls/completeMention": (protocol.CompleteMentionParams, _run("prompt:complete_mention")),
-    "promptls/verifyCitations": (protocol.VerifyCitationsParams, _run("prompt:verify_citations")),
-    "promptls/search": (protocol.SearchParams, _run("index:search")),
-    "promptls/graph": (protocol.GraphParams, _run("graph:graph")),
-    "promptls/explain": (protocol.ExplainParams, _run("graph:explain")),
-    "promptls/memory": (protocol.MemoryParams, _run("memory:memory")),
-    "promptls/status": (protocol.NoParams, _run("index:status")),
-    "promptls/reindex": (protocol.ReindexParams, _run("index:reindex")),
-    "promptls/explainIgnore": (protocol.UriParams, _run("index:explain_ignore")),
-    "promptls/mentionKinds": (protocol.NoParams, _run("catalog:mention_kinds")),
-    "promptls/models": (protocol.NoParams, _run("catalog:models")),
-    "promptls/recipes": (protocol.NoParams, _run("catalog:recipes")),
-    "promptls/profiles": (protocol.NoParams, _run("catalog:profiles")),
+    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("requests.prompt:build_prompt")),
+    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("requests.prompt:resolve_mentions")),
+    "promptls/completeMention": (protocol.CompleteMentionParams, _run("requests.prompt:complete_mention")),
+    "promptls/verifyCitations": (protocol.VerifyCitationsParams, _run("requests.prompt:verify_citations")),
+    "promptls/search": (protocol.SearchParams, _run("requests.index:search")),
+    "promptls/graph": (protocol.GraphParams, _run("requests.graph:graph")),
+    "promptls/explain": (protocol.ExplainParams, _run("requests.graph:explain")),
+    "promptls/memory": (protocol.MemoryParams, _run("requests.memory:memory")),
+    "promptls/status": (protocol.NoParams, _run("requests.index:status")),
+    "promptls/reindex": (protocol.ReindexParams, _run("requests.index:reindex")),
+    "promptls/explainIgnore": (protocol.UriParams, _run("requests.index:explain_ignore")),
+    "promptls/mentionKinds": (protocol.NoParams, _run("requests.catalog:mention_kinds")),
+    "promptls/models": (protocol.NoParams, _run("requests.catalog:models")),
+    "promptls/recipes": (protocol.NoParams, _run("requests.catalog:recipes")),
+    "promptls/profiles": (protocol.NoParams, _run("requests.catalog:profiles")),
 }
+
+LANGUAGE: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] = {
+    lsp.TEXT_DOCUMENT_COMPLETION: (
+        protocol.DocumentPosition,
+        _run("language.completion:completion"),
+        lsp.CompletionOptions(trigger_characters=["@", "#", "/", ":", "."]),
+    ),
+    lsp.TEXT_DOCUMENT_HOVER: (protocol.DocumentPosition, _run("language.look:hover"), None),
+    lsp.TEXT_DOCUMENT_DEFINITION: (protocol.DocumentPosition, _run("language.look:definition"), None),
+    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: (protocol.Document, _run("language.look:links"), None),
+    lsp.TEXT_DOCUMENT_CODE_ACTION: (
+        protocol.CodeActionParams,
+        _run("language.trouble:actions"),
+        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Source]),
+    ),
+    lsp.TEXT_DOCUMENT_INLAY_HINT: (protocol.DocumentRange, _run("language.marks:hints"), None),
+    lsp.TEXT_DOCUMENT_CODE_LENS: (protocol.Document, _run("language.marks:lenses"), None),
+    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (
+        protocol.Document,
+        _run("language.marks:semantic_tokens"),
+        lsp.SemanticTokensLegend(list(TOKEN_TYPES), list(TOKEN_MODIFIERS)),
+    ),
+    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (protocol.Document, _run("language.marks:symbols"), None),
+    lsp.TEXT_DOCUMENT_FOLDING_RANGE: (protocol.Document, _run("language.marks:folds"), None),
+    lsp.TEXT_DOCUMENT_PREPARE_RENAME: (protocol.DocumentPosition, _run("language.renames:prepare_rename"), None),
+    lsp.TEXT_DOCUMENT_RENAME: (
+        protocol.RenameParams,
+        _run("language.renames:rename"),
+        lsp.RenameOptions(prepare_provider=True),
+    ),
+    lsp.WORKSPACE_WILL_RENAME_FILES: (
+        protocol.RenameFilesParams,
+        _run("language.renames:will_rename_files"),
+        lsp.FileOperationRegistrationOptions(
+            filters=[lsp.FileOperationFilter(pattern=lsp.FileOperationPattern(glob="**"), scheme="file")]
+        ),
+    ),
+}
+"""Features of prompt documents: what comes in, what runs, what the client is told of it."""
+
+
+# ---- what is told of prompt documents unasked
+
+
+def _look_soon(ls: PromptServer) -> None:
+    """Look at the open prompt documents when nothing has happened for a moment."""
+    if ls.loop is None or not ls.documents.all():
+        return
+    if ls.looking is not None:
+        ls.looking.cancel()
+    ls.looking = ls.loop.call_later(LOOK_DELAY_S, lambda: asyncio.ensure_future(_look(ls)))
+
+
+async def _look(ls: PromptServer) -> None:
+    """Publish the diagnostics of all open prompt documents that have changed."""
+    ls.looking = None
+    if ls.engine is None or not ls.engine.done() or ls.desk is None or ls.loop is None or ls.protocol._shutdown:
+        return
+    from promptls.language.trouble import diagnostics
+
+    desk, changed = ls.desk, False
+    for document in ls.documents.all():
+        try:
+            desk.hear(await _told(ls, document.text, protocol.Context()))
+            reading = await ls.loop.run_in_executor(ls.requests, desk.read, document.uri, CancelToken())
+        except RuntimeError:
+            return  # shutting down
+        except Exception:
+            log.exception("%s cannot be looked at", document.uri)
+            continue
+        if reading is None or ls.documents.get(document.uri) != document:
+            continue
+        found = diagnostics(reading)
+        told = (document.version, found)
+        if ls.looked.get(document.uri) != told:
+            changed = changed or ls.looked.get(document.uri, (None, None))[0] == document.version
+            ls.looked[document.uri] = told
+            params = {"uri": document.uri, "version": document.version, "diagnostics": found}
+            ls.text_document_publish_diagnostics(ls.protocol._converter.structure(params, lsp.PublishDiagnosticsParams))
+    if changed:
+        await _refresh(ls)
+
+
+async def _refresh(ls: PromptServer) -> None:
+    """Have the client ask again for what it shows beside a text that has not changed itself."""
+    workspace = ls.client_capabilities.workspace
+    for kind, method in (("code_lens", "codeLens"), ("inlay_hint", "inlayHint"), ("semantic_tokens", "semanticTokens")):
+        offered = getattr(workspace, kind, None)
+        if offered is not None and offered.refresh_support:
+            try:
+                await ls.protocol.send_request_async(f"workspace/{method}/refresh", None)
+            except JsonRpcException as error:
+                log.info("the client does not refresh: %s", error)
+
+
+# ---- commands of lenses and actions, for clients that have none of their own
+
+
+def _commands(server: PromptServer) -> None:
+    @server.command(OPEN)
+    async def open_prompt(ls: PromptServer, *arguments: Any) -> Json:
+        return await _show(ls, arguments[0] if arguments else None)
+
+    @server.command(COPY)
+    async def copy_prompt(ls: PromptServer, *arguments: Any) -> Json:
+        return await _show(ls, arguments[0] if arguments else None)
+
+
+async def _show(ls: PromptServer, argument: Any) -> Json:
+    """Build the prompt of a document, write it to a file and have the client open that."""
+    uri = argument.get("uri") if isinstance(argument, dict) else None
+    prompts = ls.documents.all()
+    document = ls.documents.get(uri) if isinstance(uri, str) else prompts[-1] if prompts else None
+    if document is None:
+        raise JsonRpcInvalidParams("uri: it must name an open prompt document.", data={"field": "uri", "valid": []})
+    context = protocol.encode(ls.desk.context) if ls.desk is not None else {}
+    params = {"message": document.text, "document": document.uri, "context": context}
+    built = await _answer(ls, "promptls/buildPrompt", *ENDPOINTS["promptls/buildPrompt"], params)
+    from promptls.language.built import write_built
+
+    assert ls.loop is not None
+    file = await ls.loop.run_in_executor(ls.requests, write_built, ls.settings, document.uri, built["prompt"])
+    window = ls.client_capabilities.window
+    shown = False
+    if window is not None and window.show_document is not None and window.show_document.support:
+        result = await ls.window_show_document_async(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
+        shown = result.success
+    if not shown:
+        said = f"The prompt ({built['tokens']['used']:,} tokens) is in {file}."
+        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, said))
+    return {"uri": file.as_uri(), "tokens": built["tokens"], "shown": shown}
 
 
 # ---- status and progress
@@ -412,6 +616,7 @@ async def _send_status(ls: PromptServer) -> None:
         return
     ls.last_status = status
     ls.protocol.notify("promptls/statusChanged", status)
+    _look_soon(ls)
     await _send_progress(ls, status)
 
 

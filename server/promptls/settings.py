@@ -105,6 +105,17 @@ class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields
     rules_tokens: Annotated[int, Meta(ge=0, description="At most so many tokens of rules.")] = 2000
 
 
+class DocumentSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """Documents in which mentions are looked at while they are written."""
+
+    languages: Annotated[
+        tuple[str, ...],
+        Meta(
+            description='Languages beside "promptls" and *.prompt.md whose documents are prompts: "markdown", "git-commit".'
+        ),
+    ] = ()
+
+
 class GraphSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The knowledge graph."""
 
@@ -162,6 +173,7 @@ class Settings(Struct, frozen=True, rename="camel"):
     budget: BudgetSettings = BudgetSettings()
     retrieval: RetrievalSettings = RetrievalSettings()
     sections: SectionSettings = SectionSettings()
+    documents: DocumentSettings = DocumentSettings()
     graph: GraphSettings = GraphSettings()
     secrets: SecretSettings = SecretSettings()
     language_model: LanguageModelSettings = LanguageModelSettings()

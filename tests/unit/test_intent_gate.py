@@ -76,3 +76,9 @@ def test_confidence_has_a_name(text: str, label: str) -> None:
     intent = understand(text, text)
     assert intent.confidence_label == label
     assert intent.evidence
+
+
+def test_a_word_that_the_workspace_uses_is_no_word_of_the_world_outside() -> None:
+    question = "How is a discount applied to the price of the cart?"
+    assert understand(question, question, spoken=lambda word: word == "price").codebase
+    assert not understand("What is the price of pizza?", "What is the price of pizza?").codebase

@@ -154,14 +154,14 @@ def test_members_after_a_dot(shop: Snapshot) -> None:
 
 def test_nothing_typed_yet(shop: Snapshot) -> None:
     got = ask(shop, "@", "server/deep/spring.py", ("Makefile", "server/snapshot.py"))
-    assert inserts(got) == [
+    kinds = [item.insert_text for item in got.items if item.kind == "kind"]
+    assert kinds[:3] == ["@active", "@selection", "@open"]
+    assert "@diff" in kinds
+    assert "@text:" in kinds  # it cannot do without what is behind the colon
+    assert [text for text in inserts(got) if text not in kinds] == [
         "@server/deep/spring.py",
         "@Makefile",
         "@server/snapshot.py",
-        "@active",
-        "@selection",
-        "@open",
-        "@workspace",
         "@docs/",
         "@server/",
         "@tests/",
@@ -235,10 +235,19 @@ def test_several_roots(tmp_path: Path) -> None:
 
 
 def test_kinds_of_others_are_offered(shop: Snapshot) -> None:
-    diff = Kind("snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument=True)
+    diff = Kind("snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument="required")
     kinds = Registry({**registry.load([]).kinds, "snap": diff})
     got = complete("@sna", 4, request_of(shop), kinds=kinds)
     assert (got.items[0].insert_text, got.items[0].detail, got.items[0].kind) == ("@snap:", diff.help, "kind")
+
+
+def test_what_stands_behind_a_kind(shop: Snapshot) -> None:
+    assert inserts(ask(shop, "@diff:")) == ["@diff:staged", "@diff:unstaged", "@diff:unsaved"]
+    assert inserts(ask(shop, "@diff:uns")) == ["@diff:unstaged", "@diff:unsaved"]
+    assert inserts(ask(shop, "@tree:ser"))[0] == "@tree:server/"
+    names = [item.insert_text.removeprefix("@#").removeprefix("@") for item in ask(shop, "@#Snap").items]
+    assert inserts(ask(shop, "@callers:Snap")) == [f"@callers:{name}" for name in names]
+    assert inserts(ask(shop, "@path:a..Snap")) == [f"@path:a..{name}" for name in names]
 
 
 def test_names_no_mention_can_hold_are_left_out(tmp_path: Path) -> None:

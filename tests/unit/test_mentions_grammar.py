@@ -16,7 +16,7 @@ from promptls.context.mentions.scanner import last_token
 from promptls.model import Mention
 
 
-def shown(message: str, words: dict[str, bool] | None = None) -> list[str]:
+def shown(message: str, words: dict[str, str] | None = None) -> list[str]:
     """Mentions as "kind target lines", with root and scope where there are any."""
     mentions = parse(message) if words is None else parse(message, words)
     for mention in mentions:
@@ -230,14 +230,22 @@ def test_what_is_a_reference_even_if_it_names_nothing(message: str) -> None:
 
 
 def test_kinds_with_an_argument() -> None:
-    words = {"diff": True, "problems": False}
-    assert shown("@diff @diff:main..dev @problems @problems:x @diff.", words) == [
+    words = {"diff": "optional", "problems": "nothing", "commit": "required"}
+    assert shown("@diff @diff:main..dev @problems @problems:x @diff. @commit @commit:1a2b", words) == [
         "diff ",
         "diff main..dev",
         "problems ",
         "file problems:x",
         "diff ",
+        "file commit",
+        "commit 1a2b",
     ]
+
+
+def test_a_quoted_argument_may_have_a_path_before_it() -> None:
+    words = {"text": "required"}
+    found = parse('@text:"a b" @text:src/:"a: b" @text:x:y @text:"src/:x"', words)
+    assert [(m.scope, m.target) for m in found] == [("", "a b"), ("src/", "a: b"), ("", "x:y"), ("", "src/:x")]
 
 
 @pytest.mark.parametrize(

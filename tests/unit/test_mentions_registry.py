@@ -29,7 +29,7 @@ def careless(mention: Mention, request: Request) -> MentionOutcome:
     return None  # type: ignore[return-value]
 
 
-DIFF = Kind("diff", ("@diff", "@diff:branch"), "What has changed.", echo, 10, argument=True)
+TICKET = Kind("ticket", ("@ticket", "@ticket:7"), "What was asked for.", echo, 10, argument="optional")
 MORE = [
     Kind("todo", ("@todo",), "Open ends.", echo),
     Kind("crash", ("@crash",), "Always fails.", broken),
@@ -50,40 +50,46 @@ def test_ours_come_by_the_same_door() -> None:
     assert [kind.name for kind in load([]).kinds.values()] == [kind.name for kind in BUILT_IN]
 
 
-def test_the_grammar_knows_the_words_of_the_built_in_kinds() -> None:
-    assert load([]).words() == dict(grammar.WORDS)
+def test_the_words_of_the_grammar_are_those_of_kinds() -> None:
+    assert dict(grammar.WORDS).items() <= load([]).words().items()
+
+
+def test_a_kind_is_found_by_its_other_names() -> None:
+    kinds = load([])
+    for kind in BUILT_IN:
+        assert all(kinds.named(name) == kind for name in (kind.name, *kind.aliases))
 
 
 def test_each_example_of_the_help_is_read_as_its_kind() -> None:
     for kind in BUILT_IN:
         assert kind.help.endswith(".")
         for example in kind.syntax:
-            (mention,) = grammar.parse(f"see {example} now")
+            (mention,) = grammar.parse(f"see {example} now", load([]).words())
             assert (mention.kind, mention.text) == (kind.name, example)
 
 
 def test_kinds_of_other_packages(tmp_path: Path) -> None:
-    kinds = load([point("diff", f"{EXAMPLE}:DIFF"), point("more", f"{EXAMPLE}:MORE")])
+    kinds = load([point("ticket", f"{EXAMPLE}:TICKET"), point("more", f"{EXAMPLE}:MORE")])
     assert not kinds.problems
     request = request_of(snapshot_of("-- a.py --\nx = 1", tmp_path))
-    outcomes = resolve_all("@diff @diff:main @todo @crash @lazy @a.py", request, kinds)
+    outcomes = resolve_all("@ticket @ticket:7 @todo @crash @lazy @a.py", request, kinds)
     assert [(o.mention.text, o.status, o.reason) for o in outcomes] == [
-        ("@diff", "omitted", "diff of nothing."),
-        ("@diff:main", "omitted", "diff of main."),
+        ("@ticket", "omitted", "ticket of nothing."),
+        ("@ticket:7", "omitted", "ticket of 7."),
         ("@todo", "omitted", "todo of nothing."),
         ("@crash", "omitted", 'The mention kind "crash" failed: no such luck.'),
         ("@lazy", "omitted", 'The mention kind "lazy" failed: it gave None and no outcome.'),
         ("@a.py", "included", ""),
     ]
-    assert resolve_all("@diff @todo", request) == ()
+    assert resolve_all("@ticket @todo", request) == ()
 
 
 @pytest.mark.parametrize(
     "value", ["no_such_module_at_all:X", f"{EXAMPLE}:missing", f"{EXAMPLE}:NO_KIND", f"{EXAMPLE}:NAMELESS"]
 )
 def test_a_broken_kind_is_a_problem_and_no_crash(value: str) -> None:
-    kinds = load([point("bad", value), point("diff", f"{EXAMPLE}:DIFF")])
-    assert list(kinds.kinds) == [*(kind.name for kind in BUILT_IN), "diff"]
+    kinds = load([point("bad", value), point("ticket", f"{EXAMPLE}:TICKET")])
+    assert list(kinds.kinds) == [*(kind.name for kind in BUILT_IN), "ticket"]
     (problem,) = kinds.problems
     assert '"bad"' in problem.message
     assert value in problem.message

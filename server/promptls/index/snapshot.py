@@ -18,13 +18,21 @@ from msgspec.structs import replace
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.model import FileEntry, Problem, Root, Row, Symbol, TextView
+from promptls.model import FileEntry, Outline, Problem, Root, Row, Symbol, TextView
+
+EXHIBIT = "promptls:"
+"""Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
 
 Place = tuple[str, int]
 """(path, index into the outline's chunks or symbols)"""
 
 Outliner = Callable[[str, str, "int | None"], FileEntry]
 """(path, text, version) → the entry of exactly that text; must not block for long."""
+
+
+def is_exhibit(path: str) -> bool:
+    """Whether a path names a text of this request and no file."""
+    return path.startswith(EXHIBIT)
 
 
 class OpenDocument(Struct, frozen=True):
@@ -53,6 +61,8 @@ class Snapshot(Struct, frozen=True):
 
     def label(self, path: str) -> str:
         """The path as people write it: relative to its root, "root:path" in a workspace of several roots."""
+        if is_exhibit(path):
+            return path[len(EXHIBIT) :]
         root = self.root_of(path)
         if root is None:
             return PurePosixPath(path).name
@@ -183,7 +193,17 @@ class Sources:
             view = self._views[path] = self._read(path, explicit)
         return view
 
+    def exhibit(self, name: str, text: str) -> str:
+        """The path under which a text that is no file can be read during this request; `name` is what people see."""
+        path = EXHIBIT + name
+        lines = tuple(split_lines(text))
+        entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outline=Outline("text", len(lines)))
+        self._views[path] = TextView(entry, text, lines)
+        return path
+
     def _read(self, path: str, explicit: bool) -> TextView | Problem:
+        if is_exhibit(path):
+            return Problem("it belongs to another request")
         entry = self.snapshot.files.get(path)
         document = self.snapshot.documents.get(path)
         if document is not None:

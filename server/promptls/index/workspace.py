@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from immutables import Map
 from msgspec import Struct
 
+from promptls.index.edits import Edits
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
 
@@ -37,6 +38,7 @@ class Workspace:
         self.roots: tuple[Root, ...] = ()
         self.documents: Map[str, OpenDocument] = Map()
         self.unsaved: frozenset[str] = frozenset()
+        self.edits = Edits()
         self.sequence = 0
         self._changed: set[str] = set()
         self._paths: set[str] = set()
@@ -54,6 +56,9 @@ class Workspace:
     def put_document(self, path: str, text: str, version: int, edited: bool) -> None:
         """A buffer was opened or edited."""
         with self._condition:
+            before = self.documents.get(path)
+            if edited and before is not None and before.text != text:
+                self.edits.note(path, before.text)
             self.documents = self.documents.set(path, OpenDocument(text, version))
             if edited:
                 self.unsaved |= {path}
@@ -96,6 +101,7 @@ class Workspace:
         other = Workspace()
         with self._condition:
             other.roots, other.documents, other.unsaved = self.roots, self.documents, self.unsaved
+            other.edits = self.edits
         with other._condition:
             other._changed = set(other.documents)
             other._wake()

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.resolve import items as items_of
 from promptls.context.mentions.resolve import resolve_all
+from promptls.index.snapshot import is_exhibit
 from promptls.model import Item, MentionOutcome, MentionStatus, Origin, Problem, Span, TextView
 from promptls.prompt.assemble import Assembled, Placed
 from promptls.prompt.pack import Choice
@@ -72,12 +73,15 @@ def choices(
     out: list[Choice] = []
     problems: dict[tuple[str, Span], str] = {}
     folders = {i.path: i.mention for i in asked if i.kind == "folder"}
+    groups = {mention for path, mention in folders.items() if is_exhibit(path)}
     for item in asked:
         request.token.check()
         if item.kind == "folder":
-            files = _files_under(item.path, asked, found)
+            files = _files_of(item, asked, found)
             views = [v for p in files if isinstance(v := request.sources.read(p), TextView)]
             out.append(Choice(forms(item, views, renderer)))
+            continue
+        if item.mention in groups:
             continue
         if any(item.mention == m and item.path.startswith(f + "/") for f, m in folders.items()):
             continue
@@ -91,9 +95,13 @@ def choices(
     return out, problems
 
 
-def _files_under(folder: str, asked: Sequence[Item], found: Sequence[Item]) -> list[str]:
-    """Files of a folder: those with the best regions first, then in the order of the mention."""
-    inside = [i.path for i in (*found, *asked) if i.kind != "folder" and i.path.startswith(folder + "/")]
+def _files_of(folder: Item, asked: Sequence[Item], found: Sequence[Item]) -> list[str]:
+    """Files of a folder or group: those with the best regions first, then in the order of the mention."""
+    if is_exhibit(folder.path):
+        held = {i.path for i in asked if i.mention == folder.mention}
+        inside = [i.path for i in (*found, *asked) if i.path in held and i.kind != "folder"]
+    else:
+        inside = [i.path for i in (*found, *asked) if i.kind != "folder" and i.path.startswith(folder.path + "/")]
     return list(dict.fromkeys(inside))[:FOLDER_FILES]
 
 

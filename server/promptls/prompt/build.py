@@ -22,7 +22,7 @@ from promptls.model import Item, MentionOutcome
 from promptls.prompt import asked as asking
 from promptls.prompt import assemble as assembling
 from promptls.prompt import found as finding
-from promptls.prompt.assemble import Assembled, assemble
+from promptls.prompt.assemble import Assembled, Placed, assemble
 from promptls.prompt.found import Candidates
 from promptls.prompt.history import choose
 from promptls.prompt.intent import Intent
@@ -111,6 +111,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         outcomes = resolve_all(message, request)
         brought, warnings = asking.brought(wanted.brings, request)
         asked = [*items_of(outcomes), *asking.in_front(message, request), *brought]
+        mentioned = {o.mention.kind for o in outcomes if o.targets}  # what is asked for does not come twice
         given.append(len(asked))
     token.check()
 
@@ -128,7 +129,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
             wanted.profile,
             intent,
             files,
-            wanted.wants,
+            lambda section: wanted.wants(section) and section not in mentioned,
             wanted.budget,
             counter,
             request,
@@ -140,7 +141,8 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         facts = Facts(intent.types, intent.action, wanted.budget)
         frame = _frame(message, wanted, sections, (), facts)
         current = {request.snapshot.label(p): v.text for p, v in candidates.views.items()}
-        turns = choose(wanted.history, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, current)
+        earlier = () if "history" in mentioned else wanted.history
+        turns = choose(earlier, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, current)
         frame = _frame(message, wanted, sections, turns.turns, facts)
         given.append(len(sections))
     token.check()
@@ -251,15 +253,23 @@ def _frame(message: str, wanted: Wanted, sections: Sequence[Section], turns: Seq
     )
 
 
-def mentions_of(message: str, request: Request, budget: int, counter: Counter) -> tuple[MentionOutcome, ...]:
-    """What would become of a message's mentions: `build` without retrieval and without a prompt."""
+class DryRun(Struct, frozen=True):
+    """A message with what its mentions bring, and nothing that was found."""
+
+    mentions: tuple[MentionOutcome, ...]
+    items: tuple[Placed, ...]
+    used: int  # tokens of message and mentions
+
+
+def dry_run(message: str, request: Request, budget: int, counter: Counter) -> DryRun:
+    """What would become of a message's mentions: `build` without retrieval and without sections."""
     budget = max(budget, 4 * len(message) + 200)
     renderer = Renderer(counter, request.snapshot.label)
     outcomes = resolve_all(message, request)
     explicit, problems = asking.choices(items_of(outcomes), (), request, renderer)
     packed = pack(explicit, [], budget - assembling.frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)
-    return tuple(asking.outcome_of(o, assembled, problems) for o in outcomes)
+    return DryRun(tuple(asking.outcome_of(o, assembled, problems) for o in outcomes), assembled.items, assembled.used)
 
 
 def _left_out(omitted: Sequence[Omitted]) -> tuple[Omitted, ...]:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.context.mentions.request import Request
-from promptls.index.terms import STOP_WORDS, words
+from promptls.index.terms import STOP_WORDS, terms, words
 from promptls.model import Problem
 from promptls.prompt.intent import Category, Intent, category_names, parity, refined, understand
 from promptls.prompt.language_model import LanguageModel, interpret
@@ -33,7 +33,13 @@ class Understood(Struct, frozen=True):
 
 def understood(message: str, question: str, profile: Profile, request: Request, around: Surroundings) -> Understood:
     """The reading that the profile wants.  `question` is the message without its file mentions."""
-    intent = understand(message, question, lambda name: name.lower() in request.snapshot.names)
+    columns = around.index.columns()
+    intent = understand(
+        message,
+        question,
+        lambda name: name.lower() in request.snapshot.names,
+        lambda word: any(map(columns.frequency, terms(word))),
+    )
     if not intent.codebase and intent.confidence < SURE:
         intent = replace(intent, codebase=True)
     classifier = profile.understanding.classifier

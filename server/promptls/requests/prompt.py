@@ -31,7 +31,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     if not params.message.strip():
         raise InvalidParams("message: it is blank; it must hold the question.", "message")
     snapshot = engine.view(token)
-    request = engine.request(params.context, snapshot, token)
+    request = engine.request(params.context, snapshot, token, params.document)
     wanted = _wanted(engine, params, request)
     try:
         built = build.build(params.message, wanted, request, engine.surroundings())
@@ -40,6 +40,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
             f"budget.tokens: {error.budget} cannot hold the message, which needs at least {error.needed}.",
             "budget.tokens",
         ) from None
+    engine.workspace.edits.mark()
     final = built.assembled
     standing = engine.indexer.standing()
     messages = [{"role": m.role, "content": m.content} for m in final.messages]
@@ -60,7 +61,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
         ],
         "omitted": [
             {
-                "uri": disk.to_uri(o.item.path),
+                "uri": results.uri_of(o.item.path),
                 "range": results.range_of(o.item.span),
                 "reason": o.reason,
                 "tokens": o.tokens,
@@ -111,7 +112,7 @@ def _wanted(engine: Engine, params: protocol.BuildPromptParams, request: Request
     recipe = _recipe(engine, params, request)
     variant = params.variant or recipe.variant or ours.retrieval.variant or wanted.variant or "baseline"
     try:
-        budget, counter, warnings = _budget(engine, params.budget, wanted)
+        budget, counter, warnings = budget_of(engine, params.budget, wanted)
         return build.Wanted(
             budget=budget,
             counter=counter,
@@ -187,8 +188,11 @@ def _switched(
     )
 
 
-def _budget(engine: Engine, wanted: protocol.Budget, of: Profile) -> tuple[int, tokens.Counter, tuple[str, ...]]:
+def budget_of(
+    engine: Engine, wanted: protocol.Budget, of: Profile | None = None
+) -> tuple[int, tokens.Counter, tuple[str, ...]]:
     """Tokens, their counter and warnings: as the request says, else the settings, else the profile."""
+    of = of or profile("default")
     ours, user = engine.settings.budget, tokens.user_models()
     model = wanted.model or ours.model
     name = wanted.counter or (ours.counter if ours.counter != "auto" else of.counter or "auto")
@@ -212,11 +216,11 @@ def _budget(engine: Engine, wanted: protocol.Budget, of: Profile) -> tuple[int, 
 def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, token: CancelToken) -> Json:
     """promptls/resolveMentions: a dry run of the explicit part."""
     try:
-        budget, counter, _ = _budget(engine, params.budget, profile("default"))
+        budget, counter, _ = budget_of(engine, params.budget)
     except tokens.UnknownName as error:
         raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
-    request = engine.request(params.context, engine.view(token), token)
-    outcomes = build.mentions_of(params.message, request, budget, counter)
+    request = engine.request(params.context, engine.view(token), token, params.document)
+    outcomes = build.dry_run(params.message, request, budget, counter).mentions
     return {
         "mentions": [results.mention_json(m, params.message) for m in outcomes],
         "tokens": sum(m.tokens for m in outcomes),
@@ -230,7 +234,7 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
     snapshot = engine.view(token)
     request = engine.request(params.context, snapshot, token)
     offset = _code_points(params.text, params.offset)
-    done = complete(params.text, offset, request, params.limit, lambda path: _cost(path, snapshot))
+    done = complete(params.text, offset, request, params.limit, lambda path: cost_of(path, snapshot))
     return {
         "isIncomplete": done.is_incomplete,
         "replace": {
@@ -251,7 +255,7 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
     }
 
 
-def _cost(path: str, snapshot: Snapshot) -> int:
+def cost_of(path: str, snapshot: Snapshot) -> int:
     """About how many tokens a file costs, without reading it: a quarter of its size."""
     document, entry = snapshot.documents.get(path), snapshot.files.get(path)
     return (len(document.text) if document is not None else entry.size if entry is not None else 0) // 4

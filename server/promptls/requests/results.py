@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from promptls.index import disk
-from promptls.index.snapshot import Snapshot
+from promptls.index.snapshot import EXHIBIT, Snapshot, is_exhibit
 from promptls.index.status import Standing, Status
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.protocol import Json
+
+
+def uri_of(path: str) -> str:
+    """The URI of a file; for what is no file one that only says what it is."""
+    return EXHIBIT + quote(path[len(EXHIBIT) :]) if is_exhibit(path) else disk.to_uri(path)
 
 
 def range_of(span: Span) -> Json:
@@ -33,7 +40,7 @@ def item_json(
     entry = snapshot.files.get(item.path)
     shown = Span(spans[0].start, spans[-1].end) if spans else item.span
     out: Json = {
-        "uri": disk.to_uri(item.path),
+        "uri": uri_of(item.path),
         "path": entry.name if entry is not None else snapshot.label(item.path),
         "range": range_of(shown),
         "kind": item.kind,
@@ -60,12 +67,14 @@ def mention_json(outcome: MentionOutcome, message: str) -> Json:
         "range": {"start": utf16_offset(message, m.start), "end": utf16_offset(message, m.end)},
         "kind": m.kind,
         "status": outcome.status,
-        "targets": [{"uri": disk.to_uri(t.path), "range": range_of(t.span)} for t in outcome.targets],
+        "targets": [{"uri": uri_of(t.path), "range": range_of(t.span)} for t in outcome.targets],
         "tokens": outcome.tokens,
         "reason": outcome.reason,
     }
     if outcome.candidates:
         out["candidates"] = list(outcome.candidates)
+    if outcome.anchor:
+        out["anchor"] = outcome.anchor
     if outcome.suggestion:
         out["suggestion"] = outcome.suggestion
     return out

@@ -33,6 +33,9 @@
 ---@field team? boolean Who knows the code, from CODEOWNERS and the history of git. Default: false
 ---@field rulesTokens? integer At most so many tokens of rules. Default: 2000
 
+---@class promptls.settings.Documents
+---@field languages? string[] Languages beside "promptls" and *.prompt.md whose documents are prompts: "markdown", "git-commit". Default: []
+
 ---@class promptls.settings.Graph
 ---@field layers? table<string, string[]> Layer → path segments that mean it; they come before the built-in layers. Default: {}
 
@@ -58,6 +61,7 @@
 ---@field budget? promptls.settings.Budget
 ---@field retrieval? promptls.settings.Retrieval
 ---@field sections? promptls.settings.Sections
+---@field documents? promptls.settings.Documents
 ---@field graph? promptls.settings.Graph
 ---@field secrets? promptls.settings.Secrets
 ---@field languageModel? promptls.settings.LanguageModel

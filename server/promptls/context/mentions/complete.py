@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from promptls.context.mentions.catalog import fold
 from promptls.context.mentions.haystack import LONG
+from promptls.context.mentions.offer_arguments import argument_offers
 from promptls.context.mentions.offer_paths import path_offers
 from promptls.context.mentions.offer_symbols import line_offers, scoped_offers, symbol_offers
 from promptls.context.mentions.offers import Ask, CompletionItem, Tokens, ask
@@ -53,6 +54,10 @@ def complete(
 def _offers(question: Ask, typed: Token) -> Iterator[CompletionItem]:
     plain, shape = typed.plain, typed.shape
     sharp = shape.find("#")
+    word = question.kinds.named(plain[: plain.find(":")]) if 0 < shape.find(":") < sharp else None
+    if word is not None and word.word and word.takes == "symbol":
+        head = shape.find(":") + 1
+        return argument_offers(question, word, plain[:head], plain[head:])
     if sharp == 0:
         return symbol_offers(question, plain[1:])
     if sharp > 0:
@@ -60,6 +65,9 @@ def _offers(question: Ask, typed: Token) -> Iterator[CompletionItem]:
     colon = shape.rfind(":")
     if colon <= 0:
         return path_offers(question, _slashed(plain, shape), None)
+    kind = question.kinds.named(plain[: plain.find(":")]) if shape.find(":") == colon else None
+    if kind is not None and kind.word and kind.argument != "nothing":
+        return argument_offers(question, kind, plain[: colon + 1], plain[colon + 1 :])
     roots = [root for root in question.snapshot.roots if fold(root.name) == fold(plain[:colon])]
     if roots:
         return path_offers(question, _slashed(plain[colon + 1 :], shape[colon + 1 :]), roots)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.context.mentions import folder
+from promptls.context.mentions import folder, groups
 from promptls.context.mentions.grammar import is_package, looks_like_path
 from promptls.context.mentions.lookup import (
     Found,
@@ -58,6 +58,8 @@ def resolve(mention: Mention, request: Request) -> MentionOutcome:
         if disk.is_folder(path):
             return folder.from_disk(mention, request, path)
         return file_outcome(mention, request, path)
+    if set(mention.target) & set("*?") and mention.lines is None:
+        return groups.resolve_glob(mention, request)
     return _missing(mention, request, found.outside)
 
 
@@ -128,8 +130,6 @@ def _missing(mention: Mention, request: Request, outside: bool) -> MentionOutcom
     absolute = target.replace("\\", "/")
     if outside or absolute.startswith("~/") or (absolute.startswith("/") and disk.stat(absolute) is not None):
         return refused(mention, f"{target} is outside of the workspace; only files of its folders can be mentioned.")
-    if set(target) & set("*?"):
-        return unresolved(mention, f"{target} is a pattern; a mention names one file or one folder.")
     if mention.lines is None and not looks_like_path(target) and not is_package(target):
         suggestion = stem_path(request, target)  # a word in prose is like many names
     else:

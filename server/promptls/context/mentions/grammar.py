@@ -10,7 +10,7 @@ A change of what a text means raises `GRAMMAR_VERSION`; old spellings stay as al
     @dir/                                                                   a folder
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
     @root:path   @root:                                                     in, or all of, one workspace root
-    @word   @word:argument                                                  a kind that is called by its name
+    @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a kind that is called by its name
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from collections.abc import Mapping, Sequence
 from promptls.context.mentions.scanner import QUOTED, Token, tokens
 from promptls.model import Mention, Span
 
-GRAMMAR_VERSION = 1
+GRAMMAR_VERSION = 2
 
-WORDS: Mapping[str, bool] = {"active": False, "selection": False, "open": False, "workspace": False}
-"""Built-in kinds that are called by their name; True where "@name:argument" is theirs as well."""
+Words = Mapping[str, str]
+"""Kind called by its name → whether "@name:argument" is its as well: "nothing", "optional" or "required"."""
+
+WORDS: Words = dict.fromkeys(("active", "selection", "open", "visible", "workspace"), "nothing")
+"""Those that there are always."""
 
 LAST_LINE = 2**31 - 1
 """End of an open range ("@a.py:10-"): the resolver cuts it to the file."""
@@ -48,7 +51,7 @@ EXTENSIONS = frozenset(_ENDINGS.split())
 """Endings that make a bare dotted word a file ("@app.py") and not an attribute ("@app.route")."""
 
 
-def parse(message: str, words: Mapping[str, bool] = WORDS) -> list[Mention]:
+def parse(message: str, words: Words = WORDS) -> list[Mention]:
     """The mentions of a message in text order; they never overlap.
 
     `words` are the kinds called by name, with whether they take an argument: `registry.words()`.
@@ -56,7 +59,7 @@ def parse(message: str, words: Mapping[str, bool] = WORDS) -> list[Mention]:
     return [m for token in tokens(message) if (m := mention_of(token, message, words)) is not None]
 
 
-def mention_of(token: Token, message: str, words: Mapping[str, bool] = WORDS) -> Mention | None:
+def mention_of(token: Token, message: str, words: Words = WORDS) -> Mention | None:
     """What one token means, or None where it names nothing at all ("@@")."""
     plain, shape = token.plain, token.shape
     if not plain.strip("@"):
@@ -65,10 +68,11 @@ def mention_of(token: Token, message: str, words: Mapping[str, bool] = WORDS) ->
     head, colon, _ = shape.partition(":")
     if plain[: len(head)] in words and QUOTED not in head and text[1] not in "\"'":
         word, argument = plain[: len(head)], plain[len(head) + 1 :]
-        if not argument:
+        if not argument and words[word] != "required":
             return Mention(text.rstrip(":"), start, end - len(colon), word, "")
-        if colon and words[word]:
-            return Mention(text, start, end, word, argument)
+        if argument and words[word] != "nothing":
+            scope, target = _argument(argument, shape[len(head) + 1 :])
+            return Mention(text, start, end, word, target, None, "", scope)
 
     if shape[0] == "#":
         return Mention(text, start, end, "symbol", plain[1:]) if len(plain) > 1 else None
@@ -167,6 +171,14 @@ def code_point_offset(message: str, offset: int) -> int:
         if units > offset:
             return i
     return len(message)
+
+
+def _argument(plain: str, shape: str) -> tuple[str, str]:
+    """(path, argument) of "src/:'what is looked for'": only a quoted argument can have a path before it."""
+    bare = shape.rstrip(QUOTED)
+    if bare.endswith(":") and len(bare) < len(shape) and len(bare) > 1:
+        return plain[: len(bare) - 1], plain[len(bare) :]
+    return "", plain
 
 
 def _span(found: re.Match[str]) -> Span:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum
 from urllib.parse import unquote
 
 from msgspec import Struct
 
 from promptls.context.mentions.catalog import fold, paths_of
-from promptls.context.mentions.grammar import WORDS
+from promptls.context.mentions.grammar import WORDS, Words
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.spelling import spell
 from promptls.index import disk
@@ -119,7 +119,7 @@ def name_for(
     folder: bool = False,
     lines: Span | None = None,
     symbol: str = "",
-    words: Mapping[str, bool] = WORDS,
+    words: Words = WORDS,
 ) -> str | None:
     """The mention that names a path of the workspace and nothing else; None if no mention can."""
     root = snapshot.root_of(path)

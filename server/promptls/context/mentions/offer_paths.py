@@ -35,7 +35,7 @@ def _named(ask: Ask, query: str) -> Iterator[CompletionItem]:
         yield from filter(None, (_offer(ask, path) for path in ask.opened))
     for kind in ask.kinds.kinds.values():
         if kind.word and kind.name.startswith(wanted):
-            text = f"@{kind.name}:" if kind.argument else f"@{kind.name}"
+            text = f"@{kind.name}:" if kind.argument == "required" else f"@{kind.name}"
             yield CompletionItem(text[1:], text, kind.help, ", ".join(kind.syntax), "kind")
     if len(ask.snapshot.roots) > 1:
         for root in ask.snapshot.roots:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
+from promptls.context.mentions.grammar import Words
 from promptls.context.mentions.registry import Registry
 from promptls.context.mentions.request import Request
 from promptls.index.snapshot import Snapshot
@@ -39,7 +40,7 @@ class Ask(Struct, frozen=True):
     kinds: Registry
     limit: int
     tokens: Tokens | None
-    words: Mapping[str, bool]  # the kinds called by name
+    words: Words  # the kinds called by name
     opened: Mapping[str, int]  # open documents of the workspace → their place, most recent first
 
     @property

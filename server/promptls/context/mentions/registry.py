@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from logging import getLogger
+from typing import Literal
 
 from msgspec import Struct
 
-from promptls.context.mentions import client, file, folder, symbol, workspace
+from promptls.context.mentions import changes, client, file, folder, groups, notes, relations, search, symbol, workspace
+from promptls.context.mentions.grammar import parse
 from promptls.context.mentions.request import Request
 from promptls.model import Mention, MentionOutcome, Problem
 
@@ -37,7 +39,11 @@ class Kind(Struct, frozen=True):
     resolve: Callable[[Mention, Request], MentionOutcome]
     priority: int = 0  # place in menus, highest first; of two kinds of one name the higher one counts
     word: bool = True  # called by its name, "@name"; False for the kinds that have a form of their own
-    argument: bool = False  # "@name:argument" is its as well; without it that is a path in a root called so
+    argument: Literal["nothing", "optional", "required"] = "nothing"  # whether "@name:argument" is its as well
+    aliases: tuple[str, ...] = ()  # other names for it
+    takes: Literal["", "symbol", "path"] = ""  # what an argument names, for completion
+    offers: tuple[str, ...] = ()  # arguments to offer
+    needs: tuple[str, ...] = ()  # fields of the client's context that it cannot do without
 
 
 class Registry(Struct, frozen=True):
@@ -46,16 +52,31 @@ class Registry(Struct, frozen=True):
     kinds: Mapping[str, Kind]  # by name, in the order of menus
     problems: tuple[Problem, ...] = ()
 
-    def words(self) -> dict[str, bool]:
-        """The names that are mentions by themselves, for `grammar.parse`; True with an argument."""
-        return {kind.name: kind.argument for kind in self.kinds.values() if kind.word}
+    def words(self) -> dict[str, str]:
+        """The names that are mentions by themselves, for `grammar.parse`, with whether they take an argument."""
+        words = {alias: kind.argument for kind in self.kinds.values() if kind.word for alias in kind.aliases}
+        return {**words, **{kind.name: kind.argument for kind in self.kinds.values() if kind.word}}
+
+    def named(self, name: str) -> Kind | None:
+        """The kind of this name, or the first that has it as another one."""
+        found = self.kinds.get(name)
+        return found or next((kind for kind in self.kinds.values() if name in kind.aliases), None)
 
 
 BUILT_IN: tuple[Kind, ...] = (
     Kind(
         "file",
-        ("@src/app.py", "@app.py", '@"with spaces.py"', "@app.py:10-20", "@app.py#L10", "@root:src/app.py", "@@name"),
-        "A file by its path, the end of its path or its name; with lines, only those (1-based, inclusive).",
+        (
+            "@src/app.py",
+            "@app.py",
+            '@"with spaces.py"',
+            "@app.py:10-20",
+            "@app.py#L10",
+            "@root:src/app.py",
+            "@@name",
+            "@src/*.py",
+        ),
+        "A file by its path, the end of its path or its name; with lines, only those (1-based, inclusive); with stars, all that fit.",
         file.resolve,
         100,
         word=False,
@@ -76,15 +97,229 @@ BUILT_IN: tuple[Kind, ...] = (
         80,
         word=False,
     ),
-    Kind("active", ("@active",), "The document in front of you.", client.resolve_active, 70),
-    Kind("selection", ("@selection",), "The lines that are selected.", client.resolve_selection, 60),
-    Kind("open", ("@open",), "All documents that are open in the editor.", client.resolve_open, 50),
+    Kind("active", ("@active",), "The document in front of you.", client.resolve_active, 75, needs=("activeDocument",)),
+    Kind(
+        "selection", ("@selection",), "The lines that are selected.", client.resolve_selection, 74, needs=("selection",)
+    ),
+    Kind(
+        "open",
+        ("@open",),
+        "All documents that are open in the editor.",
+        client.resolve_open,
+        73,
+        needs=("openDocuments",),
+    ),
+    Kind(
+        "visible",
+        ("@visible",),
+        "The documents that can be seen in the editor.",
+        client.resolve_visible,
+        72,
+        needs=("visibleDocuments",),
+    ),
+    Kind(
+        "diff",
+        ("@diff", "@diff:staged", "@diff:unstaged", "@diff:unsaved", "@diff:main..HEAD"),
+        "What has changed since the last commit, with text that is not saved yet; or between two commits.",
+        changes.resolve_diff,
+        70,
+        argument="optional",
+        aliases=("changes",),
+        offers=("staged", "unstaged", "unsaved"),
+    ),
+    Kind(
+        "recent",
+        ("@recent", "@recent:10m", "@recent:prompt"),
+        "What was edited within a time, or since the last prompt was built.",
+        changes.resolve_recent,
+        69,
+        argument="optional",
+        offers=("prompt", "10m", "1h", "1d"),
+    ),
+    Kind(
+        "commit",
+        ("@commit:1a2b3c4", "@commit:v1.0..v1.1"),
+        "What a commit, or all between two, have changed, and what they say.",
+        changes.resolve_commit,
+        68,
+        argument="required",
+    ),
+    Kind(
+        "branch",
+        ("@branch", "@branch:feature/login"),
+        "What a branch has changed since it left the main one; without a name that which is checked out.",
+        changes.resolve_branch,
+        67,
+        argument="optional",
+    ),
+    Kind(
+        "codebase",
+        ("@codebase", '@codebase:"where are retries limited"', '@codebase:src/net/:"retries"'),
+        "What the workspace has on the question, or on what stands in quotes, everywhere or in a folder.",
+        search.resolve_codebase,
+        65,
+        argument="optional",
+    ),
+    Kind(
+        "text",
+        ("@text:timeout", '@text:"retry limit"', '@text:src/:"retry limit"'),
+        "The lines that hold a text, letter case aside unless it has capitals, with what is around them.",
+        search.resolve_text,
+        64,
+        argument="required",
+        aliases=("grep",),
+    ),
+    Kind(
+        "regex",
+        (r'@regex:"def \w+_cart"', r'@regex:src/:"TODO\(\w+\)"'),
+        "The lines that a regular expression matches, with what is around them.",
+        search.resolve_regex,
+        63,
+        argument="required",
+    ),
+    Kind(
+        "callers",
+        ("@callers:Cart.total", "@callers:src/cart.py#total"),
+        "What calls a definition, as far as the syntax tells.",
+        relations.resolve_callers,
+        60,
+        argument="required",
+        takes="symbol",
+    ),
+    Kind(
+        "callees",
+        ("@callees:Cart.total",),
+        "What a definition calls, as far as the syntax tells.",
+        relations.resolve_callees,
+        59,
+        argument="required",
+        takes="symbol",
+    ),
+    Kind(
+        "usages",
+        ("@usages:Money",),
+        "Where a definition is used: called, extended, named as a type.",
+        relations.resolve_usages,
+        58,
+        argument="required",
+        aliases=("references",),
+        takes="symbol",
+    ),
+    Kind(
+        "implementations",
+        ("@implementations:Store", "@implementations:Store.load"),
+        "What extends or implements a type, or overrides a method.",
+        relations.resolve_implementations,
+        57,
+        argument="required",
+        takes="symbol",
+    ),
+    Kind(
+        "tests",
+        ("@tests:apply_discount",),
+        "The tests of a definition or a file.",
+        relations.resolve_tests,
+        56,
+        argument="required",
+        takes="symbol",
+    ),
+    Kind(
+        "path",
+        ("@path:main..Store.save",),
+        "The shortest ways of calls from one definition to another.",
+        relations.resolve_path,
+        55,
+        argument="required",
+        takes="symbol",
+    ),
+    Kind(
+        "map",
+        ("@map", "@map:src/"),
+        "The outline of the files that most others lean on, everywhere or in a folder.",
+        groups.resolve_map,
+        50,
+        argument="optional",
+        aliases=("repomap",),
+        takes="path",
+    ),
+    Kind(
+        "tree",
+        ("@tree", "@tree:src/"),
+        "The names of all folders and files, everywhere or in a folder.",
+        groups.resolve_tree,
+        49,
+        argument="optional",
+        takes="path",
+    ),
+    Kind(
+        "glob",
+        ("@glob:src/**/*.sql",),
+        "The files whose paths fit a pattern.",
+        groups.resolve_glob,
+        48,
+        argument="required",
+    ),
+    Kind(
+        "layer",
+        ("@layer:api",),
+        "The files of a layer: api, service, data, ui, test and so on, or one of your own.",
+        groups.resolve_layer,
+        47,
+        argument="required",
+    ),
+    Kind("rules", ("@rules",), "The rule files of the workspace: AGENTS.md and the like.", notes.resolve_rules, 45),
+    Kind(
+        "memory",
+        ("@memory", '@memory:"deployment"'),
+        "What promptls was told to remember, all of it or what is about something.",
+        notes.resolve_memory,
+        44,
+        argument="optional",
+    ),
+    Kind(
+        "diagnostics",
+        ("@diagnostics", "@diagnostics:errors", "@diagnostics:src/app.py"),
+        "What the editor shows as wrong, with the code it is about.",
+        client.resolve_diagnostics,
+        42,
+        argument="optional",
+        aliases=("problems",),
+        offers=("errors", "warnings"),
+        needs=("diagnostics",),
+    ),
+    Kind(
+        "terminal",
+        ("@terminal", "@terminal:50"),
+        "The last output of the terminal, or its last lines.",
+        client.resolve_terminal,
+        41,
+        argument="optional",
+        needs=("terminal",),
+    ),
+    Kind(
+        "quickfix",
+        ("@quickfix",),
+        "The places in the editor's quickfix or location list, with the code around them.",
+        client.resolve_quickfix,
+        40,
+        needs=("quickfix",),
+    ),
+    Kind("clipboard", ("@clipboard",), "The clipboard.", client.resolve_clipboard, 39, needs=("clipboard",)),
+    Kind(
+        "history",
+        ("@history", "@history:4"),
+        "Earlier turns of the conversation, or the last few.",
+        client.resolve_history,
+        38,
+        argument="optional",
+        needs=("history",),
+    ),
     Kind(
         "workspace",
         ("@workspace", "@root:"),
         "Everything: all folders of the workspace, or the one of this name.",
         workspace.resolve,
-        40,
+        37,
     ),
 )
 """The kinds of this package; its own entry point names this table."""
@@ -94,6 +329,13 @@ BUILT_IN: tuple[Kind, ...] = (
 def registry() -> Registry:
     """The kinds of all installed packages."""
     return load(entry_points(group=GROUP))
+
+
+def needed(message: str, kinds: Registry | None = None) -> tuple[str, ...]:
+    """The fields of the client's context that the mentions of a message cannot do without."""
+    kinds = kinds or registry()
+    found = (kinds.named(mention.kind) for mention in parse(message, kinds.words()))
+    return tuple(dict.fromkeys(need for kind in found if kind is not None for need in kind.needs))
 
 
 def load(points: Iterable[EntryPoint]) -> Registry:

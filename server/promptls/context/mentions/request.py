@@ -6,10 +6,30 @@ with forward slashes, lines 0-based and half-open.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 from msgspec import Struct, field
 
+from promptls.index.edits import Edits
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.model import CancelToken, Span
+
+if TYPE_CHECKING:  # they look at files and know nothing of mentions
+    from promptls.context.graph.view import GraphView
+    from promptls.context.memory import Memory
+    from promptls.context.retrieval import Index, Strategy
+
+
+class Finding(Struct, frozen=True):
+    """One problem that the editor shows."""
+
+    path: str
+    span: Span
+    message: str
+    severity: int = 0  # 1 error, 2 warning, 3 information, 4 hint, 0 not said
+    code: str = ""
+    source: str = ""
 
 
 class Client(Struct, frozen=True):
@@ -18,6 +38,23 @@ class Client(Struct, frozen=True):
     active: str = ""  # path of the active document, "" for none
     selection: tuple[str, Span] | None = None
     open: tuple[str, ...] = ()  # open documents, most recent first
+    visible: tuple[str, ...] = ()  # those of them that can be seen
+    diagnostics: tuple[Finding, ...] = ()  # what the editor shows as wrong
+    quickfix: tuple[tuple[str, Span], ...] = ()
+    terminal: str = ""
+    clipboard: str = ""
+    history: tuple[tuple[str, str], ...] = ()  # (role, content) of earlier turns, oldest first
+
+
+class Around(Struct, frozen=True):
+    """What kinds draw on that are no files and definitions; None where there is none."""
+
+    index: Index | None = None
+    graph: Callable[[], GraphView] | None = None
+    memory: Memory | None = None
+    strategy: Strategy | None = None
+    edits: Edits | None = None
+    layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
 
 
 class Request(Struct, frozen=True):
@@ -26,6 +63,8 @@ class Request(Struct, frozen=True):
     sources: Sources
     client: Client = Client()
     token: CancelToken = field(default_factory=CancelToken)
+    around: Around = Around()
+    question: str = ""  # the message without its mentions
 
     @property
     def snapshot(self) -> Snapshot:

@@ -10,12 +10,14 @@ from logging import getLogger
 
 from msgspec.structs import replace
 
-from promptls.context.mentions.grammar import is_package, is_reference, looks_like_path, parse
+from promptls.context.mentions.grammar import is_package, is_reference, looks_like_path, parse, strip
 from promptls.context.mentions.registry import BUILT_IN, Kind, Registry, registry
 from promptls.context.mentions.request import Request
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 
 log = getLogger(__name__)
+
+_OF_PLACES = ("file", "symbol", "folder", "workspace")
 
 
 def resolve_all(message: str, request: Request, kinds: Registry | None = None) -> tuple[MentionOutcome, ...]:
@@ -28,11 +30,14 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
     outcomes: list[MentionOutcome] = []
     seen: dict[tuple[str, Span], int] = {}
     known: dict[Mention, MentionOutcome] = {}  # a pasted log says the same a thousand times
-    for mention in parse(message, kinds.words()):
+    found = parse(message, kinds.words())
+    request = replace(request, question=strip(message, found))
+    for mention in found:
         request.token.check()
-        kind = kinds.kinds.get(mention.kind)
+        kind = kinds.named(mention.kind)
         if kind is None:
             continue
+        mention = replace(mention, kind=kind.name)
         same = replace(mention, start=0, end=len(mention.text))
         if same not in known:
             known[same] = _resolved(kind, same, request)
@@ -80,6 +85,8 @@ def _meant(message: str, outcome: MentionOutcome) -> bool:
     """
     mention = outcome.mention
     called = message[mention.end : mention.end + 1] == "("
+    if called and mention.kind not in _OF_PLACES and not mention.target:
+        return False  # "@open(…)" is a decorator
     bare = mention.kind == "file" and not mention.root and not looks_like_path(mention.target)
     if outcome.status != "unresolved":
         return not (called and bare and any(item.kind == "folder" for item in outcome.targets))

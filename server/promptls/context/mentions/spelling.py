@@ -7,11 +7,10 @@ candidate is read back as exactly that target.  Pure; knows nothing of the works
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 
-from promptls.context.mentions.grammar import LAST_LINE, WORDS, parse
+from promptls.context.mentions.grammar import LAST_LINE, WORDS, Words, parse
 from promptls.model import Span
 
 _UNSPEAKABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -25,7 +24,7 @@ def spell(
     folder: bool = False,
     lines: Span | None = None,
     symbol: str = "",
-    words: Mapping[str, bool] = WORDS,
+    words: Words = WORDS,
 ) -> str | None:
     """The shortest mention of a path (relative, forward slashes), of lines or a symbol in it, or of a symbol alone.
 
@@ -36,7 +35,7 @@ def spell(
 
 @lru_cache(maxsize=1 << 12)
 def _spell(
-    path: str, root: str, folder: bool, lines: Span | None, symbol: str, words: tuple[tuple[str, bool], ...]
+    path: str, root: str, folder: bool, lines: Span | None, symbol: str, words: tuple[tuple[str, str], ...]
 ) -> str | None:
     if any(unicodedata.category(char) in _UNSPEAKABLE for char in path + root + symbol):
         return None

@@ -17,6 +17,7 @@ from promptls.context.retrieval.files import by_file
 from promptls.context.retrieval.legs import Floats
 from promptls.context.retrieval.units import Reach, Unit, units_for
 from promptls.context.retrieval.weights import Weights, bundled
+from promptls.documents import is_prompt
 from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.syntax.kinds import TYPE_KINDS
@@ -61,6 +62,8 @@ def describe(
     legs = scanning.scan(query.terms, vector, view)
     token.check()
     units = units_for(query, legs, snapshot, view, reach, None if within is None else frozenset(within))
+    if within is None:  # a question is no material for an answer, least of all for its own
+        units = [unit for unit in units if not is_prompt(unit.entry.path)]
     token.check()
     return features(query, units, legs, snapshot, view) if units else None
 

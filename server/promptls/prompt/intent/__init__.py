@@ -28,10 +28,15 @@ def _nothing_known(name: str) -> bool:
     return False
 
 
-def understand(message: str, question: str, known: Callable[[str], bool] = _nothing_known) -> Intent:
+def understand(
+    message: str,
+    question: str,
+    known: Callable[[str], bool] = _nothing_known,
+    spoken: Callable[[str], bool] = _nothing_known,
+) -> Intent:
     """Intent of a message; `question` is the message without its file mentions.
 
-    `known`: whether the workspace has a definition of that name.
+    `known`: whether the workspace has a definition of that name; `spoken`: whether it uses a word at all.
     """
     reading = read(question)
     exclusion = excluded(reading)
@@ -41,7 +46,7 @@ def understand(message: str, question: str, known: Callable[[str], bool] = _noth
     named, files = entities_of(query, known), paths(reading)
     facts = (any(not e.verified for e in named), bool(files), any(e.verified for e in named))
     mentioned = len(question.strip()) < len(message.strip())
-    verdict = judge(reading, found, asked, facts, mentioned)
+    verdict = judge(reading, found, asked, facts, mentioned, spoken)
     action, types = asked.action, _with_architecture(asked.types, found)
     if not verdict.codebase:  # nothing is to be done, though something may be to be explained
         action = "explain" if verdict.knowledge else "other"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from msgspec import Struct
@@ -47,19 +47,27 @@ class Verdict(Struct, frozen=True):
 
 
 def judge(
-    reading: Reading, topics: Sequence[Category], asking: Asking, named: tuple[bool, bool, bool], mentioned: bool
+    reading: Reading,
+    topics: Sequence[Category],
+    asking: Asking,
+    named: tuple[bool, bool, bool],
+    mentioned: bool,
+    spoken: Callable[[str], bool],
 ) -> Verdict:
-    """The verdict.  `named`: whether the question has identifiers, paths, names that the workspace has."""
+    """The verdict.  `named`: whether the question has identifiers, paths, names that the workspace has.
+
+    `spoken`: whether the workspace uses a word at all; one that it uses is no word of the world outside.
+    """
     if mentioned:
         return _verdict([("mention", 9.0)])
     if not reading.tokens and not (reading.coded or reading.trace):
         return _verdict([("no words", -9.0)])
     if small_talk(reading):
         return _verdict([("small talk", -data("gate")["against"]["chat"])])
-    evidence = _weigh(reading, topics, asking, named)
-    spoken = {name for name, _ in evidence}
-    asks = "knowledge" in spoken or (asking.action == "explain" and "world" in spoken)
-    return _verdict(evidence, asks and not spoken & {"personal", "creative"})
+    evidence = _weigh(reading, topics, asking, named, spoken)
+    names = {name for name, _ in evidence}
+    asks = "knowledge" in names or (asking.action == "explain" and "world" in names)
+    return _verdict(evidence, asks and not names & {"personal", "creative"})
 
 
 def _verdict(evidence: list[tuple[str, float]], knowledge: bool = False) -> Verdict:
@@ -110,7 +118,11 @@ def _fillers() -> Table:
 
 
 def _weigh(
-    reading: Reading, topics: Sequence[Category], asking: Asking, named: tuple[bool, bool, bool]
+    reading: Reading,
+    topics: Sequence[Category],
+    asking: Asking,
+    named: tuple[bool, bool, bool],
+    spoken: Callable[[str], bool],
 ) -> list[tuple[str, float]]:
     gate = data("gate")
     pro, contra = gate["for"], gate["against"]
@@ -120,7 +132,7 @@ def _weigh(
     weak = sum(not m.strong for c in topics if c.name != GENERAL for m in c.matches)
     general = sum(len(c.matches) for c in topics if c.name == GENERAL)
     here = bool(_list("here").find(words)) or (reading.cjk and _has(reading, "here_cjk"))
-    world = len({f.entry for f in _list("world").find(words)}) + sum(
+    world = len({f.entry for f in _list("world").find(words) if not spoken(f.entry)}) + sum(
         w in reading.prose for w in _cjk(reading, "world_cjk")
     )
     creative = bool(_list("creative").find(words)) or any(w in reading.prose for w in _cjk(reading, "creative_cjk"))

@@ -1,0 +1,138 @@
+"""The resolvers of many files at once: "@glob:…", "@layer:…", "@map", "@tree".
+
+A few files come whole.  Many come as one outline, and which of them the question is about is found as for a folder.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from promptls.context.graph.layers import layer_of
+from promptls.context.mentions.grammar import LAST_LINE
+from promptls.context.mentions.lookup import barred, find_folders, roots_named
+from promptls.context.mentions.outcomes import included, unresolved
+from promptls.context.mentions.request import Request
+from promptls.index import disk
+from promptls.index.snapshot import EXHIBIT, split_lines
+from promptls.model import Item, Mention, MentionOutcome, Origin, Span
+
+WHOLE = 12
+"""Files up to which each is an item of its own."""
+
+MOST = 200
+MAPPED = 60
+"""Files of a map."""
+
+COMMON = 4
+"""A name that more files than this define says little about which of them others lean on."""
+
+
+def group(mention: Mention, request: Request, name: str, paths: Sequence[str], reason: str = "") -> MentionOutcome:
+    """The outcome for files that belong together, in this order."""
+    shown = [path for path in paths if not request.snapshot.files[path].skipped and not disk.secret(path)]
+    items = [_file(request, path) for path in shown[:MOST]]
+    if len(shown) > MOST:
+        reason = f"{reason} {len(shown):,} files; the first {MOST} are looked at.".strip()
+    if len(items) <= WHOLE:
+        return included(mention, items, reason)
+    head = Item(EXHIBIT + name, Span(0, 0), "folder", Origin.MENTION, 1.0)
+    return included(mention, [head, *items], reason)
+
+
+def _file(request: Request, path: str) -> Item:
+    outline = request.snapshot.files[path].outline
+    return Item(path, Span(0, outline.lines if outline is not None else LAST_LINE), "file", Origin.MENTION, 1.0)
+
+
+def resolve_glob(mention: Mention, request: Request) -> MentionOutcome:
+    """The files whose paths fit a pattern, as in an ignore file."""
+    found = fitting(request, mention.target)
+    if not found:
+        return unresolved(mention, f'No file fits the pattern "{mention.target}".')
+    return group(mention, request, mention.text, found, f"{len(found):,} files fit.")
+
+
+def fitting(request: Request, pattern: str) -> list[str]:
+    """Files of all roots that a pattern picks, by path."""
+    out: list[str] = []
+    for root in request.snapshot.roots:
+        names = [path[len(root.path) + 1 :] for path in request.snapshot.files if path.startswith(root.path + "/")]
+        anchored = pattern if pattern.startswith("/") or "/" not in pattern else "/" + pattern
+        picked = disk.matching(names, [anchored])
+        out += [f"{root.path}/{name}" for name in sorted(picked)]
+    return list(dict.fromkeys(out))
+
+
+def resolve_layer(mention: Mention, request: Request) -> MentionOutcome:
+    """The files of a layer of the architecture."""
+    snapshot, wanted = request.snapshot, mention.target.lower()
+    by_layer: dict[str, list[str]] = {}
+    for path in sorted(snapshot.files):
+        by_layer.setdefault(layer_of(snapshot.label(path), request.around.layers), []).append(path)
+        request.token.check()
+    found = next((name for name in by_layer if name.lower() == wanted), "") or next(
+        (name for name in by_layer if wanted in name.lower().split()), ""
+    )
+    if not found:
+        names = ", ".join(sorted(by_layer))
+        return unresolved(mention, f'There is no layer "{mention.target}" here; there are {names}.')
+    return group(mention, request, f"layer {found}", by_layer[found], f"{len(by_layer[found]):,} files.")
+
+
+def resolve_map(mention: Mention, request: Request) -> MentionOutcome:
+    """The outline of the files that most others lean on."""
+    paths = _under(mention, request)
+    if paths is None:
+        return unresolved(mention, f'There is no folder "{mention.target}" in the workspace.')
+    names = request.snapshot.names
+    spoken: Counter[str] = Counter()
+    for entry in request.snapshot.files.values():
+        if entry.outline is not None:
+            spoken.update({name.lower() for name in entry.outline.ref_names})
+        request.token.check()
+
+    def weight(path: str) -> tuple[float, str]:
+        outline = request.snapshot.files[path].outline
+        tops = {s.name.lower() for s in (outline.symbols if outline is not None else ()) if s.name and s.parent < 0}
+        told = (spoken[name] / places for name in tops if 0 < (places := len(names.get(name, ()))) <= COMMON)
+        return -sum(min(20.0, one) for one in told), path
+
+    best = sorted((p for p in paths if request.snapshot.files[p].outline is not None), key=weight)[:MAPPED]
+    if not best:
+        return unresolved(mention, "There are no files to make a map of.")
+    head = Item(EXHIBIT + "map", Span(0, 0), "folder", Origin.MENTION, 1.0)
+    return included(mention, [head, *(_file(request, p) for p in best)], f"The {len(best)} files used most.")
+
+
+def resolve_tree(mention: Mention, request: Request) -> MentionOutcome:
+    """The names of all folders and files."""
+    paths = _under(mention, request)
+    if not paths:
+        return unresolved(mention, f'There is no folder "{mention.target}" in the workspace.')
+    lines: list[str] = []
+    above: list[str] = []
+    for path in sorted(paths, key=lambda p: request.snapshot.label(p).replace(":", "/").split("/")):
+        *folders, name = request.snapshot.label(path).replace(":", "/").split("/")
+        same = 0
+        while same < min(len(above), len(folders)) and above[same] == folders[same]:
+            same += 1
+        lines += [f"{'  ' * i}{folders[i]}/" for i in range(same, len(folders))]
+        lines.append(f"{'  ' * len(folders)}{name}")
+        above = folders
+    text = "\n".join(lines)
+    place = request.sources.exhibit(f"tree {mention.target}".strip(), text)
+    item = Item(place, Span(0, len(split_lines(text))), "tree", Origin.MENTION, 1.0)
+    return included(mention, [item], f"{len(paths):,} files.")
+
+
+def _under(mention: Mention, request: Request) -> list[str] | None:
+    """The files of the folder that an argument names, all without one; None if there is no such folder."""
+    snapshot = request.snapshot
+    if not mention.target:
+        return [path for path in snapshot.files if snapshot.root_of(path) is not None]
+    folders = find_folders(request, mention.target.rstrip("/"), roots_named(snapshot, "")).paths
+    if not folders or barred(request, folders[0]):
+        return None
+    prefixes = tuple(folder.rstrip("/") + "/" for folder in folders)
+    return [path for path in snapshot.files if path.startswith(prefixes)]

@@ -1,0 +1,42 @@
+"""The resolvers of what was written down: "@rules" and "@memory"."""
+
+from __future__ import annotations
+
+from promptls.context import rules
+from promptls.context.memory import relevance
+from promptls.context.mentions.lookup import barred
+from promptls.context.mentions.outcomes import included, unresolved
+from promptls.context.mentions.request import Request
+from promptls.index.snapshot import split_lines
+from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+
+
+def resolve_rules(mention: Mention, request: Request) -> MentionOutcome:
+    """The rule files that hold for the documents in front of the user."""
+    files = [path for path in (request.client.active, *request.client.open) if path]
+    found = rules.gather(request.sources, files)
+    items: list[Item] = []
+    for path in dict.fromkeys(rule.path for rule in found.held):
+        view = request.sources.read(path, explicit=True)
+        if isinstance(view, TextView) and not barred(request, path):
+            items.append(Item(path, Span(0, len(view.lines)), "file", Origin.MENTION, 1.0))
+    if not items:
+        return unresolved(mention, "The workspace has no rule files that hold here, such as AGENTS.md.")
+    return included(mention, items)
+
+
+def resolve_memory(mention: Mention, request: Request) -> MentionOutcome:
+    """What is remembered, or what of it is about something."""
+    held = request.around.memory
+    content = held.load(request.snapshot.roots) if held is not None else None
+    if content is None or not content.entries:
+        return unresolved(mention, "Nothing is remembered yet.")
+    entries = list(content.entries)
+    if mention.target:
+        entries = [hit.entry for hit in relevance.search(entries, mention.target)]
+        if not entries:
+            return unresolved(mention, f'Nothing that is remembered is about "{mention.target}".')
+    text = "\n".join(relevance.line(entry) for entry in entries)
+    path = request.sources.exhibit("memory", text)
+    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+    return included(mention, [Item(path, Span(0, len(split_lines(text))), "memory", Origin.MENTION, 1.0)], f"{count}.")

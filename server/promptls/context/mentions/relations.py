@@ -1,0 +1,173 @@
+"""The resolvers of what stands around a definition: callers, callees, usages, implementations, tests, call paths.
+
+All of it is told by syntax and imports, not by a compiler, so reasons say "as far as the syntax tells".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from msgspec.structs import replace
+
+from promptls.context.graph.nodes import Edge
+from promptls.context.graph.paths import LEAST, call_paths, callees, callers, inside
+from promptls.context.graph.view import GraphView
+from promptls.context.mentions import symbol
+from promptls.context.mentions.outcomes import included, unresolved
+from promptls.context.mentions.request import Request
+from promptls.index.snapshot import Place
+from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+
+MOST = 60
+_AS_FAR = "as far as the syntax tells"
+
+Related = Callable[[GraphView, Place], Iterable[Place]]
+
+
+def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
+    """What calls a definition."""
+    return _related(mention, request, callers, "callers")
+
+
+def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
+    """What a definition calls."""
+    return _related(mention, request, callees, "callees")
+
+
+def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
+    """The tests of a definition."""
+
+    def tests(view: GraphView, place: Place) -> Iterable[Place]:
+        own = [place, *inside(view, place)]
+        return [e.target for one in own for e in view.out(one) if e.type == "tested_by"]
+
+    return _related(mention, request, tests, "tests")
+
+
+def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
+    """What extends or implements a type, or overrides a method in one that does."""
+
+    def implementations(view: GraphView, place: Place) -> Iterable[Place]:
+        found = view.symbol(place)
+        holder = place if found is None or found.parent < 0 else (place[0], found.parent)
+        below = _below(view, holder)
+        if found is None or holder == place:
+            return below
+        out = []
+        for path, index in below:
+            facts = view.facts(path)
+            children = facts.children.get(index, ()) if facts is not None else ()
+            out += [(path, i) for i in children if facts is not None and facts.symbols[i].name == found.name]
+        return out
+
+    return _related(mention, request, implementations, "implementations")
+
+
+def _below(view: GraphView, place: Place) -> list[Place]:
+    """Types that extend or implement a type, directly or not, nearest first."""
+    found: dict[Place, None] = {}
+    level = [place]
+    while level and len(found) < MOST:
+        edges = [e for one in level for e in view.into(one) if e.type in ("inherits", "implements")]
+        level = [e.source for e in edges if e.source not in found and e.source != place]
+        found.update(dict.fromkeys(level))
+    return list(found)
+
+
+def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
+    """Where a definition is used: the definitions that use it, or the lines where none stands around them."""
+    places = _named(mention, request)
+    if isinstance(places, MentionOutcome):
+        return places
+    view = _graph(request)
+    items: dict[tuple[str, Span], Item] = {}
+    count = 0
+    for place in places:
+        for edge in view.into(place):
+            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= LEAST:
+                count += 1
+                item = _item(view, edge.source, edge, request)
+                if item is not None and len(items) < MOST:
+                    items.setdefault((item.path, item.span), item)
+    return _outcome(mention, list(items.values()), count, "uses")
+
+
+def resolve_path(mention: Mention, request: Request) -> MentionOutcome:
+    """The definitions on the shortest ways of calls from one definition to another."""
+    first, dots, last = mention.target.partition("..")
+    if not dots or not first or not last:
+        return unresolved(mention, "A call path goes from one definition to another: @path:main..Store.save.")
+    start = _named(replace(mention, target=first), request)
+    if isinstance(start, MentionOutcome):
+        return replace(start, mention=mention)
+    end = _named(replace(mention, target=last), request)
+    if isinstance(end, MentionOutcome):
+        return replace(end, mention=mention)
+    view = _graph(request)
+    paths = call_paths(view, start, end, 3, request.token)
+    if not paths:
+        return unresolved(mention, f"No way of calls leads from {first} to {last}, {_AS_FAR}.")
+    places = dict.fromkeys(place for path in paths for place in path)
+    items = [item for place in places if (item := _item(view, place, None, request)) is not None]
+    found = view.symbol
+    names = [" → ".join(s.name for place in path if (s := found(place)) is not None) for path in paths]
+    return included(mention, items, f"{'; '.join(names)}, {_AS_FAR}.")
+
+
+def _related(mention: Mention, request: Request, related: Related, what: str) -> MentionOutcome:
+    places = _named(mention, request)
+    if isinstance(places, MentionOutcome):
+        return places
+    view = _graph(request)
+    own = set(places)
+    found = [p for p in dict.fromkeys(p for place in places for p in related(view, place)) if p not in own]
+    items = [item for place in found[:MOST] if (item := _item(view, place, None, request)) is not None]
+    return _outcome(mention, items, len(found), what)
+
+
+def _outcome(mention: Mention, items: Sequence[Item], count: int, what: str) -> MentionOutcome:
+    if not items:
+        return unresolved(mention, f"{mention.target} has no {what}, {_AS_FAR}.")
+    some = f"The first {len(items)} of {count} {what}" if count > len(items) else f"{count} {what}"
+    return included(mention, items, f"{some}, {_AS_FAR}.")
+
+
+def _named(mention: Mention, request: Request) -> list[Place] | MentionOutcome:
+    """The places of the definition that an argument names, or why there are none."""
+    scope, sharp, name = mention.target.rpartition("#")
+    inner = replace(mention, kind="symbol", target=name, scope=scope if sharp else mention.scope)
+    found = symbol.resolve(inner, request)
+    if found.status != "included":
+        head = mention.text.partition(":")[0]
+
+        def again(text: str) -> str:
+            return f"{head}:{text.removeprefix('@').removeprefix('#')}" if text else ""
+
+        return replace(
+            found,
+            mention=mention,
+            candidates=tuple(again(text) for text in found.candidates),
+            suggestion=again(found.suggestion),
+        )
+    places = []
+    for item in found.targets:
+        entry = request.snapshot.files.get(item.path)
+        symbols = entry.outline.symbols if entry is not None and entry.outline is not None else ()
+        places += [(item.path, i) for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span]
+    return places
+
+
+def _graph(request: Request) -> GraphView:
+    assert request.around.graph is not None, "the graph is always there where mentions of relations are"
+    return request.around.graph()
+
+
+def _item(view: GraphView, place: Place, edge: Edge | None, request: Request) -> Item | None:
+    """A definition, or the lines around an edge's evidence where no definition stands around it."""
+    found = view.symbol(place)
+    if found is not None:
+        return Item(place[0], found.span, found.kind, Origin.MENTION, 1.0, found.qualified)
+    text = request.sources.read(place[0])
+    if edge is None or not isinstance(text, TextView):
+        return None
+    return Item(place[0], Span(max(0, edge.line - 2), min(len(text.lines), edge.line + 3)), "text", Origin.MENTION, 1.0)

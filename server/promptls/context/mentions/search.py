@@ -1,0 +1,149 @@
+"""The resolvers that look for something: "@codebase" by meaning and words, "@text:…" and "@regex:…" in the lines."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+
+import regex
+
+from promptls.context.mentions.lookup import find_files, find_folders, nearest_first, roots_named
+from promptls.context.mentions.outcomes import included, refused, unresolved
+from promptls.context.mentions.request import Request
+from promptls.context.query import analyse
+from promptls.context.retrieval import Strategy, retrieve
+from promptls.index import disk
+from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+
+REGIONS = 12
+"""Regions that one search by meaning brings."""
+
+LEAST_SCORE = 0.02
+HITS = 60
+"""Regions with matching lines that are brought; further lines are counted."""
+
+AROUND = 2
+"""Lines shown around a match that stands in no short definition."""
+
+SHORT = 30
+"""Lines up to which the whole definition around a match is brought."""
+
+SECONDS = 2.0
+"""How long lines are looked at; then what was found so far is the answer."""
+
+Matches = Callable[[str], bool]
+
+
+def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
+    """What the workspace has on a question."""
+    index = request.around.index
+    text = mention.target or request.question
+    if index is None or not text.strip():
+        return unresolved(mention, "There is no question to look for; write one, or put it in quotes behind a colon.")
+    within = _within(request, mention.scope) if mention.scope else None
+    if mention.scope and not within:
+        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
+    strategy = request.around.strategy or Strategy()
+    found = retrieve(analyse(text), request.snapshot, index, strategy, request.token, within).items
+    best = [i for i in found if i.score >= LEAST_SCORE * max(1e-9, found[0].score)][:REGIONS]
+    items = [Item(i.path, i.span, i.kind, Origin.MENTION, 1.0, i.symbol, i.reasons) for i in best]
+    if not items:
+        return unresolved(mention, f"Nothing in the workspace is about {_quoted(text)}.")
+    return included(mention, items, f"The {len(items)} best regions for {_quoted(text)}.")
+
+
+def resolve_text(mention: Mention, request: Request) -> MentionOutcome:
+    """The lines that hold a text."""
+    wanted = mention.target
+    if wanted.islower():
+        return _lines(mention, request, lambda line: wanted in line.lower())
+    return _lines(mention, request, lambda line: wanted in line)
+
+
+def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
+    """The lines that an expression matches; one that takes too long is stopped and said so."""
+    try:
+        compiled = regex.compile(mention.target)
+    except (regex.error, OverflowError, RecursionError) as error:
+        return refused(mention, f"{_quoted(mention.target)} is no regular expression: {error}.")
+
+    def matches(line: str) -> bool:
+        return compiled.search(line[:2000], timeout=0.25) is not None
+
+    try:
+        return _lines(mention, request, matches)
+    except TimeoutError:
+        return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
+
+
+def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutcome:
+    """Regions around the matching lines, open documents and files near the active one first."""
+    snapshot = request.snapshot
+    within = _within(request, mention.scope) if mention.scope else None
+    if mention.scope and not within:
+        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
+    paths = [p for p, e in snapshot.files.items() if not e.skipped and (within is None or p in within)]
+    deadline = time.monotonic() + SECONDS
+    items: dict[tuple[str, Span], Item] = {}
+    hits = files = seen = 0
+    late = False
+    for path in nearest_first(request, paths):
+        request.token.check()
+        if time.monotonic() > deadline:
+            late = True
+            break
+        seen += 1
+        view = _text(request, path)
+        if view is None:
+            continue
+        lines = [i for i, line in enumerate(view.lines) if matches(line)]
+        hits, files = hits + len(lines), files + bool(lines)
+        for item in _regions(view, lines):
+            if len(items) < HITS:
+                items.setdefault((item.path, item.span), item)
+    cut = f" Only {seen:,} of {len(paths):,} files were looked at in the time there is." if late else ""
+    if not items:
+        return unresolved(mention, f"No line matches {_quoted(mention.target)}.{cut}")
+    return included(mention, items.values(), f"{hits:,} lines in {files:,} files match.{cut}")
+
+
+def _text(request: Request, path: str) -> TextView | None:
+    """A file's text; files of secrets are not looked into, unless the settings say so."""
+    if disk.secret(path) and not request.sources.secrets:
+        return None
+    view = request.sources.read(path)
+    return view if isinstance(view, TextView) else None
+
+
+def _regions(view: TextView, lines: list[int]) -> Iterator[Item]:
+    """The short definition around each line, else a few lines around it; what touches is joined."""
+    path, outline = view.entry.path, view.entry.outline
+    symbols = [s for s in (outline.symbols if outline is not None else ()) if s.name and len(s.span) <= SHORT]
+    start = end = -1
+    for line in lines:
+        around = [s for s in symbols if line in s.span]
+        if around:
+            symbol = max(around, key=lambda s: len(s.span))
+            yield Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
+            continue
+        if line - AROUND > end:
+            if end > 0:
+                yield Item(path, Span(start, end), "text", Origin.MENTION, 1.0)
+            start = max(0, line - AROUND)
+        end = min(len(view.lines), line + AROUND + 1)
+    if end > 0:
+        yield Item(path, Span(start, end), "text", Origin.MENTION, 1.0)
+
+
+def _within(request: Request, scope: str) -> frozenset[str]:
+    """The files that a scope names: a file, or those of a folder."""
+    roots = roots_named(request.snapshot, "")
+    folders = find_folders(request, scope.rstrip("/"), roots).paths
+    prefixes = tuple(folder.rstrip("/") + "/" for folder in folders)
+    inside = [path for path in request.snapshot.files if prefixes and path.startswith(prefixes)]
+    return frozenset(inside or find_files(request, scope, roots).paths)
+
+
+def _quoted(text: str) -> str:
+    short = " ".join(text.split())
+    return f'"{short[:77]}…"' if len(short) > 78 else f'"{short}"'

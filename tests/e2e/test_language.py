@@ -1,0 +1,223 @@
+"""A prompt document as a language: what a client gets for the mentions in it, in every position encoding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from lsp import Client, Json, ServerError
+
+Start = Callable[..., Client]
+
+QUESTION = """\
+How is the price made? 😀 @shop/cart.py:24-26
+
+And @#Money.times, @#Monney, @#plus, @dist/out.js?
+"""
+
+
+class Page:
+    """A prompt document that is open in a client, looked at by what stands in it."""
+
+    def __init__(self, client: Client, uri: str, text: str, encoding: str = "utf-16") -> None:
+        self.client, self.uri, self.text, self.encoding = client, uri, text, encoding
+        document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
+        client.notify("textDocument/didOpen", {"textDocument": document})
+
+    def units(self, text: str) -> int:
+        width = {"utf-8": 1, "utf-16": 2, "utf-32": 4}[self.encoding]
+        codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[self.encoding]
+        return len(text.encode(codec)) // width
+
+    def position(self, of: str, into: int = 0) -> Json:
+        at = self.text.index(of) + into
+        line = self.text.count("\n", 0, at)
+        return {"line": line, "character": self.units(self.text[self.text.rfind("\n", 0, at) + 1 : at])}
+
+    def range(self, of: str) -> Json:
+        return {"start": self.position(of), "end": self.position(of, len(of))}
+
+    def ask(self, feature: str, **params: object) -> object:
+        return self.client.request(f"textDocument/{feature}", {"textDocument": {"uri": self.uri}, **params})
+
+    def at(self, feature: str, of: str, into: int = 1) -> object:
+        return self.ask(feature, position=self.position(of, into))
+
+    def put(self, text: str, version: int) -> None:
+        self.text = text
+        document = {"uri": self.uri, "version": version}
+        self.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
+
+    def diagnostics(self, version: int = 1) -> list[Json]:
+        def fits(note: Json) -> bool:
+            return bool(note["uri"] == self.uri and note.get("version") == version)
+
+        found: list[Json] = self.client.wait_note("textDocument/publishDiagnostics", fits)["diagnostics"]
+        return found
+
+
+@pytest.fixture(params=["utf-8", "utf-16", "utf-32"])
+def page(request: pytest.FixtureRequest, start: Start, shop: Path) -> Page:
+    (shop / ".gitignore").write_text("dist/\n")
+    (shop / "dist").mkdir()
+    (shop / "dist/out.js").write_text("var out\n")
+    client = start(
+        shop,
+        capabilities={
+            "general": {"positionEncodings": [request.param]},
+            "window": {"showDocument": {"support": True}},
+        },
+    )
+    client.settled()
+    return Page(client, "untitled:Question-1", QUESTION, request.param)
+
+
+def test_diagnostics_name_what_is_wrong_and_where(page: Page) -> None:
+    found = {d["code"]: d for d in page.diagnostics()}
+    assert {code: d["range"] for code, d in found.items()} == {
+        "unresolved": page.range("@#Monney"),
+        "refused": page.range("@dist/out.js"),
+    }
+    assert "Did you mean @#Money" in found["unresolved"]["message"]
+    assert ".gitignore" in found["refused"]["message"]
+
+
+def test_a_fix_puts_the_suggestion_in_its_place(page: Page) -> None:
+    actions = page.ask("codeAction", range=page.range("@#Monney"), context={"diagnostics": []})
+    fix = actions[0]
+    assert (fix["kind"], fix["isPreferred"]) == ("quickfix", True)
+    assert fix["edit"]["changes"][page.uri] == [{"range": page.range("@#Monney"), "newText": "@#Money"}]
+    assert actions[-1]["command"]["command"] == "promptls.openPrompt"
+    only = page.ask("codeAction", range=page.range("@#Monney"), context={"diagnostics": [], "only": ["source"]})
+    assert [a["title"] for a in only] == ["Build the prompt"]
+
+
+def test_hover_shows_what_would_be_sent(page: Page) -> None:
+    found = page.at("hover", "@shop/cart.py:24-26")
+    text = found["contents"]["value"]
+    assert found["range"] == page.range("@shop/cart.py:24-26")
+    assert "def apply_discount(cart: Cart, percent: int) -> Money:" in text
+    assert "def total" not in text
+    assert page.at("hover", "price") is None
+
+
+def test_definition_and_links_lead_to_the_lines(page: Page) -> None:
+    (place,) = page.at("definition", "@#Money.times")
+    assert place["uri"].endswith("/shop/money.py")
+    assert place["range"]["start"]["line"] == 9
+    links = {link["target"].rsplit("/", 1)[-1]: link["range"] for link in page.ask("documentLink")}
+    assert links["cart.py#L24"] == page.range("@shop/cart.py:24-26")
+
+
+def test_completion_replaces_what_was_typed(page: Page) -> None:
+    page.put(QUESTION + "😀 @shop/mon", 2)
+    end = page.position("@shop/mon", len("@shop/mon"))
+    found = page.ask("completion", position=end)
+    item = found["items"][0]
+    assert item["textEdit"] == {"range": page.range("@shop/mon"), "newText": "@shop/money.py"}
+    assert "tokens" in item["detail"]
+    assert page.ask("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
+
+
+def test_hints_tell_what_each_mention_costs(page: Page) -> None:
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
+    labels = [hint["label"] for hint in page.ask("inlayHint", range=whole)]
+    assert labels[0].endswith(" tokens")
+    assert labels[2] == "not found"
+    assert page.ask("inlayHint", range=whole)[0]["position"] == page.range("@shop/cart.py:24-26")["end"]
+
+
+def test_lenses_and_the_outline(page: Page) -> None:
+    title = page.ask("codeLens")[0]["command"]["title"]
+    assert "of 8,000 tokens, 5 mentions" in title
+    assert [s["name"] for s in page.ask("documentSymbol")][:2] == ["@shop/cart.py:24-26", "@#Money.times"]
+
+
+def test_semantic_tokens_are_relative_to_each_other(page: Page) -> None:
+    data = page.ask("semanticTokens/full")["data"]
+    first, second = page.position("@shop/cart.py:24-26"), page.position("@#Money.times")
+    assert data[:5] == [0, first["character"], len("@shop/cart.py:24-26"), 0, 0]
+    assert data[5:10] == [2, second["character"], len("@#Money.times"), 1, 0]
+
+
+def test_unsaved_edits_are_what_hover_shows(page: Page, shop: Path) -> None:
+    source = (shop / "shop/cart.py").read_text()
+    page.client.open(shop / "shop/cart.py", source)
+    page.client.replace(shop / "shop/cart.py", 2, source.replace("100 - percent", "101 - percent"))
+    assert "101 - percent" in page.at("hover", "@shop/cart.py:24-26")["contents"]["value"]
+
+
+def test_mentions_follow_files_that_are_renamed(page: Page, shop: Path) -> None:
+    saved = shop / "notes/ask.prompt.md"
+    saved.parent.mkdir()
+    saved.write_text("See @shop/cart.py#Cart.total and @shop/.\n")
+    page.client.files_changed(saved)
+    page.client.settled()
+    files = [{"oldUri": (shop / "shop").as_uri(), "newUri": (shop / "store").as_uri()}]
+    changes = page.client.request("workspace/willRenameFiles", {"files": files})["changes"]
+    assert [e["newText"] for e in changes[page.uri]] == ["@store/cart.py:24-26"]
+    assert [e["newText"] for e in changes[saved.as_uri()]] == ["@store/cart.py#Cart.total", "@store/"]
+
+
+def test_a_mention_is_renamed_wherever_it_stands(page: Page) -> None:
+    other = Page(page.client, "untitled:Question-2", "Again @#Monney.", page.encoding)
+    assert page.at("prepareRename", "@#Monney")["placeholder"] == "@#Monney"
+    changes = page.ask("rename", position=page.position("@#Monney", 1), newName="#Money")
+    assert {uri: [e["newText"] for e in edits] for uri, edits in changes["changes"].items()} == {
+        page.uri: ["@#Money"],
+        other.uri: ["@#Money"],
+    }
+    with pytest.raises(ServerError, match="not one mention"):
+        page.ask("rename", position=page.position("@#Monney", 1), newName="two words")
+
+
+def test_the_command_shows_the_prompt_as_a_document_that_folds(page: Page) -> None:
+    page.client.replies["window/showDocument"] = {"success": True}
+    run = {"command": "promptls.openPrompt", "arguments": [{"uri": page.uri}]}
+    done = page.client.request("workspace/executeCommand", run)
+    assert done["shown"]
+    (asked,) = [a for a in page.client.asked if a["method"] == "window/showDocument"]
+    file = Path(asked["params"]["uri"].removeprefix("file://"))
+    assert file.stat().st_mode & 0o77 == 0
+    assert QUESTION.strip() in file.read_text()
+    page.client.open(file, file.read_text(), language="markdown")
+    folds = page.client.request("textDocument/foldingRange", {"textDocument": {"uri": file.as_uri()}})
+    lines = file.read_text().split("\n")
+    assert folds
+    assert all(lines[f["startLine"]].startswith("<context-") and lines[f["endLine"]].startswith("</") for f in folds)
+
+
+def test_other_documents_are_left_alone(page: Page, shop: Path) -> None:
+    page.client.open(shop / "shop/money.py", "@decorator\ndef x(): ...\n")
+    other = {"textDocument": {"uri": (shop / "shop/money.py").as_uri()}}
+    here = {**other, "position": {"line": 0, "character": 3}}
+    for feature in ("hover", "definition", "completion", "prepareRename"):
+        assert page.client.request(f"textDocument/{feature}", here) is None
+    for feature in ("documentLink", "codeLens", "documentSymbol", "semanticTokens/full", "foldingRange"):
+        assert page.client.request(f"textDocument/{feature}", other) is None
+
+
+def test_languages_opt_in(start: Start, shop: Path) -> None:
+    client = start(shop, options={"documents": {"languages": ["markdown"]}})
+    client.settled()
+    client.open(shop / "notes.md", "See @#Monney.", language="markdown")
+    note = client.wait_note("textDocument/publishDiagnostics")
+    assert [d["code"] for d in note["diagnostics"]] == ["unresolved"]
+
+
+def test_closing_takes_the_diagnostics_away(page: Page) -> None:
+    assert page.diagnostics()
+    page.client.notify("textDocument/didClose", {"textDocument": {"uri": page.uri}})
+    page.client.wait_note("textDocument/publishDiagnostics", lambda n: n["uri"] == page.uri and not n["diagnostics"])
+
+
+def test_a_question_is_no_material_for_its_answer(start: Start, shop: Path) -> None:
+    asked = shop / "why.prompt.md"
+    asked.write_text("How is a discount applied to the price of the cart?\n")
+    client = start(shop)
+    client.settled()
+    built = client.build(asked.read_text(), document=asked.as_uri())
+    assert built["items"]
+    assert not [i for i in built["items"] if i["path"].endswith(".prompt.md")]

@@ -1,0 +1,294 @@
+"""Every kind of mention, in a workspace with a history, unsaved text and an editor that tells of itself.
+
+One table: what is written, what becomes of it, what the prompt then holds.  `test_the_table_has_every_kind` keeps
+it whole.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import write_tree
+from lsp import Client, Json
+
+WORKSPACE = '''
+-- AGENTS.md --
+Amounts are integers, in cents.
+-- api/orders.py --
+"""What the shop offers to the outside."""
+
+from core.cart import Cart
+
+
+def order(articles):
+    """Take an order."""
+    cart = Cart()
+    for article in articles:
+        cart.add(article)
+    return cart.total()
+-- core/cart.py --
+"""The cart."""
+
+
+class Priced:
+    """Something with a price."""
+
+    def total(self):
+        raise NotImplementedError
+
+
+class Cart(Priced):
+    """What a customer is about to buy."""
+
+    def __init__(self):
+        self.articles = []
+
+    def add(self, article):
+        """Put an article into the cart."""
+        self.articles.append(article)
+
+    def total(self):
+        """Price of all articles."""
+        return sum(weigh(article) for article in self.articles)
+
+
+def weigh(article):
+    """The price of one article, in cents."""
+    return article.cents
+-- tests/test_cart.py --
+from core.cart import Cart, weigh
+
+
+def test_weigh():
+    assert weigh(Article(5)) == 5
+-- schema/a.sql --
+CREATE TABLE orders (id INTEGER);
+-- schema/b.sql --
+CREATE TABLE articles (id INTEGER);
+'''
+
+TOLD: Json = {
+    "diagnostics": [
+        {
+            "uri": "ROOT/core/cart.py",
+            "diagnostics": [
+                {
+                    "range": {"start": {"line": 27, "character": 4}, "end": {"line": 27, "character": 10}},
+                    "severity": 1,
+                    "code": "attr",
+                    "source": "checker",
+                    "message": "no attribute cents",
+                }
+            ],
+        }
+    ],
+    "terminal": "$ make\n\x1b[31mboom\x1b[0m in weigh\n",
+    "clipboard": "pasted words",
+    "quickfix": [
+        {
+            "uri": "ROOT/api/orders.py",
+            "range": {"start": {"line": 8, "character": 0}, "end": {"line": 8, "character": 4}},
+        }
+    ],
+    "history": [{"role": "user", "content": "What is a cart?"}, {"role": "assistant", "content": "A list."}],
+    "activeDocument": "ROOT/core/cart.py",
+    "selection": {
+        "uri": "ROOT/api/orders.py",
+        "range": {"start": {"line": 8, "character": 0}, "end": {"line": 9, "character": 9}},
+    },
+    "openDocuments": ["ROOT/core/cart.py", "ROOT/schema/a.sql"],
+    "visibleDocuments": ["ROOT/schema/b.sql"],
+}
+
+KINDS: list[tuple[str, str, list[str], list[str]]] = [
+    # written, status, what the prompt holds, what it does not hold
+    ("@core/cart.py", "included", ["class Cart(Priced)", "def weigh"], []),
+    ("@core/cart.py:26-28", "included", ["def weigh"], ["class Cart(Priced)"]),
+    ("@schema/*.sql", "included", ["TABLE orders", "TABLE articles"], []),
+    ("@#Cart.add", "included", ["self.articles.append"], ["def weigh"]),
+    ("@core/cart.py#weigh", "included", ["return article.cents"], ["class Cart"]),
+    ("@schema/", "included", ["a.sql", "b.sql"], []),
+    ("@workspace", "included", ["core/cart.py", "schema/a.sql"], []),
+    ("@active", "included", ["class Cart(Priced)"], ["def order"]),
+    ("@selection", "included", ["for article in articles"], ["return cart.total()"]),
+    ("@open", "included", ["class Cart(Priced)", "TABLE orders"], ["TABLE articles"]),
+    ("@visible", "included", ["TABLE articles"], ["TABLE orders"]),
+    ("@diff", "included", ["-    return cart.total()", "+    return cart.total() + 1", "@@ order", "fresh.py"], []),
+    ("@diff:staged", "included", ["+staged = True"], ["cart.total() + 1"]),
+    ("@diff:unstaged", "included", ["cart.total() + 1", "fresh.py"], ["+staged = True"]),
+    ("@diff:unsaved", "included", ["cart.total() + 1"], ["staged = True", "fresh"]),
+    ("@changes", "included", ["cart.total() + 1"], []),
+    ("@diff:first..second", "included", ["in cents", "Weigh in cents"], ["cart.total() + 1"]),
+    ("@diff:first", "included", ["+    return cart.total() + 1", "+Amounts are integers"], []),
+    ("@diff:nowhere", "unresolved", [], []),
+    ("@recent:10m", "included", ["cart.total() + 1"], []),
+    ("@recent:soon", "unresolved", [], []),
+    ("@commit:second", "included", ["Weigh in cents", "+    return article.cents"], ["cart.total() + 1"]),
+    ("@commit:first..second", "included", ["Weigh in cents"], []),
+    ("@commit:--output=x", "unresolved", [], []),
+    ("@branch", "included", ["+Amounts are integers"], []),
+    ('@codebase:"put an article into the cart"', "included", ["self.articles.append"], []),
+    ('@codebase:schema/:"articles"', "included", ["TABLE articles"], ["class Cart(Priced)"]),
+    ("@codebase", "included", ["def weigh"], []),
+    ('@text:"TABLE orders"', "included", ["CREATE TABLE orders"], ["CREATE TABLE articles"]),
+    ("@grep:notimplementederror", "included", ["raise NotImplementedError"], ["def weigh"]),
+    ('@text:schema/:"id"', "included", ["TABLE orders", "TABLE articles"], ["class Cart"]),
+    (r'@regex:"TABLE \w+les"', "included", ["TABLE articles"], ["TABLE orders"]),
+    ('@regex:"("', "refused", [], []),
+    ("@callers:Cart.add", "included", ["def order(articles)"], ["class Cart(Priced)"]),
+    ("@callees:order", "included", ["self.articles.append"], ["def order"]),
+    ("@callers:nobody", "unresolved", [], []),
+    ("@usages:weigh", "included", ["def test_weigh", "Price of all articles"], []),
+    ("@references:weigh", "included", ["def test_weigh"], []),
+    ("@implementations:Priced", "included", ["What a customer is about to buy"], ["def weigh"]),
+    ("@implementations:Priced.total", "included", ["Price of all articles"], ["NotImplementedError"]),
+    ("@tests:weigh", "included", ["def test_weigh"], ["class Cart"]),
+    ("@path:order..weigh", "included", ["Take an order", "Price of all articles", "in cents"], ["def add"]),
+    ("@map", "included", ["Cart", "weigh"], []),
+    ("@map:core/", "included", ["Cart"], ["order("]),
+    ("@tree", "included", ["core/", "cart.py"], ["class"]),
+    ("@tree:schema/", "included", ["b.sql"], ["cart.py"]),
+    ("@glob:schema/*.sql", "included", ["TABLE orders", "TABLE articles"], ["class"]),
+    ("@glob:*.xyz", "unresolved", [], []),
+    ("@layer:api", "included", ["Take an order"], ["class Cart"]),
+    ("@layer:attic", "unresolved", [], []),
+    ("@rules", "included", ["Amounts are integers"], []),
+    ("@memory", "included", ["We ship on Mondays"], []),
+    ('@memory:"mondays"', "included", ["We ship on Mondays"], ["Carts expire"]),
+    ("@diagnostics", "included", ["core/cart.py:28: error: no attribute cents [checker attr]", "def weigh"], []),
+    ("@problems:warnings", "included", ["no attribute cents"], []),
+    ("@diagnostics:api/orders.py", "unresolved", [], []),
+    ("@terminal", "included", ["$ make\nboom in weigh"], ["\x1b"]),
+    ("@terminal:1", "included", ["boom in weigh"], ["$ make"]),
+    ("@quickfix", "included", ["def order(articles)"], []),
+    ("@clipboard", "included", ["pasted words"], []),
+    ("@history", "included", ["user: What is a cart?", "assistant: A list."], []),
+    ("@history:1", "included", ["assistant: A list."], ["What is a cart?"]),
+]
+
+
+def git(root: Path, *arguments: str) -> None:
+    who = {"GIT_AUTHOR_NAME": "A", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "A", "GIT_COMMITTER_EMAIL": "a@b"}
+    subprocess.run(["git", *arguments], cwd=root, check=True, env={**os.environ, **who}, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
+    folder = tmp_path_factory.mktemp("kinds")
+    root = write_tree(folder / "shop", WORKSPACE)
+    cart, orders = root / "core/cart.py", root / "api/orders.py"
+    now, rules = cart.read_text(), (root / "AGENTS.md").read_text()
+    cart.write_text(now.replace("article.cents", "article.price").replace(", in cents", ""))
+    (root / "AGENTS.md").unlink()
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Begin")
+    git(root, "tag", "first")
+    git(root, "checkout", "-qb", "feature/cents")
+    cart.write_text(now)
+    (root / "AGENTS.md").write_text(rules)
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "Weigh in cents")
+    git(root, "tag", "second")
+    (root / "schema/a.sql").write_text((root / "schema/a.sql").read_text() + "staged = True\n")
+    git(root, "add", "-A")
+    (root / "fresh.py").write_text("fresh = 1\n")
+    client = Client(folder / "cache")
+    client.initialize(root)
+    client.settled()
+    text = orders.read_text()
+    client.open(orders, text)
+    client.replace(orders, 2, text.replace("cart.total()", "cart.total() + 1"))
+    for content in ("We ship on Mondays.", "Carts expire after a day."):
+        client.request(
+            "promptls/memory", {"action": "add", "title": "Shop", "content": content, "category": "knowledge"}
+        )
+    client.settled()
+    yield client, root
+    client.kill()
+
+
+def told(root: Path) -> Json:
+    def at(value: object) -> object:
+        if isinstance(value, str):
+            return value.replace("ROOT", root.as_uri())
+        if isinstance(value, dict):
+            return {k: at(v) for k, v in value.items()}
+        return [at(v) for v in value] if isinstance(value, list) else value
+
+    return {name: at(value) for name, value in TOLD.items()}
+
+
+@pytest.mark.parametrize(("written", "status", "holds", "lacks"), KINDS, ids=[row[0] for row in KINDS])
+def test_a_kind(editor: tuple[Client, Path], written: str, status: str, holds: list[str], lacks: list[str]) -> None:
+    client, root = editor
+    context = told(root) if written.startswith(tuple(f"@{name}" for name in _told_of())) else {}
+    sections = {"retrieval": False, "rules": False, "memory": False, "instructions": False}
+    built = client.build(
+        f"What does it weigh? See {written}", context=context, budget={"tokens": 3000}, sections=sections
+    )
+    (mention,) = built["mentions"]
+    assert (mention["text"], mention["status"]) == (written, status), mention["reason"]
+    assert mention["reason"] or status == "included"
+    prompt = built["prompt"].replace(f"See {written}", "")
+    assert [text for text in holds if text not in prompt] == []
+    assert [text for text in lacks if text in prompt] == []
+    assert built["tokens"]["used"] <= 3000
+
+
+def _told_of() -> list[str]:
+    return ["active", "selection", "open", "visible", "diag", "prob", "term", "quick", "clip", "hist"]
+
+
+def test_the_table_has_every_kind(editor: tuple[Client, Path]) -> None:
+    client, _ = editor
+    named = {written[1:].partition(":")[0] for written, *_ in KINDS} | {"recent"}
+    kinds = [
+        k for k in client.request("promptls/mentionKinds")["kinds"] if k["name"] not in ("file", "symbol", "folder")
+    ]
+    assert {k["name"] for k in kinds} <= named
+
+
+def test_recent_edits_are_those_since_the_last_prompt(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "shop", WORKSPACE)
+    cart, orders = root / "core/cart.py", root / "api/orders.py"
+    client = Client(tmp_path / "cache")
+    client.initialize(root)
+    client.settled()
+    for path, old, new in ((cart, "article.cents", "article.pence"), (orders, "cart.add", "cart.put")):
+        text = path.read_text()
+        client.open(path, text)
+        client.replace(path, 2, text.replace(old, new))
+        prompt = client.build("What did I do? @recent", sections={"retrieval": False})["prompt"]
+        assert f"-    return {old}" in prompt or f"-        {old}" in prompt
+        assert new in prompt
+    assert "pence" not in prompt
+    (nothing,) = client.build("And now? @recent")["mentions"]
+    assert (nothing["status"], nothing["reason"]) == ("unresolved", "Nothing was edited in this time.")
+    client.kill()
+
+
+def test_what_needs_the_editor_is_asked_of_it(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "shop", WORKSPACE)
+    client = Client(tmp_path / "cache")
+    client.replies["promptls/clientContext"] = {"terminal": "all is lost"}
+    capabilities = {"experimental": {"promptls": {"clientContext": True}}}
+    client.initialize(root, capabilities=capabilities)
+    built = client.build("Why? @terminal and @core/cart.py")
+    assert "all is lost" in built["prompt"]
+    (asked,) = [a for a in client.asked if a["method"] == "promptls/clientContext"]
+    assert asked["params"] == {"kinds": ["terminal"]}
+    client.build("Nothing is needed for @core/cart.py")
+    assert len([a for a in client.asked if a["method"] == "promptls/clientContext"]) == 1
+    client.kill()
+
+
+def test_words_that_are_no_mentions(editor: tuple[Client, Path]) -> None:
+    client, _ = editor
+    message = "@path and @text alone, @open(file) and @regex\nare words; a@diff.com too"
+    assert client.request("promptls/resolveMentions", {"message": message})["mentions"] == []
