@@ -19,6 +19,7 @@ from promptls.context.graph.imports import Resolvers
 from promptls.context.graph.nodes import ProjectHeader
 from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
+from promptls.context.mentions.anchors import Anchors
 from promptls.context.mentions.request import Around, Client, Finding, Request
 from promptls.context.project import Projects, header_of
 from promptls.context.retrieval import Strategy
@@ -35,7 +36,7 @@ from promptls.prompt.language_model import LanguageModel, connect
 from promptls.prompt.recipes import Collection, built_in, collect, in_folder, in_workspace
 from promptls.prompt.surroundings import Surroundings
 from promptls.protocol import Json
-from promptls.settings import Settings, config_file, user_settings
+from promptls.settings import Settings, cache_folder, config_file, user_settings
 
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
@@ -64,6 +65,7 @@ class Engine:
         self.memory = Memory()
         self.projects = Projects()
         self.history = History()
+        self.anchors = Anchors(cache_folder(settings) / "anchors")
         self.model = connect(settings.language_model, os.environ, send)
         self.graph = Graph(Resolvers().at)
 
@@ -175,6 +177,7 @@ class Engine:
             memory=self.memory,
             strategy=self.strategy,
             edits=self.workspace.edits,
+            anchors=self.anchors.of(document) if document else None,
             layers=self.settings.graph.layers,
         )
         return Request(sources, client, token, around)

@@ -18,6 +18,7 @@ from promptls.model import CancelToken, Span
 if TYPE_CHECKING:  # they look at files and know nothing of mentions
     from promptls.context.graph.view import GraphView
     from promptls.context.memory import Memory
+    from promptls.context.mentions.anchors import Bound
     from promptls.context.retrieval import Index, Strategy
 
 
@@ -54,6 +55,7 @@ class Around(Struct, frozen=True):
     memory: Memory | None = None
     strategy: Strategy | None = None
     edits: Edits | None = None
+    anchors: Bound | None = None  # of the document that the message stands in
     layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
 
 

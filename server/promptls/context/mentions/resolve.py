@@ -10,6 +10,7 @@ from logging import getLogger
 
 from msgspec.structs import replace
 
+from promptls.context.mentions import anchors
 from promptls.context.mentions.grammar import is_package, is_reference, looks_like_path, parse, strip
 from promptls.context.mentions.registry import BUILT_IN, Kind, Registry, registry
 from promptls.context.mentions.request import Request
@@ -40,11 +41,16 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
         mention = replace(mention, kind=kind.name)
         same = replace(mention, start=0, end=len(mention.text))
         if same not in known:
-            known[same] = _resolved(kind, same, request)
+            outcome = _resolved(kind, same, request)
+            if request.around.anchors is not None and mention.kind in anchors.KINDS:
+                outcome = anchors.held(outcome, request.around.anchors, request)
+            known[same] = outcome
         outcome = _moved(known[same], mention.start)
         if not _meant(message, outcome):
             continue
         outcomes.append(_numbered(outcome, len(outcomes), seen, outcomes))
+    if request.around.anchors is not None:
+        request.around.anchors.keep({o.mention.text for o in outcomes if o.mention.kind in anchors.KINDS})
     return tuple(outcomes)
 
 
