@@ -177,6 +177,7 @@ class Engine:
             memory=self.memory,
             strategy=self.strategy,
             edits=self.workspace.edits,
+            matches=self.indexer.matches,
             anchors=self.anchors.of(document) if document else None,
             layers=self.settings.graph.layers,
         )

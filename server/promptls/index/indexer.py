@@ -13,11 +13,12 @@ import shutil
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
@@ -35,11 +36,11 @@ from promptls.index.status import Standing, State, Status
 from promptls.index.store import Identity, Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.terms import TERMS_VERSION
-from promptls.index.work.messages import EmbedQuery, Vector
-from promptls.index.work.pool import Pool
+from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
+from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Writer, due
-from promptls.model import Cancelled, CancelToken, FileEntry, Root
+from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
 
 log = logging.getLogger(__name__)
 
@@ -49,8 +50,18 @@ VIEW_TIMEOUT_S = 10.0
 SWEEP_EVERY_S = 120.0
 VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
+MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
+"""Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
+
+
+class PatternMatches(Struct, frozen=True):
+    """Where a structural pattern was found."""
+
+    files: dict[str, tuple[Span, ...]]  # by path, the lines of each match
+    languages: frozenset[str]  # those in which the pattern has a meaning
+    seen: int  # files that were looked at
 
 
 class Indexer:
@@ -140,6 +151,36 @@ class Indexer:
             self._vectors.clear()
         vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
         return vector
+
+    def matches(self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float) -> PatternMatches:
+        """Where a structural pattern matches in these files of the latest snapshot, as far as `seconds` reach.
+
+        Raises Cancelled.
+        """
+        documents = self._publisher.snapshot.documents
+        deadline = time.monotonic() + seconds
+        found: dict[str, tuple[Span, ...]] = {}
+        languages: set[str] = set()
+        seen = 0
+        for start in range(0, len(paths), MATCHED_TOGETHER):
+            token.check()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            batch = tuple(paths[start : start + MATCHED_TOGETHER])
+            texts = {p: documents[p].text for p in batch if p in documents}
+            job = self._pool.bulk(_matching(Match(pattern, batch, texts), left + MATCH_GRACE_S))
+            try:
+                answer = job.result(left + 2 * MATCH_GRACE_S)
+            except Exception as error:  # a grammar that hangs, workers that are busy
+                log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
+                job.cancel()
+                continue
+            if isinstance(answer, Matched):
+                found.update(answer.files)
+                languages.update(answer.languages)
+                seen += len(batch)
+        return PatternMatches(found, frozenset(languages), seen)
 
     def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
         """Look for changes on disk that nobody has told us of, if the last walk is older than `after_s`.
@@ -452,3 +493,7 @@ class Indexer:
     def _written(self) -> None:
         self._writer.writing = False
         self._publisher.forget_stored()
+
+
+def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
+    return lambda channel: channel.call(request, timeout_s)

@@ -178,6 +178,14 @@ BUILT_IN: tuple[Kind, ...] = (
         argument="required",
     ),
     Kind(
+        "pattern",
+        ('@pattern:"reserve($A, $$$)"', '@pattern:"(class_definition) @c"', '@pattern:src/:"$X == None"'),
+        "Code of a shape: $A is one expression, $$$ any number of them; or what a tree-sitter query captures.",
+        search.resolve_pattern,
+        62,
+        argument="required",
+    ),
+    Kind(
         "callers",
         ("@callers:Cart.total", "@callers:src/cart.py#total"),
         "What calls a definition, as far as the syntax tells.",

@@ -6,7 +6,7 @@ with forward slashes, lines 0-based and half-open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # they look at files and know nothing of mentions
     from promptls.context.memory import Memory
     from promptls.context.mentions.anchors import Bound
     from promptls.context.retrieval import Index, Strategy
+    from promptls.index.indexer import PatternMatches
 
 
 class Finding(Struct, frozen=True):
@@ -55,6 +56,7 @@ class Around(Struct, frozen=True):
     memory: Memory | None = None
     strategy: Strategy | None = None
     edits: Edits | None = None
+    matches: Callable[[str, Sequence[str], CancelToken, float], PatternMatches] | None = None
     anchors: Bound | None = None  # of the document that the message stands in
     layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
 

@@ -1,4 +1,6 @@
-"""The resolvers that look for something: "@codebase" by meaning and words, "@text:…" and "@regex:…" in the lines."""
+"""The resolvers that look for something: "@codebase" by meaning and words, "@text:…" and "@regex:…" in
+the lines, "@pattern:…" in the syntax.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from collections.abc import Callable, Iterator
 import regex
 
 from promptls.context.mentions.lookup import find_files, find_folders, nearest_first, roots_named
-from promptls.context.mentions.outcomes import included, refused, unresolved
+from promptls.context.mentions.outcomes import included, refused, region, unresolved
 from promptls.context.mentions.request import Request
 from promptls.context.query import analyse
 from promptls.context.retrieval import Strategy, retrieve
@@ -74,6 +76,38 @@ def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
         return _lines(mention, request, matches)
     except TimeoutError:
         return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
+
+
+def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
+    """The code of a shape, or what a tree-sitter query captures."""
+    if request.around.matches is None:
+        return unresolved(mention, "Nothing can be looked for here.")
+    within = _within(request, mention.scope) if mention.scope else None
+    if mention.scope and not within:
+        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
+    files = request.snapshot.files
+    known = [p for p, e in files.items() if e.outline is not None and not e.skipped and not disk.secret(p)]
+    paths = nearest_first(request, (p for p in known if within is None or p in within))
+    found = request.around.matches(mention.target, paths, request.token, 2 * SECONDS)
+    cut = (
+        f" Only {found.seen:,} of {len(paths):,} files were looked at in the time there is."
+        if found.seen < len(paths)
+        else ""
+    )
+    if not found.languages:
+        return unresolved(
+            mention, f"{_quoted(mention.target)} is one piece of code in no language of the workspace.{cut}"
+        )
+    items: dict[tuple[str, Span], Item] = {}
+    for path in paths:
+        for span in found.files.get(path, ()):
+            view = _text(request, path)
+            if view is not None and len(items) < HITS:
+                items.setdefault((path, span), region(path, span, view.entry.outline, Origin.MENTION))
+    count = sum(map(len, found.files.values()))
+    if not items:
+        return unresolved(mention, f"Nothing has the shape {_quoted(mention.target)}.{cut}")
+    return included(mention, items.values(), f"{count:,} matches in {len(found.files):,} files.{cut}")
 
 
 def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutcome:

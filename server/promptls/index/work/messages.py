@@ -11,7 +11,7 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from promptls.model import Outline, Row
+from promptls.model import Outline, Row, Span
 
 
 class Configure(Struct, frozen=True, tag=True, array_like=True):
@@ -57,6 +57,14 @@ class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
     text: str
 
 
+class Match(Struct, frozen=True, tag=True, array_like=True):
+    """Look for a structural pattern in files; `texts` are those that are open, by path."""
+
+    pattern: str
+    paths: tuple[str, ...]
+    texts: dict[str, str]
+
+
 class FileScan(Struct, frozen=True, array_like=True):
     """What came of one file: an outline, or why there is none."""
 
@@ -87,6 +95,13 @@ class Vector(Struct, frozen=True, tag=True, array_like=True):
     vector: bytes
 
 
+class Matched(Struct, frozen=True, tag=True, array_like=True):
+    """Response to Match: the lines of matches by path, and the languages in which the pattern has a meaning."""
+
+    files: tuple[tuple[str, tuple[Span, ...]], ...]
+    languages: tuple[str, ...]
+
+
 class Done(Struct, frozen=True, tag=True, array_like=True):
     """Response to Configure (dimension, problem) and Forget."""
 
@@ -94,8 +109,8 @@ class Done(Struct, frozen=True, tag=True, array_like=True):
     problem: str = ""
 
 
-Request = Configure | ScanFiles | ScanText | Forget | Embed | EmbedQuery
-Response = Scanned | Rows | Vector | Done
+Request = Configure | ScanFiles | ScanText | Forget | Embed | EmbedQuery | Match
+Response = Scanned | Rows | Vector | Matched | Done
 
 _HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()

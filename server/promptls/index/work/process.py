@@ -17,6 +17,7 @@ from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load
 from promptls.index.syntax.languages import language_of
+from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
 from promptls.index.terms import terms
 from promptls.index.work.messages import (
@@ -26,6 +27,8 @@ from promptls.index.work.messages import (
     EmbedQuery,
     FileScan,
     Forget,
+    Match,
+    Matched,
     Request,
     Response,
     Rows,
@@ -37,7 +40,7 @@ from promptls.index.work.messages import (
     request_decoder,
     write_frame,
 )
-from promptls.model import Row
+from promptls.model import Row, Span
 
 _HEAD = 4096  # characters of a file that decide its language
 
@@ -62,6 +65,8 @@ class Worker:
             return Rows(self._rows(request.keys))
         if isinstance(request, EmbedQuery):
             return Vector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
+        if isinstance(request, Match):
+            return self._match(request)
         if isinstance(request, Forget):
             self.documents.pop(request.path, None)
             return Done()
@@ -90,6 +95,25 @@ class Worker:
         parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain)
         self.documents[request.path] = parsed
         return FileScan(request.path, digest=digest_of(request.text), outline=parsed.outline)
+
+    def _match(self, request: Match) -> Matched:
+        wanted = pattern(request.pattern)
+        files: list[tuple[str, tuple[Span, ...]]] = []
+        languages: dict[str, None] = {}
+        for path in request.paths:
+            text = request.texts.get(path)
+            if text is None:
+                got = disk.read_text(path, self.limits)
+                if isinstance(got, disk.Skipped):
+                    continue
+                text = got.text
+            language = language_of(path, text[:_HEAD])
+            spans = find(wanted, text, language, self.grammar_order)
+            if spans is not None:
+                languages[language] = None
+            if spans:
+                files.append((path, tuple(spans)))
+        return Matched(tuple(files), tuple(languages))
 
     def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool) -> Parsed:
         language = language_of(path, text[:_HEAD])

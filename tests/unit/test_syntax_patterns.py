@@ -1,0 +1,78 @@
+"""Structural patterns: code shapes with holes, and tree-sitter queries, over several languages."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.index.syntax.patterns import find, pattern
+
+PYTHON = """\
+def pay(cart, card):
+    reserve(cart.article, 1)
+    reserve(cart)
+    if card == None:
+        return post(url,  # to the bank
+                    card)
+    if a == a:
+        pass
+    other.reserve(1, 2, 3)
+"""
+SCRIPT = """\
+export function pay(cart) {
+  if (cart.total === 0) { return; }
+  try { post("/pay", cart); } catch (e) { }
+  items.map((item) => item.price);
+}
+"""
+C = """\
+int main(void) {
+  char *p = malloc(10);
+  free(p);
+  for (int i = 0; i < n; i++) { sum += i; }
+  return 0;
+}
+"""
+RUST = "fn f() { let x = g(1)?; match x { Some(y) => y.unwrap(), None => 0 }; }\n"
+GO = "package a\n\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}\n"
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "wanted", "lines"),
+    [
+        ("python", PYTHON, "reserve($A)", ["3"]),
+        ("python", PYTHON, "reserve($A, $B)", ["2"]),
+        ("python", PYTHON, "reserve($$$)", ["2", "3"]),
+        ("python", PYTHON, "reserve($A, $$$)", ["2", "3"]),
+        ("python", PYTHON, "$X == None", ["4"]),
+        ("python", PYTHON, "$X == $X", ["7"]),
+        ("python", PYTHON, "$X == $Y", ["4", "7"]),
+        ("python", PYTHON, "$X.reserve($$$ARGS)", ["9"]),
+        ("python", PYTHON, "post(url, card)", ["5-6"]),
+        ("python", PYTHON, "def pay($$$): $$$", ["1-9"]),
+        ("python", PYTHON, "absent($A)", []),
+        ("python", PYTHON, "(call function: (identifier) @name)", ["2", "3", "5"]),
+        ("python", PYTHON, "(if_statement)", ["4-6", "7-8"]),
+        ("typescript", SCRIPT, "post($$$)", ["3"]),
+        ("typescript", SCRIPT, "$X.map($F)", ["4"]),
+        ("typescript", SCRIPT, "try { $$$ } catch ($E) { }", ["3"]),
+        ("c", C, "malloc($N)", ["2"]),
+        ("c", C, "free($P);", ["3"]),
+        ("rust", RUST, "$X.unwrap()", ["1"]),
+        ("go", GO, "if err != nil { $$$ }", ["4-6"]),
+    ],
+)
+def test_a_shape(language: str, text: str, wanted: str, lines: list[str]) -> None:
+    found = find(pattern(wanted), text, language)
+    assert found is not None
+    assert [span.label for span in found] == lines
+
+
+@pytest.mark.parametrize("wanted", ["$A", "$$$", "if if if", "(no_such_node) @x", "x = 1\ny = 2", "", "((((", "@"])
+def test_what_is_no_piece_of_code_has_no_meaning(wanted: str) -> None:
+    assert not find(pattern(wanted), PYTHON, "python")
+
+
+def test_a_shape_that_could_take_for_ever_stops() -> None:
+    text = "f(" + ", ".join("x" for _ in range(400)) + ")\n"
+    assert find(pattern("f($$$A, y, $$$B, y, $$$C, y, $$$D, z)"), text, "python") == []
+    assert find(pattern("f($$$, x, $$$)"), text, "python") is not None
