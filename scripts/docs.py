@@ -16,11 +16,12 @@ import editor_settings
 import msgspec
 
 from promptls import protocol
+from promptls.context.mentions import grammar
 from promptls.context.mentions.registry import BUILT_IN
 from promptls.prompt import tokens
 from promptls.prompt.profile import PROFILES, profile
 from promptls.prompt.recipes import built_in, collect
-from promptls.server import ENDPOINTS
+from promptls.server import ENDPOINTS, LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "protocol"
@@ -126,7 +127,16 @@ def params_tables() -> str:
     out = []
     kinds = dict.fromkeys(
         [kind for kind, _ in ENDPOINTS.values()]
-        + [protocol.Context, protocol.Turn, protocol.Budget, protocol.Sections, protocol.Cited]
+        + [kind for kind, *_ in LANGUAGE.values()]
+        + [
+            protocol.Context,
+            protocol.FileDiagnostics,
+            protocol.Diagnostic,
+            protocol.Turn,
+            protocol.Budget,
+            protocol.Sections,
+            protocol.Cited,
+        ]
     )
     for kind in kinds:
         hints = get_type_hints(kind)
@@ -137,6 +147,12 @@ def params_tables() -> str:
         if rows:
             out.append(f"### {kind.__name__}\n\n{table(('field', 'type', ''), rows)}")
     return "\n\n".join(out)
+
+
+def grammar_lines() -> str:
+    """The forms of mentions, as the grammar itself tells them."""
+    lines = (grammar.__doc__ or "").split("\n")
+    return "\n".join(line.strip() for line in lines if line.startswith("    @"))
 
 
 def protocol_page() -> str:
@@ -150,6 +166,27 @@ def protocol_page() -> str:
         "`initialize`, -32600 after `shutdown`. The server tells changes of its state with the notification "
         "`promptls/statusChanged`, whose params are the result of `promptls/status`.",
         table(("request", "params"), [(f"`{name}`", kind.__name__) for name, (kind, _) in ENDPOINTS.items()]),
+        "## Mentions",
+        f"Version {grammar.GRAMMAR_VERSION} of the grammar; `promptls/mentionKinds` lists the kinds, README.md shows them. "
+        "A mention begins at the start of a word, ends at white space or a closing mark, and does not stand in code. "
+        "Trailing punctuation is the sentence's. A name with spaces is quoted or has its spaces escaped.",
+        f"```text\n{grammar_lines()}\n```",
+        "## Prompt documents",
+        "Documents of the language `promptls`, named `*.prompt.md`, or of a language that `documents.languages` adds. "
+        "What is shown for the mentions in them is the same dry run that `promptls/resolveMentions` gives; other "
+        "documents get null. Diagnostics are published with the codes `unresolved`, `ambiguous`, `refused`, `omitted`, "
+        "`over-budget`, `moved`, `changed` and `deleted`. A mentioned range or definition is bound to its text when it "
+        "is first seen; a request takes part in that by naming the `document` that its message stands in.",
+        table(("feature", "params"), [(f"`{name}`", kind.__name__) for name, (kind, *_) in LANGUAGE.items()]),
+        "Lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with `{uri}` of the "
+        "document. A client with a view of its own runs them itself; without one the server writes the prompt to a file "
+        "and has it shown by `window/showDocument`, or tells where it is.",
+        "## What the server asks of the client",
+        "Only of clients that declare it under `capabilities.experimental.promptls`: `clientContext: true` for "
+        "`promptls/clientContext` `{kinds}`, when a message has mentions that need fields of the context that the "
+        "request does not bring (`kinds` are the names of the fields; the answer is a Context with them); "
+        "`complete: true` for `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, when the user's "
+        "settings let the editor's language model help to read questions.",
         "## Params",
         params_tables(),
         "## Messages",

@@ -20,6 +20,7 @@ from promptls.context.graph.nodes import ProjectHeader
 from promptls.context.graph.view import Graph, GraphView
 from promptls.context.memory import Memory
 from promptls.context.mentions.anchors import Anchors
+from promptls.context.mentions.catalog import warm
 from promptls.context.mentions.request import Around, Client, Finding, Request
 from promptls.context.project import Projects, header_of
 from promptls.context.retrieval import Strategy
@@ -81,7 +82,9 @@ class Engine:
     def _follow(self) -> None:
         if self._following.acquire(blocking=False):
             try:
-                self.companions.follow(self.indexer.view())
+                snapshot = self.indexer.view()
+                self.companions.follow(snapshot)
+                warm(snapshot)
             finally:
                 self._following.release()
 

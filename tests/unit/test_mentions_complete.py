@@ -217,7 +217,7 @@ def test_what_an_item_shows(shop: Snapshot) -> None:
     assert symbol.detail == "method, server/snapshot.py:5"
     assert symbol.documentation.startswith("def render(self)")
     (folder,) = ask(shop, "@docs").items[:1]
-    assert (folder.label, folder.kind, folder.tokens) == ("docs/", "folder", None)
+    assert (folder.label, folder.kind, folder.detail, folder.tokens) == ("docs/", "folder", "folder, 1 file", 4)
 
 
 def test_several_roots(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from promptls import protocol
 from promptls.context.mentions import registry
+from promptls.context.mentions.grammar import GRAMMAR_VERSION
 from promptls.engine import Engine
 from promptls.model import CancelToken
 from promptls.prompt import tokens
@@ -15,9 +16,18 @@ from promptls.protocol import Json
 def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
     """promptls/mentionKinds"""
     return {
+        "grammar": GRAMMAR_VERSION,
         "kinds": [
-            {"name": k.name, "syntax": list(k.syntax), "help": k.help} for k in registry.registry().kinds.values()
-        ]
+            {
+                "name": k.name,
+                "syntax": list(k.syntax),
+                "help": k.help,
+                "aliases": list(k.aliases),
+                "argument": k.argument,
+                "needs": list(k.needs),
+            }
+            for k in registry.registry().kinds.values()
+        ],
     }
 
 

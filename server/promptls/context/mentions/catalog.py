@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import compress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, compress
 from operator import is_not
 from threading import Lock
 from typing import TypeVar
@@ -39,6 +39,7 @@ class Paths(Struct, frozen=True):
     layers: tuple[Haystack, ...] = ()  # keys are absolute paths, those of folders with a slash at the end
     order: tuple[list[str], ...] = ()  # the paths of each layer, sorted
     folders: tuple[Mapping[str, list[str]], ...] = ()  # folded last segment → absolute folders, for each layer
+    sizes: tuple[list[int], ...] = ()  # bytes of the paths of each layer before each one, and of all, when it was made
 
     def search(self, query: str, limit: int, worst: Tier = Tier.SCATTERED) -> Iterator[tuple[Tier, str]]:
         """Paths of files and folders that match, at least `limit` if there are so many."""
@@ -92,6 +93,14 @@ class Paths(Struct, frozen=True):
         prefix = folder + "/"
         return sum(bisect_left(order, folder + "0") - bisect_left(order, prefix) for order in self.order)
 
+    def size(self, folder: str) -> int:
+        """About how many bytes the files in a folder and below it have."""
+        prefix = folder + "/"
+        return sum(
+            sizes[bisect_left(order, folder + "0")] - sizes[bisect_left(order, prefix)]
+            for order, sizes in zip(self.order, self.sizes, strict=True)
+        )
+
     def folders_named(self, name: str) -> list[str]:
         """Absolute folders whose last segment is `name`, letter case and Unicode form aside."""
         key = fold(name)
@@ -143,7 +152,7 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else unicodedata.normalize("NFC", text).lower()
 
 
-_Layer = tuple[Haystack, list[str], Mapping[str, list[str]]]
+_Layer = tuple[Haystack, list[str], Mapping[str, list[str]], list[int]]
 
 _paths: list[Paths] = []
 _symbols: list[Symbols] = []
@@ -207,7 +216,7 @@ def _extend_paths(last: Paths, snapshot: Snapshot, entries: list[FileEntry], cha
     gone = len(last.built) + len(added) - len(entries)
     if len(added) + gone > max(_SMALL, len(last.built) // 4):
         return None
-    layers = list(zip(last.layers, last.order, last.folders, strict=True))
+    layers = list(zip(last.layers, last.order, last.folders, last.sizes, strict=True))
     if added != last.added:
         new = [snapshot.files[path] for path in added if path in snapshot.files]
         layers[1:] = [_path_layer(snapshot.roots, new)] if new else []
@@ -217,11 +226,12 @@ def _extend_paths(last: Paths, snapshot: Snapshot, entries: list[FileEntry], cha
 def _with_layers(
     snapshot: Snapshot, entries: list[FileEntry], built: frozenset[str], added: frozenset[str], layers: list[_Layer]
 ) -> Paths:
-    haystacks, order, folders = zip(*layers, strict=True)
-    return Paths(snapshot.files, snapshot.roots, snapshot.basenames, entries, built, added, haystacks, order, folders)
+    haystacks, order, folders, sizes = zip(*layers, strict=True)
+    files, names = snapshot.files, snapshot.basenames
+    return Paths(files, snapshot.roots, names, entries, built, added, haystacks, order, folders, sizes)
 
 
-def _path_layer(roots: tuple[Root, ...], entries: Iterable[FileEntry]) -> _Layer:
+def _path_layer(roots: tuple[Root, ...], entries: Sequence[FileEntry]) -> _Layer:
     prefixes = {root.path: root.name + "/" if len(roots) > 1 else "" for root in roots}
     names: list[tuple[str, str]] = []
     seen: set[str] = set()
@@ -240,7 +250,9 @@ def _path_layer(roots: tuple[Root, ...], entries: Iterable[FileEntry]) -> _Layer
             folders.setdefault(fold(folder[cut + 1 :]), []).append(folder)
             folder = folder[:cut]
     order = sorted(key for _, key in names if key[-1] != "/")
-    return Haystack(names, paths=True), order, folders
+    by_path = {entry.path: entry.size for entry in entries}
+    sizes = list(accumulate(map(by_path.__getitem__, order), initial=0))
+    return Haystack(names, paths=True), order, folders, sizes
 
 
 def _build_symbols(snapshot: Snapshot, entries: list[FileEntry]) -> Symbols:

@@ -114,7 +114,16 @@ def _offer(ask: Ask, key: str) -> CompletionItem | None:
         return None
     label = ask.snapshot.label(path)
     if is_folder:
-        return CompletionItem(label + "/", spelled, "folder", kind="folder")
+        catalog = paths_of(ask.snapshot)
+        count = catalog.count(path)
+        price = catalog.size(path) // 4 if ask.tokens is not None else None
+        return CompletionItem(
+            label + "/",
+            spelled,
+            f"folder, {'1 file' if count == 1 else f'{count:,} files'}",
+            kind="folder",
+            tokens=price,
+        )
     entry = ask.snapshot.files.get(path)
     if entry is None:
         return None

@@ -5,6 +5,7 @@ Values only; the branches are `offer_paths` and `offer_symbols`, the way in is `
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ from promptls.model import Symbol
 Tokens = Callable[[str], int]
 """Path → what the whole file would cost, in tokens."""
 
+RECENT_S = 3600.0
 MAX_OPEN = 50
 """Open documents that are looked at."""
 
@@ -53,9 +55,11 @@ class Ask(Struct, frozen=True):
 
 
 def ask(request: Request, kinds: Registry, limit: int, tokens: Tokens | None) -> Ask:
-    """The question, with the open documents in order: the active one, then as the client or the server has them."""
-    snapshot = request.snapshot
-    shown = dict.fromkeys((request.client.active, *(request.client.open or snapshot.documents)))
+    """The question, with the documents that come first: the active one, the open ones as the client or the server has
+    them, those edited within the last hour."""
+    snapshot, edits = request.snapshot, request.around.edits
+    edited = edits.since(time.time() - RECENT_S) if edits is not None else ()
+    shown = dict.fromkeys((request.client.active, *(request.client.open or snapshot.documents), *edited))
     opened = [path for path in shown if path in snapshot.files][:MAX_OPEN]
     return Ask(request, kinds, limit, tokens, kinds.words(), {path: i for i, path in enumerate(opened)})
 

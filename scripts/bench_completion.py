@@ -1,0 +1,106 @@
+"""How fast completion answers in a very large workspace: 150,000 paths, 300,000 symbols, all made up.
+
+Nothing is read and no server runs: what is measured is the answer to one keystroke, in one process, once the catalogs
+of the snapshot are built (their cost is told too).  Names are made of the words of real code, so that many are alike.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+from collections.abc import Iterator
+
+from promptls.context.mentions.complete import complete
+from promptls.context.mentions.request import Client, Request
+from promptls.index import disk
+from promptls.index.snapshot import Snapshot, Sources, with_entries
+from promptls.model import FileEntry, Outline, Root, Span, Symbol
+
+PATHS, SYMBOLS = 150_000, 300_000
+WORDS = """
+    account action adapter address agent alert api app asset async audit auth backend base batch billing block body bridge
+    buffer build button cache call card cart catalog channel chart check client cluster code column command commit common
+    config connection console container content context controller core counter cursor dashboard data database date debug
+    default delta detail device dialog diff disk document domain driver edge editor element email encoder engine entity
+    entry error event export factory feature field file filter flag flow font form format frame gateway graph grid group
+    guard handler hash header health helper history hook host icon image import index info input invoice item job journal
+    kernel key label layer layout ledger lexer limit link list loader local lock log login mail manager map marker matrix
+    media member memory menu merge message meta metric middleware migration mobile model module monitor mount network node
+    notice object offer option order output owner package page panel parser part patch path payment peer pixel plan player
+    plugin point policy pool port preview price process product profile project prompt proxy query queue quota range rate
+    reader record region registry relay render report request resource response result retry role route rule runner scan
+    schema scope screen search section security segment server service session setting shape shard sheet signal site size
+    slot socket source stack stage state stats status step storage store stream string style sync system table tag target
+    task team template tenant test text theme thread ticket time token tool topic trace tree trigger tunnel type unit
+    update upload user utility validator value vector version view widget window worker wrapper writer zone
+""".split()
+ENDINGS = ("py", "ts", "tsx", "go", "rs", "java", "md", "json")
+
+
+def snapshot() -> Snapshot:
+    """The workspace."""
+    rng = random.Random(7)
+    root = Root("/w/large", "large", "file:///w/large")
+    entries: dict[str, FileEntry] = {}
+    while len(entries) < PATHS:
+        folder = "/".join(rng.choice(WORDS) for _ in range(rng.randrange(1, 6)))
+        name = f"{folder}/{rng.choice(WORDS)}_{rng.choice(WORDS)}.{rng.choice(ENDINGS)}"
+        symbols = tuple(_symbol(rng, i) for i in range(SYMBOLS // PATHS))
+        path = f"{root.path}/{name}"
+        entries[path] = FileEntry(path, root.path, name, 4000, 1, outline=Outline("python", 60, symbols))
+    return with_entries(Snapshot(roots=(root,)), entries.items())
+
+
+def _symbol(rng: random.Random, i: int) -> Symbol:
+    name = f"{rng.choice(WORDS)}_{rng.choice(WORDS)}_{rng.choice(WORDS)}"
+    span = Span(20 * i, 20 * i + 15)
+    return Symbol(name, "function", name, f"def {name}(a, b):", "", span, span.start, span.start + 1, -1)
+
+
+def typed(rng: random.Random) -> Iterator[str]:
+    """What somebody types, letter by letter: names, paths, folders, symbols, and errors."""
+    for _ in range(40):
+        one, two = rng.choice(WORDS), rng.choice(WORDS)
+        for whole in (
+            f"@{one}_{two}",
+            f"@{one}/{two}",
+            f"@#{one}_{two}",
+            f"@{one[:3]}{two[:3]}",
+            f"@{one}.py",
+            f"@x{one}q",
+        ):
+            for end in range(1, len(whole) + 1):
+                yield whole[:end]
+
+
+def main() -> None:
+    """Print the table."""
+    start = time.perf_counter()
+    made = snapshot()
+    print(
+        f"a workspace of {len(made.files):,} paths and {SYMBOLS:,} symbols made in {time.perf_counter() - start:.1f} s"
+    )
+    opened = tuple(list(made.files)[:20])
+    request = Request(Sources(made, disk.Limits()), Client(opened[0], None, opened))
+    start = time.perf_counter()
+    for text in ("@cart", "@#cart"):
+        complete(text, len(text), request)
+    print(f"catalogs built by the first two keystrokes in {1000 * (time.perf_counter() - start):,.0f} ms")
+    times: dict[str, list[tuple[float, float]]] = {}
+    for text in typed(random.Random(3)):
+        start, own = time.perf_counter(), time.process_time()
+        found = complete(text, len(text), request, tokens=lambda path: 1000)
+        took = time.perf_counter() - start, time.process_time() - own
+        times.setdefault("symbols" if text.startswith("@#") else "paths", []).append(took)
+        assert len(found.items) <= 50
+    print("| typed | keystrokes | p50 ms | p95 ms | longest ms | p95 of processor time |\n|---|---|---|---|---|---|")
+    for what, pairs in times.items():
+        wall, own_ = (sorted(1000 * pair[i] for pair in pairs) for i in (0, 1))
+        at = int(0.95 * len(wall))
+        middle = statistics.median(wall)
+        print(f"| {what} | {len(wall):,} | {middle:.1f} | {wall[at]:.1f} | {wall[-1]:.1f} | {own_[at]:.1f} |")
+
+
+if __name__ == "__main__":
+    main()
