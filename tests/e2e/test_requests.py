@@ -24,6 +24,19 @@ METHODS = [
     "promptls/explainIgnore",
     "promptls/mentionKinds",
     "promptls/models",
+    "textDocument/hover",
+    "textDocument/definition",
+    "textDocument/completion",
+    "textDocument/documentLink",
+    "textDocument/codeAction",
+    "textDocument/inlayHint",
+    "textDocument/codeLens",
+    "textDocument/semanticTokens/full",
+    "textDocument/documentSymbol",
+    "textDocument/foldingRange",
+    "textDocument/prepareRename",
+    "textDocument/rename",
+    "workspace/willRenameFiles",
 ]
 GARBAGE: list[object] = [
     None,
@@ -43,6 +56,10 @@ GARBAGE: list[object] = [
     {"text": "@", "offset": -1},
     {"text": "@", "offset": 10**9},
     {"roots": ["file:///not/there"]},
+    {"textDocument": {"uri": "file:///not/there.prompt.md"}},
+    {"textDocument": {"uri": "untitled:x"}, "position": {"line": -1, "character": 10**12}},
+    {"textDocument": {"uri": "x"}, "range": {"start": {"line": 2, "character": 0}, "end": {"line": 1, "character": 0}}},
+    {"files": [{"oldUri": "untitled:a", "newUri": "file:///"}]},
 ]
 
 
@@ -73,9 +90,11 @@ def test_garbage_gets_one_clean_answer(client: Client, method: str) -> None:
         except ServerError as error:
             assert error.code == -32602, (method, params, error)
             text = str(error)
-            assert text.endswith(".")
+            assert text.endswith("."), text
             assert "Traceback" not in text
-            assert "/" not in re.sub(r"promptls/|file:///[^', ]*", "", text)  # no path but those the client gave
+            assert "/" not in re.sub(
+                r"(?:promptls|textDocument|workspace)/|file:///[^', ]*", "", text
+            )  # no path but those the client gave
         assert client.request("promptls/models")["models"]
         assert len(client.answers[request]) == 1
 

@@ -1,0 +1,566 @@
+;;; e2e.el --- The package with the real server, in batch  -*- lexical-binding: t; -*-
+
+;;; Commentary:
+
+;; Run once for each client: CLIENT is lsp-mode or eglot.  Everything here goes
+;; through the package's own commands and through what the client itself does
+;; in a prompt document; nothing stands in for the server.
+
+;;; Code:
+
+(load (expand-file-name "check.el" (file-name-directory load-file-name)) nil t)
+(require 'ert)
+(require 'promptls)
+
+(defvar e2e-client (intern (getenv "CLIENT")) "The client under test.")
+
+(setq promptls-client e2e-client
+      promptls-command (split-string (getenv "PROMPTLS_COMMAND"))
+      promptls-connect-automatically nil
+      lsp-session-file (expand-file-name "lsp-session" (getenv "HOME"))
+      lsp-restart 'ignore
+      lsp-enable-snippet nil
+      lsp-log-io t
+      lsp-warn-no-matched-clients nil
+      lsp-completion-provider :none
+      lsp-headerline-breadcrumb-enable nil
+      lsp-modeline-code-actions-enable nil
+      lsp-eldoc-enable-hover nil
+      lsp-diagnostics-provider :flymake
+      eglot-confirm-server-initiated-edits nil
+      flymake-no-changes-timeout 0.1)
+
+(defun e2e-open (name)
+  "Visit NAME of the workspace and return its buffer."
+  (switch-to-buffer (find-file-noselect (workspace name))))
+
+(defun e2e-write (text)
+  "Make TEXT the text of the current buffer."
+  (erase-buffer)
+  (insert text))
+
+(defun e2e-settled ()
+  "Wait until the server has indexed everything."
+  (wait-for (lambda ()
+              (equal "ready" (plist-get (promptls-request "promptls/status" nil) :state)))
+            60))
+
+(defun e2e-pid ()
+  "Return the process id of the server."
+  (process-id (promptls-connection-process (promptls-connection))))
+
+(defun e2e-build ()
+  "Run `promptls-build' and return what it shows, nil if it shows nothing."
+  (when (get-buffer "*promptls prompt*")
+    (kill-buffer "*promptls prompt*"))
+  (save-window-excursion
+    (promptls-build)
+    (wait-for (lambda () (get-buffer "*promptls prompt*")))
+    (when (get-buffer "*promptls prompt*")
+      (with-current-buffer "*promptls prompt*" (buffer-string)))))
+
+(defun e2e-ask (method)
+  "Send the standard request METHOD about point, as the client does."
+  (promptls-request method
+                    (list :textDocument (list :uri (promptls-buffer-uri (promptls-connection)
+                                                                        (current-buffer)))
+                          :position (promptls-position
+                                     (point)
+                                     (promptls-connection-encoding (promptls-connection))))))
+
+(defun e2e-hover ()
+  "Return what the client shows of the thing at point, as text."
+  (promptls-connection-flush (promptls-connection))
+  (pcase e2e-client
+    ('lsp-mode
+     (let ((shown nil))
+       (lsp-request-async "textDocument/hover" (lsp--text-document-position-params)
+                          (lambda (hover)
+                            (setq shown (lsp--render-on-hover-content
+                                         (lsp:hover-contents hover) t)))
+                          :error-handler #'ignore)
+       (wait-for (lambda () shown) 10)))
+    ('eglot
+     (switch-to-buffer (current-buffer))
+     (let ((shown nil))
+       (eglot-hover-eldoc-function (lambda (text &rest _) (setq shown (or text 'nothing))))
+       (wait-for (lambda () shown) 10)))))
+
+(defun e2e-diagnostics ()
+  "Return the texts of the diagnostics that are shown in this buffer."
+  (mapcar #'flymake-diagnostic-text (flymake-diagnostics)))
+
+(defun e2e-traffic (text)
+  "Return non-nil if TEXT stands in the log of messages."
+  (seq-some (lambda (buffer)
+              (and (string-match-p "events\\*\\|\\*lsp-log" (buffer-name buffer))
+                   (with-current-buffer buffer
+                     (save-excursion
+                       (goto-char (point-min))
+                       (search-forward text nil t)))))
+            (buffer-list)))
+
+;;;; Starting
+
+(e2e-open "shop/cart.py")
+
+(let ((promptls-command "no-such-program"))
+  (check-that "a missing program is told in one sentence"
+    (string-match-p "no-such-program cannot be run; correct"
+                    (cadr (should-error (promptls-connect) :type 'user-error)))))
+
+(check-that "starts from a code buffer"
+  (let ((connection (promptls-connect)))
+    (promptls-connection-ready-p connection)))
+(check-that "a code buffer is not the client's own"
+  (not (promptls-connection-manages-p (promptls-connection) (current-buffer))))
+(check-that "a code buffer is kept in step"
+  (eq promptls-sync--connection (promptls-connection)))
+(check-that "the index gets ready" (e2e-settled))
+(check-that "the server's state arrives unasked"
+  (wait-for (lambda () (equal "ready" (plist-get (promptls-known-status (promptls-connection))
+                                                 :state)))))
+(check-that "the mode line tells the state"
+  (equal " promptls[ready]" (promptls-mode-line)))
+
+;;;; A prompt document
+
+(defvar e2e-prompt (e2e-open "question.prompt.md"))
+(set-buffer e2e-prompt)
+(check-that "a prompt document has its mode" (derived-mode-p 'promptls-mode))
+(promptls-connect-here)
+(check-that "the client manages a prompt document"
+  (wait-for (lambda () (promptls-connection-manages-p (promptls-connection) e2e-prompt))))
+
+(set-buffer e2e-prompt)
+(insert "Why is the price wrong? @car")
+(check-that "what can be mentioned is offered, best first, with its cost"
+  (let* ((found (promptls-completion-at-point))
+         (all (all-completions "@car" (nth 2 found))))
+    (and (equal "@car" (buffer-substring (nth 0 found) (nth 1 found)))
+         (equal "@shop/cart.py" (substring-no-properties (car all)))
+         (string-match-p "[0-9]+ tokens"
+                         (funcall (plist-get (nthcdr 3 found) :annotation-function) (car all))))))
+(check-that "completion inserts the mention"
+  (e2e-write "Why is the price wrong? @shop/ca")
+  (goto-char (point-max))
+  (completion-at-point)
+  (equal "Why is the price wrong? @shop/cart.py" (buffer-string)))
+(check-that "completion in the middle of a mention replaces all of it"
+  (e2e-write "Why? @sho.py now")
+  (goto-char (+ (point-min) (length "Why? @sho")))
+  (let ((found (promptls-completion-at-point)))
+    (or (null found)
+        (equal "@sho.py" (buffer-substring (nth 0 found) (nth 1 found))))))
+(check-that "emoji do not shift completion"
+  (e2e-write "😀😀 why? @stoc")
+  (goto-char (point-max))
+  (completion-at-point)
+  (equal "😀😀 why? @shop/stock.py" (buffer-string)))
+
+(e2e-write "Why is the price wrong? @shop/cart.py")
+(goto-char (point-max))
+(let ((shown (e2e-build)))
+  (check-that "build shows the prompt" (string-match-p "def apply_discount" shown))
+  (check-that "build shows tokens and what is in"
+    (and (string-match-p "[0-9,]+ of [0-9,]+ tokens" shown)
+         (string-match-p "In the prompt" shown)
+         (string-match-p "included +@shop/cart.py" shown))))
+
+(with-current-buffer "*promptls prompt*"
+  (check-that "a button jumps to its place"
+    (save-window-excursion
+      (goto-char (point-min))
+      (search-forward "In the prompt")
+      (forward-button 1)
+      (push-button)
+      (equal "cart.py" (file-name-nondirectory (or buffer-file-name "")))))
+  (promptls-preview-copy)
+  (check-that "w copies the prompt" (string-match-p "\\`Answer the question" (current-kill 0)))
+  (check-that "o opens the prompt"
+    (save-window-excursion
+      (promptls-preview-open)
+      (prog1 (string-match-p "\\`Answer the question" (buffer-string))
+        (kill-buffer))))
+  (let ((before (buffer-string)))
+    (with-current-buffer e2e-prompt
+      (e2e-write "What is rounded? @shop/money.py"))
+    (promptls-preview-rebuild)
+    (check-that "g builds what the document says now"
+      (wait-for (lambda ()
+                  (and (not (equal before (buffer-string)))
+                       (string-match-p "included +@shop/money.py" (buffer-string))))))
+    (promptls-preview-set-budget 400)
+    (check-that "b builds with another budget"
+      (wait-for (lambda () (string-match-p "of 400 tokens" (buffer-string)))))))
+
+(set-buffer e2e-prompt)
+(e2e-write "one @shop/money.py\n\ntwo @shop/stock.py")
+(check-that "a region is built alone"
+  (let ((transient-mark-mode t))
+    (goto-char (point-min))
+    (push-mark (line-end-position) t t)
+    (let ((shown (e2e-build)))
+      (deactivate-mark)
+      (and (string-match-p "included +@shop/money.py" shown)
+           (not (string-match-p "included +@shop/stock.py" shown))))))
+(check-that "an empty document is no question"
+  (e2e-write " \n")
+  (string-match-p "no question" (cadr (should-error (promptls-build) :type 'user-error))))
+
+;;;; The language of prompt documents, as the client shows it
+
+(e2e-write "Why is the price wrong? @shop/cart.py")
+(goto-char (- (point-max) 3))
+(check-that "hover tells what would be sent"
+  (string-match-p "cart\\.py" (format "%s" (e2e-hover))))
+(check-that "the client's own completion works too"
+  (e2e-write "See @car")
+  (goto-char (point-max))
+  (let ((items (plist-get (e2e-ask "textDocument/completion") :items)))
+    (equal "@shop/cart.py" (promptls-get (car items) :textEdit :newText))))
+(check-that "definition leads into the file"
+  (e2e-write "See @shop/cart.py")
+  (goto-char (- (point-max) 3))
+  (let ((found (e2e-ask "textDocument/definition")))
+    (string-match-p "shop/cart\\.py" (format "%s" found))))
+
+(e2e-write "Why is the price wrong? @shop/crat.py")
+(flymake-mode 1)
+(let ((shown (lambda ()
+               (flymake-start)
+               (seq-some (lambda (text) (string-match-p "crat" text)) (e2e-diagnostics)))))
+  (promptls-connection-flush (promptls-connection))
+  (check-that "a wrong mention gets a diagnostic" (wait-for shown 10))
+  (check-that "its fix is offered and mends the text, and the diagnostic goes away"
+    (goto-char (- (point-max) 3))
+    (cl-letf ((last-nonmenu-event t)
+              ((symbol-function 'completing-read)
+               (lambda (_prompt collection &rest _)
+                 (seq-find (lambda (title) (string-match-p "shop/cart\\.py" title))
+                           (all-completions "" collection)))))
+      (promptls-fix))
+    (and (wait-for (lambda () (equal "Why is the price wrong? @shop/cart.py" (buffer-string))) 10)
+         (progn (promptls-connection-flush (promptls-connection))
+                (wait-for (lambda () (not (funcall shown))) 10)))))
+(check-that "the command of a lens builds the prompt here"
+  (when (get-buffer "*promptls prompt*") (kill-buffer "*promptls prompt*"))
+  (let* ((uri (promptls-buffer-uri (promptls-connection) e2e-prompt)))
+    (pcase e2e-client
+      ('lsp-mode
+       (lsp--execute-command (lsp-make-command :title "Build" :command "promptls.openPrompt"
+                                               :arguments (vector (lsp-ht ("uri" uri))))))
+      ('eglot
+       (if (get 'eglot-execute-command 'byte-obsolete-info)
+           (eglot-execute (promptls-connection)
+                          (list :title "Build" :command "promptls.openPrompt"
+                                :arguments (vector (list :uri uri))))
+         (eglot-execute-command (promptls-connection) 'promptls.openPrompt
+                                (vector (list :uri uri)))))))
+  (wait-for (lambda () (get-buffer "*promptls prompt*")) 10))
+
+;;;; Unsaved edits
+
+(e2e-open "shop/cart.py")
+(goto-char (point-max))
+(insert "\n\ndef price_of_unsaved(article):\n    return article.price + 4711\n")
+(check-that "an unsaved edit is in the prompt"
+  (with-current-buffer e2e-prompt
+    (e2e-write "What is @#price_of_unsaved ?")
+    (string-match-p "4711" (e2e-build))))
+(check-that "and the next edit too"
+  (e2e-open "shop/cart.py")
+  (goto-char (point-min))
+  (search-forward "4711")
+  (replace-match "4712")
+  (with-current-buffer e2e-prompt
+    (let ((shown (e2e-build)))
+      (and (string-match-p "4712" shown) (not (string-match-p "4711" shown))))))
+(check-that "what was given back is seen as well"
+  (e2e-open "shop/cart.py")
+  (let ((revert-without-query '(".")))
+    (revert-buffer t t))
+  (with-current-buffer e2e-prompt
+    (not (string-match-p "4712" (e2e-build)))))
+(check-that "a buffer of a new file is known before it is saved"
+  (e2e-open "shop/brand_new.py")
+  (insert "def brand_new_function():\n    return 42\n")
+  (with-current-buffer e2e-prompt
+    (e2e-write "What is @#brand_new_function ?")
+    (string-match-p "return 42" (e2e-build))))
+(check-that "and forgotten when it is killed"
+  (with-current-buffer (get-file-buffer (workspace "shop/brand_new.py"))
+    (set-buffer-modified-p nil)
+    (kill-buffer))
+  (with-current-buffer e2e-prompt
+    (string-match-p "unresolved" (e2e-build))))
+(check-that "a saved file stays known"
+  (e2e-open "shop/saved.py")
+  (insert "def saved_function():\n    return 43\n")
+  (save-buffer)
+  (kill-buffer)
+  (with-current-buffer e2e-prompt
+    (e2e-write "What is @#saved_function ?")
+    (string-match-p "return 43" (e2e-build))))
+
+;;;; Context
+
+(check-that "the selection goes along"
+  (e2e-open "shop/stock.py")
+  (goto-char (point-min))
+  (search-forward "def reserve")
+  (beginning-of-line)
+  (let ((transient-mark-mode t))
+    (push-mark (point-max) t t)
+    (prog1 (let* ((connection (promptls-connection))
+                  (context (promptls-context connection))
+                  (result (promptls-request "promptls/buildPrompt"
+                                            (list :message "What does @selection do?"
+                                                  :context context))))
+             (seq-some (lambda (item) (equal "selection" (plist-get item :origin)))
+                       (plist-get result :items)))
+      (deactivate-mark))))
+(check-that "@active is the code in front, not the prompt"
+  (e2e-open "shop/money.py")
+  (set-buffer e2e-prompt)
+  (e2e-write "What is in @active ?")
+  (string-match-p "class Money" (e2e-build)))
+
+(with-current-buffer (get-buffer-create "*shell of the test*")
+  (comint-mode)
+  (insert "$ make\nError 77: the oven is cold\n"))
+(with-current-buffer (get-buffer-create "*compilation of the test*")
+  (setq default-directory (workspace))
+  (insert "checkout.ts:4:3: error: no bank\n")
+  (compilation-mode)
+  (setq next-error-last-buffer (current-buffer)))
+(kill-new "clipped text")
+(with-current-buffer (e2e-open "shop/money.py")
+  (setq-local flymake-diagnostic-functions
+              (list (lambda (report &rest _)
+                      (funcall report (list (flymake-make-diagnostic
+                                             (current-buffer) 1 10 :warning
+                                             "money is too cheap"))))))
+  (flymake-mode 1)
+  (flymake-start)
+  (wait-for (lambda () (flymake-diagnostics))))
+(let ((given (promptls-plain
+              (promptls-client-context (promptls-connection)
+                                       '("diagnostics" "terminal" "quickfix" "clipboard")))))
+  (check-that "the terminal's last lines are given"
+    (string-match-p "oven is cold" (plist-get given :terminal)))
+  (check-that "the clipboard is given" (equal "clipped text" (plist-get given :clipboard)))
+  (check-that "the locations of the last search are given"
+    (let ((place (car (plist-get given :quickfix))))
+      (and (string-suffix-p "/checkout.ts" (plist-get place :uri))
+           (= 3 (promptls-get place :range :start :line)))))
+  (check-that "diagnostics of others are given"
+    (let ((file (car (plist-get given :diagnostics))))
+      (and (string-suffix-p "/money.py" (plist-get file :uri))
+           (equal "money is too cheap"
+                  (plist-get (car (plist-get file :diagnostics)) :message))
+           (= 2 (plist-get (car (plist-get file :diagnostics)) :severity))))))
+(pcase-dolist (`(,mention . ,text) '(("@problems" . "money is too cheap")
+                                     ("@terminal" . "oven is cold")
+                                     ("@clipboard" . "clipped text")
+                                     ("@quickfix" . "Sends the cart to the bank")))
+  (check-that (format "%s brings what the server asks the editor for" mention)
+    (with-current-buffer e2e-prompt
+      (e2e-write (format "What is wrong here? %s" mention))
+      (string-match-p (regexp-quote text) (e2e-build)))))
+
+;;;; Everything else
+
+(set-buffer e2e-prompt)
+(check-that "search finds, and next-error goes there"
+  (save-window-excursion
+    (promptls-search "regular customers pay less")
+    (next-error 1 t)
+    (member (file-name-nondirectory (or (buffer-file-name (window-buffer)) ""))
+            '("cart.py" "orders.md" "test_cart.py"))))
+(check-that "explain tells of a definition, with places to jump to"
+  (save-window-excursion
+    (with-current-buffer (promptls-explain "apply_discount")
+      (and (string-match-p "apply_discount" (buffer-string))
+           (progn (goto-char (point-min)) (forward-button 1))))))
+(check-that "explain takes the definition at point"
+  (save-window-excursion
+    (e2e-open "shop/cart.py")
+    (goto-char (point-min))
+    (search-forward "def apply_disc")
+    (with-current-buffer (promptls-explain nil)
+      (string-match-p "# apply_discount" (buffer-string)))))
+(check-that "the graph is shown"
+  (save-window-excursion
+    (with-current-buffer (promptls-graph "discount of the cart")
+      (string-match-p "Code Components" (buffer-string)))))
+(check-that "call paths are shown"
+  (save-window-excursion
+    (with-current-buffer (promptls-graph nil "Cart.total" "rounded")
+      (string-match-p "apply_discount" (buffer-string)))))
+(check-that "the memory is kept, changed and forgotten"
+  (save-window-excursion
+    (with-current-buffer (promptls-memory)
+      (promptls-memory-add "rule" "Money" "Money is counted in cents.")
+      (goto-char (point-min))
+      (and (string-match-p "counted in cents" (buffer-string))
+           (progn (promptls-memory-edit (tabulated-list-get-id) "Money is never a float.")
+                  (string-match-p "never a float" (buffer-string)))
+           (cl-letf (((symbol-function 'yes-or-no-p) #'always))
+             (goto-char (point-min))
+             (promptls-memory-remove (tabulated-list-get-id))
+             (string-empty-p (string-trim (buffer-string))))))))
+(check-that "a recipe is built"
+  (kill-buffer "*promptls prompt*")
+  (save-window-excursion
+    (set-buffer e2e-prompt)
+    (cl-letf (((symbol-function 'completing-read)
+               (lambda (prompt &rest _) (if (string-prefix-p "Recipe" prompt) "review" "")))
+              ((symbol-function 'read-string) (lambda (&rest _) ""))
+              ((symbol-function 'promptls-read-message)
+               (lambda (&rest _) "@shop/cart.py")))
+      (promptls-recipes))
+    (wait-for (lambda () (get-buffer "*promptls prompt*")))
+    (with-current-buffer "*promptls prompt*"
+      (string-match-p "wrong or risky\\|[Rr]eview" (buffer-string)))))
+(check-that "status tells of the index and of Emacs"
+  (save-window-excursion
+    (with-current-buffer (promptls-status)
+      (and (string-match-p "# ready\\|# indexing" (buffer-string))
+           (string-match-p (if (eq e2e-client 'eglot) "by Eglot" "by lsp-mode") (buffer-string))
+           (string-match-p "from the option promptls-command" (buffer-string))))))
+(check-that "the doctor's report is shown"
+  (save-window-excursion
+    (promptls-doctor)
+    (with-current-buffer "*promptls doctor*"
+      (wait-for (lambda () (string-match-p "## Program\n\n.*[^[:space:]]" (buffer-string))) 60))))
+(check-that "the scratch prompt mentions the selection and is no file"
+  (save-window-excursion
+    (e2e-open "shop/stock.py")
+    (goto-char (point-min))
+    (let ((transient-mark-mode t))
+      (push-mark (save-excursion (forward-line 2) (point)) t t)
+      (promptls-scratch))
+    (and (equal "@shop/stock.py:1-2 " (buffer-string))
+         (derived-mode-p 'promptls-mode)
+         (not (file-exists-p buffer-file-name)))))
+
+;;;; gptel, as it calls its transform functions
+
+(require 'promptls-gptel)
+(defvar-local gptel-mode nil)
+(defun gptel-fsm-info (fsm) "Return FSM, which is the information itself here." fsm)
+
+(check-that "a message to gptel is built, answers before it are left alone"
+  (let ((done nil))
+    (with-temp-buffer
+      (insert "Hello" (propertize "Hi, @shop/stock.py is nice" 'gptel 'response)
+              "\nWhat is in @shop/money.py")
+      (promptls-gptel-transform (lambda () (setq done t)) (list :buffer e2e-prompt))
+      (and (wait-for (lambda () done))
+           (string-match-p "\\`HelloHi, @shop/stock.py is nice" (buffer-string))
+           (string-match-p "class Money" (buffer-string))))))
+(check-that "a message to gptel without mentions stays as it is"
+  (let ((done nil))
+    (with-temp-buffer
+      (insert "Hello, me@example.org here")
+      (promptls-gptel-transform (lambda () (setq done t)) (list :buffer e2e-prompt))
+      (and (wait-for (lambda () done))
+           (equal "Hello, me@example.org here" (buffer-string))))))
+
+;;;; Settings
+
+(check-that "a directory variable reaches the server"
+  (let ((before (promptls-request "promptls/buildPrompt" '(:message "fix @shop/cart.py"))))
+    (with-temp-file (workspace ".dir-locals.el")
+      (insert "((nil . ((promptls-sections-instructions . nil) (promptls-budget-tokens . 1234))))"))
+    (with-current-buffer e2e-prompt (hack-dir-local-variables-non-file-buffer))
+    (promptls-connection-configure (promptls-connection))
+    (and (/= 1234 (promptls-get before :tokens :budget))
+         (wait-for (lambda ()
+                     (let ((after (promptls-request "promptls/buildPrompt"
+                                                    '(:message "fix @shop/cart.py"))))
+                       (= 1234 (promptls-get after :tokens :budget))))
+                   10))))
+(setq-default promptls-budget-tokens 2345)
+(delete-file (workspace ".dir-locals.el"))
+(with-current-buffer e2e-prompt
+  (kill-local-variable 'promptls-budget-tokens)
+  (kill-local-variable 'promptls-sections-instructions))
+
+;;;; Cancelling, restarting, dying
+
+(set-buffer e2e-prompt)
+(check-that "a request can be cancelled: the server says so, and nobody hears of it"
+  (let ((heard nil))
+    (e2e-write "What is @shop/cart.py ?")
+    (cl-loop repeat 10
+             until (e2e-traffic "-32800")
+             do (let ((handle (promptls-request-async
+                               (promptls-connection) "promptls/buildPrompt"
+                               (promptls-params "How does it all hang together? @workspace"
+                                                (promptls-connection))
+                               (lambda (_) (setq heard t))
+                               (lambda (&rest _) (setq heard t)))))
+                  (promptls-cancel-request handle)
+                  (wait-for (lambda () (e2e-traffic "-32800")) 1)))
+    (and (not heard)
+         (or (e2e-traffic "-32800")
+             ;; lsp-mode forgets the id, so that its log has the call only.
+             (e2e-traffic "$/cancelRequest")))))
+(check-that "quitting cancels, and the next request works"
+  (catch 'left
+    (run-at-time 0 nil (lambda () (throw 'left t)))
+    (promptls-request "promptls/buildPrompt"
+                      (promptls-params "How does it hang together? @workspace"
+                                       (promptls-connection))))
+  (plist-get (promptls-request "promptls/status" nil) :state))
+
+(let ((before (e2e-pid)))
+  (promptls-restart)
+  (check-that "restart starts another server"
+    (wait-for (lambda ()
+                (and (promptls-connection)
+                     (promptls-connection-ready-p (promptls-connection))
+                     (/= before (e2e-pid))))))
+  (check-that "the user's own settings are told at the start"
+    (= 2345 (promptls-get (promptls-request "promptls/buildPrompt" '(:message "fix @shop/cart.py"))
+                          :tokens :budget)))
+  (check-that "after a restart unsaved edits are seen as before"
+    (e2e-open "shop/cart.py")
+    (goto-char (point-max))
+    (insert "\n\ndef after_the_restart():\n    return 815\n")
+    (with-current-buffer e2e-prompt
+      (e2e-write "What is @#after_the_restart ?")
+      (string-match-p "return 815" (e2e-build)))))
+
+(set-buffer e2e-prompt)
+(let ((before (e2e-pid)))
+  (call-process "kill" nil nil nil "-9" (number-to-string before))
+  (wait-for (lambda () (not (seq-find (lambda (pid) (= pid before)) (list-system-processes)))))
+  (check-that "after a kill the next prompt is built by another server, unsaved edits and all"
+    (let ((shown (e2e-build)))
+      (and (string-match-p "return 815" shown)
+           (/= before (e2e-pid))))))
+
+;;;; Two projects
+
+(let ((other (make-temp-file "other" t)))
+  (call-process "git" nil nil nil "-C" other "init" "-q")
+  (with-temp-file (expand-file-name "lonely.py" other)
+    (insert "def lonely():\n    pass\n"))
+  (find-file (expand-file-name "lonely.py" other))
+  (check-that "another project has a server of its own, which knows nothing of the first"
+    (let ((connection (promptls-connect)))
+      (and (/= (process-id (promptls-connection-process connection))
+               (with-current-buffer e2e-prompt (e2e-pid)))
+           (equal "unresolved"
+                  (plist-get (car (plist-get (promptls-request
+                                              "promptls/resolveMentions"
+                                              '(:message "@#apply_discount"))
+                                             :mentions))
+                             :status)))))
+  (delete-directory other t))
+
+(finish)
+;;; e2e.el ends here

@@ -1,0 +1,114 @@
+;;; static.el --- The package as a package  -*- lexical-binding: t; -*-
+
+;;; Commentary:
+
+;; Byte-compiles every file with warnings as errors, lints them and installs
+;; the folder as Emacs installs packages.  Without EMACS_PACKAGES only the
+;; first is done: the files must compile where no LSP client is installed.
+
+;;; Code:
+
+(load (expand-file-name "check.el" (file-name-directory load-file-name)) nil t)
+(require 'checkdoc)
+(require 'bytecomp)
+
+(defvar static-folder
+  (let ((folder (make-temp-file "promptls" t)))
+    (dolist (file (directory-files (getenv "PROMPTLS_LISP") t "\\.el\\'"))
+      (copy-file file (file-name-as-directory folder)))
+    folder)
+  "A copy of the package, so that nothing is written beside its files.")
+
+(defvar static-files (directory-files static-folder t "\\`promptls.*\\.el\\'")
+  "The package's files.")
+
+(setq load-path (cons static-folder (delete (getenv "PROMPTLS_LISP") load-path)))
+
+(defun static-problems (function)
+  "Return what is written to the messages while FUNCTION runs, as a list of lines."
+  (with-current-buffer (messages-buffer)
+    (let ((inhibit-read-only t)) (erase-buffer)))
+  (funcall function)
+  (with-current-buffer (messages-buffer)
+    (split-string (buffer-string) "\n" t)))
+
+(defun static-compile (name)
+  "Report whether all files compile without warnings, as the check NAME."
+  (let ((byte-compile-error-on-warn t)
+        (byte-compile-warnings t)
+        (problems nil))
+    (dolist (file static-files)
+      (unless (eq t (byte-compile-file file))
+        (push (cons (file-name-nondirectory file)
+                    (with-current-buffer "*Compile-Log*" (buffer-string)))
+              problems)))
+    (check name (null problems) problems)))
+
+(static-compile (if (getenv "EMACS_PACKAGES")
+                    "compiles without warnings"
+                  "compiles without warnings where no LSP client is"))
+
+(when (getenv "EMACS_PACKAGES")
+  (let ((problems nil))
+    (dolist (file static-files)
+      (let ((checkdoc-create-error-function
+             (lambda (text start _end &optional _unfixable)
+               (push (format "%s:%s: %s" (file-name-nondirectory file)
+                             (if start (line-number-at-pos start) "") text)
+                     problems)
+               nil))
+            (checkdoc-autofix-flag 'never)
+            (checkdoc-spellcheck-documentation-flag nil))
+        (with-current-buffer (find-file-noselect file)
+          (checkdoc-current-buffer t)
+          (kill-buffer))))
+    (check "checkdoc finds nothing" (null problems) problems))
+
+  (when (require 'package-lint nil t)
+    (let ((problems nil)
+          (package-lint-main-file (expand-file-name "promptls.el" static-folder)))
+      (dolist (file static-files)
+        (with-current-buffer (find-file-noselect file)
+          (setq-local package-lint-main-file package-lint-main-file)
+          (dolist (problem (package-lint-buffer))
+            ;; Debian's linter does not know Emacs 28, and there is no home page yet.
+            (unless (string-match-p "all released Emacs versions\\|Homepage or URL"
+                                    (nth 3 problem))
+              (push (cons (file-name-nondirectory file) problem) problems)))
+          (kill-buffer)))
+      (check "package-lint finds nothing" (null problems) problems)))
+  (check "package-lint is there" (featurep 'package-lint))
+
+  (setq package-user-dir (make-temp-file "elpa" t))
+  (check-that "installs as a package"
+    (package-install-file static-folder)
+    (assq 'promptls package-alist))
+  (let* ((program
+          '(progn
+             (package-initialize)
+             (dolist (command '(promptls-ask promptls-build promptls-search promptls-explain
+                                promptls-graph promptls-memory promptls-recipes promptls-status
+                                promptls-restart promptls-doctor promptls-scratch promptls-menu
+                                promptls-mode promptls-sync-mode promptls-gptel-mode))
+               (unless (autoloadp (symbol-function command))
+                 (princ (format "%s is not autoloaded. " command))))
+             (find-file (expand-file-name "x.prompt.md" temporary-file-directory))
+             (unless (and (derived-mode-p 'promptls-mode) (featurep 'promptls))
+               (princ "A prompt document has the wrong mode."))))
+         (said (with-temp-buffer
+                 (call-process (expand-file-name invocation-name invocation-directory)
+                               nil t nil "-Q" "--batch"
+                               "--eval" "(require 'package)"
+                               "--eval" (format "(setq package-user-dir %S)" package-user-dir)
+                               "--eval" (format "%S" program))
+                 (buffer-string))))
+    (check-equal "in a new Emacs its commands load it, and prompt documents get their mode"
+                 said ""))
+  (check-that "the menu opens"
+    (require 'promptls-menu)
+    (get 'promptls-menu 'transient--prefix))
+  (delete-directory package-user-dir t))
+
+(delete-directory static-folder t)
+(finish)
+;;; static.el ends here

@@ -1,0 +1,150 @@
+"""A terminal with a program in it: keys go in, the screen can be read, waited for and drawn.
+
+The screen is pyte's; pictures show its cells as they are, in their colours.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+from pathlib import Path
+
+import pyte
+from PIL import Image, ImageDraw, ImageFont
+
+COLUMNS, ROWS = 132, 38
+CELL = (9, 18)
+FONTS = Path("/usr/share/fonts/truetype/dejavu")
+NAMED = {
+    "black": "#000000",
+    "red": "#ff6e6e",
+    "green": "#5fd35f",
+    "brown": "#e5c07b",
+    "blue": "#6aa6f8",
+    "magenta": "#c792ea",
+    "cyan": "#76c7c0",
+    "white": "#d8d8d8",
+}
+PRIVATE = re.compile(rb"\x1b\[[>=][0-9;]*[A-Za-z]")
+"""Sequences that pyte takes for others: it passes over the mark that makes them private."""
+OPEN = re.compile(rb"\x1b(\[[^A-Za-z@~]*)?$")
+
+
+class TooLate(AssertionError):
+    """What was waited for has not come; the text is the screen."""
+
+
+class Terminal:
+    """One program in a pty."""
+
+    def __init__(self, command: list[str], env: dict[str, str], folder: Path) -> None:
+        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self.stream = pyte.ByteStream(self.screen)
+        self.held = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe(command[0], command, {**env, "TERM": "xterm-256color", "COLORTERM": "truecolor"})
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+
+    def read(self, seconds: float) -> bool:
+        """Take what the program writes within so many seconds; False if it has ended."""
+        if not select.select([self.fd], [], [], seconds)[0]:
+            return True
+        try:
+            data = os.read(self.fd, 1 << 16)
+        except OSError:
+            return False
+        data = self.held + data
+        unfinished = OPEN.search(data)
+        self.held = data[unfinished.start() :] if unfinished else b""
+        self.stream.feed(PRIVATE.sub(b"", data[: len(data) - len(self.held)]))
+        return bool(data)
+
+    def text(self) -> str:
+        """The screen, line by line."""
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def type(self, keys: str) -> None:
+        """Type keys one after the other, as a hand does: each is taken before the next."""
+        for key in re.findall(r"\x1b?.", keys, re.DOTALL):
+            os.write(self.fd, key.encode())
+            self.read(0.02)
+
+    def wait(self, pattern: str, seconds: float = 20) -> re.Match[str]:
+        """Wait until the screen matches; raise TooLate if it does not in time."""
+        end = time.monotonic() + seconds
+        while True:
+            if found := re.search(pattern, self.text(), re.MULTILINE):
+                return found
+            if time.monotonic() > end or not self.read(0.05):
+                raise TooLate(f"no {pattern!r} on the screen:\n{self.text()}")
+
+    def gone(self, pattern: str, seconds: float = 20) -> None:
+        """Wait until the screen does not match any more."""
+        end = time.monotonic() + seconds
+        while re.search(pattern, self.text(), re.MULTILINE):
+            if time.monotonic() > end or not self.read(0.05):
+                raise TooLate(f"still {pattern!r} on the screen:\n{self.text()}")
+
+    def rest(self) -> None:
+        """Take what is still being drawn: nothing new for a moment, at most two seconds."""
+        end = time.monotonic() + 2
+        while time.monotonic() < end and select.select([self.fd], [], [], 0.3)[0]:
+            self.read(0)
+
+    def close(self) -> None:
+        """End the program."""
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        except (ProcessLookupError, ChildProcessError):
+            pass
+        os.close(self.fd)
+
+    def picture(self, file: Path) -> None:
+        """Draw the screen into a PNG."""
+        self.rest()
+        width, height = CELL
+        plain = ImageFont.truetype(str(FONTS / "DejaVuSansMono.ttf"), 15)
+        bold = ImageFont.truetype(str(FONTS / "DejaVuSansMono-Bold.ttf"), 15)
+        image = Image.new("RGB", (COLUMNS * width, ROWS * height), "#000000")
+        draw = ImageDraw.Draw(image)
+        for row in range(ROWS):
+            for column in range(COLUMNS):
+                cell = self.screen.buffer[row][column]
+                fore, back = _colour(cell.fg, "#ffffff"), _colour(cell.bg, "#000000")
+                if cell.reverse:
+                    fore, back = back, fore
+                if (row, column) == (self.screen.cursor.y, self.screen.cursor.x) and not self.screen.cursor.hidden:
+                    fore, back = "#000000", "#ffffff"
+                x, y = column * width, row * height
+                draw.rectangle((x, y, x + width - 1, y + height - 1), fill=back)
+                if cell.data in "█░":  # drawn, so that neighbours touch
+                    shade = fore if cell.data == "█" else _mixed(fore, back)
+                    draw.rectangle((x, y + 3, x + width - 1, y + height - 4), fill=shade)
+                elif cell.data.strip():
+                    draw.text((x, y), cell.data, font=bold if cell.bold else plain, fill=fore)
+                if cell.underscore:
+                    draw.line((x, y + height - 2, x + width - 1, y + height - 2), fill=fore)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        image.save(file, optimize=True)
+
+
+def _colour(name: str, default: str) -> str:
+    if name == "default":
+        return default
+    name = name.removeprefix("bright")
+    return NAMED.get(name) or f"#{name}"
+
+
+def _mixed(fore: str, back: str) -> str:
+    pairs = zip(bytes.fromhex(fore[1:]), bytes.fromhex(back[1:]), strict=True)
+    return "#" + "".join(f"{(f + 2 * b) // 3:02x}" for f, b in pairs)

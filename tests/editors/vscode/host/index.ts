@@ -1,0 +1,29 @@
+// What the runner extension starts: mocha over the tests below, each result one line of JSON.
+
+import * as fs from "node:fs";
+import Mocha from "mocha";
+
+export async function run(): Promise<void> {
+  const results = process.env.PROMPTLS_HOST_RESULTS as string;
+  const write = (line: object) => fs.appendFileSync(results, `${JSON.stringify(line)}\n`);
+  const mocha = new Mocha({ ui: "bdd", timeout: 30_000, reporter: "min" });
+  if (process.env.PROMPTLS_ONLY) mocha.grep(process.env.PROMPTLS_ONLY);
+  mocha.suite.emit("pre-require", globalThis, "tests", mocha);
+  for (const load of [
+    () => require("./server.test"),
+    () => require("./prompts.test"),
+    () => require("./language.test"),
+    () => require("./context.test"),
+    () => require("./models.test"),
+    () => require("./life.test"),
+  ]) {
+    load();
+  }
+  await new Promise<void>((resolve) => {
+    mocha
+      .run(() => resolve())
+      .on("pass", (test) => write({ name: test.fullTitle() }))
+      .on("fail", (test, error) => write({ name: test.fullTitle(), error: String(error?.message ?? error) }));
+  });
+  write({ end: true });
+}
