@@ -16,8 +16,8 @@ collect_ignore = ["editors"]  # their suites run in the editors
 
 # Where the change is judged, the same examples each time; elsewhere new ones, which is how bugs are found.
 settings.register_profile("ci", derandomize=True, deadline=None)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.register_profile("here", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 SHOP = """
 -- shop/cart.py --

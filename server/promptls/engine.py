@@ -41,7 +41,7 @@ from promptls.settings import Settings, cache_folder, config_file, user_settings
 
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
-"""Clients need not watch files: a request walks the roots again when the last walk is older than this."""
+"""How old the last walk may be when a prompt is built."""
 
 
 class Engine:
@@ -149,9 +149,12 @@ class Engine:
         if isinstance(self.model, LanguageModel):
             self.model.close()
 
-    def view(self, token: CancelToken) -> Snapshot:
-        """The workspace as of now: every keystroke, and what has changed on disk."""
-        self.indexer.reconcile(RECONCILE_S)
+    def view(self, token: CancelToken, reconcile_s: float = RECONCILE_S) -> Snapshot:
+        """The workspace as of now: every keystroke, and what has changed on disk.
+
+        Clients need not watch files: the roots are walked again when the last walk is `reconcile_s` old.
+        """
+        self.indexer.reconcile(reconcile_s)
         return self.indexer.view(token)
 
     def request(

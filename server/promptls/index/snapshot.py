@@ -172,7 +172,7 @@ class Sources:
     something else than the index was told; without one such a file is reported as changed.
     """
 
-    __slots__ = ("_outliner", "_views", "limits", "secrets", "snapshot")
+    __slots__ = ("_outliner", "_views", "exhibits", "limits", "secrets", "snapshot")
 
     def __init__(
         self, snapshot: Snapshot, limits: disk.Limits, outliner: Outliner | None = None, secrets: bool = False
@@ -182,6 +182,7 @@ class Sources:
         self._outliner = outliner
         self.secrets = secrets  # whether files made for secrets may be read when somebody asks for them
         self._views: dict[str, TextView | Problem] = {}
+        self.exhibits: dict[str, TextView] = {}
 
     def read(self, path: str, explicit: bool = False) -> TextView | Problem:
         """The text of a file of the workspace with the outline made from it, or why there is none.
@@ -198,8 +199,13 @@ class Sources:
         path = EXHIBIT + name
         lines = tuple(split_lines(text))
         entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outline=Outline("text", len(lines)))
-        self._views[path] = TextView(entry, text, lines)
+        self.lend({path: TextView(entry, text, lines)})
         return path
+
+    def lend(self, exhibits: dict[str, TextView]) -> None:
+        """Let exhibits of another request be read in this one."""
+        self.exhibits.update(exhibits)
+        self._views.update(exhibits)
 
     def _read(self, path: str, explicit: bool) -> TextView | Problem:
         if is_exhibit(path):

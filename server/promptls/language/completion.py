@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from promptls import protocol
 from promptls.context.mentions.complete import complete
-from promptls.language.desk import Desk, range_of
+from promptls.language.desk import LOOK_S, Desk, range_of
 from promptls.model import CancelToken
 from promptls.protocol import Json
 from promptls.requests.prompt import cost_of
@@ -47,7 +47,7 @@ def completion(desk: Desk, params: protocol.DocumentPosition, token: CancelToken
     if text is None:
         return None
     offset = text.offset(params.position.line, params.position.character)
-    snapshot = desk.engine.view(token)
+    snapshot = desk.engine.view(token, LOOK_S)
     request = desk.engine.request(desk.context, snapshot, token, uri)
     done = complete(text.text, offset, request, LIMIT, lambda path: cost_of(path, snapshot))
     if done.start == done.end:

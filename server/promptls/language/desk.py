@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from promptls import protocol
+from promptls.context.mentions.recall import Recall
 from promptls.context.mentions.request import Request
 from promptls.documents import Documents, PromptDocument, Text
 from promptls.engine import Engine
@@ -21,6 +22,9 @@ from promptls.prompt.build import DryRun, dry_run
 from promptls.prompt.tokens import Counter, UnknownName
 from promptls.protocol import Json
 from promptls.requests.prompt import budget_of
+
+LOOK_S = 15.0
+"""How old the last walk of the roots may be while a question is only being written."""
 
 UNCOUNTED = 4000
 """Tokens assumed where the settings name a model or counter that does not exist; building says what is wrong."""
@@ -69,6 +73,7 @@ class Desk:
         self.encoding = encoding
         self._lock = threading.Lock()
         self._readings: dict[str, Reading] = {}
+        self._recalls: dict[str, Recall] = {}
         self._said = protocol.Context()
 
     @property
@@ -96,8 +101,9 @@ class Desk:
         if document is None:
             return None
         context = self.context
-        snapshot = self.engine.view(token)
+        snapshot = self.engine.view(token, LOOK_S)
         with self._lock:
+            recall = self._recalls.setdefault(uri, Recall())
             known = self._readings.get(uri)
         if (
             known is not None
@@ -107,6 +113,7 @@ class Desk:
         ):
             return replace(known, request=replace(known.request, token=token))
         request = self.engine.request(context, snapshot, token, document.uri)
+        request = replace(request, around=replace(request.around, recall=recall))
         try:
             budget, counter, _ = budget_of(self.engine, protocol.Budget())
         except UnknownName:
@@ -121,6 +128,7 @@ class Desk:
         """The document is closed."""
         with self._lock:
             self._readings.pop(uri, None)
+            self._recalls.pop(uri, None)
 
 
 def position_of(text: Text, offset: int) -> Json:

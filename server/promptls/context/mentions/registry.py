@@ -43,6 +43,7 @@ class Kind(Struct, frozen=True):
     aliases: tuple[str, ...] = ()  # other names for it
     takes: Literal["", "symbol", "path"] = ""  # what an argument names, for completion
     offers: tuple[str, ...] = ()  # arguments to offer
+    costly: bool = False  # whether it may take more than a few milliseconds
     needs: tuple[str, ...] = ()  # fields of the client's context that it cannot do without
 
 
@@ -126,6 +127,7 @@ BUILT_IN: tuple[Kind, ...] = (
         argument="optional",
         aliases=("changes",),
         offers=("staged", "unstaged", "unsaved"),
+        costly=True,
     ),
     Kind(
         "recent",
@@ -135,6 +137,7 @@ BUILT_IN: tuple[Kind, ...] = (
         69,
         argument="optional",
         offers=("prompt", "10m", "1h", "1d"),
+        costly=True,
     ),
     Kind(
         "commit",
@@ -143,6 +146,7 @@ BUILT_IN: tuple[Kind, ...] = (
         changes.resolve_commit,
         68,
         argument="required",
+        costly=True,
     ),
     Kind(
         "branch",
@@ -151,6 +155,7 @@ BUILT_IN: tuple[Kind, ...] = (
         changes.resolve_branch,
         67,
         argument="optional",
+        costly=True,
     ),
     Kind(
         "codebase",
@@ -159,6 +164,7 @@ BUILT_IN: tuple[Kind, ...] = (
         search.resolve_codebase,
         65,
         argument="optional",
+        costly=True,
     ),
     Kind(
         "text",
@@ -168,6 +174,7 @@ BUILT_IN: tuple[Kind, ...] = (
         64,
         argument="required",
         aliases=("grep",),
+        costly=True,
     ),
     Kind(
         "regex",
@@ -176,6 +183,7 @@ BUILT_IN: tuple[Kind, ...] = (
         search.resolve_regex,
         63,
         argument="required",
+        costly=True,
     ),
     Kind(
         "pattern",
@@ -184,6 +192,7 @@ BUILT_IN: tuple[Kind, ...] = (
         search.resolve_pattern,
         62,
         argument="required",
+        costly=True,
     ),
     Kind(
         "callers",
@@ -193,6 +202,7 @@ BUILT_IN: tuple[Kind, ...] = (
         60,
         argument="required",
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "callees",
@@ -202,6 +212,7 @@ BUILT_IN: tuple[Kind, ...] = (
         59,
         argument="required",
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "usages",
@@ -212,6 +223,7 @@ BUILT_IN: tuple[Kind, ...] = (
         argument="required",
         aliases=("references",),
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "implementations",
@@ -221,6 +233,7 @@ BUILT_IN: tuple[Kind, ...] = (
         57,
         argument="required",
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "tests",
@@ -230,6 +243,7 @@ BUILT_IN: tuple[Kind, ...] = (
         56,
         argument="required",
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "path",
@@ -239,6 +253,7 @@ BUILT_IN: tuple[Kind, ...] = (
         55,
         argument="required",
         takes="symbol",
+        costly=True,
     ),
     Kind(
         "map",
@@ -249,6 +264,7 @@ BUILT_IN: tuple[Kind, ...] = (
         argument="optional",
         aliases=("repomap",),
         takes="path",
+        costly=True,
     ),
     Kind(
         "tree",
@@ -258,6 +274,7 @@ BUILT_IN: tuple[Kind, ...] = (
         49,
         argument="optional",
         takes="path",
+        costly=True,
     ),
     Kind(
         "glob",
@@ -266,6 +283,7 @@ BUILT_IN: tuple[Kind, ...] = (
         groups.resolve_glob,
         48,
         argument="required",
+        costly=True,
     ),
     Kind(
         "layer",
@@ -274,6 +292,7 @@ BUILT_IN: tuple[Kind, ...] = (
         groups.resolve_layer,
         47,
         argument="required",
+        costly=True,
     ),
     Kind("rules", ("@rules",), "The rule files of the workspace: AGENTS.md and the like.", notes.resolve_rules, 45),
     Kind(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # they look at files and know nothing of mentions
     from promptls.context.graph.view import GraphView
     from promptls.context.memory import Memory
     from promptls.context.mentions.anchors import Bound
+    from promptls.context.mentions.recall import Recall
     from promptls.context.retrieval import Index, Strategy
     from promptls.index.indexer import PatternMatches
 
@@ -57,6 +58,7 @@ class Around(Struct, frozen=True):
     strategy: Strategy | None = None
     edits: Edits | None = None
     matches: Callable[[str, Sequence[str], CancelToken, float], PatternMatches] | None = None
+    recall: Recall | None = None  # of a document that is only looked at
     anchors: Bound | None = None  # of the document that the message stands in
     layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
 

@@ -6,6 +6,7 @@ mention (a handle, a decorator, an npm package) and names nothing is text and ha
 
 from __future__ import annotations
 
+import time
 from logging import getLogger
 
 from msgspec.structs import replace
@@ -41,7 +42,7 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
         mention = replace(mention, kind=kind.name)
         same = replace(mention, start=0, end=len(mention.text))
         if same not in known:
-            outcome = _resolved(kind, same, request)
+            outcome = _recalled(kind, same, request) if kind.costly else _resolved(kind, same, request)
             if request.around.anchors is not None and mention.kind in anchors.KINDS:
                 outcome = anchors.held(outcome, request.around.anchors, request)
             known[same] = outcome
@@ -63,6 +64,23 @@ def _moved(outcome: MentionOutcome, start: int) -> MentionOutcome:
     """The outcome for the same mention at another place."""
     mention = outcome.mention
     return replace(outcome, mention=replace(mention, start=mention.start + start, end=mention.end + start))
+
+
+def _recalled(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
+    """The outcome of a moment ago, where the request may have it."""
+    recall = request.around.recall
+    if recall is None:
+        return _resolved(kind, mention, request)
+    question = request.question if not mention.target else ""
+    known = recall.get(mention.text, question)
+    if known is not None:
+        request.sources.lend(known.exhibits)
+        return known.outcome
+    start, before = time.monotonic(), set(request.sources.exhibits)
+    outcome = _resolved(kind, mention, request)
+    shown = {path: view for path, view in request.sources.exhibits.items() if path not in before}
+    recall.put(mention.text, question, outcome, shown, time.monotonic() - start)
+    return outcome
 
 
 def _resolved(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
