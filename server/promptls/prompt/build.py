@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.context.mentions.grammar import strip
 from promptls.context.mentions.request import Request
@@ -256,20 +257,36 @@ def _frame(message: str, wanted: Wanted, sections: Sequence[Section], turns: Seq
 class DryRun(Struct, frozen=True):
     """A message with what its mentions bring, and nothing that was found."""
 
-    mentions: tuple[MentionOutcome, ...]
+    message: str
+    resolved: tuple[MentionOutcome, ...]  # as the resolvers gave them
+    mentions: tuple[MentionOutcome, ...]  # as they stand in the prompt
     items: tuple[Placed, ...]
     used: int  # tokens of message and mentions
 
 
-def dry_run(message: str, request: Request, budget: int, counter: Counter) -> DryRun:
-    """What would become of a message's mentions: `build` without retrieval and without sections."""
+def dry_run(message: str, request: Request, budget: int, counter: Counter, before: DryRun | None = None) -> DryRun:
+    """What would become of a message's mentions: `build` without retrieval and without sections.
+
+    `before` is the run for an earlier text of the same message on the same snapshot: where other words around the
+    same mentions are all that has changed, nothing is packed again.
+    """
     budget = max(budget, 4 * len(message) + 200)
-    renderer = Renderer(counter, request.snapshot.label)
     outcomes = resolve_all(message, request)
+    if before is not None and [_meaning(o) for o in outcomes] == [_meaning(o) for o in before.resolved]:
+        moved = [replace(now, mention=o.mention) for now, o in zip(before.mentions, outcomes, strict=True)]
+        used = before.used + counter.count(message) - counter.count(before.message)
+        return DryRun(message, outcomes, tuple(moved), before.items, used)
+    renderer = Renderer(counter, request.snapshot.label)
     explicit, problems = asking.choices(items_of(outcomes), (), request, renderer)
     packed = pack(explicit, [], budget - assembling.frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)
-    return DryRun(tuple(asking.outcome_of(o, assembled, problems) for o in outcomes), assembled.items, assembled.used)
+    mentions = tuple(asking.outcome_of(o, assembled, problems) for o in outcomes)
+    return DryRun(message, outcomes, mentions, assembled.items, assembled.used)
+
+
+def _meaning(outcome: MentionOutcome) -> MentionOutcome:
+    """An outcome wherever its mention stands."""
+    return replace(outcome, mention=replace(outcome.mention, start=0, end=0))
 
 
 def _left_out(omitted: Sequence[Omitted]) -> tuple[Omitted, ...]:
