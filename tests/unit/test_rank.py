@@ -38,7 +38,7 @@ def test_the_threshold_is_inclusive_and_may_depend_on_the_best() -> None:
     items = [region(f"a.ts:{n}-{n}", s).item for n, s in ((1, 0.9), (2, 0.3), (3, 0.29))]
     kept, dropped = above_threshold(items, 0.3)
     assert [i.score for i in kept] == [0.9, 0.3]
-    assert dropped[0].reason == "score 0.29 is below 0.30"
+    assert dropped[0].reason == "score 0.29 is below 0.3"
     assert [i.score for i in above_threshold(items, 0.1, relative=0.5)[0]] == [0.9]
 
 

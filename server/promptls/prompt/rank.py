@@ -30,10 +30,14 @@ def above_threshold(items: Sequence[Item], threshold: float, relative: float = 0
     """Items with at least this score, and at least this share of the best one's."""
     least = max(threshold, relative * max((item.score for item in items), default=0.0))
     kept = [item for item in items if item.score >= least]
-    return kept, [Dropped(i, f"score {i.score:.2f} is below {least:.2f}") for i in items if i.score < least]
+    return kept, [Dropped(i, f"score {_shown(i.score)} is below {_shown(least)}") for i in items if i.score < least]
 
 
 # ---------------------------------------------------------------- each thing once
+
+
+def _shown(score: float) -> str:
+    return f"{score:.2g}" if score >= 0.0001 else "0.0000"
 
 
 def first_of_each_text(regions: Sequence[Region]) -> Stage:
