@@ -120,6 +120,7 @@ KINDS: list[tuple[str, str, list[str], list[str]]] = [
     ("@visible", "included", ["TABLE articles"], ["TABLE orders"]),
     ("@diff", "included", ["-    return cart.total()", "+    return cart.total() + 1", "@@ order", "fresh.py"], []),
     ("@diff:staged", "included", ["+staged = True"], ["cart.total() + 1"]),
+    ("@staged", "included", ["+staged = True"], ["cart.total() + 1"]),
     ("@diff:unstaged", "included", ["cart.total() + 1", "fresh.py"], ["+staged = True"]),
     ("@diff:unsaved", "included", ["cart.total() + 1"], ["staged = True", "fresh"]),
     ("@changes", "included", ["cart.total() + 1"], []),
@@ -246,6 +247,13 @@ def test_a_kind(editor: tuple[Client, Path], written: str, status: str, holds: l
 
 def _told_of() -> list[str]:
     return ["active", "selection", "open", "visible", "diag", "prob", "term", "quick", "clip", "hist"]
+
+
+def test_the_recipe_for_commit_messages_brings_what_is_staged(editor: tuple[Client, Path]) -> None:
+    client, _ = editor
+    built = client.build("Say it in one line.", recipe="commit-message", sections={"retrieval": False})
+    assert "+staged = True" in built["prompt"]
+    assert built["warnings"] == []
 
 
 def test_the_table_has_every_kind(editor: tuple[Client, Path]) -> None:

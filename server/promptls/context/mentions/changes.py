@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.context.git.ask import Answer, ask
 from promptls.context.git.log import text_of
@@ -68,6 +69,11 @@ def resolve_diff(mention: Mention, request: Request) -> MentionOutcome:
         what = {"": "Nothing has changed", "staged": "Nothing is staged"}.get(which, f"Nothing is {which}")
         return unresolved(mention, " ".join(notes or [f"{what} in the workspace."]))
     return _shown(mention, request, changes, notes)
+
+
+def resolve_staged(mention: Mention, request: Request) -> MentionOutcome:
+    """What the next commit will change."""
+    return replace(resolve_diff(replace(mention, target="staged"), request), mention=mention)
 
 
 def _unsaved(request: Request, root: Root) -> Iterator[_Change]:

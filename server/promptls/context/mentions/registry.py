@@ -129,6 +129,7 @@ BUILT_IN: tuple[Kind, ...] = (
         offers=("staged", "unstaged", "unsaved"),
         costly=True,
     ),
+    Kind("staged", ("@staged",), "What the next commit will change.", changes.resolve_staged, 69, costly=True),
     Kind(
         "recent",
         ("@recent", "@recent:10m", "@recent:prompt"),
