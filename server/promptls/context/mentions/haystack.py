@@ -22,6 +22,9 @@ from rapidfuzz.distance import OSA
 MAX_LOOKS = 10_000
 """How many hits of one scan are looked at; later ones are longer names, and the answer says it is incomplete."""
 
+SCATTERED_LOOKS = 4_000
+"""The same where letters have gaps between them: each look costs a search a letter."""
+
 LONG = 3
 """Letters from which on gaps between them are allowed: two letters in order stand in nearly every name."""
 
@@ -189,7 +192,7 @@ def _scan(text: str, needle: str, at: list[int]) -> Iterator[tuple[int, int]]:
 def _scattered(query: str, text: str, at: list[int], masks: NDArray[np.uint64]) -> Iterator[tuple[int, Tier]]:
     """Entries that hold the letters of the query in order; the masks rule out nearly all that do not."""
     wanted = np.bitwise_or.reduce(_bits(_codes(query)))
-    for index in np.flatnonzero((masks & wanted) == wanted)[:MAX_LOOKS].tolist():
+    for index in np.flatnonzero((masks & wanted) == wanted)[:SCATTERED_LOOKS].tolist():
         position = at[index]
         end = at[index + 1] - 1 if index + 1 < len(at) else len(text) - 1
         for char in query:
