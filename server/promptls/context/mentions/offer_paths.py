@@ -116,7 +116,7 @@ def _offer(ask: Ask, key: str) -> CompletionItem | None:
     if is_folder:
         catalog = paths_of(ask.snapshot)
         count = catalog.count(path)
-        price = catalog.size(path) // 4 if ask.tokens is not None else None
+        price = (catalog.size(path) + _unsaved(ask.snapshot, path)) // 4 if ask.tokens is not None else None
         return CompletionItem(
             label + "/",
             spelled,
@@ -134,3 +134,9 @@ def _offer(ask: Ask, key: str) -> CompletionItem | None:
     lines = "1 line" if outline.lines == 1 else f"{outline.lines:,} lines"
     price = cost(ask, path, outline.lines)
     return CompletionItem(label, spelled, f"{outline.language}, {lines}", ", ".join(names), "file", price)
+
+
+def _unsaved(snapshot: Snapshot, folder: str) -> int:
+    """How much more the open documents in a folder hold than their files."""
+    inside = (path for path in snapshot.documents if path.startswith(folder + "/") and path in snapshot.files)
+    return sum(len(snapshot.documents[path].text) - snapshot.files[path].size for path in inside)
