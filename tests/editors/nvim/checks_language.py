@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from suite import Session, attached, check, expect, line, preview
+from suite import Session, attached, check, expect, line, offered, preview
 
 
 @check("an @-mention is typed, the popup opens, and what is taken stands in the text")
 def takes_a_completion(session: Session) -> None:
     editor = session.prompt()
     editor.type("iHow is the discount applied? @shop/ca")
-    editor.sees("@shop/cart.py")
-    editor.wait("the popup is open", lambda: editor.call("nvim_call_function", "pumvisible", []))
+    expect(offered(editor, "@shop/ca") == ["@shop/cart.py"], "the file is offered")
     expect("tokens" in editor.sees("python, 29 lines"), "the popup tells what a file costs")
     editor.type("<C-n><C-y> then")
     editor.wait("it is inserted", lambda: line(editor) == "How is the discount applied? @shop/cart.py then")
@@ -21,20 +20,21 @@ def takes_a_completion(session: Session) -> None:
 def follows_letters(session: Session) -> None:
     editor = session.prompt()
     editor.type("i@")
-    editor.sees("@active")
+    expect("@active" in offered(editor, "@"), "the kinds are offered at once")
     for letter in "stock":  # "@stock" is the beginning of no item: @shop/stock.py fits by its name
         editor.type(letter)
-    shown = "return vim.tbl_map(function(i) return i.word end, vim.fn.complete_info({ 'items' }).items)"
-    editor.wait("only the file is left", lambda: editor.lua(shown)[:1] == ["@shop/stock.py"])
-    editor.type("<BS><BS><BS><BS><BS>c")
-    editor.wait("erasing asks again", lambda: "@shop/cart.py" in editor.lua(shown))
+    expect(offered(editor, "@stock")[0] == "@shop/stock.py", "the file is the first")
+    editor.type("<BS><BS><BS><BS><BS>")
+    expect("@active" in offered(editor, "@"), "erasing asks again")
+    editor.type("cart")
+    expect("@shop/cart.py" in offered(editor, "@cart"), "and typing on")
 
 
 @check("symbols are completed behind @#")
 def completes_symbols(session: Session) -> None:
     editor = session.prompt()
     editor.type("i@#apply")
-    editor.sees("@#apply_discount")
+    expect(offered(editor, "@#apply")[0] == "@#apply_discount", "the definition is the first")
     editor.type("<C-n><C-y>")
     editor.wait("it is inserted", lambda: line(editor) == "@#apply_discount")
 
@@ -43,19 +43,22 @@ def completes_symbols(session: Session) -> None:
 def completes_folders(session: Session) -> None:
     editor = session.prompt()
     editor.type("i@docs")
-    editor.sees("@docs/")
+    expect(offered(editor, "@docs")[0] == "@docs/", "the folder is the first")
     editor.type("<C-n><C-y>")
-    editor.sees("@docs/orders.md")
+    editor.wait("the folder is inserted", lambda: line(editor) == "@docs/")
+    expect(offered(editor, "@docs/")[0] == "@docs/orders.md", "its files are offered at once")
     editor.type("<C-n><C-y>")
     editor.wait("the file is inserted", lambda: line(editor) == "@docs/orders.md")
 
 
 @check("a name with spaces is inserted whole")
 def completes_spaces(session: Session) -> None:
-    session.write("notes of today.md", "# Notes\n")
     editor = session.prompt()
+    editor.lua("vim.cmd.split(...) vim.cmd.write()", "notes of today.md")
+    attached(editor)
+    editor.lua("vim.cmd.close()")
     editor.type("i@notes")
-    editor.sees("notes of today.md")
+    offered(editor, "@notes")
     editor.type("<C-n><C-y>")
     editor.wait("it is quoted and whole", lambda: line(editor) == '@"notes of today.md"')
 
@@ -65,7 +68,7 @@ def completes_inside(session: Session) -> None:
     editor = session.prompt("Look at @shop/money.py please")
     editor.type("0fmi")  # before the "m" of money
     editor.type("<BS>/ca")
-    editor.sees("@shop/cart.py")
+    offered(editor, "@shop/ca")
     editor.type("<C-n><C-y>")
     editor.wait("the rest is gone", lambda: line(editor) == "Look at @shop/cart.py please")
 
@@ -74,7 +77,7 @@ def completes_inside(session: Session) -> None:
 def counts_right(session: Session) -> None:
     editor = session.prompt()
     editor.type("iGrüße 😀 an @shop/mon")
-    editor.sees("@shop/money.py")
+    offered(editor, "@shop/mon")
     editor.type("<C-n><C-y>!")
     editor.wait("it is inserted", lambda: line(editor) == "Grüße 😀 an @shop/money.py!")
 
@@ -103,8 +106,8 @@ def fixes(session: Session) -> None:
 @check("what mentions cost stands beside them, what is spent in the first line")
 def costs(session: Session) -> None:
     editor = session.prompt("Is @shop/money.py right?")
-    hint = editor.sees("@shop/money.py ")
-    expect("tokens right?" in hint, "the cost stands behind the mention", hint)
+    hint = editor.sees(" tokens right?")
+    expect(hint.startswith("Is @shop/money.py "), "the cost stands behind the mention", hint)
     lens = editor.sees("of 8,000 tokens")
     expect("Build prompt" in lens and "Copy prompt" in lens, "the lens offers the prompt", lens)
 
@@ -116,8 +119,8 @@ def goes_there(session: Session) -> None:
     for keys in ("0f@gd", "0f@<C-]>"):
         editor.type(keys)
         editor.wait("the file is open", lambda: editor.lua(place) == ["money.py", 17])
-        editor.command("edit question.prompt.md")
-        attached(editor)
+        editor.command("buffer question")
+        editor.sees("Is @shop/money.py")
 
 
 @check("mentions have colours of their own")
@@ -194,7 +197,7 @@ def commands(session: Session) -> None:
     editor.wait("with the file", lambda: "def rounded" in editor.lua(register))
 
 
-@check("blink.cmp and nvim-cmp take over completion where they are")
+@check("blink.cmp and nvim-cmp take over completion where they are", alone=True)
 def other_completion(session: Session) -> None:
     session.init("package.loaded['blink.cmp'] = {} vim.lsp.enable('promptls')")
     editor = session.prompt()
@@ -205,6 +208,7 @@ def other_completion(session: Session) -> None:
     editor.wait("the lens has followed", lambda: "of 8,000 tokens" in editor.screen.text())
     expect(not editor.call("nvim_call_function", "pumvisible", []), "Neovim's own popup stays closed")
     again = "return vim.lsp.get_clients({ name = 'promptls' })[1]:request_sync('textDocument/completion', ...)"
-    where = {"textDocument": {"uri": f"file://{session.workspace}/question.prompt.md"}}
+    where = {"textDocument": {"uri": f"file://{session.workspace}/question-1.prompt.md"}}
     found = editor.lua(again, {**where, "position": {"line": 0, "character": 8}})
+    expect(found.get("result"), "it is answered", found)
     expect("@shop/cart.py" in [item["label"] for item in found["result"]["items"]], "and gets the same items")

@@ -32,7 +32,11 @@ class Nvim:
         self._number = 0
         self._ended = False
         self.process = subprocess.Popen(
-            [*command, "--embed"], cwd=cwd, env={**os.environ, **env}, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [command[0], "--embed", *command[1:]],
+            cwd=cwd,
+            env={**os.environ, **env},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
         )
         threading.Thread(target=self._read, daemon=True).start()
         self.call("nvim_ui_attach", width, height, {"rgb": True, "ext_linegrid": True})
@@ -67,7 +71,8 @@ class Nvim:
             if not self._lock.wait_for(lambda: number in self._answers or self._ended, BOUND_S):
                 raise Failed(f"{method} was not answered; on the screen:\n{self.screen.text()}")
             if number not in self._answers:
-                raise Failed(f"Neovim has ended while {method} was under way.")
+                code = self.process.wait(5)
+                raise Failed(f"Neovim has ended ({code}) while {method} was under way; it said:\n{self.screen.text()}")
             error, result = self._answers.pop(number)
         if error:
             raise Failed(f"{method}: {error[1]}")

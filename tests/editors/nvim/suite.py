@@ -26,14 +26,14 @@ PLUGIN = ROOT / "editors" / "nvim"
 MODULES = ("checks_language", "checks_use", "checks_server", "checks_units")
 GIT = ["git", "-c", "user.name=Shop", "-c", "user.email=shop@example.org"]
 
-CHECKS: list[tuple[str, Callable[[Session], None]]] = []
+CHECKS: list[tuple[str, Callable[[Session], None], bool]] = []
 
 
-def check(what: str) -> Callable[[Callable[[Session], None]], Callable[[Session], None]]:
-    """Register a check under what it proves."""
+def check(what: str, alone: bool = False) -> Callable[[Callable[[Session], None]], Callable[[Session], None]]:
+    """Register a check under what it proves; `alone`: it needs surroundings that no other check has used."""
 
     def register(run: Callable[[Session], None]) -> Callable[[Session], None]:
-        CHECKS.append((what, run))
+        CHECKS.append((what, run, alone))
         return run
 
     return register
@@ -63,6 +63,8 @@ class Session:
         self.env = {**self.bare(), "PATH": f"{self.programs}:{os.environ['PATH']}", "PROMPTLS_CACHE": str(cache)}
         self.init("vim.lsp.enable('promptls')")
         self.editors: list[Nvim] = []
+        self._shared: Nvim | None = None
+        self._prompts = 0
 
     def bare(self) -> dict[str, str]:
         """Settings of the machine's own user must not be seen."""
@@ -111,17 +113,26 @@ class Session:
     # ---- what most checks begin with
 
     def code(self, name: str = "shop/cart.py") -> Nvim:
-        """Neovim with a file of the workspace open and the index ready."""
-        editor = self.start(name)
-        ready(editor)
-        return editor
+        """Neovim with nothing but a file of the workspace open and the index ready; the same one in all checks."""
+        if self._shared is None:
+            self._shared = self.start(name)
+        else:
+            self._shared.type("<C-\\><C-n>")
+            self._shared.lua(RESET, name)
+        drawn(self._shared, Path(name).name)
+        ready(self._shared)
+        attached(self._shared)
+        return self._shared
 
-    def prompt(self, text: str = "", name: str = "question.prompt.md") -> Nvim:
-        """Neovim with a prompt document beside a file of code, ready to be typed into."""
+    def prompt(self, text: str = "") -> Nvim:
+        """The same with a new prompt document in front, ready to be typed into."""
         editor = self.code()
+        self._prompts += 1
+        name = f"question-{self._prompts}.prompt.md"
         if text:
             self.write(name, text + "\n")
-        editor.command(f"edit {name}")
+        editor.lua("vim.cmd.edit(...)", name)
+        drawn(editor, name)
         attached(editor)
         return editor
 
@@ -131,11 +142,36 @@ class Session:
             editor.close()
 
 
+RESET = """
+require('promptls.client').cancel()
+vim.cmd.tabonly({ bang = true, mods = { silent = true } })
+for _, window in ipairs(vim.api.nvim_list_wins()) do
+  if vim.api.nvim_win_is_valid(window) and vim.api.nvim_win_get_config(window).relative ~= '' then
+    vim.api.nvim_win_close(window, true)
+  end
+end
+vim.cmd.only({ bang = true, mods = { silent = true } })
+vim.wo.winfixbuf = false
+vim.cmd.enew({ bang = true })
+for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+  if bufnr ~= vim.api.nvim_get_current_buf() then
+    vim.api.nvim_buf_delete(bufnr, { force = true })
+  end
+end
+vim.cmd.edit(...)
+"""
+"""Leaves nothing but one window with the file named."""
+
 STATE = """
 local client = vim.lsp.get_clients({ name = 'promptls' })[1]
 local status = client and require('promptls.client').states[client.id]
 return status and status.state or ''
 """
+
+
+def drawn(editor: Nvim, name: str) -> None:
+    """Wait until the screen shows a file, so that nothing of what was there before is taken for it."""
+    editor.wait(f"{name} is drawn", lambda: name in "".join(editor.screen.lines()[-2:-1]))
 
 
 def ready(editor: Nvim) -> None:
@@ -154,11 +190,35 @@ def line(editor: Nvim) -> str:
     return str(editor.call("nvim_get_current_line"))
 
 
+OFFERED = """
+if vim.fn.pumvisible() == 0 then return {} end
+local out = {}
+for _, item in ipairs(vim.fn.complete_info({ 'items' }).items) do
+  local of_server = vim.tbl_get(item, 'user_data', 'nvim', 'lsp', 'completion_item') or {}
+  if of_server.filterText ~= ... then return {} end
+  out[#out + 1] = item.word
+end
+return out
+"""
+
+
+def offered(editor: Nvim, typed: str) -> list[str]:
+    """Wait for the popup that belongs to what was typed; what would be inserted."""
+    return editor.wait(f"something is offered for {typed}", lambda: editor.lua(OFFERED, typed))
+
+
 def preview(editor: Nvim) -> str:
     """Wait for the preview; its text."""
     shown = "return vim.bo.filetype == 'promptls-preview'"
     editor.wait("the preview is shown", lambda: editor.lua(shown))
     return "\n".join(editor.call("nvim_buf_get_lines", 0, 0, -1, False))
+
+
+def said(editor: Nvim) -> str:
+    """What Neovim has told so far; a message that waits for a key gets one."""
+    if editor.mode().startswith("r"):
+        editor.type("<CR>")
+    return str(editor.call("nvim_exec2", "messages", {"output": True})["output"])
 
 
 def server_pid(editor: Nvim) -> int:
@@ -188,10 +248,14 @@ def main() -> int:
         importlib.import_module(name)
     start, passed, failed = time.monotonic(), 0, 0
     with tempfile.TemporaryDirectory(prefix="promptls-nvim-", ignore_cleanup_errors=True) as temporary:
-        for number, (what, run) in enumerate(CHECKS):
+        shared: Session | None = None
+        for number, (what, run, alone) in enumerate(CHECKS):
             if arguments.only not in what:
                 continue
-            session = Session(Path(temporary) / str(number), arguments.nvim, server, Path(temporary) / "cache")
+            session = shared if shared is not None and not alone else None
+            if session is None:
+                session = Session(Path(temporary) / str(number), arguments.nvim, server, Path(temporary) / "cache")
+            shared = shared if alone else session
             began = time.monotonic()
             try:
                 run(session)
@@ -199,11 +263,15 @@ def main() -> int:
                 failed += 1
                 text = str(error) if isinstance(error, Failed) else traceback.format_exc()
                 print(f"FAIL {what}\n     " + text.replace("\n", "\n     "), flush=True)
+                session.close()
+                shared = None if session is shared else shared
             else:
                 passed += 1
                 print(f"ok   {what} ({time.monotonic() - began:.1f} s)", flush=True)
-            finally:
+            if alone:
                 session.close()
+        if shared is not None:
+            shared.close()
     print(f"nvim: {passed} passed, {failed} failed, {time.monotonic() - start:.0f} s")
     return 1 if failed or not passed else 0
 

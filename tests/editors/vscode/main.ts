@@ -8,11 +8,12 @@ import { runUnits } from "./unit-runner";
 async function main(): Promise<void> {
   const words = process.argv.slice(2);
   const named = words.filter((word) => !word.startsWith("--"));
+  const only = words.find((word) => word.startsWith("--only="))?.slice("--only=".length) ?? "";
   const report = createReport();
   const suites: Record<string, () => Promise<void>> = {
     unit: () => runUnits(report),
-    host: () => runHost(report),
-    ui: () => runUi(report, words.includes("--pictures")),
+    host: () => runHost(report, only),
+    ui: () => runUi(report, { pictures: words.includes("--pictures"), only }),
   };
   for (const [name, run] of Object.entries(suites)) {
     if (named.length > 0 && !named.includes(name)) continue;

@@ -46,8 +46,9 @@
             60))
 
 (defun e2e-pid ()
-  "Return the process id of the server."
-  (process-id (promptls-connection-process (promptls-connection))))
+  "Return the process id of the server, nil while there is none."
+  (when-let ((connection (promptls-connection)))
+    (process-id (promptls-connection-process connection))))
 
 (defun e2e-build ()
   "Run `promptls-build' and return what it shows, nil if it shows nothing."
@@ -360,6 +361,25 @@
            (equal "money is too cheap"
                   (plist-get (car (plist-get file :diagnostics)) :message))
            (= 2 (plist-get (car (plist-get file :diagnostics)) :severity))))))
+(check-that "diagnostics of Flycheck are given, with their code"
+  (require 'flycheck)
+  (flycheck-define-generic-checker 'e2e-checker
+    "Finds one fault."
+    :start (lambda (checker callback)
+             (funcall callback 'finished
+                      (list (flycheck-error-new-at 2 3 'error "stock is too low"
+                                                   :id "E77" :checker checker))))
+    :modes '(python-mode))
+  (e2e-open "shop/stock.py")
+  (setq-local flycheck-checkers '(e2e-checker))
+  (flycheck-mode 1)
+  (flycheck-buffer)
+  (wait-for (lambda () flycheck-current-errors))
+  (let ((found (car (plist-get (car (promptls-plain (promptls-diagnostics (promptls-connection))))
+                               :diagnostics))))
+    (and (equal "stock is too low" (plist-get found :message))
+         (equal "E77" (plist-get found :code))
+         (equal '(:line 1 :character 2) (promptls-get found :range :start)))))
 (pcase-dolist (`(,mention . ,text) '(("@problems" . "money is too cheap")
                                      ("@terminal" . "oven is cold")
                                      ("@clipboard" . "clipped text")
@@ -451,15 +471,26 @@
 (defvar-local gptel-mode nil)
 (defun gptel-fsm-info (fsm) "Return FSM, which is the information itself here." fsm)
 
+(defun gptel-prompt-prefix-string () "Return what gptel puts before a message." "### ")
+
 (check-that "a message to gptel is built, answers before it are left alone"
   (let ((done nil))
     (with-temp-buffer
       (insert "Hello" (propertize "Hi, @shop/stock.py is nice" 'gptel 'response)
-              "\nWhat is in @shop/money.py")
+              "\n\n### What is in @shop/money.py")
       (promptls-gptel-transform (lambda () (setq done t)) (list :buffer e2e-prompt))
       (and (wait-for (lambda () done))
            (string-match-p "\\`HelloHi, @shop/stock.py is nice" (buffer-string))
-           (string-match-p "class Money" (buffer-string))))))
+           (string-match-p "class Money" (buffer-string))
+           (string-match-p "^What is in @shop/money.py\\'" (buffer-string))))))
+(check-that "@history is the chat before the message"
+  (with-current-buffer (get-buffer-create "*chat of the test*")
+    (setq gptel-mode t)
+    (insert "### What pings?\n" (propertize "Pinger does." 'gptel 'response) "\n### And then")
+    (prog1 (equal [(:role "user" :content "What pings?") (:role "assistant" :content "Pinger does.")]
+                  (plist-get (promptls-client-context (promptls-connection e2e-prompt) '("history"))
+                             :history))
+      (kill-buffer))))
 (check-that "a message to gptel without mentions stays as it is"
   (let ((done nil))
     (with-temp-buffer
@@ -491,38 +522,49 @@
 ;;;; Cancelling, restarting, dying
 
 (set-buffer e2e-prompt)
+
+(defmacro e2e-while-it-builds (form &rest body)
+  "Run BODY; when the server, building, asks the editor for something, run FORM first."
+  (declare (indent 1))
+  `(let ((spy (lambda (&rest _) ,form)))
+     (advice-add 'promptls-client-context :before spy)
+     (unwind-protect (progn ,@body)
+       (advice-remove 'promptls-client-context spy))))
+
 (check-that "a request can be cancelled: the server says so, and nobody hears of it"
-  (let ((heard nil))
-    (e2e-write "What is @shop/cart.py ?")
-    (cl-loop repeat 10
-             until (e2e-traffic "-32800")
-             do (let ((handle (promptls-request-async
-                               (promptls-connection) "promptls/buildPrompt"
-                               (promptls-params "How does it all hang together? @workspace"
-                                                (promptls-connection))
-                               (lambda (_) (setq heard t))
-                               (lambda (&rest _) (setq heard t)))))
-                  (promptls-cancel-request handle)
-                  (wait-for (lambda () (e2e-traffic "-32800")) 1)))
-    (and (not heard)
-         (or (e2e-traffic "-32800")
-             ;; lsp-mode forgets the id, so that its log has the call only.
-             (e2e-traffic "$/cancelRequest")))))
-(check-that "quitting cancels, and the next request works"
-  (catch 'left
-    (run-at-time 0 nil (lambda () (throw 'left t)))
-    (promptls-request "promptls/buildPrompt"
-                      (promptls-params "How does it hang together? @workspace"
-                                       (promptls-connection))))
-  (plist-get (promptls-request "promptls/status" nil) :state))
+  (let ((heard nil) (asked nil) handle)
+    (e2e-while-it-builds (progn (setq asked t) (promptls-cancel-request handle))
+      (setq handle (promptls-request-async
+                    (promptls-connection) "promptls/buildPrompt"
+                    (promptls-params "What is wrong here? @terminal" (promptls-connection))
+                    (lambda (_) (setq heard t))
+                    (lambda (&rest _) (setq heard t))))
+      (and (wait-for (lambda () asked))
+           (plist-get (promptls-request "promptls/status" nil) :state)
+           (wait-for (lambda ()
+                       ;; lsp-mode forgets the id, so that its log has the call only.
+                       (if (eq e2e-client 'eglot)
+                           (e2e-traffic "-32800")
+                         (e2e-traffic "$/cancelRequest"))))
+           (not heard)))))
+(check-that "quitting while an answer is waited for cancels it, and the next request works"
+  (let ((left nil))
+    (e2e-while-it-builds (setq quit-flag t)
+      (condition-case nil
+          (promptls-request "promptls/buildPrompt"
+                            (promptls-params "What is wrong here? @terminal"
+                                             (promptls-connection)))
+        (quit (setq left t))))
+    (and left (plist-get (promptls-request "promptls/status" nil) :state))))
 
 (let ((before (e2e-pid)))
   (promptls-restart)
   (check-that "restart starts another server"
     (wait-for (lambda ()
-                (and (promptls-connection)
-                     (promptls-connection-ready-p (promptls-connection))
-                     (/= before (e2e-pid))))))
+                (let ((connection (promptls-connection)))
+                  (and connection
+                       (promptls-connection-ready-p connection)
+                       (not (equal before (e2e-pid))))))))
   (check-that "the user's own settings are told at the start"
     (= 2345 (promptls-get (promptls-request "promptls/buildPrompt" '(:message "fix @shop/cart.py"))
                           :tokens :budget)))
@@ -541,7 +583,7 @@
   (check-that "after a kill the next prompt is built by another server, unsaved edits and all"
     (let ((shown (e2e-build)))
       (and (string-match-p "return 815" shown)
-           (/= before (e2e-pid))))))
+           (not (equal before (e2e-pid)))))))
 
 ;;;; Two projects
 
@@ -560,7 +602,48 @@
                                               '(:message "@#apply_discount"))
                                              :mentions))
                              :status)))))
+  (set-buffer e2e-prompt)
   (delete-directory other t))
+
+(let ((plain (make-temp-file "plain" t)))
+  (with-temp-file (expand-file-name "alone.py" plain)
+    (insert "def alone():\n    pass\n"))
+  (find-file (expand-file-name "alone.py" plain))
+  (check-that "a folder without version control is served too"
+    (let ((connection (promptls-connect)))
+      (equal (list (file-name-as-directory plain))
+             (mapcar #'file-name-as-directory (promptls-connection-roots connection)))))
+  (set-buffer e2e-prompt)
+  (delete-directory plain t))
+
+(let ((default-directory (getenv "HOME")))
+  (with-temp-buffer
+    (setq default-directory (file-name-as-directory (getenv "HOME")))
+    (check-that "the home folder is not taken for a project"
+      (string-match-p "is no project"
+                      (cadr (should-error (promptls-connect) :type 'user-error))))))
+
+(when (eq e2e-client 'lsp-mode)
+  (setq promptls-lsp-multi-root t)
+  (promptls-lsp-register)
+  (let ((third (make-temp-file "third" t)))
+    (call-process "git" nil nil nil "-C" third "init" "-q")
+    (with-temp-file (expand-file-name "third.py" third)
+      (insert "def third():\n    pass\n"))
+    (find-file (expand-file-name "third.py" third))
+    (check-that "with multi-root one server takes another folder in"
+      (let ((connection (promptls-connect)))
+        (and (> (length (promptls-connection-roots connection)) 1)
+             (wait-for
+              (lambda ()
+                (equal "included"
+                       (plist-get (car (plist-get (promptls-request "promptls/resolveMentions"
+                                                                    '(:message "@#third")
+                                                                    :connection connection)
+                                                  :mentions))
+                                  :status)))))))
+    (set-buffer e2e-prompt)
+    (delete-directory third t)))
 
 (finish)
 ;;; e2e.el ends here

@@ -81,10 +81,19 @@
      t)))
 
 (ert-deftest preview-of-a-prompt ()
-  (let ((text (rendered "promptls/buildPrompt" (plist-get (golden "buildPrompt") :result))))
-    (has text "379 of 600 tokens" "(chars4, an estimate)" "instructions 113" "left 221"
-         "In the prompt (3)" "src/pinger.py:1-19" "Connection.close" "[P2]"
-         "Left out" "score 0.00 is below 0.00" "# Question")))
+  (let* ((result (plist-get (golden "buildPrompt") :result))
+         (tokens (plist-get result :tokens))
+         (text (rendered "promptls/buildPrompt" result)))
+    (has text
+         (format "%d of %d tokens" (plist-get tokens :used) (plist-get tokens :budget))
+         "(chars4, estimate)"
+         (format "context %d" (promptls-get tokens :sections :context))
+         (format "left %d" (- (plist-get tokens :budget) (plist-get tokens :used)))
+         (format "In the prompt (%d)" (length (plist-get result :items)))
+         "src/pinger.py:1-19" "Connection.close" "[P2]"
+         (format "Left out (%d)" (length (plist-get result :omitted)))
+         (plist-get (car (plist-get result :omitted)) :reason)
+         "# Question")))
 
 (ert-deftest preview-of-messages ()
   (has (rendered "promptls/buildPrompt" (plist-get (golden "buildPrompt-selection") :result))

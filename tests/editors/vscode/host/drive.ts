@@ -14,7 +14,7 @@ interface Line {
   end?: boolean;
 }
 
-export async function runHost(report: Report): Promise<void> {
+export async function runHost(report: Report, only: string): Promise<void> {
   const results = path.join(work, "host-results.jsonl");
   fs.writeFileSync(results, "");
   const bench = await startWorkbench({
@@ -23,6 +23,7 @@ export async function runHost(report: Report): Promise<void> {
     env: {
       PROMPTLS_HOST_TESTS: path.join(out, "host/index.js"),
       PROMPTLS_HOST_RESULTS: results,
+      PROMPTLS_HOST_ONLY: only,
       PROMPTLS_ASKED: path.join(work, "host-asked.jsonl"),
     },
   });

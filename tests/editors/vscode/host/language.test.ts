@@ -2,7 +2,7 @@
 
 import * as assert from "node:assert/strict";
 import * as vscode from "vscode";
-import { closeAll, edit, prompt, ready, show, until, uri } from "./kit";
+import { closeAll, edit, prompt, ready, show, until, uri, withSetting } from "./kit";
 
 function run<T>(command: string, ...args: unknown[]): Thenable<T> {
   return vscode.commands.executeCommand<T>(command, ...args);
@@ -113,6 +113,17 @@ describe("prompt documents", () => {
     } finally {
       await edit(document, (edits) => edits.renameFile(uri("till.ts"), uri("checkout.ts")));
     }
+  });
+
+  it("are documents of other languages too, where the user says so", async () => {
+    const document = await vscode.workspace.openTextDocument({ language: "markdown", content: "Why? @shop/money.py" });
+    const hovers = async () => run<vscode.Hover[]>("vscode.executeHoverProvider", document.uri, new vscode.Position(0, 8));
+    assert.equal((await hovers()).length, 0);
+    await withSetting("documents.languages", ["markdown"], vscode.ConfigurationTarget.Global, async () => {
+      await until("a hover", async () => (await hovers()).length > 0);
+    });
+    await until("no hover", async () => (await hovers()).length === 0);
+    await ready();
   });
 
   it("code documents get no language features from here", async () => {

@@ -38,11 +38,12 @@ export class Screen {
 
   // ---- commands
 
-  readonly quickInput = this.pageLocator(".quick-input-widget:not([style*='display: none']) input[type=text]");
-  readonly quickRows = this.pageLocator(".quick-input-list .monaco-list-row");
+  get quickInput(): Locator {
+    return this.page.locator(".quick-input-widget:not([style*='display: none']) input[type=text]").first();
+  }
 
-  private pageLocator(selector: string): Locator {
-    return this.page.locator(selector);
+  get quickRows(): Locator {
+    return this.page.locator(".quick-input-list .monaco-list-row");
   }
 
   /** Run a command from the palette.  One that is registered late is not seen by an open palette, so it is opened again. */
@@ -51,26 +52,37 @@ export class Screen {
     await until(`the command ${title}`, async () => {
       await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("F1");
-      await this.quickInput.first().fill(`>${title}`, { timeout: 2000 });
+      await this.quickInput.fill(`>${title}`, { timeout: 2000 });
       await row.click({ timeout: 2000 });
       return true;
     });
   }
 
+  /** By the dialog that asks for a path: the quick way by name needs a search program that is not here. */
   async openFile(name: string): Promise<void> {
-    const base = name.split("/").pop() as string;
+    const [folder, base] = [name.includes("/") ? `/${name.replace(/\/[^/]*$/, "")}` : "", name.split("/").pop() as string];
     await until(`the file ${name}`, async () => {
-      await this.page.keyboard.press("Escape");
-      await this.page.keyboard.press("Control+p");
-      await this.quickInput.first().fill(name, { timeout: 2000 });
-      await this.quickRows.filter({ hasText: base }).first().click({ timeout: 2000 });
+      await this.run("File: Open File...");
+      await until("the path to start from", async () => (await this.quickInput.inputValue()).startsWith("/"), 3000);
+      await this.quickInput.fill(`${this.bench.workspace}${folder}/`);
+      const row = this.quickRows.filter({ hasText: base }).first();
+      await row.waitFor({ timeout: 3000 });
+      await row.click();
       await this.tab(base).waitFor({ timeout: 3000 });
       return true;
     });
-    await this.editor().locator(".view-line").first().waitFor();
+    await this.focusEditor();
   }
 
-  /** A new file in the workspace, opened. */
+  /** Keys go into the text of the active editor. */
+  async focusEditor(): Promise<void> {
+    await until("the focus in the editor", async () => {
+      await this.editor().locator(".view-lines").click({ timeout: 2000 });
+      await this.page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor({ timeout: 1000 });
+      return true;
+    });
+  }
+
   tab(name: string | RegExp): Locator {
     return this.page.locator(".tab", { hasText: name }).first();
   }
@@ -99,7 +111,9 @@ export class Screen {
     await this.page.keyboard.type(text, { delay: 25 });
   }
 
-  readonly suggestions = this.pageLocator(".suggest-widget.visible .monaco-list-row");
+  get suggestions(): Locator {
+    return this.page.locator(".suggest-widget.visible .monaco-list-row");
+  }
 
   notification(text: string | RegExp): Locator {
     return this.page.locator(".notification-toast, .notifications-list-container .monaco-list-row", { hasText: text }).first();
@@ -109,7 +123,14 @@ export class Screen {
     await this.run("Notifications: Clear All Notifications");
   }
 
-  readonly status = this.pageLocator("#promptls\\.promptls\\.promptls\\.status, .statusbar-item[id*='promptls.status']");
+  get status(): Locator {
+    return this.page.locator(".statusbar-item[id*='promptls.status'] a").first();
+  }
+
+  /** What the status item says to a screen reader. */
+  async statusSays(text: string, ms = 20_000): Promise<void> {
+    await until(`“${text}” in the status item`, async () => (await this.status.getAttribute("aria-label"))?.includes(text), ms);
+  }
 
   // ---- webviews
 

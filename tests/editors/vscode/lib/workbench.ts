@@ -96,6 +96,7 @@ const QUIET = {
   "git.openRepositoryInParentFolders": "never",
   "typescript.disableAutomaticTypeAcquisition": true,
   "files.simpleDialog.enable": true,
+  "files.autoSave": "off", // in a browser it is on
   "editor.minimap.enabled": false,
 };
 

@@ -1,0 +1,258 @@
+;;; promptls-context.el --- What the editor knows  -*- lexical-binding: t; -*-
+
+;; SPDX-License-Identifier: Apache-2.0
+
+;;; Commentary:
+
+;; What goes along with a request: which documents are in front, open and
+;; visible, and what is selected.  The rest (diagnostics, terminal, clipboard,
+;; locations of the last search, an earlier conversation) is gathered only when
+;; the server asks for it, because a message mentions it.
+
+;;; Code:
+
+(require 'cl-lib)
+(require 'seq)
+(require 'promptls-data)
+(require 'promptls-server)
+
+(declare-function compilation--ensure-parse "compile" (limit))
+(declare-function compilation--message->loc "compile" (message))
+(declare-function compilation--loc->file-struct "compile" (loc))
+(declare-function compilation--loc->line "compile" (loc))
+(declare-function flymake-diagnostics "flymake" (&optional beg end))
+(declare-function flymake-diagnostic-backend "flymake" (diag))
+(declare-function flymake-diagnostic-beg "flymake" (diag))
+(declare-function flymake-diagnostic-data "flymake" (diag))
+(declare-function flymake-diagnostic-end "flymake" (diag))
+(declare-function flymake-diagnostic-text "flymake" (diag))
+(declare-function flymake-diagnostic-type "flymake" (diag))
+(declare-function flycheck-error-checker "ext:flycheck" (err))
+(declare-function flycheck-error-column "ext:flycheck" (err))
+(declare-function flycheck-error-end-column "ext:flycheck" (err))
+(declare-function flycheck-error-end-line "ext:flycheck" (err))
+(declare-function flycheck-error-id "ext:flycheck" (err))
+(declare-function flycheck-error-level "ext:flycheck" (err))
+(declare-function flycheck-error-line "ext:flycheck" (err))
+(declare-function flycheck-error-message "ext:flycheck" (err))
+(declare-function promptls-gptel-history "promptls-gptel" ())
+(declare-function xref-item-location "xref" (item))
+(declare-function xref-location-group "xref" (location))
+(declare-function xref-location-line "xref" (location))
+(defvar flycheck-current-errors)
+(defvar next-error-last-buffer)
+
+(defcustom promptls-terminal-lines 200
+  "How many of the last lines of a terminal are given for \"@terminal\"."
+  :type 'natnum
+  :group 'promptls)
+
+;;;; Buffers
+
+(defun promptls-prompt-buffer-p (buffer)
+  "Return non-nil if BUFFER is a prompt document."
+  (with-current-buffer buffer
+    (or (derived-mode-p 'promptls-mode)
+        (and buffer-file-name (string-suffix-p ".prompt.md" buffer-file-name)))))
+
+(defun promptls-code-buffer-p (buffer connection)
+  "Return non-nil if BUFFER is a document of CONNECTION's folders and no prompt."
+  (let ((file (buffer-file-name buffer)))
+    (and file
+         (not (file-remote-p file))
+         (not (promptls-prompt-buffer-p buffer))
+         (let ((roots (promptls-connection-roots connection)))
+           (or (seq-some (lambda (root) (promptls-inside-p file root)) roots)
+               (let ((true (file-truename file)))
+                 (seq-some (lambda (root) (promptls-inside-p true root)) roots)))))))
+
+(defun promptls-code-buffers (connection)
+  "Return the open documents of CONNECTION's folders, the last used first."
+  (seq-filter (lambda (buffer) (promptls-code-buffer-p buffer connection))
+              (cons (current-buffer) (remq (current-buffer) (buffer-list)))))
+
+(defun promptls-buffer-uri (connection buffer)
+  "Return the uri of BUFFER's file as CONNECTION spells it."
+  (promptls-connection-uri connection (buffer-file-name buffer)))
+
+(defun promptls--visible-buffers ()
+  "Return the buffers in windows of visible frames."
+  (delete-dups
+   (mapcan (lambda (frame)
+             (mapcar #'window-buffer (window-list frame 'no-minibuffer)))
+           (visible-frame-list))))
+
+(defun promptls-selection (connection)
+  "Return the selection in the document in front of CONNECTION, or nil."
+  (when-let ((buffer (car (promptls-code-buffers connection))))
+    (with-current-buffer buffer
+      (when (and (region-active-p) (/= (region-beginning) (region-end)))
+        (list :uri (promptls-buffer-uri connection buffer)
+              :range (promptls-range (region-beginning) (region-end)
+                                     (promptls-connection-encoding connection)))))))
+
+(defun promptls-context (connection)
+  "Return the context of a request to CONNECTION."
+  (let* ((buffers (promptls-code-buffers connection))
+         (shown (promptls--visible-buffers))
+         (uri (lambda (buffer) (promptls-buffer-uri connection buffer)))
+         (selection (promptls-selection connection)))
+    `(,@(when buffers (list :activeDocument (funcall uri (car buffers))))
+      ,@(when selection (list :selection selection))
+      :openDocuments ,(vconcat (mapcar uri buffers))
+      :visibleDocuments ,(vconcat (mapcar uri (seq-filter (lambda (b) (memq b shown))
+                                                          buffers))))))
+
+;;;; What is given only when it is asked for
+
+(defun promptls--severity (word)
+  "Return the LSP severity that WORD, the name of a level, stands for."
+  (let ((name (format "%s" word)))
+    (cond ((string-match-p "error" name) 1)
+          ((string-match-p "warning" name) 2)
+          (t 3))))
+
+(defun promptls--flymake (encoding)
+  "Return Flymake's findings in this buffer as LSP diagnostics, in ENCODING."
+  (mapcar
+   (lambda (diagnostic)
+     (let* ((data (flymake-diagnostic-data diagnostic))
+            (lsp (and (consp data) (promptls-plain (alist-get 'eglot-lsp-diag data))))
+            (code (plist-get lsp :code)))
+       `(:range ,(promptls-range (flymake-diagnostic-beg diagnostic)
+                                 (flymake-diagnostic-end diagnostic)
+                                 encoding)
+         :severity ,(promptls--severity (flymake-diagnostic-type diagnostic))
+         :source ,(or (plist-get lsp :source)
+                      (format "%s" (flymake-diagnostic-backend diagnostic)))
+         :message ,(substring-no-properties
+                    (or (plist-get lsp :message) (flymake-diagnostic-text diagnostic)))
+         ,@(when code (list :code code)))))
+   (seq-filter (lambda (d) (number-or-marker-p (flymake-diagnostic-beg d)))
+               (flymake-diagnostics))))
+
+(defun promptls--flycheck ()
+  "Return Flycheck's findings in this buffer as LSP diagnostics."
+  (mapcar
+   (lambda (err)
+     (let* ((line (1- (or (flycheck-error-line err) 1)))
+            (column (1- (or (flycheck-error-column err) 1)))
+            (id (flycheck-error-id err)))
+       `(:range (:start (:line ,line :character ,column)
+                 :end (:line ,(1- (or (flycheck-error-end-line err) (1+ line)))
+                       :character ,(1- (or (flycheck-error-end-column err) (+ column 2)))))
+         :severity ,(promptls--severity (flycheck-error-level err))
+         :source ,(format "%s" (flycheck-error-checker err))
+         :message ,(substring-no-properties (or (flycheck-error-message err) ""))
+         ,@(when id (list :code (format "%s" id))))))
+   (seq-filter #'flycheck-error-line flycheck-current-errors)))
+
+(defun promptls-diagnostics (connection)
+  "Return the diagnostics of the open documents of CONNECTION.
+Documents of which the server itself makes diagnostics are left out."
+  (let (files)
+    (dolist (buffer (promptls-code-buffers connection))
+      (unless (promptls-connection-manages-p connection buffer)
+        (with-current-buffer buffer
+          (when-let ((found (append
+                             (when (bound-and-true-p flymake-mode)
+                               (promptls--flymake (promptls-connection-encoding connection)))
+                             (when (bound-and-true-p flycheck-mode)
+                               (promptls--flycheck)))))
+            (push (list :uri (promptls-buffer-uri connection buffer)
+                        :diagnostics (vconcat found))
+                  files)))))
+    (vconcat (nreverse files))))
+
+(defun promptls-terminal ()
+  "Return the last lines of the terminal used last, nil if there is none."
+  (when-let ((buffer (seq-find
+                      (lambda (buffer)
+                        (with-current-buffer buffer
+                          (derived-mode-p 'comint-mode 'term-mode 'eshell-mode
+                                          'vterm-mode 'eat-mode)))
+                      (buffer-list))))
+    (with-current-buffer buffer
+      (save-excursion
+        (save-restriction
+          (widen)
+          (goto-char (point-max))
+          (skip-chars-backward " \t\n")
+          (let ((end (point)))
+            (forward-line (- 1 promptls-terminal-lines))
+            (buffer-substring-no-properties (line-beginning-position) end)))))))
+
+(defun promptls-clipboard ()
+  "Return what would be yanked: the clipboard, else the last kill."
+  (when-let ((text (ignore-errors (current-kill 0 t))))
+    (substring-no-properties text)))
+
+(defun promptls--properties (property)
+  "Return the values of the text property PROPERTY in this buffer, in order."
+  (let ((at (point-min)) values)
+    (while at
+      (when-let ((value (get-text-property at property)))
+        (push value values))
+      (setq at (next-single-property-change at property)))
+    (nreverse values)))
+
+(defun promptls--compilation-places ()
+  "Return (FILE . LINE) for each location of this compilation or grep buffer."
+  (compilation--ensure-parse (point-max))
+  (delete-dups
+   (mapcan (lambda (message)
+             (let* ((loc (compilation--message->loc message))
+                    (file (car (compilation--loc->file-struct loc))))
+               (when (stringp (car file))
+                 (list (cons (expand-file-name (car file) (or (cadr file) default-directory))
+                             (or (compilation--loc->line loc) 1))))))
+           (promptls--properties 'compilation-message))))
+
+(defun promptls--xref-places ()
+  "Return (FILE . LINE) for each item of this xref buffer."
+  (mapcan (lambda (item)
+            (let ((location (xref-item-location item)))
+              (when (xref-location-line location)
+                (list (cons (expand-file-name (xref-location-group location))
+                            (xref-location-line location))))))
+          (promptls--properties 'xref-item)))
+
+(defun promptls-quickfix (connection)
+  "Return the places for `next-error' to visit, spelt by CONNECTION."
+  (let* ((fits (lambda (buffer)
+                 (with-current-buffer buffer
+                   (derived-mode-p 'compilation-mode 'xref--xref-buffer-mode))))
+         (buffer (or (and (buffer-live-p next-error-last-buffer)
+                          (funcall fits next-error-last-buffer)
+                          next-error-last-buffer)
+                     (seq-find fits (buffer-list)))))
+    (when buffer
+      (vconcat
+       (mapcar (pcase-lambda (`(,file . ,line))
+                 (list :uri (promptls-connection-uri connection file)
+                       :range (list :start (list :line (1- line) :character 0)
+                                    :end (list :line line :character 0))))
+               (with-current-buffer buffer
+                 (if (derived-mode-p 'compilation-mode)
+                     (promptls--compilation-places)
+                   (promptls--xref-places))))))))
+
+(defun promptls-client-context (connection kinds)
+  "Answer the request promptls/clientContext of CONNECTION for KINDS, names."
+  (let ((answer nil)
+        (kinds (mapcar (lambda (kind) (format "%s" kind)) kinds)))
+    (cl-flet ((put (name value)
+                (when value (setq answer (append answer (list name value))))))
+      (dolist (kind kinds)
+        (pcase kind
+          ("diagnostics" (put :diagnostics (promptls-diagnostics connection)))
+          ("terminal" (put :terminal (promptls-terminal)))
+          ("clipboard" (put :clipboard (promptls-clipboard)))
+          ("quickfix" (put :quickfix (promptls-quickfix connection)))
+          ("history" (put :history (and (featurep 'promptls-gptel)
+                                        (promptls-gptel-history)))))))
+    ;; These cost nothing, and @selection or @open may ask for any of them.
+    (append answer (promptls-context connection))))
+
+(provide 'promptls-context)
+;;; promptls-context.el ends here

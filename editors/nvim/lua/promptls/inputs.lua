@@ -1,0 +1,41 @@
+-- Mentions in input buffers that are no prompt documents, such as those of chat plugins: a 'completefunc'.
+
+local client = require('promptls.client')
+
+local M = {}
+
+local WAIT = 1000 -- milliseconds
+
+---@type {start: integer, items: table[]}
+local last = { start = -3, items = {} }
+
+---@param findstart 0|1
+---@param base string
+---@return integer|table
+function M.completefunc(findstart, base)
+  if findstart == 0 then
+    return vim.tbl_map(function(item)
+      return {
+        word = item.insertText,
+        abbr = item.label,
+        kind = item.kind,
+        menu = item.tokens and ('%s · %d tokens'):format(item.detail, item.tokens) or item.detail,
+        info = item.documentation,
+      }
+    end, last.items)
+  end
+  local column = vim.api.nvim_win_get_cursor(0)[2]
+  local text = vim.api.nvim_get_current_line():sub(1, column)
+  local found = client.request_sync('promptls/completeMention', {
+    text = text,
+    offset = vim.str_utfindex(text, 'utf-16'),
+    limit = 50,
+  }, WAIT)
+  if not found or #found.items == 0 then
+    return -3
+  end
+  last = { start = vim.str_byteindex(text, 'utf-16', found.replace.start), items = found.items }
+  return last.start
+end
+
+return M

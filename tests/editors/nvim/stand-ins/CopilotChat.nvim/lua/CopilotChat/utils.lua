@@ -1,0 +1,2 @@
+-- A stand-in for CopilotChat.nvim.
+return { schedule_main = function() end }

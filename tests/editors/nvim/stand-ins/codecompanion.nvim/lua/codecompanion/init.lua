@@ -1,0 +1,45 @@
+-- A stand-in for codecompanion.nvim 19: chats, extensions and the prompt decorator, as its documentation has them.
+
+local config = require('codecompanion.config')
+
+local M = {}
+
+local Chat = {}
+Chat.__index = Chat
+
+function Chat:add_buf_message(message)
+  vim.api.nvim_buf_set_lines(self.bufnr, -1, -1, false, vim.split(message.content, '\n'))
+end
+
+function Chat:add_context(message, source, id)
+  local context = { id = id, source = source }
+  table.insert(self.messages, { role = message.role, content = message.content, context = context })
+end
+
+function Chat:submit()
+  local text = vim.trim(table.concat(vim.api.nvim_buf_get_lines(self.bufnr, 0, -1, false), '\n'))
+  local decorate = config.interactions.chat.opts.prompt_decorator
+  table.insert(self.messages, { role = 'user', content = decorate and decorate(text, {}, {}) or text })
+  self:_submit_http({ messages = self.messages })
+end
+
+local last
+
+function M.chat()
+  last = setmetatable({ bufnr = vim.api.nvim_create_buf(false, true), messages = {} }, Chat)
+  vim.api.nvim_set_current_buf(last.bufnr)
+  vim.bo[last.bufnr].filetype = 'codecompanion'
+  return last
+end
+
+function M.last_chat()
+  return last
+end
+
+function M.setup(opts)
+  for _, extension in pairs(opts.extensions) do
+    require(extension.callback).setup(extension.opts)
+  end
+end
+
+return M
