@@ -57,7 +57,7 @@ own."
   :group 'promptls)
 
 (defcustom promptls-lsp-modes nil
-  "Major modes in which mentions are looked at beside `promptls-mode'.
+  "Modes in which mentions are looked at beside `promptls-mode'.
 For example (markdown-mode gfm-mode git-commit-mode).  The server has to
 be told as well, by its setting documents.languages."
   :type '(repeat symbol)
@@ -69,7 +69,9 @@ be told as well, by its setting documents.languages."
   "Return non-nil if our server should manage FILE, shown in MODE."
   (or (provided-mode-derived-p mode 'promptls-mode)
       (and file (string-suffix-p ".prompt.md" file))
-      (memq mode promptls-lsp-modes)))
+      (memq mode promptls-lsp-modes)
+      (seq-some (lambda (minor) (and (boundp minor) (symbol-value minor)))
+                promptls-lsp-modes)))
 
 (defun promptls-lsp--setting (variable shape)
   "Return a function for the workspace's value of VARIABLE, of SHAPE.
@@ -94,6 +96,7 @@ Its value is nil where the server was started with the same."
   "Register the server with lsp-mode."
   (add-to-list 'lsp-language-id-configuration '(promptls-mode . "promptls"))
   (add-to-list 'lsp-language-id-configuration '("\\.prompt\\.md\\'" . "promptls"))
+  (add-to-list 'lsp-language-id-configuration '("/COMMIT_EDITMSG\\'" . "git-commit"))
   (lsp-register-custom-settings
    (cl-loop for (name variable shape . marks) in promptls-settings
             unless (memq 'trusted marks)

@@ -42,6 +42,35 @@ class Report:
         print(f"ok {name}" if ok else f"FAIL {name}: {why}", flush=True)
 
 
+def servers() -> list[tuple[int, int]]:
+    """(pid, parent's pid) of every running server."""
+    out = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
+    fields = (line.split(None, 2) for line in out.splitlines())
+    return [(int(f[0]), int(f[1])) for f in fields if len(f) == 3 and re.search(r"promptls\S* .*serve$", f[2])]
+
+
+def servers_in(folder: Path) -> list[int]:
+    """The servers that work in this folder."""
+    found = []
+    for pid, _ in servers():
+        try:
+            if Path(f"/proc/{pid}/cwd").resolve().is_relative_to(folder):
+                found.append(pid)
+        except OSError:
+            pass  # it has ended, or is somebody else's
+    return found
+
+
+def end_servers(folder: Path) -> None:
+    """See all servers of this folder ended: they write into it, so it could not be removed."""
+    end = time.monotonic() + 5
+    while left := servers_in(folder):
+        if time.monotonic() > end:
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.05)
+
+
 @contextmanager
 def workspace() -> Iterator[tuple[Path, dict[str, str]]]:
     """A workspace of its own, and the environment of an Emacs that works in it."""
@@ -54,18 +83,20 @@ def workspace() -> Iterator[tuple[Path, dict[str, str]]]:
             subprocess.run(
                 ["git", "-c", "user.name=Test", "-c", "user.email=test@example.org", *command], cwd=root, check=True
             )
-        yield (
-            root,
-            {
-                **os.environ,
-                "HOME": str(home),
-                "XDG_CONFIG_HOME": str(home / "config"),
-                "PROMPTLS_CACHE": str(folder / "cache"),
-                "PROMPTLS_LISP": str(PACKAGE),
-                "PROMPTLS_GOLDEN": str(REPOSITORY / "tests" / "protocol"),
-                "WORKSPACE": str(root),
-            },
-        )
+        env = {
+            **os.environ,
+            "HOME": str(home),
+            "XDG_CONFIG_HOME": str(home / "config"),
+            "TMPDIR": name,
+            "PROMPTLS_CACHE": str(folder / "cache"),
+            "PROMPTLS_LISP": str(PACKAGE),
+            "PROMPTLS_GOLDEN": str(REPOSITORY / "tests" / "protocol"),
+            "WORKSPACE": str(root),
+        }
+        try:
+            yield root, env
+        finally:
+            end_servers(folder)
 
 
 # ---- in batch
@@ -122,27 +153,11 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.terminal.close()
-        for pid in self.servers(gone=True):
-            os.kill(pid, signal.SIGKILL)
         self.stack.__exit__(None, None, None)
 
-    def servers(self, gone: bool = False) -> list[int]:
-        """Our servers: children of this Emacs, or with `gone` those that work in its folder."""
-        out = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
-        found = []
-        for pid, parent, command in (line.split(None, 2) for line in out.splitlines()):
-            if not re.search(r"promptls\S* .*serve$", command):
-                continue
-            if gone:
-                try:
-                    mine = Path(f"/proc/{pid}/cwd").resolve().is_relative_to(self.root.parent)
-                except OSError:
-                    mine = False
-            else:
-                mine = int(parent) == self.terminal.pid
-            if mine:
-                found.append(int(pid))
-        return found
+    def server(self) -> int:
+        """The server of this Emacs, 0 while there is none."""
+        return next((pid for pid, parent in servers() if parent == self.terminal.pid), 0)
 
     def check(self, name: str, body: Callable[[], object]) -> None:
         """One check: it passes unless its body raises."""
@@ -210,6 +225,11 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"@shop/cart\.py.* is sent, \d+ of 8,000 tokens")
             screen.type("\x181")
 
+        def goes() -> None:
+            screen.type("\x1b.")
+            screen.wait(r"^class Cart:")
+            at.switch("price.prompt.md")
+
         def counts() -> None:
             screen.wait(r"\d+ of 8,000 tokens, 1 mention")
             screen.wait(r"Build prompt.*Copy prompt")
@@ -273,14 +293,14 @@ def typed(report: Report, client: str, pictures: bool) -> None:
 
         def another(before: int) -> None:
             end = time.monotonic() + 30
-            while not (now := at.servers()) or before in now:
+            while at.server() in (0, before):
                 if time.monotonic() > end:
                     raise TooLate(f"the server is still {before}:\n{screen.text()}")
                 screen.read(0.1)
 
         def restarts() -> None:
             at.switch("price.prompt.md")
-            before = at.servers()[0]
+            before = at.server()
             at.command("promptls-restart")
             another(before)
             at.write("What is this? @shop/stock.py")
@@ -290,7 +310,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.type("\x181")
 
         def survives() -> None:
-            before = at.servers()[0]
+            before = at.server()
             os.kill(before, signal.SIGKILL)
             if lsp:
                 screen.wait("Do you want to restart it")
@@ -306,6 +326,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
         at.check("@ offers what can be mentioned", offers)
         at.check("what is taken is inserted", takes)
         at.check("hovering tells what would be sent", hovers)
+        at.check("M-. goes to what is mentioned", goes)
         at.check("tokens and what to do stand above the text", counts)
         at.check("C-c C-c shows the prompt", builds)
         at.check("a wrong mention is told", complains)

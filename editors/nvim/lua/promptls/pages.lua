@@ -378,23 +378,45 @@ end
 
 -- ---- the log
 
+--- Where the server writes its log on this system; "promptls doctor" tells, too, but takes its time.
+---@return string
+local function log_file()
+  local home = vim.uv.os_homedir() or ''
+  local folder = vim.fs.joinpath(vim.env.XDG_STATE_HOME or vim.fs.joinpath(home, '.local', 'state'), 'promptls', 'log')
+  if vim.fn.has('mac') == 1 then
+    folder = vim.fs.joinpath(home, 'Library', 'Logs', 'promptls')
+  elseif vim.fn.has('win32') == 1 then
+    folder = vim.fs.joinpath(vim.env.LOCALAPPDATA or home, 'promptls', 'Logs')
+  end
+  return vim.fs.joinpath(folder, 'promptls.log')
+end
+
+---@param file string
+local function view(file)
+  vim.api.nvim_set_current_win(window.ground())
+  vim.cmd('botright split')
+  vim.cmd.view({ args = { file }, magic = { file = false } })
+  vim.cmd('normal! G')
+end
+
 --- The server's log, in a split; its last line is the newest.
 function M.log()
+  local file = log_file()
+  if vim.uv.fs_stat(file) then
+    return view(file)
+  end
   local found, problem = require('promptls.server').find(require('promptls.documents').root(0))
   if not found then
     return tell.error(problem --[[@as string]])
   end
-  local cmd = vim.list_slice(found.cmd, 1, #found.cmd - 1)
-  vim.system(vim.list_extend(cmd, { 'doctor' }), { text = true, timeout = 30000 }, function(done)
+  local cmd = vim.list_extend(vim.list_slice(found.cmd, 1, #found.cmd - 1), { 'doctor' })
+  vim.system(cmd, { text = true, timeout = 60000 }, function(done)
     vim.schedule(function()
-      local file = (done.stdout or ''):match('log: ([^\n]+)')
-      if not file or not vim.uv.fs_stat(file) then
-        file = vim.lsp.log.get_filename()
+      local named = (done.stdout or ''):match('log: ([^\n]+)')
+      if named and vim.uv.fs_stat(named) then
+        return view(named)
       end
-      vim.api.nvim_set_current_win(window.ground())
-      vim.cmd('botright split')
-      vim.cmd.view({ args = { file }, magic = { file = false } })
-      vim.cmd('normal! G')
+      tell.info(('The server has written no log yet; Neovim\'s own is %s.'):format(vim.lsp.log.get_filename()))
     end)
   end)
 end

@@ -7,13 +7,16 @@ export interface Report {
 }
 
 export function createReport(): Report {
+  let last = Date.now();
   return {
     passed: 0,
     failed: 0,
     check(suite, name, error) {
+      const took = (Date.now() - last) / 1000;
+      last = Date.now();
       if (error === undefined) {
         this.passed++;
-        console.log(`ok    ${suite}  ${name}`);
+        console.log(`ok    ${suite}  ${name}${took >= 1 ? ` (${took.toFixed(1)} s)` : ""}`);
       } else {
         this.failed++;
         const text = error instanceof Error ? error.message : String(error);
