@@ -231,8 +231,10 @@ def tells(session: Session) -> None:
     editor.type("q")
     editor.command("Promptls ignored")
     editor.sees("shop/cart.py is indexed")
-    bar = editor.lua("return require('promptls').statusline()")
-    expect(bar.startswith("promptls ") and bar.endswith(" files"), "the statusline tells the state", bar)
+    bar = "return require('promptls').statusline()"
+    editor.wait("the statusline tells the state", lambda: editor.lua(bar).endswith(" files"))
+    editor.command("Promptls search limit=0 x")  # something for the log
+    editor.sees("limit: it must lie between 1 and 1000.")
     editor.command("Promptls log")
     editor.wait("the log is open", lambda: editor.lua("return vim.fn.expand('%:t')") == "promptls.log")
 

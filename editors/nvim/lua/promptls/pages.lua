@@ -416,7 +416,7 @@ function M.log()
       if named and vim.uv.fs_stat(named) then
         return view(named)
       end
-      tell.info(('The server has written no log yet; Neovim\'s own is %s.'):format(vim.lsp.log.get_filename()))
+      tell.info('The server has written no log yet.')
     end)
   end)
 end
