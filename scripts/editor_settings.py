@@ -164,11 +164,12 @@ def elisp(_: str) -> str:
             "  :group 'promptls)",
             "",
         ]
-        table.append(f'    ("{s.section}.{s.name}" {variable} {_shape(s.schema)})')
+        own = " trusted" if s.trusted else ""
+        table.append(f'    ("{s.section}.{s.name}" {variable} {_shape(s.schema)}{own})')
     out += [
         "(defconst promptls-settings",
         "  '(" + "\n".join(table).lstrip() + ")",
-        '  "Each setting of the server: its name, its variable and its shape.")',
+        '  "Each setting of the server: name, variable, shape and marks.")',
         "",
         "(provide 'promptls-settings)",
         ";;; promptls-settings.el ends here",

@@ -165,8 +165,9 @@ class Engine:
         if context.selection is not None and (path := disk.from_uri(context.selection.uri)):
             selection = (path, context.selection.range.span)
         opened = _paths(context.open_documents)
+        active = _paths(filter(None, (context.active_document,)))
         client = Client(
-            active=(disk.from_uri(context.active_document) if context.active_document else None) or "",
+            active=next(iter(active), ""),
             selection=selection,
             open=tuple(dict.fromkeys([*opened, *(d for d in snapshot.documents if not is_prompt(d))])),
             visible=tuple(_paths(context.visible_documents)),
@@ -187,11 +188,13 @@ class Engine:
             anchors=self.anchors.of(document) if document else None,
             layers=self.settings.graph.layers,
         )
-        return Request(sources, client, token, around)
+        own = disk.from_uri(document) if document else None
+        return Request(sources, client, token, around, document=own or "")
 
 
 def _paths(uris: Iterable[str]) -> list[str]:
-    return [path for path in (disk.from_uri(uri) for uri in uris) if path]
+    """The files of URIs.  A prompt is never meant: what is open around a question is the code."""
+    return [path for uri in uris if not is_prompt(uri) and (path := disk.from_uri(uri))]
 
 
 def _findings(context: protocol.Context) -> Iterator[Finding]:

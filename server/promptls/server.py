@@ -11,6 +11,7 @@ import asyncio
 import logging
 import sys
 import time
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
@@ -115,7 +116,8 @@ class PromptServer(LanguageServer):
         super().__init__("promptls", __version__, protocol_cls=Protocol, max_workers=2)
         self.ground = Workspace()
         self.settings: Settings = Settings()
-        self.problems: list[Problem] = []
+        self.options: Any = None  # the initialization options, which are the user's own settings
+        self.problems: deque[Problem] = deque()  # of settings, not yet told
         self.requests = ThreadPoolExecutor(4, "request")
         self.tokens: set[CancelToken] = set()
         self.documents = Documents()
@@ -165,9 +167,9 @@ def _lifecycle(server: PromptServer) -> None:
     def initialize(ls: PromptServer, params: lsp.InitializeParams) -> None:
         ls.loop = asyncio.get_running_loop()
         ls.engine = ls.loop.create_future()
-        ls.settings, ls.problems = user_settings()
-        ls.settings, problems = parse(params.initialization_options or None, ls.settings, trusted=True)
-        ls.problems += problems
+        ls.options = params.initialization_options or None
+        ls.settings, problems = _own_settings(ls)
+        ls.problems.extend(problems)
         ls.ground.set_roots(_roots(ls))
 
     @server.feature(lsp.INITIALIZED)
@@ -175,8 +177,7 @@ def _lifecycle(server: PromptServer) -> None:
         await _register_watchers(ls)
         await _pull_settings(ls)
         await _start_engine(ls)
-        for problem in ls.problems:
-            ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem.message))
+        _tell_problems(ls)
 
     @server.feature(lsp.SHUTDOWN)
     def shutdown(ls: PromptServer, params: None) -> None:
@@ -190,6 +191,7 @@ def _lifecycle(server: PromptServer) -> None:
     async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
         ls.configuring = asyncio.current_task()
         await _pull_settings(ls)
+        _tell_problems(ls)
         if ls.engine is not None and ls.engine.done():
             ls.engine.result().apply(ls.settings)
             ls.ground = ls.engine.result().workspace
@@ -272,7 +274,15 @@ async def _register_watchers(ls: PromptServer) -> None:
         log.info("the client does not watch files: %s", error)
 
 
+def _own_settings(ls: PromptServer) -> tuple[Settings, list[Problem]]:
+    """What the user's own file and the start of the server say: the ground on which a workspace's settings stand."""
+    settings, problems = user_settings()
+    settings, more = parse(ls.options, settings, trusted=True)
+    return settings, problems + more
+
+
 async def _pull_settings(ls: PromptServer) -> None:
+    """Ask the client for the workspace's settings; one that it no longer names is as the user has it."""
     workspace = ls.client_capabilities.workspace
     if workspace is None or not workspace.configuration:
         return
@@ -283,8 +293,14 @@ async def _pull_settings(ls: PromptServer) -> None:
     except JsonRpcException as error:
         log.info("the client gave no settings: %s", error)
         return
-    ls.settings, problems = parse(_plain(got[0]) if got else None, ls.settings)
-    ls.problems += problems
+    own, _ = _own_settings(ls)
+    ls.settings, problems = parse(_plain(got[0]) if got else None, own)
+    ls.problems.extend(problems)
+
+
+def _tell_problems(ls: PromptServer) -> None:
+    while ls.problems:
+        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, ls.problems.popleft().message))
 
 
 def _plain(value: Any) -> Any:

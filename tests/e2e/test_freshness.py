@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from conftest import git, write_tree
-from lsp import Client
+from lsp import Client, Json
 
 Start = Callable[..., Client]
 
@@ -199,6 +199,42 @@ def test_roots_come_and_go(start: Start, shop: Path, tmp_path: Path) -> None:
     assert len(client.settled()["roots"]) == 1
     assert all(h["path"] != "shop/cart.py" or "squeak" not in str(h) for h in client.search("push trolley"))
     assert client.build("@cart.py")["mentions"][0]["status"] == "included"
+
+
+def test_a_setting_that_is_taken_back_is_as_the_user_has_it(start: Start, shop: Path) -> None:
+    client = start(shop, options={"budget": {"tokens": 900}})
+    client.settled()
+
+    def tells(configuration: Json) -> tuple[int, int]:
+        client.configuration = configuration
+        client.notify("workspace/didChangeConfiguration", {"settings": None})
+        client.settled()
+        built = client.build("How is a price made?")
+        return built["tokens"]["budget"], len(client.search("price"))
+
+    before = tells(None)
+    assert before[0] == 900
+    assert tells({"budget": {"tokens": 700}, "index": {"exclude": ["*.py"]}})[0] == 700
+    assert tells({"index": {"exclude": ["*.py"]}})[0] == 900
+    assert tells({"budget": {"tokns": 5}}) == before
+    warning = client.wait_note("window/showMessage")
+    assert "tokns" in warning["message"]
+
+
+def test_copies_that_editors_keep_are_no_files(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    text = "def trolley_with_a_squeaking_wheel(): pass\n"
+    for name in ("cart.py~", "#cart.py#", ".#cart.py", ".cart.py.swp", ".cart.py.un~"):
+        (shop / "shop" / name).write_text(text)
+    (shop / "shop/#notes.py").write_text(text)
+    client.files_changed(*(shop / "shop").iterdir())
+    client.settled()
+    assert paths(client, "trolley with a squeaking wheel")[0] == "shop/#notes.py"
+    assert not [p for p in paths(client, "trolley with a squeaking wheel") if p[-1] == "~" or p.endswith("#")]
+    result = client.build("@shop/cart.py~")
+    assert result["mentions"][0]["status"] == "refused"
+    assert "editor's copy" in result["mentions"][0]["reason"]
 
 
 def test_what_a_setting_excludes_leaves_the_index_and_its_files(start: Start, shop: Path, tmp_path: Path) -> None:

@@ -121,6 +121,16 @@ def test_completion_replaces_what_was_typed(page: Page) -> None:
     assert page.ask("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
 
 
+def test_the_question_itself_is_not_offered(page: Page, shop: Path) -> None:
+    (shop / "own.prompt.md").write_text("@")
+    mine = Page(page.client, (shop / "own.prompt.md").as_uri(), "@", page.encoding)
+    page.client.open(shop / "shop/cart.py", (shop / "shop/cart.py").read_text())
+    page.client.settled()
+    offered = [item["label"] for item in mine.ask("completion", position=mine.position("@", 1))["items"]]
+    assert offered[0] == "@shop/cart.py"
+    assert not [label for label in offered if "own.prompt" in label]
+
+
 def test_hints_tell_what_each_mention_costs(page: Page) -> None:
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
     labels = [hint["label"] for hint in page.ask("inlayHint", range=whole)]

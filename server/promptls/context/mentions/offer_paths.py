@@ -109,6 +109,8 @@ def _whole(snapshot: Snapshot, key: str, several: bool) -> str:
 def _offer(ask: Ask, key: str) -> CompletionItem | None:
     """A file, or (with a slash at the end) a folder; None if no mention can name it."""
     path, is_folder = key.rstrip("/"), key.endswith("/")
+    if path == ask.request.document:  # nobody asks about the question that is being typed
+        return None
     spelled = name_for(ask.snapshot, path, folder=is_folder, words=ask.words)
     if spelled is None:
         return None

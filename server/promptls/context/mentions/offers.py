@@ -13,6 +13,7 @@ from msgspec import Struct
 from promptls.context.mentions.grammar import Words
 from promptls.context.mentions.registry import Registry
 from promptls.context.mentions.request import Request
+from promptls.documents import is_prompt
 from promptls.index.snapshot import Snapshot
 from promptls.model import Symbol
 
@@ -56,11 +57,11 @@ class Ask(Struct, frozen=True):
 
 def ask(request: Request, kinds: Registry, limit: int, tokens: Tokens | None) -> Ask:
     """The question, with the documents that come first: the active one, the open ones as the client or the server has
-    them, those edited within the last hour."""
+    them, those edited within the last hour.  Prompts are no such documents: the question is about code."""
     snapshot, edits = request.snapshot, request.around.edits
     edited = edits.since(time.time() - RECENT_S) if edits is not None else ()
     shown = dict.fromkeys((request.client.active, *(request.client.open or snapshot.documents), *edited))
-    opened = [path for path in shown if path in snapshot.files][:MAX_OPEN]
+    opened = [path for path in shown if path in snapshot.files and not is_prompt(path)][:MAX_OPEN]
     return Ask(request, kinds, limit, tokens, kinds.words(), {path: i for i, path in enumerate(opened)})
 
 

@@ -71,6 +71,7 @@ class Request(Struct, frozen=True):
     token: CancelToken = field(default_factory=CancelToken)
     around: Around = Around()
     question: str = ""  # the message without its mentions
+    document: str = ""  # path of the prompt document in which the message stands, if it has one
 
     @property
     def snapshot(self) -> Snapshot:

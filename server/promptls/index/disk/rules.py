@@ -2,7 +2,8 @@
 
 Each folder knows the rules that apply in it; a folder is looked at once, on the way down, and nothing below
 one that is left out is looked at.  What decides about a file or folder, first come first served:
-1. `.git`, symbolic links, pipes and devices, names that are not UTF-8: never listed.
+1. `.git`, symbolic links, pipes and devices, names that are not UTF-8, copies that editors keep beside a file
+   (`x~`, `#x#`, `.#x`, `.x.swp`): never listed.
 2. The last matching rule of the `.promptlsignore` files from the top of the work tree down; they go on through
    repositories inside, apply to tracked files too, and with "!" list what git ignores.  As in a `.gitignore`,
    nothing can be listed again below a folder that is left out: "!build/" first.
@@ -15,6 +16,7 @@ one that is left out is looked at.  What decides about a file or folder, first c
 from __future__ import annotations
 
 import os
+import re
 import stat as modes
 
 from msgspec import Struct
@@ -33,6 +35,8 @@ BUILT_IN = parse(
     "built-in",
     FOLDS,
 )
+_EDITORS_COPY = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
+"""Names of Emacs' auto-saves, locks and backups, and of Vim's swap, backup and undo files."""
 _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 
 
@@ -206,7 +210,11 @@ def never(base: str, mode: int) -> Verdict | None:
             base.encode()
         except UnicodeEncodeError:
             return Verdict(False, "its name is not valid UTF-8")
-    why = kind_problem(mode) if mode and not modes.S_ISDIR(mode) else ""
+    if modes.S_ISDIR(mode):
+        return None
+    if (base[:1] in "#." or base[-1:] == "~") and _EDITORS_COPY.fullmatch(base):
+        return Verdict(False, "it is an editor's copy of another file")
+    why = kind_problem(mode) if mode else ""
     return Verdict(False, why) if why else None
 
 
