@@ -65,6 +65,8 @@ export class Screen {
       await this.run("File: Open File...");
       await until("the path to start from", async () => (await this.quickInput.inputValue()).startsWith("/"), 3000);
       await this.quickInput.fill(`${this.bench.workspace}${folder}/`);
+      await this.quickRows.first().waitFor({ timeout: 3000 });
+      await this.quickInput.fill(`${this.bench.workspace}${folder}/${base}`); // brings its row into sight
       const row = this.quickRows.filter({ hasText: base }).first();
       await row.waitFor({ timeout: 3000 });
       await row.click();
