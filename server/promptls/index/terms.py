@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
@@ -27,6 +27,8 @@ _WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
 _STEMMER = SnowballStemmer("english")
+_APART = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
+_MOST_RUNS = 1 << 17
 _MAX_WORD = 64  # longer runs are data (base64, hashes), not names
 
 
@@ -49,7 +51,7 @@ def _at_capitals(run: str) -> list[str]:
     return [run[a:b] for a, b in pairwise(cuts)]
 
 
-@lru_cache(maxsize=1 << 17)
+@lru_cache(maxsize=1 << 16)
 def word_terms(word: str) -> tuple[str, ...]:
     """Terms of one word or identifier, in order; () for stop words and data."""
     if len(word) > _MAX_WORD:
@@ -68,7 +70,22 @@ def words(text: str) -> list[str]:
 
 def terms(text: str) -> list[str]:
     """Search terms of a text, in order, with repetitions."""
-    out: list[str] = []
-    for word in _WORD.findall(text):
-        out += word_terms(word)
-    return out
+    if text.isascii():  # no word reaches over the other characters, so that each run of these is looked at once
+        return list(chain.from_iterable(map(_RUNS.__getitem__, text.translate(_APART).split())))
+    return list(chain.from_iterable(map(word_terms, _WORD.findall(text))))
+
+
+class _Runs(dict[str, tuple[str, ...]]):
+    """Runs of ASCII letters, digits and underscores → their terms, learned as they are asked for.
+
+    Any thread: at the worst two learn the same.
+    """
+
+    def __missing__(self, run: str) -> tuple[str, ...]:
+        if len(self) >= _MOST_RUNS:
+            self.clear()
+        found = self[run] = tuple(chain.from_iterable(map(word_terms, _WORD.findall(run))))
+        return found
+
+
+_RUNS = _Runs()

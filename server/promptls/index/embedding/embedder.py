@@ -18,11 +18,12 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.embedding.words import WordTokenizer, by_words
 from promptls.settings import BUNDLED
 
 BUNDLED_FOLDER = Path(__file__).parent / "model"
-BATCH = 16
-"""Texts in one ONNX run: the fastest of 8…64 for the bundled model on one thread."""
+BATCH = 8
+"""Texts in one ONNX run: the fastest of 4…64 for the bundled model on one thread."""
 
 CHARACTERS_PER_TOKEN = 7
 """No text needs more characters to fill the model's window; the rest is not even tokenised."""
@@ -136,6 +137,9 @@ class _FastEmbedder:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._cut = CHARACTERS_PER_TOKEN * _longest(model)
+        inner = model.model
+        if by_words(inner.tokenizer):
+            inner.tokenizer = WordTokenizer(inner.tokenizer)
         self.dimension = int(self.embed_query("dimension").shape[-1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
