@@ -15,7 +15,7 @@ from promptls.context.mentions.complete import complete
 from promptls.context.mentions.request import Client, Request
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot, Sources, with_entries
-from promptls.model import FileEntry, Outline, Root, Span, Symbol
+from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
 
 PATHS, SYMBOLS = 150_000, 300_000
 WORDS = """
@@ -48,7 +48,7 @@ def snapshot() -> Snapshot:
         name = f"{folder}/{rng.choice(WORDS)}_{rng.choice(WORDS)}.{rng.choice(ENDINGS)}"
         symbols = tuple(_symbol(rng, i) for i in range(SYMBOLS // PATHS))
         path = f"{root.path}/{name}"
-        entries[path] = FileEntry(path, root.path, name, 4000, 1, outline=Outline("python", 60, symbols))
+        entries[path] = FileEntry(path, root.path, name, 4000, 1, outlined=pack(Outline("python", 60, symbols)))
     return with_entries(Snapshot(roots=(root,)), entries.items())
 
 

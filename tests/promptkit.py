@@ -7,7 +7,7 @@ import ast
 from hypothesis import strategies as st
 
 from promptls.index.snapshot import split_lines
-from promptls.model import FileEntry, Item, Origin, Outline, Span, Symbol, TextView
+from promptls.model import FileEntry, Item, Origin, Outline, Span, Symbol, TextView, pack
 from promptls.prompt.render import Forms, Renderer, forms
 from promptls.prompt.tokens import counter
 
@@ -20,7 +20,7 @@ def view(text: str, name: str = "a.py") -> TextView:
     lines = tuple(split_lines(text))
     symbols = tuple(_symbols(text, lines)) if name.endswith(".py") else ()
     outline = Outline("python" if name.endswith(".py") else "text", len(lines), symbols)
-    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outline=outline), text, lines)
+    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outlined=pack(outline)), text, lines)
 
 
 def item(of: TextView, first: int = 1, last: int = 0, *, score: float = 0.5, origin: Origin = Origin.SYMBOL) -> Item:
@@ -110,4 +110,4 @@ def files(draw: st.DrawFn, name: str = "a.py") -> TextView:
         symbols.append(Symbol(f"s{n}", "function", f"s{n}", f"def s{n}()", "", Span(start, end), above, head, parent))
     symbols.sort(key=lambda s: (s.span.start, -s.span.end))
     outline = draw(st.sampled_from([None, Outline("python", len(lines), tuple(symbols))]))
-    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outline=outline), text, lines)
+    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outlined=pack(outline)), text, lines)

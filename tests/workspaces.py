@@ -29,7 +29,7 @@ from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, w
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
 from promptls.index.terms import terms
-from promptls.model import FileEntry, Outline, Root, Row, Span
+from promptls.model import FileEntry, Outline, Root, Row, Span, pack
 
 
 def files_of(text: str) -> dict[str, str]:
@@ -110,7 +110,7 @@ def _entry(
     name = path[len(top) + 1 :] if top else path
     if version is None and isinstance(got := disk.read_text(path, disk.Limits()), disk.Skipped):
         return FileEntry(path, top, name, size, mtime_ns, skipped=got.reason)
-    return FileEntry(path, top, name, size, mtime_ns, digest_of(text), version, outline_of(path, text))
+    return FileEntry(path, top, name, size, mtime_ns, digest_of(text), version, pack(outline_of(path, text)))
 
 
 class Indexed:

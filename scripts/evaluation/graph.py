@@ -27,7 +27,7 @@ from promptls.index.digest import digest_of
 from promptls.index.snapshot import Snapshot, with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
-from promptls.model import CALL, FileEntry, Root
+from promptls.model import CALL, FileEntry, Root, pack
 
 SURE = 0.5
 SCRIPTS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs")
@@ -109,7 +109,9 @@ def _snapshot(root: str) -> Snapshot:
             entries[found.path] = FileEntry(found.path, root, found.name, skipped=got.reason)
             continue
         outline = scan(got.text, language_of(found.path, got.text[:4096]), None).outline
-        entries[found.path] = FileEntry(found.path, root, found.name, digest=digest_of(got.text), outline=outline)
+        entries[found.path] = FileEntry(
+            found.path, root, found.name, digest=digest_of(got.text), outlined=pack(outline)
+        )
     return with_entries(snapshot, entries.items())
 
 

@@ -103,6 +103,7 @@ def _worker(settings: Settings) -> list[Finding]:
     from promptls.index.config import config_of
     from promptls.index.work.messages import ScanFiles, Scanned
     from promptls.index.work.pool import Channel, WorkerFailed
+    from promptls.model import unpack
 
     channel = Channel(config_of(settings).configure(), background=False)
     handle, name = tempfile.mkstemp(suffix=".py")
@@ -111,7 +112,7 @@ def _worker(settings: Settings) -> list[Finding]:
             stream.write(TRIAL)
         answer = channel.call(ScanFiles((name,)), 60.0)
         scans = answer.files if isinstance(answer, Scanned) else ()
-        symbols = [s.name for scan in scans if scan.outline for s in scan.outline.symbols]
+        symbols = [s.name for scan in scans if scan.outlined for s in unpack(scan.outlined).symbols]
         rows = scanning.embed(channel, scans, lambda _: False)
         return [
             Finding("ping" in symbols, "tree-sitter outlines a file", "Reinstall tree-sitter and the language pack."),

@@ -8,7 +8,7 @@ from promptls.context.query import analyse
 from promptls.index.columns import Columns
 from promptls.index.digest import digest_of
 from promptls.index.snapshot import Snapshot, with_entry
-from promptls.model import FileEntry, Outline, Span, Symbol
+from promptls.model import FileEntry, Outline, Span, Symbol, pack
 
 NAMES = (
     "session_cookie",
@@ -28,7 +28,9 @@ changes = st.lists(st.tuples(st.sampled_from(["/w/a.py", "/w/b.py", "/w/c.py"]),
 
 def _entry(path: str, defined: list[str]) -> FileEntry:
     symbols = tuple(Symbol(name, "function", name, name, "", Span(0, 1), 0, 1, -1) for name in defined)
-    return FileEntry(path, "/w", path[3:], digest=digest_of("\n".join(defined)), outline=Outline("python", 1, symbols))
+    return FileEntry(
+        path, "/w", path[3:], digest=digest_of("\n".join(defined)), outlined=pack(Outline("python", 1, symbols))
+    )
 
 
 @given(

@@ -16,7 +16,7 @@ from promptls.context.graph.view import Graph, GraphView
 from promptls.index.digest import digest_of
 from promptls.index.snapshot import Snapshot, with_entries
 from promptls.index.syntax.scan import scan
-from promptls.model import FileEntry, Root
+from promptls.model import FileEntry, Root, pack
 
 ROOT = "/w"
 FILES = ("a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "tests/test_a.py")
@@ -55,7 +55,7 @@ WORKSPACES = st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=4)
 def entries(texts: dict[str, str]) -> dict[str, FileEntry | None]:
     return {
         f"{ROOT}/{name}": FileEntry(
-            f"{ROOT}/{name}", ROOT, name, digest=digest_of(text), outline=scan(text, "python").outline
+            f"{ROOT}/{name}", ROOT, name, digest=digest_of(text), outlined=pack(scan(text, "python").outline)
         )
         for name, text in texts.items()
     }

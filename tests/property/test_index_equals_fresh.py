@@ -15,7 +15,7 @@ from promptls.index.indexer import Indexer
 from promptls.index.snapshot import with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
-from promptls.model import FileEntry, Root
+from promptls.model import FileEntry, Root, pack
 
 NAMES = ["a.py", "b.py", "sub/c.py", "sub/d.js", "notes.md", "ignored/x.py", "sub/.gitignore"]
 TEXTS = [
@@ -67,7 +67,7 @@ def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
         name = path.removeprefix(root.as_posix() + "/")
         if name.startswith("ignored/") or (name.startswith("sub/") and name[4:] in rules):
             continue
-        out[path] = FileEntry(path, root.as_posix(), name, outline=scan(text, language_of(path, text)).outline)
+        out[path] = FileEntry(path, root.as_posix(), name, outlined=pack(scan(text, language_of(path, text)).outline))
     return out
 
 

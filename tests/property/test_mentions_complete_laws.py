@@ -14,7 +14,7 @@ from promptls.context.mentions.lookup import find_files, find_folders
 from promptls.context.mentions.request import Request
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot, Sources, with_entries
-from promptls.model import FileEntry, Outline, Root, Span, Symbol
+from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
 
 SEGMENT = st.text(st.sampled_from(" .:#@'\"`\\%()[]-~*?!,;+$é😀_aAbB1"), min_size=1, max_size=6).filter(
     lambda part: part.strip(".") and part.strip() == part
@@ -28,7 +28,7 @@ def snapshot(paths: list[str], roots: list[str]) -> Snapshot:
     tops = tuple(Root(f"/ws/{name}", name, f"file:///ws/{name}") for name in roots)
     symbol = Symbol("one", "function", "one", "def one()", "", Span(0, 1), 0, 0, -1)
     entries = [
-        FileEntry(f"{root.path}/{path}", root.path, path, 1, 1, b"x" * 16, outline=Outline("text", 1, (symbol,)))
+        FileEntry(f"{root.path}/{path}", root.path, path, 1, 1, b"x" * 16, outlined=pack(Outline("text", 1, (symbol,))))
         for root in tops
         for path in paths
         if not any(other.startswith(path + "/") for other in paths)

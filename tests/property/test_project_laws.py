@@ -16,7 +16,7 @@ from promptls.context.team.owners import matches_segment, owners_of, parse_owner
 from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, with_entries
-from promptls.model import FileEntry, Root
+from promptls.model import FileEntry, Root, pack
 from workspaces import outline_of
 
 ROOT = "/nowhere/at-all"
@@ -36,7 +36,7 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
         return Snapshot(
             gone.generation, gone.roots, gone.files, gone.places, gone.names, gone.basenames, documents=documents
         )
-    entry = FileEntry(path, ROOT, name, digest=digest_of(text), version=1, outline=outline_of(path, text))
+    entry = FileEntry(path, ROOT, name, digest=digest_of(text), version=1, outlined=pack(outline_of(path, text)))
     found = with_entries(snapshot, [(path, entry)])
     documents = snapshot.documents.set(path, OpenDocument(text, 1))
     return Snapshot(

@@ -2,7 +2,7 @@ import sqlite3
 from pathlib import Path
 
 from promptls.index.manifest import FORMAT, Manifest
-from promptls.model import Chunk, FileEntry, Outline, Span, Symbol
+from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, pack
 
 OUTLINE = Outline(
     "python",
@@ -16,7 +16,7 @@ OUTLINE = Outline(
 
 
 def entry(name: str, outline: Outline | None = OUTLINE, skipped: str = "") -> FileEntry:
-    return FileEntry(f"/w/{name}", "/w", name, 10, 1_700_000_000_000_000_001, b"d" * 16, None, outline, skipped)
+    return FileEntry(f"/w/{name}", "/w", name, 10, 1_700_000_000_000_000_001, b"d" * 16, None, pack(outline), skipped)
 
 
 def test_records_come_back_as_they_were(tmp_path: Path) -> None:

@@ -10,14 +10,14 @@ from msgspec.structs import replace
 from promptls.context.mentions import catalog
 from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.index.snapshot import Snapshot, with_entries
-from promptls.model import FileEntry, Outline, Root, Span, Symbol
+from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
 
 ROOT = Root("/ws/big", "big", "file:///ws/big")
 
 
 def entry(name: str, *symbols: str) -> FileEntry:
     found = tuple(Symbol(s, "function", s, f"def {s}()", "", Span(i, i + 1), i, i, -1) for i, s in enumerate(symbols))
-    return FileEntry(f"/ws/big/{name}", "/ws/big", name, 1, 1, b"x" * 16, outline=Outline("python", 9, found))
+    return FileEntry(f"/ws/big/{name}", "/ws/big", name, 1, 1, b"x" * 16, outlined=pack(Outline("python", 9, found)))
 
 
 def snapshot(*entries: FileEntry) -> Snapshot:

@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index.snapshot import Snapshot, split_lines, with_entries
-from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol
+from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol, pack
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 
@@ -10,7 +10,7 @@ NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 def entry(path: str, names: list[str], keys: list[int]) -> FileEntry:
     symbols = tuple(Symbol(n, "function", n, n, "", Span(0, 1), 0, 1, -1) for n in names)
     chunks = tuple(Chunk(bytes([k]) * 16, Span(i, i + 1), -1) for i, k in enumerate(keys))
-    return FileEntry(path, "/w", path.removeprefix("/w/"), outline=Outline("python", 5, symbols, chunks))
+    return FileEntry(path, "/w", path.removeprefix("/w/"), outlined=pack(Outline("python", 5, symbols, chunks)))
 
 
 CHANGES = st.lists(

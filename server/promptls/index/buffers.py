@@ -20,7 +20,7 @@ from promptls.index.syntax.scan import plain
 from promptls.index.work.messages import FileScan, Forget, ScanText
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.model import FileEntry, Row
+from promptls.model import FileEntry, Row, pack
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +120,7 @@ class Buffers:
         except Exception as error:
             log.warning("%s is outlined without a grammar: %s", path, error)
             parsed = plain(text, "text", f"outlined without a grammar ({error})")
-            return FileScan(path, digest=digest_of(text), outline=parsed.outline), ()
+            return FileScan(path, digest=digest_of(text), outlined=pack(parsed.outline)), ()
 
     def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
         known = self._publisher.snapshot.files.get(path)
@@ -128,7 +128,7 @@ class Buffers:
             state = self._state_of(path)
             root, name = (state.root.path, state.name_of(path)) if state else ("", path)
             known = FileEntry(path, root, name)
-        return replace(known, digest=scan.digest, version=version, outline=scan.outline, skipped=scan.skipped)
+        return replace(known, digest=scan.digest, version=version, outlined=scan.outlined, skipped=scan.skipped)
 
 
 def _forgetting(path: str) -> Callable[[Channel], object]:

@@ -16,11 +16,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from promptls.model import FileEntry, Outline
+from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-FORMAT = 3
+FORMAT = 4
 """Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
 
 _SCHEMA = """
@@ -39,7 +39,7 @@ class _Record(Struct, frozen=True, array_like=True):
     mtime_ns: int
     digest: bytes
     skipped: str
-    outline: Outline | None
+    outlined: bytes
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -72,7 +72,7 @@ class Manifest:
                 log.warning("a record of %s is left out: %s", self._file, error)
                 continue
             path = f"{root.rstrip('/')}/{r.name}"
-            out[path] = FileEntry(path, root, r.name, r.size, r.mtime_ns, r.digest, None, r.outline, r.skipped)
+            out[path] = FileEntry(path, root, r.name, r.size, r.mtime_ns, r.digest, None, r.outlined, r.skipped)
         return out
 
     def save(self, entries: Iterable[FileEntry], gone: Iterable[str] = ()) -> None:
@@ -80,7 +80,7 @@ class Manifest:
         records = []
         for e in entries:
             if _storable(e.name):
-                blob = _encoder.encode(_Record(e.name, e.size, e.mtime_ns, e.digest, e.skipped, e.outline))
+                blob = _encoder.encode(_Record(e.name, e.size, e.mtime_ns, e.digest, e.skipped, e.outlined))
                 records.append((e.name, blob, _seal(blob)))
         names = [(name,) for name in gone if _storable(name)]
         with self._lock:

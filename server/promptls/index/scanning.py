@@ -18,7 +18,7 @@ from promptls.index.snapshot import Snapshot
 from promptls.index.store import Identity, Store
 from promptls.index.work.messages import Done, Embed, FileScan, Forget, Rows, ScanFiles, Scanned, ScanText
 from promptls.index.work.pool import Channel, WorkerFailed
-from promptls.model import CancelToken, FileEntry, Root, Row
+from promptls.model import CancelToken, FileEntry, Root, Row, unpack
 
 BATCH_FILES = 32
 BATCH_BYTES = 300_000
@@ -73,7 +73,7 @@ def compare(
         if known is not None and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
             if snapshot.files.get(path) is not known:
                 changes[path] = known
-            if known.outline is None and not known.skipped:
+            if not known.outlined and not known.skipped:
                 stale.append(path)
             continue
         if path not in snapshot.files:
@@ -150,7 +150,7 @@ def scan_buffer(channel: Channel, request: ScanText, timeout_s: float) -> FileSc
 
 def embed(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> tuple[Row, ...]:
     """Rows for the chunks that nobody has seen."""
-    keys = dict.fromkeys(c.key for s in scans if s.outline is not None for c in s.outline.chunks)
+    keys = dict.fromkeys(c.key for s in scans if s.outlined for c in unpack(s.outlined).chunks)
     wanted = tuple(key for key in keys if not known(key))
     if not wanted:
         return ()
@@ -185,5 +185,5 @@ def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot, limits: disk.
 def entry_of(scan: FileScan, root: Root, name: str) -> FileEntry:
     """The entry of a file as a worker found it on disk."""
     return FileEntry(
-        scan.path, root.path, name, scan.size, scan.mtime_ns, scan.digest, None, scan.outline, scan.skipped
+        scan.path, root.path, name, scan.size, scan.mtime_ns, scan.digest, None, scan.outlined, scan.skipped
     )

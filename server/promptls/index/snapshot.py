@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.model import FileEntry, Outline, Problem, Root, Row, Symbol, TextView
+from promptls.model import FileEntry, Outline, Problem, Root, Row, Symbol, TextView, pack
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
@@ -72,9 +72,8 @@ class Snapshot(Struct, frozen=True):
     def symbol(self, place: Place) -> Symbol | None:
         """The symbol at a place of `names`, or None if the file has changed since."""
         entry = self.files.get(place[0])
-        if entry is None or entry.outline is None or place[1] >= len(entry.outline.symbols):
-            return None
-        return entry.outline.symbols[place[1]]
+        outline = entry.outline if entry is not None else None
+        return outline.symbols[place[1]] if outline is not None and place[1] < len(outline.symbols) else None
 
 
 def with_entry(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
@@ -113,8 +112,8 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
             moved = True
             base = _basename(path)
             basenames[base] = (*basenames.get(base, ()), path)
-        if entry.outline is not None:
-            for i, chunk in enumerate(entry.outline.chunks):
+        if (outline := entry.outline) is not None:
+            for i, chunk in enumerate(outline.chunks):
                 places[chunk.key] = (*places.get(chunk.key, ()), (path, i))
     return replace(
         snapshot,
@@ -127,7 +126,8 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
 
 
 def _symbol_names(entry: FileEntry | None) -> list[str]:
-    return [s.name.lower() for s in entry.outline.symbols] if entry is not None and entry.outline is not None else []
+    outline = entry.outline if entry is not None else None
+    return [s.name.lower() for s in outline.symbols] if outline is not None else []
 
 
 def _basename(path: str) -> str:
@@ -198,7 +198,7 @@ class Sources:
         """The path under which a text that is no file can be read during this request; `name` is what people see."""
         path = EXHIBIT + name
         lines = tuple(split_lines(text))
-        entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outline=Outline("text", len(lines)))
+        entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outlined=pack(Outline("text", len(lines))))
         self.lend({path: TextView(entry, text, lines)})
         return path
 

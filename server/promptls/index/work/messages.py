@@ -11,7 +11,7 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from promptls.model import Outline, Row, Span
+from promptls.model import Row, Span
 
 
 class Configure(Struct, frozen=True, tag=True, array_like=True):
@@ -72,7 +72,7 @@ class FileScan(Struct, frozen=True, array_like=True):
     size: int = 0
     mtime_ns: int = 0
     digest: bytes = b""
-    outline: Outline | None = None
+    outlined: bytes = b""  # as `model.pack` made it
     skipped: str = ""
     gone: bool = False
 

@@ -40,7 +40,7 @@ from promptls.index.work.messages import (
     request_decoder,
     write_frame,
 )
-from promptls.model import Row, Span
+from promptls.model import Row, Span, pack
 
 _HEAD = 4096  # characters of a file that decide its language
 
@@ -89,12 +89,12 @@ class Worker:
             return FileScan(path, size, mtime_ns, skipped=got.reason, gone=found is None)
         parsed = self._parse(path, got.text, None, as_plain)
         self.batch.update(parsed.texts)
-        return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), parsed.outline)
+        return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), pack(parsed.outline))
 
     def _scan_document(self, request: ScanText) -> FileScan:
         parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain)
         self.documents[request.path] = parsed
-        return FileScan(request.path, digest=digest_of(request.text), outline=parsed.outline)
+        return FileScan(request.path, digest=digest_of(request.text), outlined=pack(parsed.outline))
 
     def _match(self, request: Match) -> Matched:
         wanted = pattern(request.pattern)
