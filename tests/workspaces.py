@@ -25,11 +25,12 @@ from promptls.index import disk
 from promptls.index.columns import Columns, View
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
+from promptls.index.rows import rows_of
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
 from promptls.index.terms import terms
-from promptls.model import FileEntry, Outline, Root, Row, Span, pack
+from promptls.model import FileEntry, Outline, Root, Span, pack
 
 
 def files_of(text: str) -> dict[str, str]:
@@ -125,11 +126,10 @@ class Indexed:
         keys = sorted(rows, reverse=reverse)
         vectors = _embedder().embed([rows[key][1] for key in keys]).astype(np.float16)
         made = Columns()
-        made.add(
-            Row(key, vector.tobytes(), " ".join(terms(rows[key][1]))) for key, vector in zip(keys, vectors, strict=True)
-        )
-        places = [(key, min(snapshot.places[key])[0]) for key in keys]
-        made.place((key, path, snapshot.files[path].name) for key, path in places)
+        made.fill(rows_of(((key, terms(rows[key][1])) for key in keys), vectors.tobytes()))
+        for path, entry in snapshot.files.items():
+            chunks = entry.outline.chunks if entry.outline is not None else ()
+            made.move([(path, entry.name, [], [chunk.key for chunk in chunks])])
         self._columns = made
 
     def columns(self) -> View:

@@ -113,11 +113,12 @@ def _worker(settings: Settings) -> list[Finding]:
         answer = channel.call(ScanFiles((name,)), 60.0)
         scans = answer.files if isinstance(answer, Scanned) else ()
         symbols = [s.name for scan in scans if scan.outlined for s in unpack(scan.outlined).symbols]
-        rows = scanning.embed(channel, scans, lambda _: False)
+        known = scanning.Known(lambda _: False)
+        rows = scanning.embed(channel, scanning.find_terms(channel, scans, known.made), known).rows
         return [
             Finding("ping" in symbols, "tree-sitter outlines a file", "Reinstall tree-sitter and the language pack."),
             Finding(
-                bool(rows) and bool(rows[0].vector),
+                bool(rows.vectors),
                 channel.problem or f"embedding model {settings.embedding.model}: {channel.dimension} dimensions",
                 "Set embedding.model to a model that is on this machine.",
             ),

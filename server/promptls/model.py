@@ -173,6 +173,22 @@ def unpack(packed: bytes) -> Outline:
     return found if found is not None else _unpacked(packed)
 
 
+class _Counted(Struct, array_like=True, gc=False):
+    """The beginning of a packed outline, looked at only as far as it takes to count."""
+
+    language: str
+    lines: int
+    symbols: list[msgspec.Raw]
+
+
+_count = msgspec.msgpack.Decoder(_Counted)
+
+
+def symbols_in(packed: bytes) -> int:
+    """Number of symbols in a packed outline."""
+    return len(_count.decode(packed).symbols)
+
+
 def _unpacked(packed: bytes) -> Outline:
     # Two generations: what is not asked for while the younger one fills up is forgotten with the older one.
     # Threads that meet here lose no more than an entry of these.
@@ -212,14 +228,6 @@ class FileEntry(Struct, frozen=True):
     def outline(self) -> Outline | None:
         """Its structure, None where it is known by name only."""
         return unpack(self.outlined) if self.outlined else None
-
-
-class Row(Struct, frozen=True, array_like=True, gc=False):
-    """What the store keeps for one chunk text."""
-
-    key: bytes  # 16 bytes
-    vector: bytes  # float16[dimension], L2-normalised
-    terms: str  # search terms in text order, one space between two: see index.terms
 
 
 class Problem(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,21 +11,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index import columns as module
-from promptls.index.columns import Columns, Contents, View
-from promptls.model import Row
+from promptls.index.columns import Columns, View
+from promptls.index.rows import Rows, rows_of
 
 DIMENSION = 8
 TERMS = "a b c d ab cd".split()
-TEXTS = st.lists(st.sampled_from(TERMS), max_size=6).map(" ".join)
 KEYS = st.integers(0, 11).map(lambda n: bytes([n]))
+PATHS = ["x.py", "b/y.py", "c/z.py"]
 STEPS = st.lists(
     st.one_of(
-        st.tuples(st.just("add"), st.dictionaries(KEYS, TEXTS, max_size=6)),
-        st.tuples(st.just("extend"), st.dictionaries(KEYS, TEXTS, max_size=6)),
-        st.tuples(st.just("place"), st.dictionaries(KEYS, st.sampled_from(["x.py", "b/y.py", ""]), max_size=6)),
+        st.tuples(st.just("terms"), st.sets(KEYS, max_size=6)),
+        st.tuples(st.just("vectors"), st.sets(KEYS, max_size=6)),
+        st.tuples(st.just("both"), st.sets(KEYS, max_size=6)),
+        st.tuples(st.just("stored"), st.sets(KEYS, max_size=6)),
+        st.tuples(st.just("forget"), st.sets(KEYS, max_size=6)),
+        st.tuples(st.sampled_from(PATHS), st.lists(KEYS, max_size=6)),
         st.tuples(st.just("keep"), st.sets(KEYS)),
     ),
-    max_size=12,
+    max_size=14,
 )
 
 
@@ -33,16 +37,14 @@ def vector(key: bytes) -> np.ndarray:
     return (found / np.linalg.norm(found)).astype(np.float16)
 
 
-def contents(texts: dict[bytes, str]) -> Contents:
-    words = sorted({t for text in texts.values() for t in text.split()})
-    split = [text.split() for text in texts.values()]
-    return Contents(
-        list(texts),
-        np.array([vector(key) for key in texts], np.float16).reshape(len(texts), DIMENSION),
-        words,
-        np.array([words.index(t) for terms in split for t in terms], np.int32),
-        np.cumsum([0, *map(len, split)], dtype=np.int64),
-    )
+def text(key: bytes) -> list[str]:
+    rng = np.random.default_rng(100 + key[0])
+    return [TERMS[i] for i in rng.integers(0, len(TERMS), rng.integers(0, 6))]
+
+
+def made(keys: Sequence[bytes], vectors: bool = True) -> Rows:
+    found = b"".join(vector(key).tobytes() for key in keys) if vectors else b""
+    return rows_of(((key, text(key)) for key in keys), found)
 
 
 def said(view: View) -> dict[str, object]:
@@ -50,7 +52,8 @@ def said(view: View) -> dict[str, object]:
     alive = [i for i in range(len(view)) if view.file[i] >= 0]
     near = view.similarities(vector(b"\x05").astype(np.float32) if view.dimension else np.zeros(0, np.float32))
     return {
-        "rows": sorted((view.keys[i], int(view.length[i]), view.files[view.file[i]]) for i in alive),
+        "rows": sorted((view.keys[i], int(view.length[i]), *view.places(i)) for i in alive),
+        "first": {view.keys[i]: view.files[view.file[i]] for i in alive},
         "near": {view.keys[i]: pytest.approx(float(near[i]), abs=1e-5) for i in alive},
         "postings": {
             term: sorted((view.keys[r], int(n)) for r, n in zip(found.rows, found.counts, strict=True))
@@ -59,6 +62,7 @@ def said(view: View) -> dict[str, object]:
         },
         "idf": [round(view.idf(term), 6) for term in TERMS],
         "count": view.count,
+        "living": view.living(),
         "mean": round(view.mean_length, 6),
     }
 
@@ -70,66 +74,89 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(STEPS)
-def test_any_history_ends_as_a_fresh_start(steps: list[tuple[str, dict[bytes, str] | set[bytes]]]) -> None:
+def test_any_history_ends_as_a_fresh_start(steps: list[tuple[str, list[bytes] | set[bytes]]]) -> None:
     columns = Columns()
-    texts: dict[bytes, str] = {}
-    placed: dict[bytes, str] = {}
+    files: dict[str, list[bytes]] = {}
+    termed: set[bytes] = set()
+    vectored: set[bytes] = set()
+    stored: set[bytes] = set()
     for kind, given_ in steps:
-        if kind == "keep":
-            needed = given_ & texts.keys()
-            columns.keep(needed, slack=0)
-            for key in [k for k in texts if k not in needed and k not in placed]:
-                del texts[key]
-            continue
-        assert isinstance(given_, dict)
-        if kind == "place":
-            columns.place((key, path, path) for key, path in given_.items())
-            for key, path in given_.items():
-                placed.pop(key, None)
-                if path and key in texts:
-                    placed[key] = path
+        keys = list(given_)
+        living = {key for found in files.values() for key in found}
+        if kind in PATHS:
+            columns.move([(kind, kind, files.get(kind, []), keys)])
+            files[kind] = keys
+        elif kind == "keep":
+            present = termed | living
+            columns.keep([key for key in keys if key in columns.rows], slack=0)
+            termed &= living | stored | (present & set(keys))
+            vectored &= termed
+        elif kind == "stored":
+            columns.mark_stored(keys)
+            stored |= {key for key in keys if key in columns.rows}
+        elif kind == "forget":
+            columns.forget(keys)
+            stored -= set(keys)
         else:
-            new = {key: text for key, text in given_.items() if key not in texts}
-            texts |= new
-            if kind == "add":
-                columns.add(Row(key, vector(key).tobytes(), text) for key, text in given_.items())
-            else:
-                columns.extend(contents(given_))
+            if kind == "vectors":
+                keys = [key for key in keys if key in termed]
+            columns.fill(made(keys, kind != "terms"))
+            termed |= set(keys)
+            vectored |= set(keys) if kind != "terms" else set()
     fresh = Columns()
-    fresh.add(Row(key, vector(key).tobytes(), text) for key, text in texts.items() if key in placed)
-    fresh.place((key, path, path) for key, path in placed.items())
+    for path in sorted(files, reverse=True):
+        fresh.move([(path, path, [], files[path])])
+    fresh.fill(made(sorted(termed), False))
+    fresh.fill(made(sorted(vectored)))
     assert said(columns.view()) == said(fresh.view())
 
 
 def test_a_view_stays_while_rows_are_added() -> None:
     columns = Columns()
-    columns.add([Row(b"first", vector(b"\x01").tobytes(), "a b")])
-    columns.place([(b"first", "x.py", "x.py")])
+    columns.fill(rows_of([(b"first", ["a", "b"])], vector(b"\x01").tobytes()))
+    columns.move([("x.py", "x.py", [], [b"first"])])
     before = columns.view()
-    columns.add(Row(bytes([n]), vector(bytes([n])).tobytes(), "a") for n in range(50))
+    columns.fill(rows_of((bytes([n]), ["a"]) for n in range(50)))
     assert len(before) == 1
     assert len(columns.view()) == 51
     assert before.row(bytes([7])) == -1
     assert before.frequency("a") == 1
 
 
+def test_a_row_is_made_when_it_has_terms_and_a_vector_or_there_is_no_model() -> None:
+    columns = Columns()
+    columns.move([("x.py", "x.py", [], [b"1", b"2"])])
+    columns.fill(made([b"1", b"2"], False))
+    assert not columns.made(b"1")
+    columns.fill(made([b"1"]))
+    columns.settle([b"2"])
+    assert columns.made(b"1")
+    assert columns.made(b"2")
+    assert columns.count({"x.py"}) == (2, 2)
+    assert columns.count({"y.py"}) == (0, 0)
+    columns.forget([b"1"])
+    assert not columns.made(b"1")
+
+
 def test_similarities_are_cosines_to_the_precision_of_eight_bits() -> None:
     columns = Columns()
     keys = [bytes([n]) for n in range(20)]
-    columns.add([*(Row(key, vector(key).tobytes(), "") for key in keys), Row(b"none", b"", "no vector")])
-    columns.place((key, "x.py", "x.py") for key in [*keys, b"none"])
+    columns.fill(made(keys))
+    columns.fill(rows_of([(b"none", ["no", "vector"])]))
+    columns.move([("x.py", "x.py", [], [*keys, b"none"])])
     asked = vector(b"\x63").astype(np.float32)
-    near = columns.view().similarities(asked)
-    for key, value in zip(keys, near, strict=False):
-        assert value == pytest.approx(float(vector(key).astype(np.float32) @ asked), abs=0.02)
-    assert near[-1] == 0
+    view = columns.view()
+    near = view.similarities(asked)
+    for key in keys:
+        assert near[view.row(key)] == pytest.approx(float(vector(key).astype(np.float32) @ asked), abs=0.02)
+    assert near[view.row(b"none")] == 0
     assert not columns.view().similarities(np.ones(3, np.float32)).any()
 
 
 def test_a_rare_term_weighs_more() -> None:
     columns = Columns()
-    columns.add(Row(bytes([i]), b"", "common rare" if i == 0 else "common") for i in range(10))
-    columns.place((bytes([i]), "x.py", "x.py") for i in range(10))
+    columns.fill(rows_of((bytes([i]), ["common", "rare"] if i == 0 else ["common"]) for i in range(10)))
+    columns.move([("x.py", "x.py", [], [bytes([i]) for i in range(10)])])
     view = columns.view()
     assert view.idf("rare") > view.idf("common") > 0
     assert view.idf("rare") == pytest.approx(math.log(1 + 9.5 / 1.5))
@@ -137,8 +164,7 @@ def test_a_rare_term_weighs_more() -> None:
 
 def test_files_are_found_by_the_terms_of_their_names() -> None:
     columns = Columns()
-    columns.add([Row(b"1", b"", ""), Row(b"2", b"", "")])
-    columns.place([(b"1", "/r/src/http_client.py", "src/http_client.py"), (b"2", "/r/src/x.py", "src/x.py")])
+    columns.move([("/r/src/http_client.py", "src/http_client.py", [], [b"1"]), ("/r/src/x.py", "src/x.py", [], [b"2"])])
     view = columns.view()
     assert [view.files[i] for i in view.named("client").rows] == ["/r/src/http_client.py"]
     assert len(view.named("src").rows) == 2

@@ -33,15 +33,11 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
     if text is None:
         documents = snapshot.documents.delete(path) if path in snapshot.documents else snapshot.documents
         gone = with_entries(snapshot, [(path, None)])
-        return Snapshot(
-            gone.generation, gone.roots, gone.files, gone.places, gone.names, gone.basenames, documents=documents
-        )
+        return Snapshot(gone.generation, gone.roots, gone.files, gone.names, gone.basenames, documents=documents)
     entry = FileEntry(path, ROOT, name, digest=digest_of(text), version=1, outlined=pack(outline_of(path, text)))
     found = with_entries(snapshot, [(path, entry)])
     documents = snapshot.documents.set(path, OpenDocument(text, 1))
-    return Snapshot(
-        found.generation, found.roots, found.files, found.places, found.names, found.basenames, documents=documents
-    )
+    return Snapshot(found.generation, found.roots, found.files, found.names, found.basenames, documents=documents)
 
 
 @settings(deadline=None, max_examples=60)

@@ -7,8 +7,8 @@ import pytest
 from promptls.context.companions import EXPANSIONS, LIMITS, WEIGHT, Companions, Limits
 from promptls.context.query import Query, analyse
 from promptls.index.columns import Columns
+from promptls.index.rows import rows_of
 from promptls.index.snapshot import Snapshot
-from promptls.model import Row
 from workspaces import snapshot_of
 
 CODE = """
@@ -81,8 +81,8 @@ def test_a_name_that_was_put_right_is_looked_up(workspace: Snapshot) -> None:
 
 def test_a_word_of_some_text_is_no_typing_error(workspace: Snapshot) -> None:
     columns = Columns()
-    columns.add([Row(b"1", b"", "sesion")])
-    columns.place([(b"1", "x.py", "x.py")])
+    columns.fill(rows_of([(b"1", ["sesion"])]))
+    columns.move([("x.py", "x.py", [], [b"1"])])
     assert Companions().expand(analyse("the sesion ends"), workspace, columns.view()).corrected == ()
 
 

@@ -33,19 +33,19 @@ def test_stopped_and_taken_up_again(tmp_path: Path) -> None:
         assert indexer.wait_ready(timeout_s=60)
         standing = indexer.standing()
         assert (standing.state, standing.message) == ("degraded", PAUSED)
-        chunks = len(indexer.view().places)
+        chunks = indexer.columns().count
         assert chunks < FILES * 9
         path = (root / "typed.py").as_posix()
         workspace.put_document(path, "def typed_while_stopped(): ...\n", 1, True)
         assert "typed_while_stopped" in indexer.view().names
         workspace.rescan()
         assert indexer.wait_ready(timeout_s=60)
-        assert len(indexer.view().places) == chunks + 1
+        assert indexer.columns().count == chunks + 1
 
         indexer.resume()
         workspace.rescan()
         assert indexer.wait_stored(timeout_s=120)
         assert indexer.standing().state == "ready"
-        assert len(indexer.view().places) == FILES * 9 + 1
+        assert indexer.columns().count == FILES * 9 + 1
     finally:
         indexer.close()

@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator
-from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from promptls.index import scanning
-from promptls.index.scanning import Outlined, RowsReady
-from promptls.index.store import Store
+from promptls.index.scanning import Embedded, Known, Outlined
 from promptls.index.work.messages import Configure, EmbedQuery, ScanFiles, Scanned, ScanText, Vector
 from promptls.index.work.pool import Channel, Pool, WorkerFailed
+from promptls.model import unpack
 
+NOTHING = Known(lambda key: False)
 CONFIGURE = Configure("bundled", False, 1_000_000, 10_000, ("pack", "legacy"))
 
 
@@ -37,21 +39,45 @@ def write(folder: Path, **files: str) -> tuple[str, ...]:
 def test_a_worker_outlines_and_embeds(channel: Channel, tmp_path: Path) -> None:
     answer = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 30)
     assert isinstance(answer, Scanned)
-    outline = answer.files[0].outline
-    assert outline is not None
+    outline = unpack(answer.files[0].outlined)
     assert [s.name for s in outline.symbols] == ["ping"]
-    rows = scanning.embed(channel, answer.files, lambda key: False)
-    assert {r.key for r in rows} == {c.key for c in outline.chunks}
-    assert "ping" in rows[0].terms.split()
-    vector = np.frombuffer(rows[0].vector, np.float16)
-    assert vector.shape == (channel.dimension,)
-    assert abs(float(np.linalg.norm(vector.astype(np.float32))) - 1) < 0.01
+    rows = scanning.find_terms(channel, answer.files, NOTHING.made)
+    assert rows.matrix.shape == (len(rows), 0)
+    made = scanning.embed(channel, rows, NOTHING).rows
+    assert set(made.keys) == {c.key for c in outline.chunks}
+    assert "ping" in made.texts()[0].split()
+    assert made.matrix.shape == (len(made), channel.dimension)
+    assert abs(float(np.linalg.norm(made.matrix[0].astype(np.float32))) - 1) < 0.01
+    assert not scanning.embed(channel, rows, NOTHING).rows.keys, "texts are held until they have their vectors"
+
+
+def test_vectors_are_made_when_all_is_outlined(tmp_path: Path) -> None:
+    pool = Pool(CONFIGURE, 1)
+    done: list[str] = []
+    hold = threading.Event()
+
+    def first(channel: Channel) -> None:
+        pool.later(channel, lambda channel: done.append("vectors"), 1)
+        hold.wait(30)
+
+    pool.bulk(first)
+    last = pool.bulk(lambda channel: done.append("outlines"))
+    hold.set()
+    last.result(30)
+    pool.bulk(lambda channel: None).result(30)
+    deadline = time.monotonic() + 30
+    while len(done) < 2 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    pool.close()
+    assert done == ["outlines", "vectors"]
 
 
 def test_what_is_known_is_not_embedded(channel: Channel, tmp_path: Path) -> None:
     answer = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 30)
     assert isinstance(answer, Scanned)
-    assert scanning.embed(channel, answer.files, lambda key: True) == ()
+    assert scanning.find_terms(channel, answer.files, lambda key: True).keys == ()
+    rows = scanning.find_terms(channel, answer.files, NOTHING.made)
+    assert scanning.embed(channel, rows, Known(lambda key: True)).rows.keys == ()
 
 
 def test_the_question_gets_a_vector_of_the_same_space(channel: Channel) -> None:
@@ -94,14 +120,12 @@ def test_the_one_file_that_breaks_a_worker_is_outlined_without_a_grammar(tmp_pat
             return super().call(request, timeout_s)
 
     channel = Dying(CONFIGURE, background=True)
-    events: list[Outlined | RowsReady] = []
-    store: Future[Store | None] = Future()
-    store.set_result(None)
+    events: list[Outlined | Embedded] = []
     try:
-        scanning.job(paths, lambda key: False, store, events.append)(channel)
+        scanning.job(paths, NOTHING, events.append, later=False)(channel)
     finally:
         channel.stop()
-    scans = {Path(s.path).stem: s.outline for e in events if isinstance(e, Outlined) for s in e.scans}
+    scans = {Path(s.path).stem: unpack(s.outlined) for e in events if isinstance(e, Outlined) for s in e.scans}
     assert {name: [s.name for s in outline.symbols] for name, outline in scans.items() if outline} == {
         "a": ["a"],
         "bad": [],
@@ -120,7 +144,6 @@ def test_a_pool_runs_both_lanes_and_closes_at_once(tmp_path: Path) -> None:
     assert isinstance(bulk.result(60), Scanned)
     answer = buffer.result(60)
     assert isinstance(answer, Scanned)
-    assert answer.files[0].outline is not None
-    assert [s.name for s in answer.files[0].outline.symbols] == ["b"]
+    assert [s.name for s in unpack(answer.files[0].outlined).symbols] == ["b"]
     pool.close()
     assert pool.bulk(lambda channel: None).cancelled()

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from promptls.index.rows import Rows, rows_of
 from promptls.index.store import Identity, Store, open_store
-from promptls.model import Row
 
 IDENTITY = Identity("model", 8, 1, 1)
 
@@ -19,17 +19,20 @@ def opened(folder: Path, identity: Identity = IDENTITY) -> Store:
     return open_store(folder, identity)[0]
 
 
-def row(number: int, terms: str, dimension: int = 8) -> Row:
+def row(number: int, terms: str, dimension: int = 8) -> Rows:
     vector = np.random.default_rng(number).normal(size=dimension)
     vector /= np.linalg.norm(vector)
-    return Row(number.to_bytes(16, "big"), vector.astype(np.float16).tobytes(), terms)
+    return rows_of([(number.to_bytes(16, "big"), terms.split())], vector.astype(np.float16).tobytes())
+
+
+def key_of(number: int) -> bytes:
+    return number.to_bytes(16, "big")
 
 
 def held(store: Store) -> dict[int, str]:
     """number → terms of all that can be read."""
     got = store.read()
-    texts = [" ".join(got.words[t] for t in got.term[a:b]) for a, b in zip(got.start, got.start[1:], strict=False)]
-    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, texts, strict=True)}
+    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, got.texts(), strict=True)}
 
 
 def test_what_was_written_is_read_before_and_after_tidying(tmp_path: Path) -> None:
@@ -40,9 +43,9 @@ def test_what_was_written_is_read_before_and_after_tidying(tmp_path: Path) -> No
     for _ in range(2):
         assert held(store) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
         got = store.read()
-        for key, vector in zip(got.keys, got.vectors, strict=True):
-            assert vector.tobytes() == next(r.vector for r in rows if r.key == key)
-        store.tidy({r.key for r in rows})
+        for key, vector in zip(got.keys, got.matrix, strict=True):
+            assert vector.tobytes() == next(r.vectors for r in rows if r.keys == (key,))
+        store.tidy(3, lambda: {r.keys[0] for r in rows})
         store.drop_old_versions()
 
 
@@ -57,7 +60,7 @@ def test_a_row_is_written_once(tmp_path: Path) -> None:
 def test_a_restart_finds_what_was_written(tmp_path: Path) -> None:
     opened(tmp_path).add([row(1, "kept")])
     again, contents = open_store(tmp_path, IDENTITY)
-    assert again.keys == {row(1, "").key} == set(contents.keys)
+    assert again.keys == {key_of(1)} == set(contents.keys)
     assert held(again) == {1: "kept"}
 
 
@@ -88,8 +91,8 @@ def test_a_damaged_store_is_made_anew(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(40))
 def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
     """LanceDB has no checksums: some flips make it read other values, or rows of another order, without a word."""
-    rows = {r.key: r for r in (row(n, f"terms of {n}") for n in range(300))}
-    opened(tmp_path).add(list(rows.values()))
+    rows = {key_of(n): row(n, f"terms of {n}") for n in range(300)}
+    opened(tmp_path).add(rows.values())
     rng = random.Random(seed)
     (file,) = tmp_path.rglob("data/*.lance")
     data = bytearray(file.read_bytes())
@@ -97,16 +100,16 @@ def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
         data[rng.randrange(len(data))] ^= 0xFF
     file.write_bytes(bytes(data))
     _, got = open_store(tmp_path, IDENTITY)
-    for key, vector in zip(got.keys, got.vectors, strict=True):
-        assert vector.tobytes() == rows[key].vector
+    for key, vector in zip(got.keys, got.matrix, strict=True):
+        assert vector.tobytes() == rows[key].vectors
 
 
 def test_dead_rows_are_swept_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("promptls.index.store.SWEEP_SLACK", 3)
     store = opened(tmp_path)
     store.add([row(n, f"t{n}") for n in range(10)])
-    alive = {row(n, "").key for n in range(2)}
-    store.tidy(alive)
+    alive = {key_of(n) for n in range(2)}
+    assert set(store.tidy(2, lambda: alive)) == {key_of(n) for n in range(2, 10)}
     assert store.keys == alive
     assert held(store) == {0: "t0", 1: "t1"}
     assert opened(tmp_path).keys == alive

@@ -15,12 +15,14 @@ from promptls.index import disk, scanning
 from promptls.index.digest import digest_of
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
+from promptls.index.rows import Rows
+from promptls.index.scanning import Embedded
 from promptls.index.snapshot import OpenDocument
 from promptls.index.syntax.scan import plain
 from promptls.index.work.messages import FileScan, Forget, ScanText
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.model import FileEntry, Row, pack
+from promptls.model import FileEntry, pack
 
 log = logging.getLogger(__name__)
 
@@ -69,9 +71,9 @@ class Buffers:
             self._hidden.add(path)
             return
         if entry is None or entry.outline is None or known is None or known.text != document.text:
-            scan, rows = self._outline(path, document.text)
+            scan, made = self._outline(path, document.text)
             entry = self._entry(path, scan, document.version)
-            self._publisher.publish({path: entry}, rows)
+            self._publisher.publish({path: entry}, made.rows, made.without)
         elif entry.version != document.version:
             entry = replace(entry, version=document.version)
             self._publisher.publish({path: entry})
@@ -91,16 +93,16 @@ class Buffers:
         if entry is None or state is None:
             return
         got = disk.read_text(path, self._limits)
-        rows: tuple[Row, ...] = ()
+        made = Embedded(Rows(()))
         if isinstance(got, disk.ReadText):
-            scan, rows = self._outline(path, got.text)
+            scan, made = self._outline(path, got.text)
             entry = replace(self._entry(path, scan, None), size=got.size, mtime_ns=got.mtime_ns)
             self._pool.interactive(_forgetting(path))
         elif (stat := disk.stat(path)) is not None:
             entry = FileEntry(path, entry.root, entry.name, stat[0], stat[1], skipped=got.reason)
         else:
             entry = None
-        self._publisher.publish({path: entry}, rows)
+        self._publisher.publish({path: entry}, made.rows, made.without)
         state.records[state.name_of(path)] = entry
 
     def outline_now(self, path: str, text: str, version: int | None) -> FileEntry:
@@ -108,19 +110,22 @@ class Buffers:
         self._workspace.touch([path])
         return self._entry(path, self._outline(path, text)[0], version)
 
-    def _outline(self, path: str, text: str) -> tuple[FileScan, tuple[Row, ...]]:
+    def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded]:
         """Outline and new rows of a text, by the interactive worker; without a grammar if that fails."""
 
-        def job(channel: Channel) -> tuple[FileScan, tuple[Row, ...]]:
+        known = scanning.Known(self._publisher.known)  # nobody waits for the store: what it may hold is made once more
+
+        def job(channel: Channel) -> tuple[FileScan, Embedded]:
             scan = scanning.scan_buffer(channel, ScanText(path, text), TIMEOUT_S)
-            return scan, scanning.embed(channel, [scan], self._publisher.known)
+            rows = scanning.find_terms(channel, [scan], self._publisher.known)
+            return scan, scanning.embed(channel, rows, known)
 
         try:
             return self._pool.interactive(job).result(6 * TIMEOUT_S)
         except Exception as error:
             log.warning("%s is outlined without a grammar: %s", path, error)
             parsed = plain(text, "text", f"outlined without a grammar ({error})")
-            return FileScan(path, digest=digest_of(text), outlined=pack(parsed.outline)), ()
+            return FileScan(path, digest=digest_of(text), outlined=pack(parsed.outline)), Embedded(Rows(()))
 
     def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
         known = self._publisher.snapshot.files.get(path)

@@ -1,8 +1,9 @@
-"""What a search scans: every chunk text as a row of arrays, its vector and the inverted lists of its terms.
+"""What a search scans: every chunk text as a row of arrays, its places, its vector and the inverted lists of its terms.
 
-Rows are appended and never change; a row is alive while its text stands in some file.  `Columns` has one
-mutable owner, the publisher on the indexer's thread.  Everybody else takes a `View`, which stays as it is
-but for rows that come alive or die meanwhile: about those the snapshot has the last word.
+A row comes with the first outline that has its text, gets terms and a vector when a worker has made them, and is
+alive while its text stands in some file.  `Columns` has one mutable owner, the publisher on the indexer's thread.
+Everybody else takes a `View`, which stays as it is but for rows that come alive or die, or get their vectors,
+meanwhile: about those the snapshot has the last word.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from __future__ import annotations
 import math
 import threading
 from array import array
-from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.rows import Rows
 from promptls.index.terms import terms as terms_of
-from promptls.model import Row
 
 TAIL = 20_000
 """Postings that may lie unsorted; a view sorts them, in a millisecond."""
@@ -29,16 +29,11 @@ _BLOCK = 2_048
 _EXACT = 1 << 24
 """Whole numbers up to here are exact in 32-bit floats."""
 _NONE = np.zeros(0, np.int32)
+_TERMS, _VECTOR, _STORED = 1, 2, 4
+"""What a row has: bits of `Columns.has`."""
 
-
-class Contents(Struct, frozen=True):
-    """Many rows at once, as a store holds them: row i has the terms `term[start[i]:start[i + 1]]`."""
-
-    keys: Sequence[bytes]
-    vectors: NDArray[np.float16]  # [rows, dimension]
-    words: Sequence[str]  # distinct terms
-    term: NDArray[np.int32]  # indexes into `words`, in text order
-    start: NDArray[np.int64]  # [rows + 1]
+Moved = tuple[str, str, Sequence[bytes], Sequence[bytes]]
+"""A file whose texts have changed: (path, name in its root, keys of its chunks before, and now)."""
 
 
 class Postings(Struct, frozen=True):
@@ -75,8 +70,8 @@ def _segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np
 class View:
     """The rows of one moment, for readers."""
 
-    __slots__ = ("_alive", "_path_postings", "_path_terms", "_postings", "_rows", "_scale", "_segments", "_terms",
-                 "_vectors", "count", "file", "files", "keys", "length", "mean_length", "path_length")  # fmt: skip
+    __slots__ = ("_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale", "_segments",
+                 "_terms", "_vectors", "count", "file", "files", "keys", "length", "mean_length", "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
         n = len(columns.keys)
@@ -89,6 +84,7 @@ class View:
         self.path_length = np.array(columns.path_lengths, np.int32)  # terms in the name of a file, by its number
         self._path_terms = columns.path_terms
         self._path_postings: dict[str, Postings] = {}
+        self._at, self._more = columns.at[:n], columns.more
         self._rows, self._terms = columns.rows, columns.terms
         self._vectors, self._scale = columns.vectors[:n], columns.scale[:n]
         self._segments = (*columns.segments, columns.tail()) if columns.tail_ids else columns.segments
@@ -108,6 +104,17 @@ class View:
         """The row of a chunk text, -1 if there is none (yet)."""
         row = self._rows.get(key, -1)
         return row if row < len(self) else -1
+
+    def places(self, row: int) -> list[tuple[str, int]]:
+        """(path, index of the chunk) of a text, wherever it stood when it was last published."""
+        file = int(self.file[row])
+        if file < 0:
+            return []
+        return [(self.files[file], int(self._at[row])), *((self.files[f], at) for f, at in self._more.get(row, ()))]
+
+    def living(self) -> set[bytes]:
+        """Keys of the texts that stand in some file."""
+        return {self.keys[row] for row in np.flatnonzero(self.file >= 0).tolist()}
 
     def postings(self, term: str) -> Postings:
         """The living rows that hold a term."""
@@ -184,6 +191,9 @@ class Columns:
         self.path_terms: dict[str, list[int]] = {}  # term → a file's number for each time that its name holds it
         self._numbers: dict[str, int] = {}  # of paths
         self.file = np.full(0, -1, np.int32)
+        self.at = np.zeros(0, np.int32)
+        self.more: dict[int, tuple[tuple[int, int], ...]] = {}  # row → other places of its text: (file, index)
+        self.has = np.zeros(0, np.uint8)
         self.length = np.zeros(0, np.int32)
         self.scale = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
@@ -199,65 +209,84 @@ class Columns:
                 self._view = View(self)
             return self._view
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Append rows that are not there yet; they are dead until they are placed."""
-        new = {row.key: row for row in rows if row.key not in self.rows}
-        if not new:
-            return
-        with self._lock:
-            first = self._append(list(new), _matrix([row.vector for row in new.values()]))
-            for at, row in enumerate(new.values(), first):
-                words = row.terms.split()
-                counted = Counter(words)
-                self.length[at] = len(words)
-                self.tail_ids.extend([self._number(word) for word in counted])
-                self.tail_rows.extend([at] * len(counted))
-                self.tail_counts.extend([min(n, 255) for n in counted.values()])
-            if len(self.tail_ids) > TAIL:
-                self._freeze()
-            self._view = None
+    def made(self, key: bytes) -> bool:
+        """Whether a text has its terms and its vector (an empty one where there is no model); any thread."""
+        row = self.rows.get(key)
+        return row is not None and int(self.has[row]) & (_TERMS | _VECTOR) == _TERMS | _VECTOR
 
-    def extend(self, contents: Contents) -> None:
-        """Append many rows at once; those that are there already are left out."""
-        if not contents.keys:
-            return
-        new = np.array([key not in self.rows for key in contents.keys])
-        counts = np.diff(contents.start)
-        term, of = contents.term[np.repeat(new, counts)], np.repeat(np.cumsum(new) - 1, counts)[np.repeat(new, counts)]
-        with self._lock:
-            numbers = np.array([self._number(word) for word in contents.words], np.int64)
-            first = self._append([k for k, n in zip(contents.keys, new, strict=True) if n], contents.vectors[new])
-            self.length[first : len(self.keys)] = counts[new]
-            pairs = np.sort(numbers[term] << 32 | (of + first)) if len(term) else np.zeros(0, np.int64)
-            begins = np.flatnonzero(np.diff(pairs, prepend=-1))
-            often = np.minimum(np.diff(begins, append=len(pairs)), 255).astype(np.uint8)
-            ids = (pairs[begins] >> 32).astype(np.int32)
-            self._add_segment(_segment(ids, (pairs[begins] & 0xFFFFFFFF).astype(np.int32), often))
-            self._view = None
+    def stored(self, key: bytes) -> bool:
+        """Whether a text's row is in a store."""
+        row = self.rows.get(key)
+        return row is not None and bool(self.has[row] & _STORED)
 
-    def place(self, places: Iterable[tuple[bytes, str, str]]) -> None:
-        """Say in which file a text stands: (key, path, name in its root); of several files one.
+    def count(self, files: Collection[str]) -> tuple[int, int]:
+        """(texts, those with a vector) that stand in these files."""
+        wanted = np.array([path in files for path in self.paths] or [False], bool)
+        n = len(self.keys)
+        mine = (self.file[:n] >= 0) & wanted[self.file[:n]]
+        for row, places in self.more.items():
+            mine[row] = mine[row] or any(wanted[file] for file, _ in places)
+        return int(np.count_nonzero(mine)), int(np.count_nonzero(mine & (self.has[:n] & _VECTOR > 0)))
 
-        Path "" is for a text that stands nowhere any more.
+    def fill(self, rows: Rows, stored: bool = False) -> None:
+        """Give rows what has been made for them, as far as they lack it; rows that are not there come dead.
+
+        Without vectors in `rows` only the terms are filled in.
         """
+        if not rows.keys:
+            return
         with self._lock:
-            for key, path, name in places:
-                row = self.rows.get(key)
-                if row is None:
-                    continue
-                before, after = int(self.file[row]), self._file(path, name) if path else -1
-                if (before < 0) != (after < 0):
-                    sign = 1 if before < 0 else -1
-                    self.alive += sign
-                    self.total += sign * int(self.length[row])
-                self.file[row] = after
+            at = np.array([self._row(key) for key in rows.keys], np.int64)
+            has = self.has[at]
+            lack = has & _TERMS == 0
+            if lack.any():
+                self._post(rows, at, lack)
+            if rows.vectors:
+                self._put(at, rows.matrix, has & _VECTOR == 0)
+            self.has[at] |= _TERMS | (_VECTOR if rows.vectors else 0) | (_STORED if stored else 0)
+            self._view = None
+
+    def settle(self, keys: Iterable[bytes]) -> None:
+        """Note that these texts will get no vector: there is no model."""
+        self.has[self._known(keys)] |= _VECTOR
+
+    def forget(self, keys: Iterable[bytes]) -> None:
+        """Have rows made again when their texts come back: no store has them."""
+        self.has[self._known(keys)] &= 255 - _VECTOR - _STORED
+
+    def mark_stored(self, keys: Iterable[bytes]) -> None:
+        """Note that rows are in a store."""
+        self.has[self._known(keys)] |= _STORED
+
+    def _known(self, keys: Iterable[bytes]) -> list[int]:
+        return [row for key in keys if (row := self.rows.get(key)) is not None]
+
+    def living(self, key: bytes) -> bool:
+        """Whether a text stands in some file."""
+        row = self.rows.get(key)
+        return row is not None and bool(self.file[row] >= 0)
+
+    def move(self, files: Iterable[Moved]) -> None:
+        """Say where the texts of files stand now."""
+        with self._lock:
+            for path, name, before, after in files:
+                number = self._file(path, name)
+                for key in set(before).difference(after):
+                    self._leave(number, key)
+                standing: dict[bytes, list[int]] = {}
+                for at, key in enumerate(after):
+                    standing.setdefault(key, []).append(at)
+                for key, places in standing.items():
+                    self._stand(number, key, places)
             self._view = None
 
     def keep(self, needed: Collection[bytes], slack: int = SLACK) -> None:
-        """Drop rows that are dead and not in `needed`, once there are more than `slack` of them."""
-        if len(self.keys) <= max(len(needed), self.alive) + slack:
+        """Drop rows that are dead, in no store and not in `needed`, once there are more than `slack` of them."""
+        n = len(self.keys)
+        kept = (self.file[:n] >= 0) | (self.has[:n] & _STORED > 0)
+        if n - int(np.count_nonzero(kept)) <= slack:
             return
-        kept = np.array([self.file[i] >= 0 or key in needed for i, key in enumerate(self.keys)], bool)
+        kept[[self.rows[key] for key in needed]] = True
         if len(kept) - int(kept.sum()) <= slack:
             return
         with self._lock:
@@ -267,8 +296,9 @@ class Columns:
             left = kept[rows]
             self.keys = [key for key, k in zip(self.keys, kept, strict=True) if k]
             self.rows = {key: i for i, key in enumerate(self.keys)}
-            for name in ("file", "length", "scale", "vectors"):
+            for name in ("file", "at", "has", "length", "scale", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
+            self.more = {int(place[row]): others for row, others in self.more.items() if kept[row]}
             self.segments = (_segment(ids[left], place[rows[left]], counts[left]),)
             self._clear_tail()
             self._view = None
@@ -289,28 +319,99 @@ class Columns:
                 self.path_terms.setdefault(term, []).append(number)
         return number
 
-    def _append(self, keys: Sequence[bytes], vectors: NDArray[np.float16]) -> int:
-        """Make room and put keys and vectors in; the number of the first row."""
-        first, n = len(self.keys), len(self.keys) + len(keys)
-        width = vectors.shape[1] or self.vectors.shape[1]
-        if n > len(self.file) or width != self.vectors.shape[1]:
-            # Readers keep the arrays that they have: growing makes new ones.
-            size = max(n, len(self.file) * 3 // 2 if n > len(self.file) else len(self.file), 256)
-            more = size - len(self.file)
-            self.file = np.append(self.file, np.full(more, -1, np.int32))
-            self.length = np.append(self.length, np.zeros(more, np.int32))
-            self.scale = np.append(self.scale, np.zeros(more, np.float32))
-            old, self.vectors = self.vectors, np.zeros((size, width), np.int8)
-            if old.shape[1] == width:
-                self.vectors[: len(old)] = old
-        wide = np.nan_to_num(vectors.astype(np.float32))
-        if wide.shape[1]:
-            scale = np.abs(wide).max(axis=1) / 127
-            self.vectors[first:n] = np.rint(wide / np.maximum(scale, 1e-12)[:, None])
-            self.scale[first:n] = scale
-        self.rows.update(zip(keys, range(first, n), strict=True))
-        self.keys.extend(keys)
-        return first
+    def _row(self, key: bytes) -> int:
+        """The row of a key; a new one has nothing yet, not even a place."""
+        row = self.rows.get(key)
+        if row is None:
+            row = len(self.keys)
+            if row >= len(self.file):
+                self._grow(max(256, row * 3 // 2), self.vectors.shape[1])
+            self.file[row], self.has[row], self.scale[row], self.length[row] = -1, 0, 0, 0
+            self.keys.append(key)
+            self.rows[key] = row
+        return row
+
+    def _grow(self, size: int, width: int) -> None:
+        """Make room.  Readers keep the arrays that they have: growing makes new ones."""
+        more = size - len(self.file)
+        self.file = np.append(self.file, np.full(more, -1, np.int32))
+        for name in ("at", "has", "length", "scale"):
+            old = getattr(self, name)
+            setattr(self, name, np.append(old, np.zeros(more, old.dtype)))
+        held, self.vectors = self.vectors, np.zeros((size, width), np.int8)
+        if held.shape[1] == width:
+            self.vectors[: len(held)] = held
+
+    def _put(self, at: NDArray[np.int64], vectors: NDArray[np.float16], lack: NDArray[np.bool_]) -> None:
+        """Put vectors where there are none."""
+        if vectors.shape[1] != self.vectors.shape[1]:
+            self._grow(len(self.file), vectors.shape[1])
+        rows, wide = at[lack], vectors[lack].astype(np.float32)
+        wide[~np.isfinite(wide)] = 0
+        scale = np.abs(wide).max(axis=1, initial=0) / 127
+        self.vectors[rows] = np.rint(wide / np.maximum(scale, 1e-12)[:, None])
+        self.scale[rows] = scale  # last: until then a reader takes the vector for zero
+
+    def _post(self, rows: Rows, at: NDArray[np.int64], lack: NDArray[np.bool_]) -> None:
+        """Take in the terms of those rows that have none."""
+        numbers = np.array([self._number(word) for word in rows.words], np.int64)
+        counts = np.diff(rows.starts)
+        self.length[at[lack]] = counts[lack]
+        living = at[lack & (self.file[at] >= 0)]
+        self.total += int(self.length[living].sum())
+        chosen = np.repeat(lack, counts)
+        term, of = rows.terms[chosen], np.repeat(at, counts)[chosen]
+        pairs = np.sort(numbers[term] << 32 | of) if len(term) else np.zeros(0, np.int64)
+        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+        often = np.minimum(np.diff(begins, append=len(pairs)), 255).astype(np.uint8)
+        ids, places = (pairs[begins] >> 32).astype(np.int32), (pairs[begins] & 0xFFFFFFFF).astype(np.int32)
+        if len(ids) > TAIL:
+            self._add_segment(_segment(ids, places, often))
+            return
+        self.tail_ids.frombytes(ids.tobytes())
+        self.tail_rows.frombytes(places.tobytes())
+        self.tail_counts.frombytes(often.tobytes())
+        if len(self.tail_ids) > TAIL:
+            self._freeze()
+
+    def _stand(self, file: int, key: bytes, at: Sequence[int]) -> None:
+        """A text stands in a file, at these chunks of it."""
+        row = self._row(key)
+        known = self.file[row]
+        if known < 0:
+            self.alive += 1
+            self.total += int(self.length[row])
+        if len(at) == 1 and (known < 0 or (known == file and row not in self.more)):
+            self.file[row], self.at[row] = file, at[0]
+        else:
+            self._arrange(row, [(f, a) for f, a in self._places(row) if f != file] + [(file, a) for a in at])
+
+    def _leave(self, file: int, key: bytes) -> None:
+        """A text stands no longer in a file."""
+        row = self.rows.get(key)
+        if row is None:
+            return
+        left = [(f, a) for f, a in self._places(row) if f != file]
+        if left:
+            self._arrange(row, left)
+        elif self.file[row] >= 0:
+            self.more.pop(row, None)
+            self.file[row] = -1
+            self.alive -= 1
+            self.total -= int(self.length[row])
+
+    def _places(self, row: int) -> list[tuple[int, int]]:
+        first = [(int(self.file[row]), int(self.at[row]))] if self.file[row] >= 0 else []
+        return [*first, *self.more.get(row, ())]
+
+    def _arrange(self, row: int, places: list[tuple[int, int]]) -> None:
+        """Set the places of a living text; which comes first does not depend on what happened before."""
+        places.sort(key=lambda place: (self.paths[place[0]], place[1]))
+        self.file[row], self.at[row] = places[0]
+        if len(places) > 1:
+            self.more[row] = tuple(places[1:])
+        else:
+            self.more.pop(row, None)
 
     def _postings(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
         """All of them: (term ids, rows, counts)."""
@@ -347,10 +448,3 @@ class Columns:
                 )
             )
         self.segments = tuple(stack)
-
-
-def _matrix(vectors: Sequence[bytes]) -> NDArray[np.float16]:
-    """float16 rows of equal width; those of another width than the longest are zero."""
-    width = max(map(len, vectors))
-    whole = b"".join(v if len(v) == width else bytes(width) for v in vectors)
-    return np.frombuffer(whole, np.float16).reshape(len(vectors), width // 2)

@@ -24,13 +24,14 @@ from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
 from promptls.index.buffers import Buffers
-from promptls.index.columns import Contents, View
+from promptls.index.columns import View
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
-from promptls.index.scanning import Outlined, RowsReady
+from promptls.index.rows import Rows
+from promptls.index.scanning import Embedded, Known, Outlined
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status
 from promptls.index.store import Identity, Store, open_store
@@ -40,7 +41,7 @@ from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, V
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Writer, due
-from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
+from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span, unpack
 
 log = logging.getLogger(__name__)
 
@@ -75,9 +76,9 @@ class Indexer:
         self._on_change = on_change
         self._pool = Pool(config.configure(), config.workers)
         self._roots: dict[str, RootState] = {}
-        self._publisher = Publisher(self.stores)
+        self._publisher = Publisher()
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
-        self._writer = Writer(lambda: self._post(self._written), self.damaged)
+        self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._inbox: deque[Callable[[], None]] = deque()
         self._progress = threading.Condition()
@@ -218,7 +219,7 @@ class Indexer:
         return self._writer.pausing or (
             not self._writer.writing
             and not any(s.records and s.manifest is not None for s in states)
-            and not due(self._publisher.snapshot, states, self.workspace.unsaved)
+            and not due(self._publisher, states, self.workspace.unsaved)
         )
 
     def progress(self) -> tuple[int, int]:
@@ -238,7 +239,7 @@ class Indexer:
         """Where the index stands, with everything counted: takes time in a large workspace."""
         standing = self.standing()  # first: what is counted later cannot be older than what it says
         snapshot = self._publisher.snapshot
-        roots = tuple(status_of(s, snapshot) for s in list(self._roots.values()))
+        roots = tuple(status_of(s, snapshot, self._publisher.columns) for s in list(self._roots.values()))
         model, problem = self.config.embedding.model, self._pool.problem
         return Status(standing, roots, model, self._dimension or 0, problem, self._publisher.embedded)
 
@@ -284,7 +285,7 @@ class Indexer:
         while self._inbox:
             self._inbox.popleft()()
             self._tell()
-        self._writer.flush(self._publisher.snapshot, self._roots.values(), self.workspace.unsaved)
+        self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
 
     def _pause(self) -> None:
@@ -318,8 +319,12 @@ class Indexer:
         for path in before - {r.path for r in roots}:
             state = self._roots.pop(path)
             self._publisher.publish({p: None for p, e in snapshot.files.items() if e.root == path})
+            if state.store is not None:
+                self._publisher.lost(state.store.keys)
             if state.manifest is not None:
                 self._writer.submit(state.manifest.close)
+        for left in self._roots.values():
+            self._queue_lost(left)  # what they share with a root that is gone
         for root in roots:
             if root.path not in before:
                 self._roots[root.path] = state = RootState(root)
@@ -366,7 +371,7 @@ class Indexer:
     def _open_store(self, state: RootState) -> None:
         """Open a root's store (writer thread)."""
         store: Store | None = None
-        contents: Contents | None = None
+        contents = Rows(())
         try:
             if self._identity().dimension:
                 store, contents = open_store(self._folder(state.root) / "rows", self._identity())
@@ -376,10 +381,9 @@ class Indexer:
             state.error = f"The store cannot be opened ({error}); the index lives in memory only."
         self._post(lambda: self._store_opened(state, store, contents))
 
-    def _store_opened(self, state: RootState, store: Store | None, contents: Contents | None) -> None:
+    def _store_opened(self, state: RootState, store: Store | None, contents: Rows) -> None:
         state.store = store
-        if contents is not None:
-            self._publisher.take_in(contents)
+        self._publisher.take_in(contents)
         state.store_ready.set_result(store)
         if state.walked:
             self._queue_lost(state)
@@ -406,10 +410,10 @@ class Indexer:
             path
             for path, entry in self._publisher.snapshot.files.items()
             if entry.root == state.root.path
-            and entry.outline is not None
+            and entry.outlined
             and path not in state.pending
             and path not in self.workspace.documents
-            and not all(self._publisher.known(chunk.key) for chunk in entry.outline.chunks)
+            and not all(self._publisher.known(chunk.key) for chunk in unpack(entry.outlined).chunks)
         ]
         if self._dimension:
             self._queue(state, lost)
@@ -431,6 +435,7 @@ class Indexer:
         if state is None:
             return  # somebody else has said so
         state.store, state.store_ready = None, Future()
+        self._publisher.lost(store.keys)
 
         def rebuild() -> None:
             shutil.rmtree(store.folder, ignore_errors=True)
@@ -454,34 +459,60 @@ class Indexer:
                 state.records |= dict.fromkeys(state.name_of(path) for path in gone)
             self._queue(state, present)
 
-    def _queue(self, state: RootState, paths: Iterable[str]) -> None:
-        """Hand files to the workers; each batch reports outlines, then rows, then that it is done."""
+    def _queue(self, state: RootState, paths: Iterable[str], again: bool = False) -> None:
+        """Hand files to the workers; each batch reports outlines, then rows, then that it is done.
+
+        Vectors come when all outlines are there; at once for a few files, and for those done `again`.
+        """
         wanted = list(dict.fromkeys(paths))
         if self._paused and len(wanted) > FEW_FILES:
             return
         for path in wanted:
             state.pending[path] = state.pending.get(path, 0) + 1
-        submit = self._pool.interactive if len(wanted) <= FEW_FILES and state.store_ready.done() else self._pool.bulk
+        few = len(wanted) <= FEW_FILES and state.store_ready.done()
+        submit = self._pool.interactive if few else self._pool.bulk
+        known = Known(self._publisher.known, state.store_ready)
 
-        def report(event: Outlined | RowsReady) -> None:
+        def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
 
         for batch in scanning.batches(wanted, self._publisher.snapshot):
-            future = submit(scanning.job(batch, self._publisher.known, state.store_ready, report))
+            future = submit(scanning.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
 
-    def _report(self, state: RootState, event: Outlined | RowsReady) -> None:
+    def _embed_later(self, state: RootState, event: Outlined) -> None:
+        """Have the worker that holds the texts make their vectors, when all files are outlined."""
+        paths = tuple(scan.path for scan in event.scans)
+        for path in paths:
+            state.pending[path] = state.pending.get(path, 0) + 1
+        known = Known(self._publisher.known, state.store_ready)
+        report = lambda done: self._post(lambda: self._report(state, done))  # noqa: E731
+        job = scanning.embedding_job(event.rows, known, report)
+        assert event.channel is not None
+        future = self._pool.later(event.channel, job, len(event.rows))
+        future.add_done_callback(lambda f: self._post(lambda: self._embedded(state, paths, event.rows, f)))
+
+    def _embedded(self, state: RootState, paths: tuple[str, ...], rows: Rows, future: Future[None]) -> None:
+        """Files of which the worker has lost a text meanwhile are begun anew, at one go."""
+        for path in paths:
+            state.job_finished(path)
+        if self._roots.get(state.root.path) is state and not all(map(self._publisher.known, rows.keys)):
+            self._queue(state, [p for p in paths if p not in self.workspace.documents], again=True)
+
+    def _report(self, state: RootState, event: Outlined | Embedded) -> None:
         if self._roots.get(state.root.path) is not state:
             return
-        if isinstance(event, RowsReady):
-            self._publisher.publish({}, event.rows)
+        if isinstance(event, Embedded):
+            self._publisher.publish({}, event.rows, event.without)
             return
         changes: dict[str, FileEntry | None] = {}
         for scan in event.scans:
             if scan.path not in self.workspace.documents:
                 entry = None if scan.gone else scanning.entry_of(scan, state.root, state.name_of(scan.path))
                 changes[scan.path] = state.records[state.name_of(scan.path)] = entry
-        self._publisher.publish(changes)
+        self._publisher.publish(changes, event.rows)
+        if event.channel is not None and event.rows.keys:
+            self._embed_later(state, event)
 
     def _finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         for path in batch:
@@ -490,9 +521,10 @@ class Indexer:
             log.error("a batch of %d files failed: %s", len(batch), error)
             state.error = f"{len(batch)} files could not be indexed ({error})."
 
-    def _written(self) -> None:
+    def _written(self, stored: list[bytes], swept: list[bytes]) -> None:
         self._writer.writing = False
-        self._publisher.forget_stored()
+        self._publisher.lost(swept)
+        self._publisher.stored(stored)
 
 
 def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:

@@ -2,77 +2,78 @@
 
 `publish` is the only way to change them, and runs on the indexer's thread only; everybody reads `snapshot`,
 which is replaced as a whole, and views of the columns, which are never behind it.  Rows that no store has
-yet live in the snapshot as `fresh`.
+yet wait in `fresh`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
-from msgspec.structs import replace
-
-from promptls.index.columns import Columns, Contents
+from promptls.index.columns import Columns
+from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.store import Store
-from promptls.model import FileEntry, Row
+from promptls.model import FileEntry
 
-Stores = Callable[[], tuple[Store, ...]]
+_NO_ROWS = Rows(())
 
 
 class Publisher:
-    """`stores` tells which stores are open now."""
+    """Made by the indexer."""
 
-    __slots__ = ("_stores", "columns", "embedded", "snapshot")
+    __slots__ = ("columns", "embedded", "fresh", "snapshot")
 
-    def __init__(self, stores: Stores) -> None:
+    def __init__(self) -> None:
         self.snapshot = Snapshot()
         self.columns = Columns()
+        self.fresh: list[Rows] = []  # with vectors, in no store yet
         self.embedded = 0  # rows made since the start
-        self._stores = stores
 
     def known(self, key: bytes) -> bool:
-        """Whether a chunk text has a row somewhere; any thread."""
-        return key in self.snapshot.fresh or any(key in store.keys for store in self._stores())
+        """Whether a chunk text has a row with all that belongs to it; any thread."""
+        return self.columns.made(key)
 
-    def publish(self, changes: Mapping[str, FileEntry | None], rows: Iterable[Row] = ()) -> None:
-        """Replace, add or remove (None) files, and take in rows made for them."""
-        new = tuple(rows)
-        self.embedded += len(new)
+    def publish(
+        self, changes: Mapping[str, FileEntry | None], rows: Rows = _NO_ROWS, without: Iterable[bytes] = ()
+    ) -> None:
+        """Replace, add or remove (None) files, and take in rows made for them; those `without` get no vector."""
         before = self.snapshot
-        after = with_entries(before, changes.items()) if changes else before
-        touched = dict.fromkeys(row.key for row in new)
-        for path, entry in changes.items():
-            for e in (before.files.get(path), entry):
-                if e is not None and e.outline is not None:
-                    touched |= dict.fromkeys(chunk.key for chunk in e.outline.chunks)
-        fresh = after.fresh.mutate()
-        stores = self._stores()
-        for row in new:
-            if row.key in after.places and not any(row.key in s.keys for s in stores):
-                fresh[row.key] = row
-        self.columns.add(row for row in new if row.key in after.places)
-        self._place(touched, after)
-        for key in touched:
-            if key in fresh and key not in after.places:
-                del fresh[key]
-        self.snapshot = replace(after, fresh=fresh.finish())
+        if changes:
+            moved = []
+            for path, entry in changes.items():
+                old = before.files.get(path)
+                if (old.outlined if old is not None else b"") != (entry.outlined if entry is not None else b""):
+                    moved.append((path, (entry or old).name, _keys(old), _keys(entry)))  # type: ignore[union-attr]
+            self.columns.move(moved)
+            self.snapshot = with_entries(before, changes.items())
+        self.columns.fill(rows)
+        self.columns.settle(without)
+        if rows.vectors:
+            self.embedded += len(rows)
+            self.fresh.append(rows)
 
-    def _place(self, keys: Iterable[bytes], snapshot: Snapshot) -> None:
-        places, files = snapshot.places, snapshot.files
-        known = ((key, min(found)[0] if (found := places.get(key)) else "") for key in keys)
-        self.columns.place((key, path, files[path].name if path else "") for key, path in known)
-
-    def take_in(self, contents: Contents) -> None:
+    def take_in(self, rows: Rows) -> None:
         """Make the rows of a store searchable."""
-        self.columns.extend(contents)
-        self._place(contents.keys, self.snapshot)
+        self.columns.fill(rows, stored=True)
 
-    def forget_stored(self) -> None:
-        """Drop fresh rows that a store has by now, and columns of rows that no store has any more."""
-        fresh = self.snapshot.fresh.mutate()
-        stores = self._stores()
-        for key in self.snapshot.fresh:
-            if any(key in store.keys for store in stores):
-                del fresh[key]
-        self.snapshot = replace(self.snapshot, fresh=fresh.finish())
-        self.columns.keep(set().union(self.snapshot.fresh, *(store.keys for store in stores)))
+    def stored(self, keys: Iterable[bytes]) -> None:
+        """Note that rows are in a store by now; forget those that no store has and nobody needs any more."""
+        columns = self.columns
+        columns.mark_stored(keys)
+        left: list[Rows] = []
+        for part in self.fresh:
+            waiting = [key for key in part.keys if not columns.stored(key)]
+            living = {key for key in waiting if columns.living(key)}
+            columns.forget(key for key in waiting if key not in living)
+            if living:
+                left.append(part.only(living))
+        self.fresh = left
+        columns.keep([key for part in left for key in part.keys])
+
+    def lost(self, keys: Iterable[bytes]) -> None:
+        """Note that rows are in no store any more."""
+        self.columns.forget(keys)
+
+
+def _keys(entry: FileEntry | None) -> list[bytes]:
+    outline = entry.outline if entry is not None else None
+    return [chunk.key for chunk in outline.chunks] if outline is not None else []

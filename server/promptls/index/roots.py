@@ -10,11 +10,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.index import disk, scanning
+from promptls.index.columns import Columns
 from promptls.index.manifest import Manifest
 from promptls.index.snapshot import Snapshot
 from promptls.index.status import RootStatus
 from promptls.index.store import Store
-from promptls.model import FileEntry, Root
+from promptls.model import FileEntry, Root, symbols_in
 
 log = logging.getLogger(__name__)
 
@@ -63,18 +64,16 @@ class RootState:
             self.pending.pop(path, None)
 
 
-def status_of(state: RootState, snapshot: Snapshot) -> RootStatus:
+def status_of(state: RootState, snapshot: Snapshot, columns: Columns) -> RootStatus:
     """Count what a root holds."""
     entries = [e for e in snapshot.files.values() if e.root == state.root.path]
-    outlines = [e.outline for e in entries if e.outline is not None]
-    known = {c.key for o in outlines for c in o.chunks}
-    stored = state.store.keys if state.store is not None else set()
+    chunks, vectors = columns.count({e.path for e in entries})
     return RootStatus(
         state.root,
         files=len(entries),
-        symbols=sum(len(o.symbols) for o in outlines),
-        chunks=len(known),
-        vectors=sum(1 for k in known if k in stored or k in snapshot.fresh),
+        symbols=sum(symbols_in(e.outlined) for e in entries if e.outlined),
+        chunks=chunks,
+        vectors=vectors,
         pending=len(state.pending),
         skipped=sum(1 for e in entries if e.skipped),
         last_error=state.error,

@@ -9,16 +9,30 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from hashlib import blake2b
+from typing import NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.index import disk
+from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot
 from promptls.index.store import Identity, Store
-from promptls.index.work.messages import Done, Embed, FileScan, Forget, Rows, ScanFiles, Scanned, ScanText
+from promptls.index.work.messages import (
+    Done,
+    Embed,
+    FileScan,
+    FindTerms,
+    Forget,
+    ScanFiles,
+    Scanned,
+    ScanText,
+    Terms,
+    Vectors,
+)
 from promptls.index.work.pool import Channel, WorkerFailed
-from promptls.model import CancelToken, FileEntry, Root, Row, unpack
+from promptls.model import CancelToken, FileEntry, Root, unpack
 
 BATCH_FILES = 32
 BATCH_BYTES = 300_000
@@ -30,18 +44,21 @@ EMBED_TIMEOUT_S = 1.0
 
 
 class Outlined(Struct, frozen=True):
-    """A worker has outlined these files."""
+    """A worker has outlined these files, and found the terms of the texts that nobody has seen."""
 
     scans: tuple[FileScan, ...]
+    rows: Rows = Rows(())
+    channel: Channel | None = None  # who holds the texts until they have vectors
 
 
-class RowsReady(Struct, frozen=True):
-    """A worker has made these rows."""
+class Embedded(Struct, frozen=True):
+    """A worker has made vectors for rows; for the texts in `without` there is no model."""
 
-    rows: tuple[Row, ...]
+    rows: Rows
+    without: tuple[bytes, ...] = ()
 
 
-Report = Callable[[Outlined | RowsReady], None]
+Report = Callable[[Outlined | Embedded], None]
 
 
 def folder_name(root: Root) -> str:
@@ -100,13 +117,19 @@ def batches(paths: Sequence[str], snapshot: Snapshot) -> Iterator[tuple[str, ...
         yield tuple(batch)
 
 
-def job(
-    paths: tuple[str, ...], known: Callable[[bytes], bool], store: Future[Store | None], report: Report
-) -> Callable[[Channel], None]:
-    """A job that outlines a batch, then embeds what nobody has seen; reports each as it is done.
+class Known(NamedTuple):
+    """What jobs ask to see what is left to do."""
 
-    After a failure of the worker it goes on in halves; the one file to blame is tried once more, then
-    outlined without a grammar, then known by name only.
+    made: Callable[[bytes], bool]  # whether a text has its row already
+    store: Future[Store | None] | None = None  # until it is open, nobody can tell for sure
+
+
+def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Callable[[Channel], None]:
+    """A job that outlines a batch and finds the terms of what nobody has seen; reports as it goes.
+
+    Vectors follow at once, or (`later`) by `embedding_job`, so that names and words come first.  After a failure of
+    the worker it goes on in halves; the one file to blame is tried once more, then outlined without a grammar, then
+    known by name only.
     """
 
     def run(channel: Channel) -> None:
@@ -115,9 +138,10 @@ def job(
             part, failures = left.pop()
             try:
                 scans = _scanned(channel, ScanFiles(part, plain=failures > 1))
-                report(Outlined(scans))
-                store.result()  # until the store is open nobody can tell what has been seen
-                report(RowsReady(embed(channel, scans, known)))
+                rows = find_terms(channel, scans, known.made)
+                report(Outlined(scans, rows, channel if later else None))
+                if not later:
+                    report(embed(channel, rows, known))
             except WorkerFailed as error:
                 if len(part) > 1:
                     middle = len(part) // 2
@@ -128,6 +152,11 @@ def job(
                     report(Outlined((FileScan(part[0], skipped=f"it cannot be read: {error}"),)))
 
     return run
+
+
+def embedding_job(rows: Rows, known: Known, report: Report) -> Callable[[Channel], None]:
+    """A job that makes the vectors of rows whose texts the worker holds."""
+    return lambda channel: report(embed(channel, rows, known))
 
 
 def _scanned(channel: Channel, request: ScanFiles) -> tuple[FileScan, ...]:
@@ -148,14 +177,29 @@ def scan_buffer(channel: Channel, request: ScanText, timeout_s: float) -> FileSc
     return answer.files[0]
 
 
-def embed(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> tuple[Row, ...]:
-    """Rows for the chunks that nobody has seen."""
+def find_terms(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> Rows:
+    """Rows without vectors for the chunks that nobody has seen."""
     keys = dict.fromkeys(c.key for s in scans if s.outlined for c in unpack(s.outlined).chunks)
     wanted = tuple(key for key in keys if not known(key))
     if not wanted:
-        return ()
-    answer = channel.call(Embed(wanted), 30.0 + EMBED_TIMEOUT_S * len(wanted))
-    return answer.rows if isinstance(answer, Rows) else ()
+        return Rows(())
+    answer = channel.call(FindTerms(wanted), 30.0)
+    return answer.rows if isinstance(answer, Terms) else Rows(())
+
+
+def embed(channel: Channel, rows: Rows, known: Known) -> Embedded:
+    """The rows with their vectors, as far as nobody has made them meanwhile and the worker still holds their texts."""
+    if not rows.keys:
+        return Embedded(rows)
+    if known.store is not None:
+        known.store.result()
+    wanted = tuple(key for key in rows.keys if not known.made(key))
+    answer = channel.call(Embed(wanted, rows.keys), 30.0 + EMBED_TIMEOUT_S * len(wanted))
+    if not isinstance(answer, Vectors):
+        return Embedded(Rows(()))
+    if not answer.vectors:
+        return Embedded(rows.only(set(answer.keys)), answer.keys)
+    return Embedded(replace(rows.only(set(answer.keys)), vectors=answer.vectors))
 
 
 def dimension(channel: Channel) -> int:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.model import FileEntry, Outline, Problem, Root, Row, Symbol, TextView, pack
+from promptls.model import FileEntry, Outline, Problem, Root, Symbol, TextView, pack
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
@@ -48,10 +48,8 @@ class Snapshot(Struct, frozen=True):
     generation: int = 0
     roots: tuple[Root, ...] = ()
     files: Map[str, FileEntry] = Map()
-    places: Map[bytes, tuple[Place, ...]] = Map()  # chunk key → where that text stands
     names: Map[str, tuple[Place, ...]] = Map()  # lower-case symbol name → definitions
     basenames: Map[str, tuple[str, ...]] = Map()  # lower-case file name → paths
-    fresh: Map[bytes, Row] = Map()  # rows that the store does not have yet
     documents: Map[str, OpenDocument] = Map()
 
     def root_of(self, path: str) -> Root | None:
@@ -87,14 +85,12 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
     `names` and `basenames` stay the same objects when nothing in them changes, as in most edits:
     what is built from them is kept by identity.
     """
-    files, places = snapshot.files.mutate(), snapshot.places.mutate()
+    files = snapshot.files.mutate()
     names, basenames = snapshot.names.mutate(), snapshot.basenames.mutate()
     renamed = moved = False
     for path, entry in changes:
         old = files.get(path)
         before, after = _symbol_names(old), _symbol_names(entry)
-        if old is not None and old.outline is not None:
-            _forget(places, [c.key for c in old.outline.chunks], path)
         if before != after:
             renamed = True
             _forget(names, before, path)
@@ -112,14 +108,10 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
             moved = True
             base = _basename(path)
             basenames[base] = (*basenames.get(base, ()), path)
-        if (outline := entry.outline) is not None:
-            for i, chunk in enumerate(outline.chunks):
-                places[chunk.key] = (*places.get(chunk.key, ()), (path, i))
     return replace(
         snapshot,
         generation=snapshot.generation + 1,
         files=files.finish(),
-        places=places.finish(),
         names=names.finish() if renamed else snapshot.names,
         basenames=basenames.finish() if moved else snapshot.basenames,
     )

@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 import zlib
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,8 +22,7 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 
-from promptls.index.columns import Contents
-from promptls.model import Row
+from promptls.index.rows import Rows
 
 os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
 
@@ -57,30 +56,38 @@ class Store:
         self._lock = threading.Lock()
         self.keys: set[bytes] = set()
 
-    def add(self, rows: Sequence[Row]) -> None:
+    def add(self, parts: Iterable[Rows]) -> None:
         """Write rows that are not there yet, as one version."""
         import pyarrow as pa
 
-        new = {row.key: row for row in rows if row.key not in self.keys and row.vector}
-        if not new:
-            return
         width = self.identity.dimension
-        vectors = np.frombuffer(b"".join(r.vector for r in new.values()), dtype=np.float16)
-        if vectors.size != len(new) * width:
-            raise ValueError(f"vectors of {vectors.size // len(new)} dimensions for a table of {width}")
-        terms = [row.terms for row in new.values()]
+        keys: dict[bytes, None] = {}
+        found: list[np.ndarray] = []
+        terms: list[str] = []
+        for part in parts:
+            new = part.only({key for key in part.keys if key not in self.keys and key not in keys})
+            if not new.keys or not new.vectors:
+                continue
+            if new.matrix.shape[1] != width:
+                raise ValueError(f"vectors of {new.matrix.shape[1]} dimensions for a table of {width}")
+            keys |= dict.fromkeys(new.keys)
+            found.append(new.matrix)
+            terms += new.texts()
+        if not keys:
+            return
+        vectors = np.concatenate(found)
         columns = [
-            pa.array([key.hex() for key in new], pa.string()),
-            pa.FixedSizeListArray.from_arrays(pa.array(vectors), width),
+            pa.array([key.hex() for key in keys], pa.string()),
+            pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), width),
             pa.array(terms, pa.string()),
-            pa.array(_seals(new, vectors.reshape(len(new), width), terms), pa.uint32()),
+            pa.array(_seals(keys, vectors, terms), pa.uint32()),
         ]
         with self._lock:
             self._table.add(pa.Table.from_arrays(columns, schema=_schema(self.identity)))
-            self.keys.update(new)
+            self.keys.update(keys)
 
-    def read(self) -> Contents:
-        """All rows, as arrays; raises if anything of the table cannot be read or is not what was written."""
+    def read(self) -> Rows:
+        """All rows; raises if anything of the table cannot be read or is not what was written."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -96,33 +103,39 @@ class Store:
         if _seals(keys, vectors, read["terms"].to_pylist()) != read["seal"].to_pylist():
             raise ValueError("rows with broken seals")
         self.keys = set(keys)
-        return Contents(
-            keys,
-            vectors,
-            coded.dictionary.to_pylist(),
-            coded.indices.to_numpy(zero_copy_only=False).astype(np.int32),
-            split.offsets.to_numpy(zero_copy_only=False).astype(np.int64),
+        return Rows(
+            tuple(keys),
+            tuple(coded.dictionary.to_pylist()),
+            coded.indices.to_numpy(zero_copy_only=False).astype(np.int32).tobytes(),
+            split.offsets.to_numpy(zero_copy_only=False).astype(np.int32).tobytes(),
+            vectors.tobytes(),
         )
 
-    def tidy(self, alive: Collection[bytes]) -> None:
-        """Compact, sweep dead rows, drop old versions: whatever is due."""
+    def tidy(self, count: int, alive: Callable[[], Collection[bytes]]) -> list[bytes]:
+        """Compact, sweep dead rows, drop old versions: whatever is due.  The keys that were swept.
+
+        `count`: of the rows that are alive.
+        """
+        swept: list[bytes] = []
         with self._lock:
-            if len(self.keys) - len(alive) > len(alive) + SWEEP_SLACK:
-                self._sweep(alive)
+            if len(self.keys) - count > count + SWEEP_SLACK:
+                swept = self._sweep(alive())
             if self._table.stats()["fragment_stats"]["num_small_fragments"] > MAX_FRAGMENTS:
                 self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
+        return swept
 
     def drop_old_versions(self) -> None:
         """Remove what only readers of more than `VERSIONS_KEPT` ago could still be reading."""
         with self._lock:
             self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
 
-    def _sweep(self, alive: Collection[bytes]) -> None:
+    def _sweep(self, alive: Collection[bytes]) -> list[bytes]:
         dead = [key for key in self.keys if key not in alive]
         for start in range(0, len(dead), 2_000):
             part = dead[start : start + 2_000]
             self._table.delete("key IN (" + ",".join(f"'{key.hex()}'" for key in part) + ")")
         self.keys.difference_update(dead)
+        return dead
 
     def stats(self) -> dict[str, int]:
         """{bytes, rows, versions, fragments} on disk."""
@@ -135,7 +148,7 @@ class Store:
         }
 
 
-def open_store(folder: Path, identity: Identity) -> tuple[Store, Contents]:
+def open_store(folder: Path, identity: Identity) -> tuple[Store, Rows]:
     """The store in `folder` and what it holds; made anew if it is missing, damaged or of another identity.
 
     Raises OSError when the folder cannot be written at all.

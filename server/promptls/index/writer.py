@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 
+from promptls.index.columns import View
+from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
-from promptls.index.snapshot import Snapshot
+from promptls.index.rows import Rows
 from promptls.index.store import VERSIONS_KEPT, Store
-from promptls.model import FileEntry, Row
+from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
@@ -27,14 +29,17 @@ SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
 """After a write that failed (a full disk) the next one waits: at first so long, twice as long each time, never longer."""
 
-Batch = list[tuple[RootState, list[Row]]]
+Batch = list[tuple[RootState, list[Rows]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
 
 
 class Writer:
-    """`written` is called on the writer thread after each write, `damaged` when a store cannot even be read."""
+    """`written` is called on the writer thread after each write, with the keys that are in a store now and those that
+    no longer are; `damaged` when a store cannot even be read."""
 
-    def __init__(self, written: Callable[[], None], damaged: Callable[[Store, BaseException], None]) -> None:
+    def __init__(
+        self, written: Callable[[list[bytes], list[bytes]], None], damaged: Callable[[Store, BaseException], None]
+    ) -> None:
         self._written = written
         self._damaged = damaged
         self._thread = ThreadPoolExecutor(1, "index-store")
@@ -62,35 +67,38 @@ class Writer:
         """Finish the write that runs, drop those that wait."""
         self._thread.shutdown(wait=True, cancel_futures=True)
 
-    def flush(self, snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
+    def flush(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
         """Begin a write if there is enough to write, or something and nothing else is going on."""
         if self.writing or time.monotonic() < self._not_before:
             return
         mine = list(states)
         idle = all(s.complete for s in mine)
-        if not idle and len(snapshot.fresh) < FLUSH_ROWS:
+        if not idle and sum(map(len, publisher.fresh)) < FLUSH_ROWS:
             return
-        rows = due(snapshot, mine, unsaved)
+        rows = due(publisher, mine, unsaved)
         records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
         if not rows and not records:
             return
         for state, _ in records:
             state.records = {}
         self.writing = True
-        self._thread.submit(self._write, rows, records, snapshot, idle)
+        self._thread.submit(self._write, rows, records, publisher.columns.view())
 
     @property
     def pausing(self) -> bool:
         """Whether the last write failed and the next one has to wait."""
         return time.monotonic() < self._not_before
 
-    def _write(self, rows: Batch, records: Records, snapshot: Snapshot, idle: bool) -> None:
+    def _write(self, rows: Batch, records: Records, view: View) -> None:
         failed = False
+        keys: list[bytes] = []
+        swept: list[bytes] = []
         for state, new in rows:
             try:
                 assert state.store is not None
                 state.store.add(new)
-                state.store.tidy(snapshot.places)
+                keys += [key for part in new for key in part.keys]
+                swept += state.store.tidy(view.count, view.living)
                 state.error = ""
             except Exception as error:
                 failed = True
@@ -106,7 +114,7 @@ class Writer:
         self._failures = self._failures + 1 if failed else 0
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause
-        self._written()
+        self._written(keys, swept)
 
     def _inspect(self, state: RootState) -> None:
         """Say so if a store that could not be written cannot be read either."""
@@ -128,15 +136,21 @@ def _drop_old_versions(store: Store) -> None:
         log.warning("old versions of %s are still there: %s", store.folder, error)
 
 
-def due(snapshot: Snapshot, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
+def due(publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
     """Fresh rows that belong on disk, by root: those of texts that stand in more than unsaved buffers."""
+    if not publisher.fresh:
+        return []
     by_root = {s.root.path: s for s in states if s.store is not None}
-    out: dict[str, tuple[RootState, list[Row]]] = {}
-    for key, row in snapshot.fresh.items():
-        for path, _ in snapshot.places.get(key, ()):
-            entry = snapshot.files.get(path)
-            state = by_root.get(entry.root) if entry is not None else None
-            if state is not None and path not in unsaved and row.vector:
-                out.setdefault(state.root.path, (state, []))[1].append(row)
-                break
+    view, files = publisher.columns.view(), publisher.snapshot.files
+    out: dict[str, tuple[RootState, list[Rows]]] = {}
+    for part in publisher.fresh:
+        mine: dict[str, set[bytes]] = {}
+        for key in part.keys:
+            for path, _ in view.places(view.row(key)):
+                entry = files.get(path)
+                if entry is not None and entry.root in by_root and path not in unsaved:
+                    mine.setdefault(entry.root, set()).add(key)
+                    break
+        for root, keys in mine.items():
+            out.setdefault(root, (by_root[root], []))[1].append(part.only(keys))
     return list(out.values())

@@ -128,8 +128,21 @@ class _Gathered:
 
     def rows(self, rows: Iterable[int]) -> None:
         for row in rows:
-            for path, index in self.snapshot.places.get(self.view.keys[row], ())[:PLACES]:
+            for path, index in self._standing(row)[:PLACES]:
                 self.chunk(path, index)
+
+    def _standing(self, row: int) -> list[Place]:
+        """Where the text of a row stands in the snapshot."""
+        key = self.view.keys[row]
+        out = []
+        for path, index in self.view.places(row):
+            entry = self.snapshot.files.get(path)
+            chunks = entry.outline.chunks if entry is not None and entry.outline is not None else ()
+            if index >= len(chunks) or chunks[index].key != key:  # the columns are of a later moment
+                index = next((i for i, chunk in enumerate(chunks) if chunk.key == key), -1)
+            if index >= 0:
+                out.append((path, index))
+        return out
 
     def chunk(self, path: str, index: int) -> None:
         if self.within is None or path in self.within:
@@ -158,7 +171,7 @@ class _Gathered:
 
     def referred(self, row: int) -> None:
         """Definitions that the code of a row refers to by names that few definitions have."""
-        for path, index in self.snapshot.places.get(self.view.keys[row], ())[:1]:
+        for path, index in self._standing(row)[:1]:
             outline = self.snapshot.files[path].outline
             assert outline is not None
             span = outline.chunks[index].span

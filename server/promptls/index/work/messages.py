@@ -11,7 +11,8 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from promptls.model import Row, Span
+from promptls.index.rows import Rows
+from promptls.model import Span
 
 
 class Configure(Struct, frozen=True, tag=True, array_like=True):
@@ -45,10 +46,17 @@ class Forget(Struct, frozen=True, tag=True, array_like=True):
     path: str
 
 
-class Embed(Struct, frozen=True, tag=True, array_like=True):
-    """Rows for chunk keys of the worker's last `ScanFiles` or of open buffers."""
+class FindTerms(Struct, frozen=True, tag=True, array_like=True):
+    """Terms for chunk keys of the worker's last `ScanFiles` or of open buffers; texts are held until `Embed`."""
 
     keys: tuple[bytes, ...]
+
+
+class Embed(Struct, frozen=True, tag=True, array_like=True):
+    """Vectors for chunk keys of any `FindTerms` before."""
+
+    keys: tuple[bytes, ...]
+    done: tuple[bytes, ...]  # texts to be forgotten after this
 
 
 class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
@@ -83,10 +91,17 @@ class Scanned(Struct, frozen=True, tag=True, array_like=True):
     files: tuple[FileScan, ...]
 
 
-class Rows(Struct, frozen=True, tag=True, array_like=True):
+class Terms(Struct, frozen=True, tag=True, array_like=True):
+    """Response to FindTerms: rows without vectors; keys whose text the worker does not have are left out."""
+
+    rows: Rows
+
+
+class Vectors(Struct, frozen=True, tag=True, array_like=True):
     """Response to Embed; keys whose text the worker no longer has are left out."""
 
-    rows: tuple[Row, ...]
+    keys: tuple[bytes, ...]
+    vectors: bytes  # float16[len(keys), dimension]; b"" when the model cannot be used
 
 
 class Vector(Struct, frozen=True, tag=True, array_like=True):
@@ -109,8 +124,8 @@ class Done(Struct, frozen=True, tag=True, array_like=True):
     problem: str = ""
 
 
-Request = Configure | ScanFiles | ScanText | Forget | Embed | EmbedQuery | Match
-Response = Scanned | Rows | Vector | Matched | Done
+Request = Configure | ScanFiles | ScanText | Forget | FindTerms | Embed | EmbedQuery | Match
+Response = Scanned | Terms | Vectors | Vector | Matched | Done
 
 _HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()

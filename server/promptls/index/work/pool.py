@@ -31,6 +31,8 @@ Job = Callable[["Channel"], Result]
 
 START_TIMEOUT_S = 60.0
 _PACKAGE_HOME = Path(promptls.__file__).parents[1]
+LATER_MOST = 40_000
+"""Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
 IDLE_S = 5.0
 """A bulk worker without work for this long ends."""
 
@@ -123,10 +125,11 @@ def _pump(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[bytes | No
 
 
 class _Task(Generic[Result]):
-    __slots__ = ("future", "job")
+    __slots__ = ("future", "job", "weight")
 
-    def __init__(self, job: Job[Result]) -> None:
+    def __init__(self, job: Job[Result], weight: int = 0) -> None:
         self.job = job
+        self.weight = weight
         self.future: Future[Result] = Future()
 
     def run(self, channel: Channel) -> None:
@@ -147,6 +150,7 @@ class Pool:
         self._closed = False
         self._channels = [Channel(configure, background=False)]
         self._channels += [Channel(configure, background=True) for _ in range(bulk)]
+        self._later: dict[Channel, deque[_Task[Any]]] = {channel: deque() for channel in self._channels}
         self._threads = [
             threading.Thread(target=self._run, args=(channel, lane), daemon=True, name=f"worker-{lane}")
             for channel, lane in zip(self._channels, ["interactive"] + ["bulk"] * bulk, strict=True)
@@ -171,6 +175,17 @@ class Pool:
         """Run a job when a bulk worker is free."""
         return self._submit("bulk", job)
 
+    def later(self, channel: Channel, job: Job[Result], weight: int) -> Future[Result]:
+        """Run a job on this very worker, when no bulk job waits or jobs of more than LATER_MOST are put off."""
+        task = _Task(job, weight)
+        with self._condition:
+            if self._closed:
+                task.future.cancel()
+            else:
+                self._later[channel].append(task)
+                self._condition.notify_all()
+        return task.future
+
     def _submit(self, lane: str, job: Job[Result]) -> Future[Result]:
         task = _Task(job)
         with self._condition:
@@ -182,24 +197,27 @@ class Pool:
         return task.future
 
     def _run(self, channel: Channel, lane: str) -> None:
-        waiting = self._waiting[lane]
+        waiting, later = self._waiting[lane], self._later[channel]
         while True:
             with self._condition:
-                while not waiting and not self._closed:
-                    if not self._condition.wait(IDLE_S if lane == "bulk" else None) and not waiting:
+                while not waiting and not later and not self._closed:
+                    if not self._condition.wait(IDLE_S if lane == "bulk" else None) and not waiting and not later:
                         channel.stop()
                         self._condition.wait()
                 if self._closed:
                     break
-                task = waiting.popleft()
+                full = bool(later) and sum(task.weight for task in later) > LATER_MOST
+                task = waiting.popleft() if waiting and not full else later.popleft()
             task.run(channel)
         channel.stop()
 
     def drop_bulk(self) -> None:
         """Forget the bulk jobs that have not started."""
         with self._condition:
-            dropped = list(self._waiting["bulk"])
-            self._waiting["bulk"].clear()
+            queues = [self._waiting["bulk"], *self._later.values()]
+            dropped = [task for queue in queues for task in queue]
+            for queue in queues:
+                queue.clear()
         for task in dropped:
             task.future.cancel()
 
@@ -209,9 +227,10 @@ class Pool:
             if self._closed:
                 return
             self._closed = True
-            dropped = [task for lane in self._waiting.values() for task in lane]
-            for lane in self._waiting.values():
-                lane.clear()
+            queues = [*self._waiting.values(), *self._later.values()]
+            dropped = [task for queue in queues for task in queue]
+            for queue in queues:
+                queue.clear()
             self._condition.notify_all()
         for task in dropped:
             task.future.cancel()

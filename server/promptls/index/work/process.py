@@ -2,20 +2,20 @@
 
 Started as `python -m promptls.index.work.process`; one request at a time from stdin, ends with it.
 A grammar that hangs or crashes here costs this process only; the pool starts another.
-Holds the trees of open buffers and the chunk texts of the last batch, nothing else.
+Holds the trees of open buffers and the chunk texts that wait for their vectors, nothing else.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
 
 import numpy as np
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load
+from promptls.index.rows import Rows, rows_of
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
@@ -26,21 +26,23 @@ from promptls.index.work.messages import (
     Embed,
     EmbedQuery,
     FileScan,
+    FindTerms,
     Forget,
     Match,
     Matched,
     Request,
     Response,
-    Rows,
     ScanFiles,
     Scanned,
     ScanText,
+    Terms,
     Vector,
+    Vectors,
     read_frame,
     request_decoder,
     write_frame,
 )
-from promptls.model import Row, Span, pack
+from promptls.model import Span, pack
 
 _HEAD = 4096  # characters of a file that decide its language
 
@@ -53,7 +55,8 @@ class Worker:
         self.grammar_order = ORDER
         self.embedder: Embedder | None = None
         self.documents: dict[str, Parsed] = {}
-        self.batch: dict[bytes, str] = {}
+        self.batch: dict[bytes, str] = {}  # of the last ScanFiles
+        self.held: dict[bytes, str] = {}  # texts that wait for their vectors
 
     def answer(self, request: Request) -> Response:
         if isinstance(request, ScanFiles):
@@ -61,8 +64,13 @@ class Worker:
             return Scanned(tuple(self._scan_file(path, request.plain) for path in request.paths))
         if isinstance(request, ScanText):
             return Scanned((self._scan_document(request),))
+        if isinstance(request, FindTerms):
+            return Terms(self._terms(request.keys))
         if isinstance(request, Embed):
-            return Rows(self._rows(request.keys))
+            vectors = self._vectors(request.keys)
+            for key in request.done:
+                self.held.pop(key, None)
+            return vectors
         if isinstance(request, EmbedQuery):
             return Vector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
         if isinstance(request, Match):
@@ -122,27 +130,21 @@ class Worker:
 
         return scan(text, language, previous, order=self.grammar_order)
 
-    def _rows(self, keys: tuple[bytes, ...]) -> tuple[Row, ...]:
-        wanted = {key: text for key in keys if (text := self._text(key)) is not None}
-        if not wanted:
-            return ()
-        return rows_of(wanted, self.embedder)
+    def _terms(self, keys: tuple[bytes, ...]) -> Rows:
+        found = {key: text for key in keys if (text := self._text(key)) is not None}
+        self.held |= found
+        return rows_of((key, terms(text)) for key, text in found.items())
+
+    def _vectors(self, keys: tuple[bytes, ...]) -> Vectors:
+        found = {key: text for key in keys if (text := self.held.get(key)) is not None}
+        if self.embedder is None or not found:
+            return Vectors(tuple(found), b"")
+        return Vectors(tuple(found), self.embedder.embed(list(found.values())).astype(np.float16).tobytes())
 
     def _text(self, key: bytes) -> str | None:
         if key in self.batch:
             return self.batch[key]
         return next((p.texts[key] for p in self.documents.values() if key in p.texts), None)
-
-
-def rows_of(texts: Mapping[bytes, str], embedder: Embedder | None) -> tuple[Row, ...]:
-    """Rows for chunk texts; with no embedder the vectors are empty."""
-    if embedder is None:
-        vectors = [b""] * len(texts)
-    else:
-        vectors = [v.tobytes() for v in embedder.embed(list(texts.values())).astype(np.float16)]
-    return tuple(
-        Row(key, vector, " ".join(terms(text))) for (key, text), vector in zip(texts.items(), vectors, strict=True)
-    )
 
 
 def main() -> None:

@@ -1,0 +1,78 @@
+"""Rows: what is known of many chunk texts at once, from the worker that makes them to the store that keeps them.
+
+A row belongs to a text, not to a place.  Terms are numbers into the list of those that occur, so that whole batches
+go through pipes, arrays and tables without a look at any single one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
+
+
+class Rows(Struct, frozen=True, array_like=True, gc=False):
+    """Row i has the key `keys[i]`; its terms are `words[t]` for t in `term[start[i]:start[i + 1]]`."""
+
+    keys: tuple[bytes, ...]  # 16 bytes each
+    words: tuple[str, ...] = ()  # the terms that occur
+    term: bytes = b""  # int32, in text order
+    start: bytes = b""  # int32[len(keys) + 1]
+    vectors: bytes = b""  # float16[len(keys), dimension], L2-normalised; b"": none yet, or no model
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @property
+    def terms(self) -> NDArray[np.int32]:
+        return np.frombuffer(self.term, np.int32)
+
+    @property
+    def starts(self) -> NDArray[np.int32]:
+        return np.frombuffer(self.start, np.int32)
+
+    @property
+    def matrix(self) -> NDArray[np.float16]:
+        """The vectors, [len(keys), dimension]; no columns where there are none."""
+        found = np.frombuffer(self.vectors, np.float16)
+        return found.reshape(len(self.keys), -1) if self.keys else found.reshape(0, 0)
+
+    def texts(self) -> list[str]:
+        """The terms of each row, in text order, one space between two."""
+        words, term = self.words, self.terms.tolist()
+        starts = self.starts.tolist()
+        return [" ".join([words[t] for t in term[a:b]]) for a, b in pairwise(starts)]
+
+    def only(self, keys: Collection[bytes]) -> Rows:
+        """The rows of these keys."""
+        kept = np.array([key in keys for key in self.keys], bool)
+        if kept.all():
+            return self
+        counts = np.diff(self.starts)
+        return replace(
+            self,
+            keys=tuple(key for key, keep in zip(self.keys, kept, strict=True) if keep),
+            term=self.terms[np.repeat(kept, counts)].tobytes(),
+            start=_starts(counts[kept]).tobytes(),
+            vectors=self.matrix[kept].tobytes(),
+        )
+
+
+def rows_of(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> Rows:
+    """Rows of (key, terms); `vectors` as in `Rows`."""
+    numbers: dict[str, int] = {}
+    keys, term, lengths = [], [], []
+    for key, found in terms:
+        keys.append(key)
+        term += [numbers.setdefault(word, len(numbers)) for word in found]
+        lengths.append(len(found))
+    starts = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
+    return Rows(tuple(keys), tuple(numbers), np.array(term, np.int32).tobytes(), starts.tobytes(), vectors)
+
+
+def _starts(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
