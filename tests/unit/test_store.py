@@ -1,122 +1,190 @@
-"""The LanceDB table: real tables in temporary folders."""
+"""The store as the server sees it: a table in a process of its own, and the image of its rows."""
 
 from __future__ import annotations
 
 import os
-import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from promptls.index import store as module
+from promptls.index.columns import Columns, View
+from promptls.index.image import Part
 from promptls.index.rows import Rows, rows_of
-from promptls.index.store import Identity, Store, open_store
+from promptls.index.store import Store, StoreFailed, open_store
+from promptls.index.table import Identity
 
 IDENTITY = Identity("model", 8, 1, 1)
 
 
-def opened(folder: Path, identity: Identity = IDENTITY) -> Store:
-    return open_store(folder, identity)[0]
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "rows"
 
 
-def row(number: int, terms: str, dimension: int = 8) -> Rows:
-    vector = np.random.default_rng(number).normal(size=dimension)
-    vector /= np.linalg.norm(vector)
-    return rows_of([(number.to_bytes(16, "big"), terms.split())], vector.astype(np.float16).tobytes())
+@pytest.fixture
+def opened(folder: Path) -> Iterator[list[Store]]:
+    """Stores to be closed."""
+    stores: list[Store] = []
+    yield stores
+    for store in stores:
+        store.close()
 
 
 def key_of(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-def held(store: Store) -> dict[int, str]:
-    """number → terms of all that can be read."""
-    got = store.read()
-    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, got.texts(), strict=True)}
+def rows(*numbers: int) -> Rows:
+    vectors = np.array([np.random.default_rng(n).normal(size=8) for n in numbers])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return rows_of(((key_of(n), ["all", f"t{n}", f"t{n}"]) for n in numbers), vectors.astype(np.float16).tobytes())
 
 
-def test_what_was_written_is_read_before_and_after_tidying(tmp_path: Path) -> None:
-    store = opened(tmp_path)
-    assert held(store) == {}
-    rows = [row(1, "alpha beta beta"), row(2, "beta gamma"), row(3, "")]
-    store.add(rows)
-    for _ in range(2):
-        assert held(store) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
-        got = store.read()
-        for key, vector in zip(got.keys, got.matrix, strict=True):
-            assert vector.tobytes() == next(r.vectors for r in rows if r.keys == (key,))
-        store.tidy(3, lambda: {r.keys[0] for r in rows})
-        store.drop_old_versions()
+def columns_of(contents: list[Part] | list[Rows]) -> Columns:
+    columns = Columns()
+    for part in contents:
+        columns.adopt(part) if isinstance(part, Part) else columns.fill(part, stored=True)
+    columns.move([("a.py", "a.py", [], sorted(columns.rows))])
+    return columns
 
 
-def test_a_row_is_written_once(tmp_path: Path) -> None:
-    store = opened(tmp_path)
-    store.add([row(1, "a"), row(1, "a")])
-    store.add([row(1, "a")])
-    assert store.stats()["rows"] == 1
-    assert held(store) == {1: "a"}
+def said(view: View) -> object:
+    near = view.similarities(np.eye(8, dtype=np.float32)[0])
+    return {
+        view.keys[row]: (
+            int(view.length[row]),
+            round(float(near[row]), 6),
+            [(t, int(n)) for t in ("all", *(f"t{n}" for n in range(40)))
+             for r, n in zip(view.postings(t).rows, view.postings(t).counts, strict=True) if r == row],
+        )
+        for row in range(len(view))
+    }  # fmt: skip
 
 
-def test_a_restart_finds_what_was_written(tmp_path: Path) -> None:
-    opened(tmp_path).add([row(1, "kept")])
-    again, contents = open_store(tmp_path, IDENTITY)
-    assert again.keys == {key_of(1)} == set(contents.keys)
-    assert held(again) == {1: "kept"}
+def write(store: Store, columns: Columns, *numbers: int) -> None:
+    """As the writer does it."""
+    new = rows(*numbers)
+    columns.fill(new)
+    before = store.version
+    store.add([new])
+    columns.mark_stored(new.keys)
+    store.show(columns.view(), new.keys, before)
 
 
-@pytest.mark.parametrize("other", [Identity("other", 8, 1, 1), Identity("model", 4, 1, 1), Identity("model", 8, 2, 1)])
-def test_another_identity_is_another_table(tmp_path: Path, other: Identity) -> None:
-    opened(tmp_path).add([row(1, "old")])
-    store = opened(tmp_path, other)
-    assert store.keys == set()
-    store.add([row(2, "new", other.dimension)])
-    assert held(store) == {2: "new"}
+def test_the_image_says_what_the_table_says(folder: Path, opened: list[Store]) -> None:
+    store, contents = open_store(folder, IDENTITY)
+    opened.append(store)
+    assert contents == []
+    columns = Columns()
+    write(store, columns, *range(20))
+    write(store, columns, 20, 21)
+    write(store, columns, 22)
+    store.drop_old_versions()
+    write(store, columns, 23)
+    expected = said(columns_of([rows(*range(24))]).view())
+
+    again, recalled = open_store(folder, IDENTITY)
+    assert [type(part) for part in recalled] == [Part] * len(recalled)
+    assert again._keeper is None, "a start reads the image only"
+    assert again.keys == {key_of(n) for n in range(24)}
+    assert said(columns_of(recalled).view()) == expected
+
+    (folder.parent / "rows.image").unlink()
+    slow, read = open_store(folder, IDENTITY)
+    opened.append(slow)
+    assert [type(part) for part in read] == [Rows] * len(read)
+    assert said(columns_of(read).view()) == expected
 
 
-def test_a_vector_of_another_dimension_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="4 dimensions for a table of 8"):
-        opened(tmp_path).add([row(1, "x", 4)])
+def test_an_image_of_another_version_is_not_used(folder: Path, opened: list[Store]) -> None:
+    mine, _ = open_store(folder, IDENTITY)
+    columns = Columns()
+    opened.append(mine)
+    write(mine, columns, 1, 2)
+    other, _ = open_store(folder, IDENTITY)
+    opened.append(other)
+    other.add([rows(3)])
+    again, _ = open_store(folder, IDENTITY)
+    opened.append(again)
+    assert again.keys == {key_of(n) for n in (1, 2, 3)}
+    write(mine, columns, 4)  # its image would lack what the other one has written
+    again, _ = open_store(folder, IDENTITY)
+    opened.append(again)
+    assert again.keys >= {key_of(n) for n in (1, 2, 4)}
 
 
-def test_a_damaged_store_is_made_anew(tmp_path: Path) -> None:
-    opened(tmp_path).add([row(1, "x")])
-    for file in tmp_path.rglob("*"):
-        if file.is_file():
-            file.write_bytes(os.urandom(50))
-    again = opened(tmp_path)
-    again.add([row(2, "y")])
-    assert held(again) == {2: "y"}
+@pytest.mark.parametrize("seed", range(30))
+def test_a_damaged_image_is_never_believed(tmp_path: Path, seed: int) -> None:
+    from promptls.index import image
 
-
-@pytest.mark.parametrize("seed", range(40))
-def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
-    """LanceDB has no checksums: some flips make it read other values, or rows of another order, without a word."""
-    rows = {key_of(n): row(n, f"terms of {n}") for n in range(300)}
-    opened(tmp_path).add(rows.values())
-    rng = random.Random(seed)
-    (file,) = tmp_path.rglob("data/*.lance")
+    file = tmp_path / "rows.image"
+    columns = columns_of([rows(*range(30))])
+    whole = columns.view().part([key_of(n) for n in range(20)])
+    more = columns.view().part([key_of(n) for n in range(20, 30)])
+    image.write(file, b"identity", b"one", whole)
+    image.append(file, b"identity", b"two", more)
     data = bytearray(file.read_bytes())
-    for _ in range(1 + seed % 4):
-        data[rng.randrange(len(data))] ^= 0xFF
+    rng = np.random.default_rng(seed)
+    if seed % 3 == 0:
+        del data[int(rng.integers(1, len(data))) :]
+    else:
+        data[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
     file.write_bytes(bytes(data))
-    _, got = open_store(tmp_path, IDENTITY)
-    for key, vector in zip(got.keys, got.matrix, strict=True):
-        assert vector.tobytes() == rows[key].vectors
+    found = image.read(file, b"identity", b"two")
+    assert found is None or said(columns_of(found).view()) == said(columns.view())
 
 
-def test_dead_rows_are_swept_when_there_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("promptls.index.store.SWEEP_SLACK", 3)
-    store = opened(tmp_path)
-    store.add([row(n, f"t{n}") for n in range(10)])
+def test_identity_and_version_are_those_that_were_asked_for(tmp_path: Path) -> None:
+    from promptls.index import image
+
+    file = tmp_path / "rows.image"
+    image.write(file, b"identity", b"one", columns_of([rows(1)]).view().part([key_of(1)]))
+    assert image.read(file, b"identity", b"one") is not None
+    assert image.read(file, b"another", b"one") is None
+    assert image.read(file, b"identity", b"two") is None
+    assert image.read(tmp_path / "none", b"identity", b"one") is None
+
+
+def test_dead_rows_are_deleted_when_there_are_too_many(
+    folder: Path, opened: list[Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "SWEEP_SLACK", 3)
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    store.add([rows(*range(10))])
     alive = {key_of(n) for n in range(2)}
+    assert store.tidy(9, lambda: alive) == []
     assert set(store.tidy(2, lambda: alive)) == {key_of(n) for n in range(2, 10)}
     assert store.keys == alive
-    assert held(store) == {0: "t0", 1: "t1"}
-    assert opened(tmp_path).keys == alive
+    assert {key for part in store.read() for key in part.keys} == alive
 
 
-def test_two_handles_see_each_other(tmp_path: Path) -> None:
-    one, two = opened(tmp_path), opened(tmp_path)
-    one.add([row(1, "mine")])
-    two.add([row(2, "yours")])
-    assert held(one) == held(two) == {1: "mine", 2: "yours"}
+def test_what_goes_wrong_in_the_keeper_comes_back_as_a_sentence(folder: Path, opened: list[Store]) -> None:
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    with pytest.raises(StoreFailed, match="4 dimensions for a table of 8") as raised:
+        store.add([rows_of([(key_of(1), ["x"])], np.ones(4, np.float16).tobytes())])
+    assert not raised.value.damaged
+    store.add([rows(1)])
+    for file in folder.rglob("*"):
+        if file.is_file():
+            file.write_bytes(os.urandom(50))
+    with pytest.raises(StoreFailed) as raised:
+        store.add([rows(2)])
+    assert raised.value.damaged
+
+
+def test_a_keeper_that_is_killed_is_replaced(folder: Path, opened: list[Store]) -> None:
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    store.add([rows(1)])
+    assert store._keeper is not None
+    assert store._keeper._process is not None
+    store._keeper._process.kill()
+    with pytest.raises(StoreFailed, match="ended with code"):
+        store.add([rows(2)])
+    store.add([rows(2)])
+    assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2)}

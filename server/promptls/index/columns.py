@@ -12,11 +12,13 @@ import math
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.terms import terms as terms_of
 
@@ -115,6 +117,31 @@ class View:
     def living(self) -> set[bytes]:
         """Keys of the texts that stand in some file."""
         return {self.keys[row] for row in np.flatnonzero(self.file >= 0).tolist()}
+
+    def part(self, keys: Iterable[bytes]) -> Part:
+        """The rows of these keys, as an image keeps them."""
+        wanted = [(key, row) for key in keys if (row := self.row(key)) >= 0]
+        at = np.array([row for _, row in wanted], np.int64)
+        place = np.full(len(self), -1, np.int32)
+        place[at] = np.arange(len(at), dtype=np.int32)
+        ids = np.concatenate([_NONE, *(s.spread() for s in self._segments)])
+        rows = place[np.concatenate([_NONE, *(s.rows for s in self._segments)])]
+        counts = np.concatenate([np.zeros(0, np.uint8), *(s.counts for s in self._segments)])
+        kept = rows >= 0
+        used, numbers = np.unique(ids[kept], return_inverse=True)
+        found = _segment(numbers.astype(np.int32), rows[kept], counts[kept])
+        words = list(islice(self._terms, int(used[-1]) + 1)) if len(used) else []
+        return Part(
+            keys=tuple(key for key, _ in wanted),
+            vectors=self._vectors[at],
+            scale=self._scale[at],
+            length=self.length[at],
+            words=tuple(words[i] for i in used.tolist()),
+            ids=found.ids,
+            start=found.start,
+            rows=found.rows,
+            counts=found.counts,
+        )
 
     def postings(self, term: str) -> Postings:
         """The living rows that hold a term."""
@@ -244,6 +271,26 @@ class Columns:
             if rows.vectors:
                 self._put(at, rows.matrix, has & _VECTOR == 0)
             self.has[at] |= _TERMS | (_VECTOR if rows.vectors else 0) | (_STORED if stored else 0)
+            self._view = None
+
+    def adopt(self, part: Part) -> None:
+        """Take in stored rows as an image has them, as far as they are not there yet."""
+        if not part.keys:
+            return
+        with self._lock:
+            at = np.array([self._row(key) for key in part.keys], np.int64)
+            has = self.has[at]
+            if part.vectors.shape[1] != self.vectors.shape[1]:
+                self._grow(len(self.file), part.vectors.shape[1])
+            lack = has & _VECTOR == 0
+            self.vectors[at[lack]], self.scale[at[lack]] = part.vectors[lack], part.scale[lack]
+            lack = has & _TERMS == 0
+            self.length[at[lack]] = part.length[lack]
+            self.total += int(self.length[at[lack & (self.file[at] >= 0)]].sum())
+            numbers = np.array([self._number(word) for word in part.words], np.int32)
+            ids, chosen = numbers[np.repeat(part.ids, np.diff(part.start))], lack[part.rows]
+            self._add_segment(_segment(ids[chosen], at[part.rows[chosen]].astype(np.int32), part.counts[chosen]))
+            self.has[at] |= _TERMS | _VECTOR | _STORED
             self._view = None
 
     def settle(self, keys: Iterable[bytes]) -> None:

@@ -27,6 +27,7 @@ from promptls.index.buffers import Buffers
 from promptls.index.columns import View
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
+from promptls.index.image import Part
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
@@ -34,13 +35,14 @@ from promptls.index.rows import Rows
 from promptls.index.scanning import Embedded, Known, Outlined
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status
-from promptls.index.store import Identity, Store, open_store
+from promptls.index.store import Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
+from promptls.index.table import Identity
 from promptls.index.terms import TERMS_VERSION
 from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.index.writer import Writer, due
+from promptls.index.writer import Writer, unwritten
 from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span, unpack
 
 log = logging.getLogger(__name__)
@@ -97,6 +99,9 @@ class Indexer:
     def close(self) -> None:
         """Stop everything; what is not written is derived again at the next start."""
         self._closed.cancel()
+        for state, parts in unwritten(self._publisher, list(self._roots.values()), self.workspace.unsaved):
+            if state.store is not None:
+                state.store.put_off(parts)
         self.workspace.close()
         self._pool.close()
         self._writer.close()
@@ -106,6 +111,8 @@ class Indexer:
         for state in list(self._roots.values()):
             if state.manifest is not None:
                 state.manifest.close()
+            if state.store is not None:
+                state.store.close()
 
     def pause(self) -> None:
         """Stop bulk work until `resume`; open buffers and single files are kept up to date.  Any thread."""
@@ -219,7 +226,7 @@ class Indexer:
         return self._writer.pausing or (
             not self._writer.writing
             and not any(s.records and s.manifest is not None for s in states)
-            and not due(self._publisher, states, self.workspace.unsaved)
+            and not self._writer.due(self._publisher, states, self.workspace.unsaved)
         )
 
     def progress(self) -> tuple[int, int]:
@@ -321,6 +328,7 @@ class Indexer:
             self._publisher.publish({p: None for p, e in snapshot.files.items() if e.root == path})
             if state.store is not None:
                 self._publisher.lost(state.store.keys)
+                self._writer.submit(state.store.close)
             if state.manifest is not None:
                 self._writer.submit(state.manifest.close)
         for left in self._roots.values():
@@ -371,19 +379,25 @@ class Indexer:
     def _open_store(self, state: RootState) -> None:
         """Open a root's store (writer thread)."""
         store: Store | None = None
-        contents = Rows(())
+        contents: Sequence[Part | Rows] = ()
+        waiting: list[Rows] = []
         try:
             if self._identity().dimension:
                 store, contents = open_store(self._folder(state.root) / "rows", self._identity())
-                self._writer.submit(store.drop_old_versions)
+                waiting = store.waiting()
         except Exception as error:
             log.warning("no store for %s: %s", state.root.path, error)
             state.error = f"The store cannot be opened ({error}); the index lives in memory only."
-        self._post(lambda: self._store_opened(state, store, contents))
+        self._post(lambda: self._store_opened(state, store, contents, waiting))
 
-    def _store_opened(self, state: RootState, store: Store | None, contents: Rows) -> None:
+    def _store_opened(
+        self, state: RootState, store: Store | None, contents: Sequence[Part | Rows], waiting: Sequence[Rows]
+    ) -> None:
         state.store = store
-        self._publisher.take_in(contents)
+        for part in contents:
+            self._publisher.take_in(part)
+        for part in waiting:
+            self._publisher.take_over(part)
         state.store_ready.set_result(store)
         if state.walked:
             self._queue_lost(state)
@@ -438,6 +452,7 @@ class Indexer:
         self._publisher.lost(store.keys)
 
         def rebuild() -> None:
+            store.close()
             shutil.rmtree(store.folder, ignore_errors=True)
             self._open_store(state)
 

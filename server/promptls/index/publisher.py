@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from promptls.index.columns import Columns
+from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot, with_entries
 from promptls.model import FileEntry
@@ -51,9 +52,17 @@ class Publisher:
             self.embedded += len(rows)
             self.fresh.append(rows)
 
-    def take_in(self, rows: Rows) -> None:
+    def take_in(self, rows: Rows | Part) -> None:
         """Make the rows of a store searchable."""
-        self.columns.fill(rows, stored=True)
+        if isinstance(rows, Part):
+            self.columns.adopt(rows)
+        else:
+            self.columns.fill(rows, stored=True)
+
+    def take_over(self, rows: Rows) -> None:
+        """Take in rows that a server before this one has made and not stored."""
+        self.columns.fill(rows)
+        self.fresh.append(rows)
 
     def stored(self, keys: Iterable[bytes]) -> None:
         """Note that rows are in a store by now; forget those that no store has and nobody needs any more."""

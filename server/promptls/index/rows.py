@@ -6,7 +6,7 @@ go through pipes, arrays and tables without a look at any single one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
 
 import numpy as np
@@ -50,13 +50,30 @@ class Rows(Struct, frozen=True, array_like=True, gc=False):
     def only(self, keys: Collection[bytes]) -> Rows:
         """The rows of these keys."""
         kept = np.array([key in keys for key in self.keys], bool)
-        if kept.all():
+        return self if kept.all() else self._take(kept)
+
+    def distinct(self) -> Rows:
+        """The rows without those whose key has come before."""
+        first = dict(zip(reversed(self.keys), range(len(self.keys) - 1, -1, -1), strict=True))
+        if len(first) == len(self.keys):
             return self
+        return self._take(np.array([first[key] == at for at, key in enumerate(self.keys)], bool))
+
+    def parts(self, most: int) -> Iterator[Rows]:
+        """The same rows, at most so many at a time."""
+        for at in range(0, len(self.keys), most):
+            chosen = np.zeros(len(self.keys), bool)
+            chosen[at : at + most] = True
+            yield self._take(chosen)
+
+    def _take(self, kept: NDArray[np.bool_]) -> Rows:
         counts = np.diff(self.starts)
+        used, term = np.unique(self.terms[np.repeat(kept, counts)], return_inverse=True)
         return replace(
             self,
             keys=tuple(key for key, keep in zip(self.keys, kept, strict=True) if keep),
-            term=self.terms[np.repeat(kept, counts)].tobytes(),
+            words=tuple(self.words[i] for i in used.tolist()),
+            term=term.astype(np.int32).tobytes(),
             start=_starts(counts[kept]).tobytes(),
             vectors=self.matrix[kept].tobytes(),
         )

@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from promptls.index import disk
 from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot
-from promptls.index.store import Identity, Store
+from promptls.index.store import Store
+from promptls.index.table import Identity
 from promptls.index.work.messages import (
     Done,
     Embed,

@@ -1,206 +1,261 @@
-"""The LanceDB table of one workspace folder: vectors and search terms, keyed by content.
+"""The rows of one workspace folder on disk, as the server sees them: a LanceDB table and an image of it.
 
-A row belongs to a chunk *text*, not to a place: renames, branch switches and restarts find what was
-embedded before.  Rows are only added and, when too many are dead, swept; where a text stands is the
-snapshot's business, and searches scan `columns`, which are read from here once.  The only importer of lancedb.
-Thread-safe for reads; writes come from one thread.
+The table is written and read by a process of its own (`work.keeper`), which starts when it is needed and leaves when
+it has rested.  At a start the image is read, at the speed of the disk; only where it is of another version, rows come
+from the table.  Requests are for the writer's thread; `keys` and `stats` for any.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
+import time
 import zlib
-from collections.abc import Callable, Collection, Iterable
-from datetime import timedelta
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import numpy as np
-from msgspec import Struct
 
+from promptls.index import image
+from promptls.index.columns import View
+from promptls.index.image import Part
 from promptls.index.rows import Rows
-
-os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
+from promptls.index.table import Identity, version_of
+from promptls.index.work.messages import AddRows, Done, Failed, OpenTable, ReadRows, Request, SomeRows, Tidy
+from promptls.index.work.pool import Channel, WorkerFailed
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 3
-_TABLE = "chunks"
-MAX_FRAGMENTS = 64
 SWEEP_SLACK = 5_000
 """Dead rows that may stay beside as many as are alive: they are what a branch switch finds again."""
-VERSIONS_KEPT = timedelta(minutes=10)
+REST_S = 20.0
+"""A keeper without work for this long ends."""
+TIMEOUT_S = 300.0
+AGAIN_S, FEW_ROWS = 60.0, 5_000
+"""An image of more than so many rows is made anew at most this often."""
+_NOTHING = Part(
+    (),
+    np.zeros((0, 0), np.int8),
+    np.zeros(0, np.float32),
+    np.zeros(0, np.int32),
+    (),
+    np.zeros(0, np.int32),
+    np.zeros(1, np.int64),
+    np.zeros(0, np.int32),
+    np.zeros(0, np.uint8),
+)
+_KEEPER = "promptls.index.work.keeper"
+_IMAGE = "rows.image"
+_WAITING = "rows.waiting"
 
 
-class Identity(Struct, frozen=True):
-    """What rows depend on.  Another identity is another table, never a mix."""
+class StoreFailed(Exception):
+    """The table could not be written or read; the sentence says why."""
 
-    model: str
-    dimension: int
-    chunker: int
-    terms: int
-    schema: int = SCHEMA_VERSION
+    def __init__(self, problem: str, damaged: bool = False) -> None:
+        super().__init__(problem)
+        self.damaged = damaged  # it cannot even be read
 
 
 class Store:
     """Open with `open_store`."""
 
-    def __init__(self, folder: Path, table: Any, identity: Identity) -> None:
+    def __init__(self, folder: Path, identity: Identity) -> None:
         self.folder = folder
         self.identity = identity
-        self._table = table
-        self._lock = threading.Lock()
         self.keys: set[bytes] = set()
+        self._seal = msgspec.json.encode(identity)
+        self._lock = threading.RLock()
+        self._keeper: Channel | None = None
+        self._opened = False  # the table was opened by us before: then it is not made anew without a word
+        self._rest: threading.Timer | None = None
+        self._imaged = 0  # rows in the first part of the image
+        self._parts: list[int] = []  # rows of each part behind it
+        self._version = b""  # of the table that the image shows; b"": it shows none
+        self._made_at = -AGAIN_S  # time.monotonic() of the last time that the image was made anew
 
-    def add(self, parts: Iterable[Rows]) -> None:
-        """Write rows that are not there yet, as one version."""
-        import pyarrow as pa
+    # ---- rows
 
-        width = self.identity.dimension
-        keys: dict[bytes, None] = {}
-        found: list[np.ndarray] = []
-        terms: list[str] = []
-        for part in parts:
-            new = part.only({key for key in part.keys if key not in self.keys and key not in keys})
-            if not new.keys or not new.vectors:
-                continue
-            if new.matrix.shape[1] != width:
-                raise ValueError(f"vectors of {new.matrix.shape[1]} dimensions for a table of {width}")
-            keys |= dict.fromkeys(new.keys)
-            found.append(new.matrix)
-            terms += new.texts()
-        if not keys:
-            return
-        vectors = np.concatenate(found)
-        columns = [
-            pa.array([key.hex() for key in keys], pa.string()),
-            pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), width),
-            pa.array(terms, pa.string()),
-            pa.array(_seals(keys, vectors, terms), pa.uint32()),
-        ]
-        with self._lock:
-            self._table.add(pa.Table.from_arrays(columns, schema=_schema(self.identity)))
-            self.keys.update(keys)
-
-    def read(self) -> Rows:
-        """All rows; raises if anything of the table cannot be read or is not what was written."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        read = self._table.search().select(["key", "vector", "terms", "seal"]).to_arrow()
-        if any(read[name].null_count for name in read.column_names):
-            raise ValueError("rows with holes")
-        split = pc.split_pattern(read["terms"].combine_chunks(), " ")
-        coded = split.flatten().dictionary_encode()
-        coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-        flat = read["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        keys = [bytes.fromhex(key) for key in read["key"].to_pylist()]
-        vectors = np.asarray(flat, np.float16).reshape(len(keys), self.identity.dimension)
-        if _seals(keys, vectors, read["terms"].to_pylist()) != read["seal"].to_pylist():
-            raise ValueError("rows with broken seals")
-        self.keys = set(keys)
-        return Rows(
-            tuple(keys),
-            tuple(coded.dictionary.to_pylist()),
-            coded.indices.to_numpy(zero_copy_only=False).astype(np.int32).tobytes(),
-            split.offsets.to_numpy(zero_copy_only=False).astype(np.int32).tobytes(),
-            vectors.tobytes(),
-        )
+    def add(self, parts: Sequence[Rows]) -> None:
+        """Write rows that are not there yet.  Raises StoreFailed."""
+        new = [part.only({key for key in part.keys if key not in self.keys}) for part in parts]
+        new = [part for part in new if part.keys and part.vectors]
+        if new:
+            self._ask(AddRows(tuple(new)))
+            self.keys.update(key for part in new for key in part.keys)
 
     def tidy(self, count: int, alive: Callable[[], Collection[bytes]]) -> list[bytes]:
-        """Compact, sweep dead rows, drop old versions: whatever is due.  The keys that were swept.
-
-        `count`: of the rows that are alive.
-        """
-        swept: list[bytes] = []
-        with self._lock:
-            if len(self.keys) - count > count + SWEEP_SLACK:
-                swept = self._sweep(alive())
-            if self._table.stats()["fragment_stats"]["num_small_fragments"] > MAX_FRAGMENTS:
-                self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
-        return swept
+        """Delete dead rows if there are too many; their keys.  `count`: of the rows that are alive."""
+        if len(self.keys) - count <= count + SWEEP_SLACK:
+            return []
+        living = alive()
+        dead = [key for key in self.keys if key not in living]
+        self._ask(Tidy(tuple(dead)))
+        self.keys.difference_update(dead)
+        self._version = b""
+        return dead
 
     def drop_old_versions(self) -> None:
-        """Remove what only readers of more than `VERSIONS_KEPT` ago could still be reading."""
-        with self._lock:
-            self._table.optimize(cleanup_older_than=VERSIONS_KEPT)
+        """Remove what only readers of some minutes ago could still be reading.  Raises StoreFailed."""
+        before = version_of(self.folder)
+        self._ask(Tidy(old=True))
+        if before == self._version:
+            self._link()
 
-    def _sweep(self, alive: Collection[bytes]) -> list[bytes]:
-        dead = [key for key in self.keys if key not in alive]
-        for start in range(0, len(dead), 2_000):
-            part = dead[start : start + 2_000]
-            self._table.delete("key IN (" + ",".join(f"'{key.hex()}'" for key in part) + ")")
-        self.keys.difference_update(dead)
-        return dead
+    def read(self) -> list[Rows]:
+        """All rows from the table; raises StoreFailed if it cannot be read."""
+        out: list[Rows] = []
+        more = True
+        while more:
+            answer = self._ask(ReadRows(len(out)))
+            assert isinstance(answer, SomeRows)
+            out.append(answer.rows)
+            more = answer.more
+        self.keys = {key for part in out for key in part.keys}
+        return out
 
     def stats(self) -> dict[str, int]:
         """{bytes, rows, versions, fragments} on disk."""
-        size = sum(f.stat().st_size for f in self.folder.rglob("*") if f.is_file())
+        files = [f for f in self.folder.rglob("*") if f.is_file()]
+        inside = [f.parent.name for f in files]
+        held = self.folder.with_name(_IMAGE)
         return {
-            "bytes": size,
+            "bytes": sum(f.stat().st_size for f in files) + (held.stat().st_size if held.exists() else 0),
             "rows": len(self.keys),
-            "versions": len(self._table.list_versions()),
-            "fragments": int(self._table.stats()["fragment_stats"]["num_fragments"]),
+            "versions": inside.count("_versions"),
+            "fragments": inside.count("data"),
         }
 
+    def close(self) -> None:
+        """End the keeper, if it runs."""
+        with self._lock:
+            if self._rest is not None:
+                self._rest.cancel()
+            if self._keeper is not None:
+                self._keeper.stop()
 
-def open_store(folder: Path, identity: Identity) -> tuple[Store, Rows]:
+    def put_off(self, parts: Sequence[Rows]) -> None:
+        """Leave rows for the next start to write: the end of a server is no time to wake a process."""
+        body = msgspec.msgpack.encode(parts)
+        file = self.folder.with_name(_WAITING)
+        try:
+            file.write_bytes(zlib.crc32(body + self._seal).to_bytes(4, "big") + body)
+        except OSError as error:
+            log.warning("%s is not written: %s", file, error)
+
+    def waiting(self) -> list[Rows]:
+        """What was put off, once; [] if there is nothing, or it is damaged or of another identity."""
+        file = self.folder.with_name(_WAITING)
+        try:
+            data = file.read_bytes()
+            file.unlink()
+            if zlib.crc32(data[4:] + self._seal).to_bytes(4, "big") != data[:4]:
+                return []
+            return [part for part in msgspec.msgpack.decode(data[4:], type=list[Rows]) if part.vectors]
+        except (OSError, msgspec.MsgspecError):
+            return []
+
+    # ---- the image
+
+    def recall(self) -> list[Part] | None:
+        """The rows as the image has them; None if it does not show the table as it is."""
+        version = version_of(self.folder)
+        parts = image.read(self._file, self._seal, version) if version else None
+        if parts is None:
+            return None
+        self.keys = {key for part in parts for key in part.keys}
+        self._imaged, self._parts = len(parts[0].keys), [len(part.keys) for part in parts[1:]]
+        self._version = version
+        self._opened = True
+        return parts
+
+    def show(self, view: View, new: Iterable[bytes], before: bytes) -> None:
+        """Bring the image up to what was just written: the rows `new`, on top of the table's version `before`."""
+        keys = list(new)
+        version = version_of(self.folder)
+        try:
+            if before != self._version or not before or self._crowded(len(keys)):
+                # Where two servers write in turn, each would write all that the other has written, every time.
+                if time.monotonic() - self._made_at > AGAIN_S or len(self.keys) < FEW_ROWS:
+                    image.write(self._file, self._seal, version, view.part(self.keys))
+                    self._imaged, self._parts, self._version = len(self.keys), [], version
+                    self._made_at = time.monotonic()
+            else:
+                image.append(self._file, self._seal, version, view.part(keys))
+                self._parts.append(len(keys))
+                self._version = version
+        except OSError as error:
+            log.warning("the image of %s is not up to date: %s", self.folder, error)
+            self._version = b""
+
+    @property
+    def version(self) -> bytes:
+        """Of the table as it is on disk."""
+        return version_of(self.folder)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder.with_name(_IMAGE)
+
+    def _crowded(self, more: int) -> bool:
+        return len(self._parts) >= image.MOST_PARTS or 2 * (sum(self._parts) + more) > self._imaged + 1_000
+
+    def _link(self) -> None:
+        """The table has another version with the same rows."""
+        try:
+            image.append(self._file, self._seal, self.version, _NOTHING)
+            self._parts.append(0)
+            self._version = self.version
+        except OSError as error:
+            log.warning("the image of %s is not up to date: %s", self.folder, error)
+
+    # ---- the keeper
+
+    def _ask(self, request: Request) -> SomeRows | Done:
+        with self._lock:
+            if self._rest is not None:
+                self._rest.cancel()
+            if self._keeper is None:
+                hello = OpenTable(str(self.folder), self.identity, renew=not self._opened)
+                self._keeper = Channel(hello, background=False, module=_KEEPER)
+            try:
+                answer = self._keeper.call(request, TIMEOUT_S)
+            except WorkerFailed as error:
+                raise StoreFailed(str(error)) from error
+            finally:
+                self._rest = threading.Timer(REST_S, self._leave)
+                self._rest.daemon = True
+                self._rest.start()
+            self._opened = True
+            if isinstance(answer, Failed):
+                raise StoreFailed(answer.problem, answer.damaged)
+            assert isinstance(answer, SomeRows | Done)
+            return answer
+
+    def _leave(self) -> None:
+        with self._lock:
+            if self._keeper is not None:
+                self._keeper.stop()
+
+
+def open_store(folder: Path, identity: Identity) -> tuple[Store, list[Part] | list[Rows]]:
     """The store in `folder` and what it holds; made anew if it is missing, damaged or of another identity.
 
     Raises OSError when the folder cannot be written at all.
     """
+    store = Store(folder, identity)
+    parts = store.recall()
+    if parts is not None:
+        return store, parts
     folder.mkdir(parents=True, exist_ok=True)
-    try:
-        store = Store(folder, _open_table(folder, identity), identity)
-        return store, store.read()
-    except (KeyboardInterrupt, SystemExit):
-        raise
-    except BaseException as error:  # a panic in the library is no Exception
-        log.warning("rebuilding the store in %s: %s", folder, error)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    try:
-        store = Store(folder, _open_table(folder, identity), identity)
-        return store, store.read()
-    except Exception as error:
-        raise OSError(f"the store in {folder} cannot be opened: {error}") from error
-
-
-def _open_table(folder: Path, identity: Identity) -> Any:
-    import lancedb
-    from lancedb.index import BTree
-
-    database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
-    schema = _schema(identity)
-    if (folder / f"{_TABLE}.lance").exists():
-        table = database.open_table(_TABLE)
-        if (table.schema.metadata or {}).get(b"promptls") == schema.metadata[b"promptls"]:
-            return table
-        log.info("the store is of another identity: made anew")
-        database.drop_table(_TABLE)
-    table = database.create_table(_TABLE, schema=schema)
-    table.create_index("key", config=BTree())
-    return table
-
-
-def _seals(keys: Iterable[bytes], vectors: np.ndarray, terms: Iterable[str]) -> list[int]:
-    """A checksum per row: LanceDB has none, and a flipped bit in its metadata shifts columns without a word."""
-    crc = zlib.crc32
-    rows = zip(keys, np.ascontiguousarray(vectors), terms, strict=True)
-    return [crc(text.encode(), crc(vector, crc(key))) for key, vector, text in rows]
-
-
-def _schema(identity: Identity) -> Any:
-    import pyarrow as pa
-
-    fields = [
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("vector", pa.list_(pa.float16(), identity.dimension)),
-        pa.field("terms", pa.string()),
-        pa.field("seal", pa.uint32()),
-    ]
-    return pa.schema(fields, metadata={b"promptls": msgspec.json.encode(identity)})
+    if store.version:
+        try:
+            return store, store.read()
+        except StoreFailed as error:
+            log.warning("rebuilding the store in %s: %s", folder, error)
+        store.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True, exist_ok=True)
+    return Store(folder, identity), []

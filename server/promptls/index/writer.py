@@ -15,13 +15,17 @@ from promptls.index.columns import View
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
 from promptls.index.rows import Rows
-from promptls.index.store import VERSIONS_KEPT, Store
+from promptls.index.store import Store, StoreFailed
+from promptls.index.table import VERSIONS_KEPT
 from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
 FLUSH_ROWS = 2_000
 """Rows gathered before they are written while a scan runs: LanceDB wants few, large writes."""
+
+FEW_ROWS, LAZY_S = 200, 30.0
+"""Fewer rows than this are not written within so many seconds after others: each write wakes a process."""
 
 SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 """After the last write; then nothing is written until something changes."""
@@ -46,6 +50,7 @@ class Writer:
         self.writing = False
         self._failures = 0  # in a row
         self._not_before = 0.0  # time.monotonic() before which no write is begun
+        self._rows_at = -LAZY_S  # time.monotonic() of the last write of rows
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -75,58 +80,60 @@ class Writer:
         idle = all(s.complete for s in mine)
         if not idle and sum(map(len, publisher.fresh)) < FLUSH_ROWS:
             return
-        rows = due(publisher, mine, unsaved)
+        rows = self.due(publisher, mine, unsaved)
         records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
         if not rows and not records:
             return
         for state, _ in records:
             state.records = {}
         self.writing = True
-        self._thread.submit(self._write, rows, records, publisher.columns.view())
+        self._thread.submit(self._write, rows, records, publisher.columns.view(), idle)
 
     @property
     def pausing(self) -> bool:
         """Whether the last write failed and the next one has to wait."""
         return time.monotonic() < self._not_before
 
-    def _write(self, rows: Batch, records: Records, view: View) -> None:
+    def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
+        """What is to be written now: a few rows of edits wait for more of them."""
+        few = sum(map(len, publisher.fresh)) < FEW_ROWS
+        if few and time.monotonic() - self._rows_at < LAZY_S:
+            return []
+        return unwritten(publisher, states, unsaved)
+
+    def _write(self, rows: Batch, records: Records, view: View, idle: bool) -> None:
         failed = False
         keys: list[bytes] = []
         swept: list[bytes] = []
         for state, new in rows:
             try:
                 assert state.store is not None
+                before = state.store.version
                 state.store.add(new)
-                keys += [key for part in new for key in part.keys]
+                added = [key for part in new for key in part.keys]
+                keys += added
                 swept += state.store.tidy(view.count, view.living)
+                if idle:
+                    state.store.show(view, added, before)
                 state.error = ""
-            except Exception as error:
+            except (StoreFailed, OSError) as error:
+                assert state.store is not None
                 failed = True
-                log.exception("rows of %s were not written", state.root.path)
-                why = (str(error) or type(error).__name__).splitlines()[0][:200]
-                state.error = f"The store cannot be written ({why}); it is tried again from time to time."
-                self._inspect(state)
+                log.warning("rows of %s were not written: %s", state.root.path, error)
+                state.error = f"The store cannot be written ({error}); it is tried again from time to time."
+                if isinstance(error, StoreFailed) and error.damaged:
+                    self._damaged(state.store, error)
         for state, changed in records:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]
             state.manifest.save(kept, [name for name, e in changed.items() if e is None])
         self._stale_since = time.monotonic()
+        if rows:
+            self._rows_at = time.monotonic()
         self._failures = self._failures + 1 if failed else 0
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause
         self._written(keys, swept)
-
-    def _inspect(self, state: RootState) -> None:
-        """Say so if a store that could not be written cannot be read either."""
-        store = state.store
-        if store is None or not store.folder.is_dir():
-            return
-        try:
-            store.read()
-        except (KeyboardInterrupt, SystemExit):
-            raise
-        except BaseException as error:  # a panic in the library is no Exception
-            self._damaged(store, error)
 
 
 def _drop_old_versions(store: Store) -> None:
@@ -136,7 +143,7 @@ def _drop_old_versions(store: Store) -> None:
         log.warning("old versions of %s are still there: %s", store.folder, error)
 
 
-def due(publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
+def unwritten(publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
     """Fresh rows that belong on disk, by root: those of texts that stand in more than unsaved buffers."""
     if not publisher.fresh:
         return []

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from promptls.index.rows import Rows
+from promptls.index.table import Identity
 from promptls.model import Span
 
 
@@ -117,6 +118,47 @@ class Matched(Struct, frozen=True, tag=True, array_like=True):
     languages: tuple[str, ...]
 
 
+class OpenTable(Struct, frozen=True, tag=True, array_like=True):
+    """First message to the keeper of a table; see `table.open_table`."""
+
+    folder: str
+    identity: Identity
+    renew: bool
+
+
+class ReadRows(Struct, frozen=True, tag=True, array_like=True):
+    """Rows from this one on; the first request reads the whole table."""
+
+    start: int
+
+
+class AddRows(Struct, frozen=True, tag=True, array_like=True):
+    """Write rows, as one version."""
+
+    parts: tuple[Rows, ...]
+
+
+class Tidy(Struct, frozen=True, tag=True, array_like=True):
+    """Delete rows, join fragments if there are many; with `old`, drop versions that nobody can be reading."""
+
+    dead: tuple[bytes, ...] = ()
+    old: bool = False
+
+
+class SomeRows(Struct, frozen=True, tag=True, array_like=True):
+    """Response to ReadRows."""
+
+    rows: Rows
+    more: bool
+
+
+class Failed(Struct, frozen=True, tag=True, array_like=True):
+    """Response of the keeper when LanceDB raised; `damaged`: the table cannot be read any more."""
+
+    problem: str
+    damaged: bool = False
+
+
 class Done(Struct, frozen=True, tag=True, array_like=True):
     """Response to Configure (dimension, problem) and Forget."""
 
@@ -124,8 +166,21 @@ class Done(Struct, frozen=True, tag=True, array_like=True):
     problem: str = ""
 
 
-Request = Configure | ScanFiles | ScanText | Forget | FindTerms | Embed | EmbedQuery | Match
-Response = Scanned | Terms | Vectors | Vector | Matched | Done
+Request = (
+    Configure
+    | ScanFiles
+    | ScanText
+    | Forget
+    | FindTerms
+    | Embed
+    | EmbedQuery
+    | Match
+    | OpenTable
+    | ReadRows
+    | AddRows
+    | Tidy
+)
+Response = Scanned | Terms | Vectors | Vector | Matched | SomeRows | Failed | Done
 
 _HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()

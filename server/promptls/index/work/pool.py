@@ -22,7 +22,17 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 import promptls
-from promptls.index.work.messages import Configure, Done, Request, Response, read_frame, response_decoder, write_frame
+from promptls.index.work.messages import (
+    Configure,
+    Done,
+    Failed,
+    OpenTable,
+    Request,
+    Response,
+    read_frame,
+    response_decoder,
+    write_frame,
+)
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +54,11 @@ class WorkerFailed(Exception):
 class Channel:
     """One worker process and the talk with it.  Used by one thread at a time."""
 
-    def __init__(self, configure: Configure, background: bool) -> None:
+    def __init__(
+        self, configure: Configure | OpenTable, background: bool, module: str = "promptls.index.work.process"
+    ) -> None:
         self._configure = configure
+        self._module = module
         self._background = background
         self._process: subprocess.Popen[bytes] | None = None
         self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -58,7 +71,7 @@ class Channel:
         if self._process is not None and self._process.poll() is None:
             return
         self.stop()
-        command = [sys.executable, "-m", "promptls.index.work.process"]
+        command = [sys.executable, "-m", self._module]
         env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
         self._process = subprocess.Popen(
             command + (["--background"] if self._background else []),
@@ -73,6 +86,9 @@ class Channel:
         done = self._exchange(self._configure, START_TIMEOUT_S)
         if isinstance(done, Done):
             self.problem, self.dimension = done.problem, done.dimension
+        elif isinstance(done, Failed):
+            self.stop()
+            raise WorkerFailed(done.problem)
 
     def call(self, request: Request, timeout_s: float) -> Response:
         """The response to `request`.  Raises WorkerFailed; the process is then gone and will be started anew."""

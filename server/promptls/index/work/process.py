@@ -78,6 +78,7 @@ class Worker:
         if isinstance(request, Forget):
             self.documents.pop(request.path, None)
             return Done()
+        assert isinstance(request, Configure)
         return self._configure(request)
 
     def _configure(self, request: Configure) -> Done:

@@ -1,0 +1,101 @@
+"""The process that keeps one table: LanceDB lives here, for as long as something is written or read.
+
+Started as `python -m promptls.index.work.keeper`; one request at a time from stdin, ends with it.  The server never
+loads LanceDB, which takes more memory than an index of a million lines.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from promptls.index.rows import Rows
+from promptls.index.table import Table, open_table
+from promptls.index.work.messages import (
+    AddRows,
+    Done,
+    Failed,
+    OpenTable,
+    ReadRows,
+    Request,
+    Response,
+    SomeRows,
+    Tidy,
+    read_frame,
+    request_decoder,
+    write_frame,
+)
+
+PART = 20_000
+"""Rows in one message."""
+
+
+class Keeper:
+    """The state of the process."""
+
+    def __init__(self) -> None:
+        self.table: Table | None = None
+        self.read: list[Rows] = []
+
+    def answer(self, request: Request) -> Response:
+        """The response; what LanceDB raises comes back as a sentence."""
+        try:
+            return self._answer(request)
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException as error:  # a panic in the library is no Exception
+            why = (str(error) or type(error).__name__).splitlines()[0][:200]
+            return Failed(why, isinstance(request, ReadRows) or self._damaged())
+
+    def _answer(self, request: Request) -> Response:
+        if isinstance(request, OpenTable):
+            self.table = open_table(Path(request.folder), request.identity, request.renew)
+            return Done()
+        assert self.table is not None
+        if isinstance(request, ReadRows):
+            return self._part(request.start)
+        if isinstance(request, AddRows):
+            self.table.add(request.parts)
+            self.table.compact()
+            return Done()
+        assert isinstance(request, Tidy)
+        self.table.delete(request.dead)
+        if request.old:
+            self.table.drop_old_versions()
+        else:
+            self.table.compact()
+        return Done()
+
+    def _part(self, start: int) -> SomeRows:
+        assert self.table is not None
+        if start == 0:
+            self.read = list(self.table.read().parts(PART))
+        part = self.read.pop(0) if self.read else Rows(())
+        return SomeRows(part, bool(self.read))
+
+    def _damaged(self) -> bool:
+        """Whether a table that could not be written cannot be read either."""
+        if self.table is None or not self.table.folder.is_dir():
+            return False
+        try:
+            self.table.read()
+        except (KeyboardInterrupt, SystemExit):
+            raise
+        except BaseException:
+            return True
+        return False
+
+
+def main() -> None:
+    """Serve requests until stdin ends."""
+    requests = os.fdopen(os.dup(0), "rb")
+    responses = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    keeper = Keeper()
+    while (body := read_frame(requests)) is not None:
+        write_frame(responses, keeper.answer(request_decoder.decode(body)))
+
+
+if __name__ == "__main__":
+    main()
