@@ -178,15 +178,18 @@ class _Counted(Struct, array_like=True, gc=False):
 
     language: str
     lines: int
-    symbols: list[msgspec.Raw]
+    symbols: msgspec.Raw
 
 
 _count = msgspec.msgpack.Decoder(_Counted)
 
 
 def symbols_in(packed: bytes) -> int:
-    """Number of symbols in a packed outline."""
-    return len(_count.decode(packed).symbols)
+    """Number of symbols in a packed outline: what the array of them begins with."""
+    raw = bytes(_count.decode(packed).symbols)[:5]
+    if raw[0] < 0xDC:
+        return raw[0] & 0x0F
+    return int.from_bytes(raw[1:3] if raw[0] == 0xDC else raw[1:5], "big")
 
 
 def _unpacked(packed: bytes) -> Outline:

@@ -1,8 +1,9 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index.snapshot import Snapshot, split_lines, with_entries
-from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol, pack
+from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol, pack, symbols_in
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 
@@ -44,6 +45,12 @@ def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
     assert after.names is before.names
     assert after.basenames is before.basenames
     assert after.files != before.files
+
+
+@pytest.mark.parametrize("count", [0, 1, 15, 16, 255, 256, 70_000])
+def test_symbols_are_counted_without_a_look_at_them(count: int) -> None:
+    symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
+    assert symbols_in(pack(Outline("python", 9, (symbol,) * count))) == count
 
 
 def test_roots_and_labels() -> None:

@@ -247,13 +247,14 @@ class Columns:
         return row is not None and bool(self.has[row] & _STORED)
 
     def count(self, files: Collection[str]) -> tuple[int, int]:
-        """(texts, those with a vector) that stand in these files."""
-        wanted = np.array([path in files for path in self.paths] or [False], bool)
-        n = len(self.keys)
-        mine = (self.file[:n] >= 0) & wanted[self.file[:n]]
-        for row, places in self.more.items():
-            mine[row] = mine[row] or any(wanted[file] for file, _ in places)
-        return int(np.count_nonzero(mine)), int(np.count_nonzero(mine & (self.has[:n] & _VECTOR > 0)))
+        """(texts, those with a vector) that stand in these files; any thread."""
+        with self._lock:
+            n = len(self.keys)
+            wanted = np.array([path in files for path in self.paths] or [False], bool)
+            mine = (self.file[:n] >= 0) & wanted[self.file[:n]]
+            for row, places in self.more.items():
+                mine[row] = mine[row] or any(wanted[file] for file, _ in places)
+            return int(np.count_nonzero(mine)), int(np.count_nonzero(mine & (self.has[:n] & _VECTOR > 0)))
 
     def fill(self, rows: Rows, stored: bool = False) -> None:
         """Give rows what has been made for them, as far as they lack it; rows that are not there come dead.

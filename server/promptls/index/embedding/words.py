@@ -47,12 +47,12 @@ class _Pieces(dict[str, list[int]]):
     """Words in lower case, and numbers → their ids, learned as they are asked for."""
 
     def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
+        self._model = tokenizer.model
 
     def __missing__(self, piece: str) -> list[int]:
         if len(self) >= MOST_RUNS:
             self.clear()
-        found = self[piece] = _plain(self._tokenizer.encode(piece))
+        found = self[piece] = [token.id for token in self._model.tokenize(piece)]
         return found
 
 

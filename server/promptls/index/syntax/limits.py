@@ -26,16 +26,17 @@ _STEP = {**dict.fromkeys(b"([{", 1), **dict.fromkeys(b")]}", -1)}
 _MARKS = re.compile(  # blocks in blocks, on one line, of Markdown and YAML
     rb"^[ \t]*(?:>[ \t]*|(?:[-*+?:]|\d{1,9}[.)])[ \t]+){60}", re.MULTILINE
 )
+_MARKED = frozenset({"markdown", "yaml"})
 _INDENT = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 
 
-def unparsable(data: bytes) -> str:
+def unparsable(data: bytes, language: str) -> str:
     """Why a text, with "\\n" for line ends, is not parsed; "" if it is."""
     if b"\0" in data:
         return "it holds NUL characters"
     if len(data) > _LARGE and len(data) > _LONG_LINES * (data.count(b"\n") + 1):
         return "its lines are too long to be written by hand"
-    if _deep_brackets(data) or _deep_indents(data) or _MARKS.search(data):
+    if _deep_brackets(data) or _deep_indents(data) or (language in _MARKED and _MARKS.search(data)):
         return "it is nested too deeply"
     return ""
 

@@ -63,7 +63,7 @@ def find(
     if compiled is None:
         return None
     source = Source(text, row.mask)
-    if unparsable(source.data):
+    if unparsable(source.data, language):
         return []
     grammar, query, shape, code = compiled
     root = _tree(grammar, source.code, seconds)

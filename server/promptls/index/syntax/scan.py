@@ -65,7 +65,7 @@ def scan(
     if row is None:
         return plain(text, language)
     source = Source(text, row.mask)
-    problem = unparsable(source.data)
+    problem = unparsable(source.data, language)
     if problem:
         return plain(text, language, problem)
     from promptls.index.syntax.tags import tags
