@@ -152,6 +152,9 @@ def _log_to_file(verbose: bool) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
+    from promptls.index.work.frugal import be_frugal
+
+    be_frugal()
     from promptls.server import serve_stdio, serve_tcp
 
     if not options.tcp:

@@ -152,7 +152,7 @@ class Outline(Struct, frozen=True, array_like=True):
             yield self.words[parts[i]], self.words[parts[i + 1]], parts[i + 2]
 
 
-UNPACKED = 3_000_000
+UNPACKED = 1_500_000
 """Bytes of packed outlines whose contents are kept at hand; these take four times as much."""
 
 _pack = msgspec.msgpack.Encoder()

@@ -12,7 +12,6 @@ import math
 import threading
 from array import array
 from collections.abc import Collection, Iterable, Sequence
-from itertools import islice
 
 import numpy as np
 from msgspec import Struct
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.terms import terms as terms_of
+from promptls.index.vocabulary import Vocabulary
 
 TAIL = 20_000
 """Postings that may lie unsorted; a view sorts them, in a millisecond."""
@@ -130,7 +130,7 @@ class View:
         kept = rows >= 0
         used, numbers = np.unique(ids[kept], return_inverse=True)
         found = _segment(numbers.astype(np.int32), rows[kept], counts[kept])
-        words = list(islice(self._terms, int(used[-1]) + 1)) if len(used) else []
+        words = self._terms.texts() if len(used) else []
         return Part(
             keys=tuple(key for key, _ in wanted),
             vectors=self._vectors[at],
@@ -148,7 +148,7 @@ class View:
         known = self._postings.get(term)
         if known is not None:
             return known
-        number = self._terms.get(term, -1)
+        number = self._terms.number(term)
         rows, counts = [_NONE], [_NONE]
         if number >= 0:
             for segment in self._segments:
@@ -173,7 +173,7 @@ class View:
         """Number of living chunk texts that use a term."""
         if (known := self._postings.get(term)) is not None:
             return len(known.rows)
-        number = self._terms.get(term, -1)
+        number = self._terms.number(term)
         if number < 0:
             return 0
         return sum(int(np.count_nonzero(self._alive[s.rows[s.of(number)]])) for s in self._segments)
@@ -212,7 +212,7 @@ class Columns:
         self._view: View | None = None
         self.rows: dict[bytes, int] = {}
         self.keys: list[bytes] = []
-        self.terms: dict[str, int] = {}
+        self.terms = Vocabulary()
         self.paths: list[str] = []
         self.path_lengths = array("i")
         self.path_terms: dict[str, list[int]] = {}  # term → a file's number for each time that its name holds it
@@ -288,7 +288,7 @@ class Columns:
             lack = has & _TERMS == 0
             self.length[at[lack]] = part.length[lack]
             self.total += int(self.length[at[lack & (self.file[at] >= 0)]].sum())
-            numbers = np.array([self._number(word) for word in part.words], np.int32)
+            numbers = self.terms.learn(part.words)
             ids, chosen = numbers[np.repeat(part.ids, np.diff(part.start))], lack[part.rows]
             self._add_segment(_segment(ids[chosen], at[part.rows[chosen]].astype(np.int32), part.counts[chosen]))
             self.has[at] |= _TERMS | _VECTOR | _STORED
@@ -353,9 +353,6 @@ class Columns:
 
     # ------------------------------------------------------------ parts
 
-    def _number(self, word: str) -> int:
-        return self.terms.setdefault(word, len(self.terms))
-
     def _file(self, path: str, name: str) -> int:
         number = self._numbers.get(path)
         if number is None:
@@ -402,7 +399,7 @@ class Columns:
 
     def _post(self, rows: Rows, at: NDArray[np.int64], lack: NDArray[np.bool_]) -> None:
         """Take in the terms of those rows that have none."""
-        numbers = np.array([self._number(word) for word in rows.words], np.int64)
+        numbers = self.terms.learn(rows.words).astype(np.int64)
         counts = np.diff(rows.starts)
         self.length[at[lack]] = counts[lack]
         living = at[lack & (self.file[at] >= 0)]

@@ -396,6 +396,8 @@ class Indexer:
         state.store = store
         for part in contents:
             self._publisher.take_in(part)
+        if store is not None:
+            store.keys = self._publisher.own(store.keys)
         for part in waiting:
             self._publisher.take_over(part)
         state.store_ready.set_result(store)

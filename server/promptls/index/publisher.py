@@ -7,7 +7,7 @@ yet wait in `fresh`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from promptls.index.columns import Columns
 from promptls.index.image import Part
@@ -58,6 +58,11 @@ class Publisher:
             self.columns.adopt(rows)
         else:
             self.columns.fill(rows, stored=True)
+
+    def own(self, keys: Collection[bytes]) -> set[bytes]:
+        """The same keys as the very objects that the columns hold, so that they take no memory twice."""
+        rows, held = self.columns.rows, self.columns.keys
+        return {held[rows[key]] for key in keys}
 
     def take_over(self, rows: Rows) -> None:
         """Take in rows that a server before this one has made and not stored."""

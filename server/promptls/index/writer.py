@@ -17,6 +17,7 @@ from promptls.index.roots import RootState
 from promptls.index.rows import Rows
 from promptls.index.store import Store, StoreFailed
 from promptls.index.table import VERSIONS_KEPT
+from promptls.index.work.frugal import trim
 from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
@@ -134,6 +135,8 @@ class Writer:
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause
         self._written(keys, swept)
+        if idle:
+            trim()
 
 
 def _drop_old_versions(store: Store) -> None:

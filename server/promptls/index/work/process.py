@@ -20,6 +20,7 @@ from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
 from promptls.index.terms import terms
+from promptls.index.work.frugal import be_frugal
 from promptls.index.work.messages import (
     Configure,
     Done,
@@ -150,6 +151,7 @@ class Worker:
 
 def main() -> None:
     """Serve requests until stdin ends."""
+    be_frugal()
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
