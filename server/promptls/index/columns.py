@@ -246,6 +246,13 @@ class Columns:
         row = self.rows.get(key)
         return row is not None and bool(self.has[row] & _STORED)
 
+    def unmade(self) -> set[str]:
+        """Files in which texts stand that lack their terms or their vector; any thread."""
+        with self._lock:
+            n = len(self.keys)
+            rows = np.flatnonzero((self.file[:n] >= 0) & (self.has[:n] & (_TERMS | _VECTOR) != _TERMS | _VECTOR))
+            return {self.paths[file] for row in rows.tolist() for file, _ in self._places(row)}
+
     def count(self, files: Collection[str]) -> tuple[int, int]:
         """(texts, those with a vector) that stand in these files; any thread."""
         with self._lock:

@@ -43,7 +43,7 @@ from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, V
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Writer, unwritten
-from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span, unpack
+from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
 
 log = logging.getLogger(__name__)
 
@@ -422,14 +422,14 @@ class Indexer:
 
     def _queue_lost(self, state: RootState) -> None:
         """Files whose rows are nowhere (a damaged or swept store) are embedded again."""
+        files = self._publisher.snapshot.files
         lost = [
             path
-            for path, entry in self._publisher.snapshot.files.items()
-            if entry.root == state.root.path
-            and entry.outlined
+            for path in sorted(self._publisher.columns.unmade())
+            if path in files
+            and files[path].root == state.root.path
             and path not in state.pending
             and path not in self.workspace.documents
-            and not all(self._publisher.known(chunk.key) for chunk in unpack(entry.outlined).chunks)
         ]
         if self._dimension:
             self._queue(state, lost)

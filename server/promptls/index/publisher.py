@@ -16,6 +16,8 @@ from promptls.index.snapshot import Snapshot, with_entries
 from promptls.model import FileEntry
 
 _NO_ROWS = Rows(())
+TOGETHER = 200
+"""Files whose outlines are at hand together."""
 
 
 class Publisher:
@@ -37,15 +39,18 @@ class Publisher:
         self, changes: Mapping[str, FileEntry | None], rows: Rows = _NO_ROWS, without: Iterable[bytes] = ()
     ) -> None:
         """Replace, add or remove (None) files, and take in rows made for them; those `without` get no vector."""
-        before = self.snapshot
-        if changes:
+        whole = list(changes.items())
+        snapshot = self.snapshot
+        for start in range(0, len(whole), TOGETHER):  # each outline is unpacked once for both
+            part = whole[start : start + TOGETHER]
             moved = []
-            for path, entry in changes.items():
-                old = before.files.get(path)
+            for path, entry in part:
+                old = snapshot.files.get(path)
                 if (old.outlined if old is not None else b"") != (entry.outlined if entry is not None else b""):
                     moved.append((path, (entry or old).name, _keys(old), _keys(entry)))  # type: ignore[union-attr]
             self.columns.move(moved)
-            self.snapshot = with_entries(before, changes.items())
+            snapshot = with_entries(snapshot, part)
+        self.snapshot = snapshot
         self.columns.fill(rows)
         self.columns.settle(without)
         if rows.vectors:

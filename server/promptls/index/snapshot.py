@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import PurePosixPath
-from typing import Protocol, TypeVar
 
 from immutables import Map
 from msgspec import Struct
@@ -18,6 +17,7 @@ from msgspec.structs import replace
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
+from promptls.index.layered import Layered
 from promptls.model import FileEntry, Outline, Problem, Root, Symbol, TextView, pack
 
 EXHIBIT = "promptls:"
@@ -48,8 +48,8 @@ class Snapshot(Struct, frozen=True):
     generation: int = 0
     roots: tuple[Root, ...] = ()
     files: Map[str, FileEntry] = Map()
-    names: Map[str, tuple[Place, ...]] = Map()  # lower-case symbol name → definitions
-    basenames: Map[str, tuple[str, ...]] = Map()  # lower-case file name → paths
+    names: Layered[Place] = Layered()  # lower-case symbol name → definitions
+    basenames: Layered[str] = Layered()  # lower-case file name → paths
     documents: Map[str, OpenDocument] = Map()
 
     def root_of(self, path: str) -> Root | None:
@@ -86,75 +86,41 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
     what is built from them is kept by identity.
     """
     files = snapshot.files.mutate()
-    names, basenames = snapshot.names.mutate(), snapshot.basenames.mutate()
-    renamed = moved = False
+    names: dict[str, tuple[Place, ...]] = {}  # those that change
+    basenames: dict[str, tuple[str, ...]] = {}
     for path, entry in changes:
         old = files.get(path)
         before, after = _symbol_names(old), _symbol_names(entry)
         if before != after:
-            renamed = True
-            _forget(names, before, path)
+            for name in set(before):
+                known = names.get(name)
+                known = snapshot.names.get(name) if known is None else known
+                names[name] = tuple(place for place in known if place[0] != path)
             for i, name in enumerate(after):
                 if name:
-                    names[name] = (*names.get(name, ()), (path, i))
-        if entry is None:
-            if old is not None:
-                moved = True
-                del files[path]
-                _drop(basenames, _basename(path), path)
-            continue
-        files[path] = entry
-        if old is None:
-            moved = True
-            base = _basename(path)
-            basenames[base] = (*basenames.get(base, ()), path)
+                    known = names.get(name)
+                    names[name] = (*(snapshot.names.get(name) if known is None else known), (path, i))
+        base = path.rsplit("/", 1)[-1].lower()
+        if (old is None) != (entry is None):
+            at = basenames.get(base)
+            at = snapshot.basenames.get(base) if at is None else at
+            basenames[base] = tuple(p for p in at if p != path) if entry is None else (*at, path)
+        if entry is not None:
+            files[path] = entry
+        elif old is not None:
+            del files[path]
     return replace(
         snapshot,
         generation=snapshot.generation + 1,
         files=files.finish(),
-        names=names.finish() if renamed else snapshot.names,
-        basenames=basenames.finish() if moved else snapshot.basenames,
+        names=snapshot.names.with_changes(names),
+        basenames=snapshot.basenames.with_changes(basenames),
     )
 
 
 def _symbol_names(entry: FileEntry | None) -> list[str]:
     outline = entry.outline if entry is not None else None
     return [s.name.lower() for s in outline.symbols] if outline is not None else []
-
-
-def _basename(path: str) -> str:
-    return path.rsplit("/", 1)[-1].lower()
-
-
-K = TypeVar("K")
-V = TypeVar("V")
-K_contra = TypeVar("K_contra", contravariant=True)
-
-
-class Table(Protocol[K_contra, V]):
-    """What is used of an open map."""
-
-    def get(self, key: K_contra, default: tuple[V, ...]) -> tuple[V, ...]: ...
-    def __setitem__(self, key: K_contra, value: tuple[V, ...]) -> None: ...
-    def __delitem__(self, key: K_contra) -> None: ...
-    def __contains__(self, key: object) -> bool: ...
-
-
-def _forget(table: Table[K, Place], keys: Iterable[K], path: str) -> None:
-    for key in set(keys):
-        left = tuple(place for place in table.get(key, ()) if place[0] != path)
-        if left:
-            table[key] = left
-        elif key in table:
-            del table[key]
-
-
-def _drop(table: Table[str, str], key: str, path: str) -> None:
-    left = tuple(p for p in table.get(key, ()) if p != path)
-    if left:
-        table[key] = left
-    elif key in table:
-        del table[key]
 
 
 class Sources:

@@ -20,6 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.context.mentions.haystack import Haystack, Tier
+from promptls.index.layered import Layered
 from promptls.index.snapshot import Place, Snapshot
 from promptls.model import FileEntry, Root
 
@@ -32,7 +33,7 @@ class Paths(Struct, frozen=True):
 
     files: Map[str, FileEntry]
     roots: tuple[Root, ...]
-    source: Map[str, tuple[str, ...]]  # `Snapshot.basenames`: the same map while no path comes or goes
+    source: Layered[str]  # `Snapshot.basenames`: the same map while no path comes or goes
     entries: list[FileEntry]  # values of `files` when these were last compared
     built: frozenset[str] = frozenset()  # paths in the first haystack
     added: frozenset[str] = frozenset()  # paths in the second
@@ -111,7 +112,7 @@ class Symbols(Struct, frozen=True):
     """Distinct names of the symbols of one snapshot."""
 
     files: Map[str, FileEntry]
-    source: Map[str, tuple[Place, ...]]  # `Snapshot.names`: the same map while no definition comes or goes
+    source: Layered[Place]  # `Snapshot.names`: the same map while no definition comes or goes
     entries: list[FileEntry]
     built: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
