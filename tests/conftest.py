@@ -19,6 +19,18 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("here", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    help_text = "how much the tests of tests/strength try: 1 is what fits into every run, 10 what a release is given"
+    parser.addoption("--effort", type=float, default=1.0, help=help_text)
+
+
+@pytest.fixture(scope="session")
+def effort(request: pytest.FixtureRequest) -> float:
+    """Factor for the counts of tests that can always try more: `max(1, int(base * effort))`."""
+    return float(request.config.getoption("--effort"))
+
+
 SHOP = """
 -- shop/cart.py --
 \"\"\"A shopping cart.\"\"\"
