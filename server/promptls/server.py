@@ -16,6 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from msgspec import structs
@@ -23,9 +24,11 @@ from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInva
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
+from pygls.workspace import TextDocument
+from pygls.workspace import Workspace as EditorWorkspace
 
 from promptls import __version__, protocol
-from promptls.documents import COPY, OPEN, TOKEN_MODIFIERS, TOKEN_TYPES, Documents, PromptDocument
+from promptls.documents import COPY, OPEN, TOKEN_MODIFIERS, TOKEN_TYPES, Documents, PromptDocument, Text
 from promptls.index import disk
 from promptls.index.workspace import Workspace
 from promptls.model import Cancelled, CancelToken, Problem, Root
@@ -109,6 +112,33 @@ class Protocol(LanguageServerProtocol):
         self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
 
 
+class EditorDocument(TextDocument):
+    """What an editor holds, by the rules of LSP and by its word alone.
+
+    pygls reads the disk for a document that was never opened (a pipe never ends), takes form feeds and U+2028 for
+    ends of lines, and loses edits whose range is turned around.
+    """
+
+    @property
+    def source(self) -> str:
+        return self._source or ""
+
+    def _apply_incremental_change(self, change: lsp.TextDocumentContentChangePartial) -> None:
+        encoding = self.position_codec.encoding
+        text = Text(self.source, str(getattr(encoding, "value", encoding)))
+        places = [text.offset(at.line, at.character) for at in (change.range.start, change.range.end)]
+        self._source = text.text[: min(places)] + change.text + text.text[max(places) :]
+
+
+class EditorDocuments(EditorWorkspace):
+    """pygls' workspace, with documents of ours."""
+
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> TextDocument:
+        return EditorDocument(doc_uri, source, version, language_id, position_codec=self.position_codec)
+
+
 class PromptServer(LanguageServer):
     """State of one connection."""
 
@@ -166,6 +196,11 @@ def _lifecycle(server: PromptServer) -> None:
     @server.feature(lsp.INITIALIZE)
     def initialize(ls: PromptServer, params: lsp.InitializeParams) -> None:
         ls.loop = asyncio.get_running_loop()
+        made = ls.workspace
+        folders = list(made.folders.values())
+        ls.protocol._workspace = EditorDocuments(
+            made.root_uri, workspace_folders=folders, position_encoding=made.position_encoding
+        )
         ls.engine = ls.loop.create_future()
         ls.options = params.initialization_options or None
         ls.settings, problems = _own_settings(ls)
@@ -333,7 +368,11 @@ def _documents(server: PromptServer) -> None:
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)
     def changed(ls: PromptServer, params: lsp.DidChangeTextDocumentParams) -> None:
-        put(ls, params.text_document.uri, edited=True)
+        uri = params.text_document.uri
+        if unquote(uri) not in ls.workspace.text_documents:
+            log.warning("a change of %s, which is not open, is passed over", uri)
+            return
+        put(ls, uri, edited=True)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     def saved(ls: PromptServer, params: lsp.DidSaveTextDocumentParams) -> None:

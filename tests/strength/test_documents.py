@@ -1,0 +1,149 @@
+"""Documents are what LSP says they are: the server holds, after any edits, exactly the text that the editor holds.
+
+The editor's side is played by `edited`, a dozen lines that know nothing of the server.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import SHOP, write_tree
+from lsp import Client, Json
+
+PIECES = [
+    "a",
+    "\n",
+    "\r\n",
+    "\r",
+    "\x0b",
+    "\x0c",
+    "\x1c",
+    "\x85",
+    "\u2028",
+    "\u2029",
+    "é",
+    "𝄞",
+    "\ufeff",
+    "\t",
+    "x = 1",
+    "def f():\n",
+]
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
+    folder = tmp_path_factory.mktemp("documents")
+    client = Client(folder / "cache")
+    root = write_tree(folder / "shop", SHOP)
+    client.initialize(root)
+    client.settled()
+    yield client, root
+    client.kill()
+
+
+def edited(text: str, change: Json) -> str:
+    """What an editor makes of a change: lines end at LF, CRLF and CR, characters are UTF-16 units."""
+    if "range" not in change:
+        return str(change["text"])
+    at = sorted(place(text, change["range"][end]) for end in ("start", "end"))
+    return text[: at[0]] + str(change["text"]) + text[at[1] :]
+
+
+def place(text: str, position: Json) -> int:
+    starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", text))]
+    if position["line"] < 0:
+        return 0
+    if position["line"] >= len(starts):
+        return len(text)
+    start = starts[position["line"]]
+    units, at = 0, start
+    while at < len(text) and text[at] not in "\r\n" and units + 1 + (text[at] > "\uffff") <= position["character"]:
+        units += 1 + (text[at] > "\uffff")
+        at += 1
+    return at
+
+
+def shown(client: Client, path: Path) -> str:
+    """The text as the server has it: lines of a prompt, line ends made alike, what cannot be seen in brackets."""
+    prompt: str = client.build(f"@{path.name}", sections={"retrieval": False})["prompt"]
+    found = re.search(rf'<context-\w+ path="{re.escape(path.name)}"[^>]*>\n(.*)\n</context', prompt, re.S)
+    assert found, prompt
+    return found[1]
+
+
+def visible(text: str) -> str:
+    lines = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
+    lines = lines[:-1] if len(lines) > 1 and not lines[-1] else lines
+    return re.sub(
+        r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufeff]", lambda m: f"⟦U+{ord(m[0]):04X}⟧", "\n".join(lines)
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "start", "end", "text", "after"),
+    [
+        ("a\x0cb\nc\n", (1, 0), (1, 1), "d", "a\x0cb\nd\n"),
+        ("a\u2028b\nc\n", (1, 0), (1, 1), "d", "a\u2028b\nd\n"),
+        ("a\x85b\nc\n", (1, 0), (1, 1), "d", "a\x85b\nd\n"),
+        ("a\rb\nc\n", (1, 0), (1, 1), "d", "a\rd\nc\n"),
+        ("ab\ncd\n", (1, 1), (0, 1), "", "ad\n"),  # turned around
+        ("ab\ncd\n", (0, 9), (0, 99), "x", "abx\ncd\n"),  # behind the end of a line
+        ("ab\ncd\n", (99, 0), (99, 9), "x", "ab\ncd\nx"),  # behind the end of the text
+        ("", (0, 0), (0, 0), "x", "x"),
+        ("𝄞a", (0, 2), (0, 3), "b", "𝄞b"),
+        ("𝄞a", (0, 1), (0, 3), "b", "b"),  # in the middle of a pair: before it
+    ],
+)
+def test_an_edit_lands_where_lsp_says(
+    client: tuple[Client, Path], before: str, start: tuple[int, int], end: tuple[int, int], text: str, after: str
+) -> None:
+    server, root = client
+    path = root / "edited.py"
+    server.open(path, before)
+    places = [{"line": line, "character": character} for line, character in (start, end)]
+    server.change(path, 2, {"range": {"start": places[0], "end": places[1]}, "text": text})
+    assert edited(before, {"range": {"start": places[0], "end": places[1]}, "text": text}) == after
+    assert shown(server, path) == visible(after)
+    server.close(path)
+
+
+def test_random_edits_leave_the_text_that_the_editor_has(client: tuple[Client, Path], effort: float) -> None:
+    server, root = client
+    path = root / "random.py"
+    rng = random.Random(2)
+    for document in range(max(1, int(12 * effort))):
+        text = "".join(rng.choices(PIECES, k=rng.randrange(30)))
+        server.open(path, text)
+        for version in range(2, 10):
+            changes = []
+            for _ in range(rng.randrange(3)):
+                ends = [{"line": rng.randrange(12), "character": rng.randrange(9)} for _ in range(2)]
+                change: Json = {"text": "".join(rng.choices(PIECES, k=rng.randrange(6)))}
+                if rng.random() < 0.9:
+                    change["range"] = dict(zip(("start", "end"), ends, strict=True))
+                changes.append(change)
+                text = edited(text, change)
+            server.change(path, version, *changes)
+        if text:
+            assert shown(server, path) == visible(text), (document, text)
+        server.close(path)
+
+
+def test_a_change_of_a_document_that_is_not_open_is_passed_over(client: tuple[Client, Path], tmp_path: Path) -> None:
+    """Its text is not fetched from the disk: that could be a pipe, and the loop would wait for ever."""
+    server, root = client
+    pipe = tmp_path / "pipe.py"
+    os.mkfifo(pipe)
+    for path in (pipe, root / "shop" / "money.py", tmp_path):
+        server.change(path, 2)
+        server.change(path, 3, {"text": "lost = True\n"})
+        server.save(path)
+    assert "lost" not in server.build("@shop/money.py @diff:unsaved")["prompt"]
+    assert server.settled()["state"] == "ready"
