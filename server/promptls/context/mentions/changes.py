@@ -7,6 +7,7 @@ Ignored files and files of secrets are left out and named.
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.context.git.ask import Answer, ask
-from promptls.context.git.log import text_of
 from promptls.context.mentions.lookup import barred, roots_named
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
@@ -38,6 +38,8 @@ _RANGE = re.compile(r"(?P<a>.*?)(?P<dots>\.{2,3})(?P<b>.*)")
 _AGO = re.compile(r"(\d+)\s*(s|m|min|h|d|w)$")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _FILE = re.compile(r"^diff --git .*$", re.MULTILINE)
+_ESCAPE = re.compile(rb"\\([0-7]{3}|.)")
+_SIGNS = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r"}
 _EMPTY_TREE = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"  # git's name for a tree without files
 
 
@@ -101,10 +103,10 @@ def _working(request: Request, root: Root, which: str) -> list[_Change] | Proble
     )  # fmt: skip
     if isinstance(listed, Problem):
         return listed
-    names = [text_of(raw) for raw in listed.out.split(b"\0") if raw]
+    names = [os.fsdecode(raw) for raw in listed.out.split(b"\0") if raw]
     if which != "staged":
         new = ask(root.path, "ls-files", "--others", "--exclude-standard", "-z", token=request.token)
-        names += [text_of(raw) for raw in new.out.split(b"\0") if raw] if isinstance(new, Answer) else []
+        names += [os.fsdecode(raw) for raw in new.out.split(b"\0") if raw] if isinstance(new, Answer) else []
         inside = (p for p in request.snapshot.documents if request.snapshot.root_of(p) == root)
         names += [path[len(root.path) + 1 :] for path in inside]
     out: list[_Change] = []
@@ -187,7 +189,7 @@ def resolve_commit(mention: Mention, request: Request) -> MentionOutcome:
         return unresolved(mention, why)
     got = ask(
         root.path, "show", "--first-parent", "-M", f"-U{CONTEXT}", "--no-color", "--no-ext-diff", "--no-textconv",
-        "--relative", "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%B", "--date=iso", "--end-of-options",
+        "--relative", "--format=commit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B", "--date=iso", "--end-of-options",
         f"{mention.target}^{{commit}}", "--", most=MOST_BYTES, token=request.token,
     )  # fmt: skip
     if isinstance(got, Problem):
@@ -246,7 +248,7 @@ def _against(request: Request, root: Root, revision: str) -> Iterator[_Change]:
         root.path, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", "--end-of-options",
         revision, "--", token=request.token,
     )  # fmt: skip
-    names = [text_of(raw) for raw in listed.out.split(b"\0") if raw] if isinstance(listed, Answer) else []
+    names = [os.fsdecode(raw) for raw in listed.out.split(b"\0") if raw] if isinstance(listed, Answer) else []
     unsaved = [p[len(root.path) + 1 :] for p in request.snapshot.documents if request.snapshot.root_of(p) == root]
     for name in dict.fromkeys([*names, *unsaved]):
         request.token.check()
@@ -283,15 +285,18 @@ def _parted(mention: Mention, request: Request, root: Root, got: Answer, name: s
     head = text[: starts[0] if starts else len(text)].strip()
     items = [_exhibit(request, name, head)] if head else []
     notes = [] if got.whole else ["It is too long; its end is left out."]
-    for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
-        part = text[start:end]
-        label = _label(part)
+    for i, start in enumerate(starts):
+        part = text[start : starts[i + 1] if i + 1 < len(starts) else len(text)]
+        old, label = _names(part)
         path = f"{root.path}/{label}"
         why = (
-            barred(request, path)
-            if label in ("", ".git") or path in request.snapshot.documents
+            f"A file of {name} is not shown: its name cannot be read."
+            if not label
+            else barred(request, path)
+            if label == ".git" or path in request.snapshot.documents
             else _kept_back(request, path)
         )
+        why = why or _kept_back(request, f"{root.path}/{old}")
         if why:
             notes.append(why)
         elif len(items) <= MOST_FILES:
@@ -308,13 +313,36 @@ def _kept_back(request: Request, path: str) -> str:
     return f"{request.snapshot.label(path)} is not shown: {why}." if why and not request.sources.secrets else ""
 
 
-def _label(part: str) -> str:
-    for mark in ("+++ b/", "--- a/", "rename to "):
-        found = re.search(rf"^{re.escape(mark)}(.*)$", part, re.MULTILINE)
-        if found:
-            return found[1].split("\t")[0]
-    found = re.match(r"diff --git a/.* b/(.*)", part)
-    return found[1] if found else ""
+def _names(part: str) -> tuple[str, str]:
+    """The names of a part's file before and after, the same twice where it has but one; "" for what cannot be read."""
+    head = part[:at] if (at := part.find("\n@@ ")) >= 0 else part
+    said = {}
+    for mark in ("--- ", "+++ ", "rename from ", "rename to "):
+        found = re.search(rf"^{re.escape(mark)}(.*)$", head, re.MULTILINE)
+        if found and found[1] != "/dev/null":
+            said[mark] = _plain(found[1].split("\t")[0] if not found[1].startswith('"') else found[1], mark)
+    old, new = said.get("--- ") or said.get("rename from "), said.get("+++ ") or said.get("rename to ")
+    if old is None and new is None:  # only its mode has changed, or it is binary: both names are the same
+        line = part.partition("\n")[0].removeprefix("diff --git ")
+        both = line[: len(line) // 2], line[len(line) // 2 + 1 :]
+        old, new = _plain(both[0], "--- "), _plain(both[1], "+++ ")
+        if old != new:
+            return "", ""
+    return old or new or "", new or old or ""
+
+
+def _plain(written: str, mark: str) -> str:
+    """A name as git writes it in a difference, without its "a/", its quotes and what they escape."""
+    if written.startswith('"'):
+        inner = written[1:].rpartition('"')[0]
+        raw = _ESCAPE.sub(_unescaped, inner.encode("utf-8", "surrogateescape"))
+        written = os.fsdecode(raw)
+    return written[2:] if mark in ("--- ", "+++ ") else written
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    said = found[1]
+    return bytes([int(said, 8) & 255]) if said.isdigit() else _SIGNS.get(said, said)
 
 
 def _body(part: str) -> str:

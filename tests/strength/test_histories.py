@@ -1,0 +1,106 @@
+"""What git tells, with names and messages that somebody chose with care: nothing lost, nothing of a secret file shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from conftest import git
+from lsp import Client
+
+Start = Callable[..., Client]
+
+ODD = [
+    "two  blanks.py",
+    "tab\there.py",
+    "line\nbreak.py",
+    'quo"te.py',
+    "back\\slash.py",
+    "ünïcödé/名前.py",
+    "percent%20.py",
+    " lead.py",
+    "a b/x => y.py",
+    "😀.py",
+]
+
+
+def commit(root: Path, message: str) -> None:
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", message)
+
+
+def test_a_branch_that_has_changed_nothing_says_so(start: Start, shop: Path) -> None:
+    git(shop, "branch", "-M", "main")
+    git(shop, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
+    client = start(shop)
+    client.settled()
+    mention = client.build("what is new? @branch")["mentions"][0]
+    assert (mention["status"], mention["reason"]) == ("unresolved", "refs/heads/main...HEAD has changed nothing.")
+    built = client.build("what is new? @commit:HEAD")
+    assert built["mentions"][0]["status"] == "included"
+    assert "Nothing at all" in built["prompt"]
+
+
+def test_odd_names_are_in_differences_and_commits(start: Start, shop: Path) -> None:
+    for number, name in enumerate(ODD):
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text(f"before_{number} = 1\n")
+    commit(shop, "Odd names")
+    for number, name in enumerate(ODD):
+        (shop / name).write_text(f"after_{number} = 1\n")
+    client = start(shop)
+    client.settled()
+    built = client.build("@diff", budget={"tokens": 20_000})
+    told = client.build("@commit:HEAD", budget={"tokens": 20_000})
+    for number, name in enumerate(ODD):
+        assert f"+after_{number} = 1" in built["prompt"], name
+        assert f"+before_{number} = 1" in told["prompt"], name
+
+
+MENTIONS = ["@diff", "@staged", "@commit:HEAD~1", "@commit:HEAD", "@commit:start..HEAD", "@diff:start..HEAD",
+            "@diff:start", "@branch"]  # fmt: skip
+FOLDERS = ["plain", "ünï", 'quo"te', "tab\there", "two  blanks", "back\\slash"]
+FORGED = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+forged-line"
+
+
+def test_a_file_of_secrets_is_not_in_a_commit_either(start: Start, shop: Path) -> None:
+    """Nor under the name that it got later, nor below a folder whose name git writes in quotes."""
+    git(shop, "branch", "-M", "main")
+    git(shop, "tag", "start")
+    git(shop, "checkout", "-qb", "feature")
+    rest = "USER=somebody\n" + "".join(f"{c}=1\n" for c in "ABCDEFGH")
+    for folder in FOLDERS:
+        (shop / folder).mkdir()
+        (shop / folder / ".env").write_text("PASSWORD=swordfish-77\nHOST=lighthouse-3\n" + rest)
+    commit(shop, "Begin")
+    for folder in FOLDERS:
+        git(shop, "mv", f"{folder}/.env", f"{folder}/harmless.txt")
+        (shop / folder / "harmless.txt").write_text(rest)
+    commit(shop, FORGED)
+    for folder in FOLDERS:
+        (shop / folder / ".env").write_text("PASSWORD=swordfish-77\nHOST=lighthouse-3\n")
+    git(shop, "add", "-A")
+    client = start(shop)
+    client.settled()
+    for mention in MENTIONS:
+        built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})
+        assert "swordfish-77" not in str(built) and "lighthouse-3" not in str(built), mention
+    told = client.build("@commit:HEAD", budget={"tokens": 20_000})
+    assert "+forged-line" in told["prompt"]  # what a message says is shown as the message
+    assert [item["path"] for item in told["items"] if item["path"].startswith("x ")] == []
+
+
+def test_who_may_see_the_file_does_not_see_its_values(start: Start, shop: Path) -> None:
+    git(shop, "tag", "start")
+    text = "HOST=lighthouse-3\nPASSWORD=swordfish-77\nexport API_TOKEN='trombone-88'\n"
+    (shop / ".env").write_text(text)
+    commit(shop, "Begin")
+    (shop / ".env").write_text(text.replace("77", "78") + "DB_SECRET=xylophone-99\n")
+    git(shop, "add", "-A")
+    client = start(shop, options={"secrets": {"allowFiles": True}})
+    client.settled()
+    for mention in ["@.env", "@diff", "@staged", "@commit:HEAD", "@commit:start..HEAD", "@diff:start"]:
+        prompt = client.build(f"what is set? {mention}", budget={"tokens": 20_000})["prompt"]
+        assert "PASSWORD=" in prompt, "the file is not shown, so nothing was proven"
+        assert "PASSWORD=⟦redacted" in prompt, mention
+        assert not any(word in prompt for word in ("swordfish", "trombone", "xylophone")), mention
