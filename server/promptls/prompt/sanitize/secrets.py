@@ -93,15 +93,16 @@ _KEY_LINES = re.compile(r"(?:\s*[A-Za-z0-9+/=]{32,}[ \t]*(?:\n|$))+")
 _KEY_MAX = 20_000  # characters; an RSA key of 16,384 bits has 12,700
 
 _ENV_FILE = re.compile(
-    r"(?:^|/)(?:\.env(?:\.[^/]*)?|[^/]*\.env|\.?envrc|\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|pip\.conf|[._]netrc|credentials"
+    r"(?:^|[/:])(?:\.env(?:\.[^/]*)?|[^/]*\.env|\.?envrc|\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|pip\.conf|[._]netrc|credentials"
     r"|\.git-credentials|\.pgpass|\.my\.cnf|\.boto|\.s3cfg|[^/]*\.tfvars(?:\.json)?|\.dockercfg|\.docker/config\.json"
     r"|\.kube/config|[^/]*kubeconfig[^/]*"
-    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))$",
+    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))(?: \([^/]*\))?$",
     re.IGNORECASE,
 )
+"""Also a difference of such a file: "promptls:a/.env (diff)"."""
 _WORD = r"(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key|access_?key|private_?key|credential|_auth|(?<![a-z])auth|key-data)"
 _ENV_VALUE = re.compile(
-    r"""^([ \t{,]*(?:-[ \t]+)?(?:export[ \t]+)?["']?[\w./:@-]*"""
+    r"""^([-+]?[ \t{,]*(?:-[ \t]+)?(?:export[ \t]+)?["']?[\w./:@-]*"""
     rf"""{_WORD}[\w.-]*["']?"""
     r"""[ \t]*[=:][ \t]*)(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"'#,]{4,}))""",
     re.IGNORECASE | re.MULTILINE,
