@@ -8,6 +8,7 @@ from promptls.language.desk import LOOK_S, Desk, range_of
 from promptls.model import CancelToken
 from promptls.protocol import Json
 from promptls.requests.prompt import cost_of
+from promptls.requests.results import redacted
 
 LIMIT = 50
 
@@ -69,4 +70,4 @@ def completion(desk: Desk, params: protocol.DocumentPosition, token: CancelToken
                 "textEdit": {"range": where, "newText": item.insert_text},
             }
         )
-    return {"isIncomplete": True, "items": items}
+    return redacted({"isIncomplete": True, "items": items})

@@ -41,7 +41,7 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     else:
         valid = ("from", "query", "symbol", "uri")
         raise InvalidParams("params: one of query, symbol, uri, or from and to, must be given.", "query", valid)
-    return _result(view, found)
+    return results.redacted(_result(view, found))
 
 
 def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) -> Json:
@@ -56,12 +56,13 @@ def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) 
         found = explaining.explain_position(view, path, line, word)
     else:
         raise InvalidParams("params: symbol, or uri and position, must be given.", "symbol", ("symbol", "uri"))
-    return {
+    answer = {
         "found": found.node is not None,
         **({"node": _node(found.node), **_explanation(found)} if found.node is not None else {}),
         **({"problem": found.problem, "suggestions": list(found.suggestions)} if found.node is None else {}),
         "markdown": explaining.page(view, found),
     }
+    return results.redacted(answer)
 
 
 def _word(engine: Engine, path: str, position: protocol.Position, token: CancelToken) -> str:

@@ -235,7 +235,7 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
     request = engine.request(params.context, snapshot, token)
     offset = _code_points(params.text, params.offset)
     done = complete(params.text, offset, request, params.limit, lambda path: cost_of(path, snapshot))
-    return {
+    answer = {
         "isIncomplete": done.is_incomplete,
         "replace": {
             "start": results.utf16_offset(params.text, done.start),
@@ -253,6 +253,7 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
             for i in done.items
         ],
     }
+    return results.redacted(answer)
 
 
 def cost_of(path: str, snapshot: Snapshot) -> int:

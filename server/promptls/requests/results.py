@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
 from urllib.parse import quote
 
 from promptls.index import disk
@@ -9,7 +11,29 @@ from promptls.index.snapshot import EXHIBIT, Snapshot, is_exhibit
 from promptls.index.status import Standing, Status
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
+from promptls.prompt.sanitize import redact
 from promptls.protocol import Json
+
+_NAMES = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
+"""Fields that stay as they are, since they must lead to what they name."""
+
+_OFFERED = re.compile(r", (.+?):\d+(?: · |$)")
+"""Where a definition stands that is offered: "function, src/a.py:3"."""
+
+
+def redacted(answer: Json, path: str = "") -> Json:
+    """An answer whose texts hold no secrets: a model may be given what an editor shows."""
+    offered = _OFFERED.search(str(answer.get("detail", "")))
+    path = str(answer.get("path") or (answer.get("node") or {}).get("path") or (offered and offered[1]) or path)
+    return {key: _redacted(key, value, path) for key, value in answer.items()}
+
+
+def _redacted(key: str, value: Any, path: str) -> Any:
+    if isinstance(value, str):
+        return value if key in _NAMES else redact(value, path)[0]
+    if isinstance(value, dict):
+        return redacted(value, path)
+    return [_redacted(key, one, path) for one in value] if isinstance(value, list) else value
 
 
 def uri_of(path: str) -> str:
