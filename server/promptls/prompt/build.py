@@ -9,6 +9,7 @@ at between stages.
 from __future__ import annotations
 
 import time
+from collections import Counter as Counts
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -32,7 +33,7 @@ from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, pack
 from promptls.prompt.profile import Profile, profile
 from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
-from promptls.prompt.sanitize import about_message
+from promptls.prompt.sanitize import about_message, redact
 from promptls.prompt.scoring import Corpus
 from promptls.prompt.sections import gather
 from promptls.prompt.surroundings import Surroundings
@@ -142,7 +143,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         facts = Facts(intent.types, intent.action, wanted.budget)
         frame = _frame(message, wanted, sections, (), facts)
         current = {request.snapshot.label(p): v.text for p, v in candidates.views.items()}
-        earlier = () if "history" in mentioned else wanted.history
+        earlier, hidden = _without_secrets(() if "history" in mentioned else wanted.history)
         turns = choose(earlier, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, current)
         frame = _frame(message, wanted, sections, turns.turns, facts)
         given.append(len(sections))
@@ -193,11 +194,21 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
             *wanted.warnings,
             *about_message(message),
             *warnings,
+            *hidden,
             *taken.warnings,
             *gathered.warnings,
             *assembled.warnings,
         ),
     )
+
+
+def _without_secrets(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Earlier turns with secrets redacted, and a sentence about them; the question itself is never rewritten."""
+    cleaned = [(turn.role, *redact(turn.content)) for turn in turns]
+    names = Counts(finding.name for _, _, findings in cleaned for finding in findings)
+    told = ", ".join(f"{n} x {name}" for name, n in sorted(names.items()))
+    said = (f"redacted in earlier turns: {told}",) if told else ()
+    return tuple(Message(role, text) for role, text, _ in cleaned), said
 
 
 def _found(
