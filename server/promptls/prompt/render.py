@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from promptls.model import Block, FormName, Item, Span, Symbol, TextView
 from promptls.prompt.fences import SPECIMEN, fence
-from promptls.prompt.sanitize import Clean, Finding, clean, header_text
+from promptls.prompt.sanitize import Clean, Finding, clean, header_text, redact
 from promptls.prompt.tokens import Counter
 
 SEPARATOR = "\n\n"
@@ -368,11 +368,13 @@ def _entries(view: TextView, region: Span, base: int) -> list[tuple[int, str]]:
     symbols = view.entry.outline.symbols if view.entry.outline else ()
     depths: dict[int, int] = {-1: base - 1}
     entries: list[tuple[int, str]] = []
+    said = [" ".join((s.signature or s.name or s.kind).split("\n")) for s in symbols]
+    said = redact("\n".join(said), view.entry.path)[0].split("\n")  # here it is known which file they stand in
     for i, symbol in enumerate(symbols):
         if not region.contains(symbol.span):
             continue
         depths[i] = depths.get(symbol.parent, base - 1) + 1
-        entries.append((depths[i], f"{symbol.span.label}  {symbol.signature or symbol.name or symbol.kind}"))
+        entries.append((depths[i], f"{symbol.span.label}  {said[i]}"))
     return entries
 
 

@@ -7,6 +7,7 @@ long and random as well.  Pure functions over text and path.
 
 from __future__ import annotations
 
+import base64
 import math
 import re
 from collections import Counter
@@ -96,7 +97,7 @@ _ENV_FILE = re.compile(
     r"(?:^|[/:])(?:\.env(?:\.[^/]*)?|[^/]*\.env|\.?envrc|\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|pip\.conf|[._]netrc|credentials"
     r"|\.git-credentials|\.pgpass|\.my\.cnf|\.boto|\.s3cfg|[^/]*\.tfvars(?:\.json)?|\.dockercfg|\.docker/config\.json"
     r"|\.kube/config|[^/]*kubeconfig[^/]*"
-    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))(?: \([^/]*\))?$",
+    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))(?: \([^()]*\))?$",
     re.IGNORECASE,
 )
 """Also a difference of such a file: "promptls:a/.env (diff)"."""
@@ -119,6 +120,32 @@ _NAMED = re.compile(
     re.IGNORECASE,
 )
 _NAME_MAX = 72  # characters from the beginning of the name to the quote
+_CHOSEN = ("passw", "passphrase", "pwd", "secret")
+_GIVEN = ("token", "credential", "auth", "key")
+"""Beginnings of names that tell: of what people choose themselves, and of what is given to them."""
+_KEY_OF = re.compile(r"(?:api|access|private|client|signing|secret|auth|npm)[ _-]?$")
+_SCHEMES = ("bearer ", "basic ")
+
+_AFTER_NAME = re.compile(
+    r"""[\w-]{0,32}["'`]?\]?[ \t]{0,8}"""
+    r"""(?:"""
+    r"""(?::[ \t]?&?(?:'static[ \t])?[\w.<>\[\]]{1,24}[ \t]?)?(?:=>|:=|\|\|=?|\?\?=?|==?|:|<-|,)"""  # its value, a default
+    r"""|[({>]"""  # of a call, of a constructor, of an element
+    r"""|(?<=["'][ \t])(?:value|content)="""  # of another attribute
+    r"""|(?<=[ \t])(?=["'])"""  # of a macro
+    r""")[ \t]{0,8}(?:[bru]?(?=["'`]))?(?:[\w.]{1,40}\([ \t]?)?["'`]?(?:(?:bearer|basic|token)[ \t]+)?"""
+    r"""(?:(?<=["'`])([^\s"'`⟦⟧]{8,200})(?=["'`])"""
+    r"""|(?<![({,"'`])(?P<bare>[^\s"'`<>;,&(){}\[\]⟦⟧]{8,200}))""",
+    re.IGNORECASE,
+)
+_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{16,400}(?=["'`\s\\]|$)""")
+_USER = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"$]{6,100})""")
+_NEXT_LINE = re.compile(r"""["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'⟦⟧]{8,400})""")
+_SETTINGS_FILE = re.compile(
+    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist)|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
+    re.IGNORECASE,
+)
+_SIGNS = frozenset("!@#$%^&*+?~")
 _SAMPLE = re.compile(r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted", re.I)
 _RANDOM_BITS = 3.5
 """Bits of entropy a character: random base64 of 20 characters has about 4, words joined by signs about 3."""
@@ -138,6 +165,7 @@ def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
     if path and _ENV_FILE.search(path):
         found += _values(text, path)
     found += _assigned(text)
+    found += _named(text, path)
     return _replaced(text, sorted(found)) if found else (text, [])
 
 
@@ -196,6 +224,88 @@ def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
                 yield (*match.span(2), "password")
 
 
+def _named(text: str, path: str) -> Iterator[tuple[int, int, str]]:
+    """What stands after a name that tells, however it is assigned: random anywhere, well chosen in quotes or in settings.
+
+    Goes from name to name, since there are few of them.
+    """
+    settings = bool(_SETTINGS_FILE.search(path))
+    low = text.lower()
+    if len(low) != len(text):  # a letter that is two in lower case
+        low = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    for word in (*_CHOSEN, *_GIVEN):
+        for at in _places(low, word):
+            if word == "key" and not _KEY_OF.search(low, max(0, at - 8), at):
+                continue
+            after = _AFTER_NAME.match(text, at + len(word)) or (settings and _NEXT_LINE.match(text, _ended(text, at)))
+            if not after:
+                continue
+            group = after.lastindex or 0
+            value = after[group]
+            bare = after.re is _AFTER_NAME and after["bare"] is not None
+            if bare and text[max(0, after.start(group) - 8) : after.start(group)].rstrip(" \t")[-1:] in ("(", "{", ","):
+                continue  # an argument, another item: a name more likely than a value
+            loose = bare and not settings and text[at - 1 : at] not in (";", "?", "&")
+            if _PLACEHOLDER.match(value) or _REFERENCE.search(value):
+                continue
+            if _is_long_and_random(value) or (word in _CHOSEN and not loose and _is_chosen(value)):
+                yield (*after.span(group), "value")
+    for word in _SCHEMES:
+        for at in _places(low, word):
+            login = _LOGIN.match(text, at + len(word))
+            if login and (_is_random(login[0]) or _is_login(login[0])):
+                yield (*login.span(), "value")
+    for word in (" -u ", " --user ", " --user="):
+        for at in _places(low, word):
+            user = _USER.match(text, at + len(word))
+            if user and _is_password(user[1]):
+                yield (*user.span(1), "password")
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + len(word))
+
+
+def _ended(text: str, at: int) -> int:
+    """Where the word ends that holds a place."""
+    while at < len(text) and (text[at].isalnum() or text[at] in "_-"):
+        at += 1
+    return at
+
+
+def _is_long_and_random(value: str) -> bool:
+    return len(value) >= (24 if _HEX.fullmatch(value) else 16) and _is_random(value)
+
+
+_HEX = re.compile(r"[0-9a-fA-F]+")
+_REFERENCE = re.compile(
+    r"://|^\d{4}-\d\d-\d\d|^[./~]|\.\.|^[A-Za-z_][\w.]*\(|^\w+(?:\.\w+)+$|\\[wdsbWDSB]|[\[(]\^|\{\d"
+)
+"""An address, a path, a call, an attribute, a regular expression: no value."""
+
+
+def _is_chosen(value: str) -> bool:
+    """Whether a value is a password as people are made to choose them: letters in both cases and digits, or a sign too."""
+    kinds = any(map(str.islower, value)) + any(map(str.isupper, value)) + any(map(str.isdigit, value))
+    signs = not _SIGNS.isdisjoint(value)
+    plain = re.sub(r"[A-Za-z0-9_.-]", "", value)
+    return _is_password(value) and kinds + signs >= 4 and len(plain) <= len(value) // 3
+
+
+def _is_login(value: str) -> bool:
+    """Whether a value is "user:password" in base64."""
+    try:
+        user, colon, word = (
+            base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii").partition(":")
+        )
+    except ValueError:
+        return False
+    return bool(colon) and len(user) > 1 and len(word) > 3 and (user + word).isprintable()
+
+
 _SAME_CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _RUN_MEAN = 3.2
 """Characters of one class in a row, on average: random letters and digits have 1.6, hex 2.1, names 4 and more."""
@@ -206,7 +316,12 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 def _is_random(value: str) -> bool:
     """Whether a value is no word, path, name or sample: digits among letters, and little said twice."""
     digits = len(value) - len(value.translate(_NO_DIGITS))
-    if digits < 2 or digits == len(value) or not any(map(str.isalpha, value)) or _SAMPLE.search(value):
+    if (
+        digits < (1 if len(value) >= 32 else 2)
+        or digits == len(value)
+        or not any(map(str.isalpha, value))
+        or _SAMPLE.search(value)
+    ):
         return False
     runs = _SAME_CLASS.findall(value)
     if sum(map(len, runs)) > _RUN_MEAN * len(runs):
