@@ -147,8 +147,8 @@ def test_understand_anythings_markdown_with_code_and_lines_after_it() -> None:
         text,
         "# Project: shop\n\n## Code Components",
         "\\```\nnot closed",
-        "## Code\n### greet (function)\nsrc/greet.py:1-2\n```python\n",
-        "### notes.md (file)\nnotes.md:1-4\n````markdown\n",
+        "## Code\n### greet (function)\n> src/greet.py:1-2\n```python\n",
+        "### notes.md (file)\n> notes.md:1-4\n````markdown\n",
         "## Question\nHow is it tested?",
     )
 

@@ -145,7 +145,7 @@ def page(view: GraphView, explanation: Explanation) -> str:
         lines += _listed(title, related)
     if explanation.others:
         lines += ["", "Others of that name: " + ", ".join(f"`{other.id}`" for other in explanation.others) + "."]
-    return "\n".join(lines)
+    return "\n".join(map(markdown.one_line, lines))
 
 
 def _listed(title: str, related: tuple[Related, ...]) -> list[str]:

@@ -6,10 +6,18 @@ out, and every component has its lines.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from promptls.context.graph.nodes import Edge, GraphResult, Node, ProjectHeader
 from promptls.index.snapshot import Place
+
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def one_line(text: str) -> str:
+    """A name or a sentence of the workspace where a line is meant: a file's name may hold line ends and more."""
+    return _BREAKS.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text)
 
 
 def markdown(result: GraphResult) -> str:
@@ -36,9 +44,9 @@ def markdown(result: GraphResult) -> str:
 
 def project(header: ProjectHeader) -> str:
     """The header, "" without a name."""
-    lines = [f"# Project: {header.name}"] if header.name else []
+    lines = [f"# Project: {one_line(header.name)}"] if header.name else []
     if header.description:
-        lines += ["", header.description]
+        lines += ["", one_line(header.description)]
     facts = [("Languages", header.languages), ("Frameworks", header.frameworks)]
     shown = [f"{word}: {', '.join(values)}" for word, values in facts if values]
     if shown:
@@ -48,14 +56,15 @@ def project(header: ProjectHeader) -> str:
 
 def where(node: Node) -> str:
     """ "src/a.py:3-9", lines 1-based; the path alone for a file without any."""
-    return f"{node.label}:{node.span.label}" if len(node.span) else node.label
+    label = one_line(node.label)
+    return f"{label}:{node.span.label}" if len(node.span) else label
 
 
 def component(node: Node) -> str:
     """One node as a heading with its facts."""
     lines = [f"### {called(node)} ({node.type})", "", f"- File: {where(node)}", f"- Complexity: {node.complexity}"]
     facts = (("Summary", node.summary), ("Tags", ", ".join(node.tags)), ("Language", ", ".join(node.language_notes)))
-    return "\n".join([*lines, *(f"- {word}: {text}" for word, text in facts if text)])
+    return "\n".join([*lines, *(f"- {word}: {one_line(text)}" for word, text in facts if text)])
 
 
 def relationships(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
@@ -67,7 +76,7 @@ def relationships(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
 
     def told(place: Place) -> str:
         node = by_place[place]
-        return f"{called(node)} ({node.label})" if len(names[called(node)]) > 1 else called(node)
+        return f"{called(node)} ({one_line(node.label)})" if len(names[called(node)]) > 1 else called(node)
 
     return [
         f"{told(edge.source)} --[{edge.type}]--> {told(edge.target)}{description(edge)}"
@@ -78,7 +87,7 @@ def relationships(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
 
 def called(node: Node) -> str:
     """Its qualified name, a file's path."""
-    return node.qualified or node.label
+    return one_line(node.qualified or node.label)
 
 
 def description(edge: Edge) -> str:

@@ -11,6 +11,7 @@ from promptls.prompt.layouts.codebuddy import quoted
 from promptls.prompt.layouts.draft import Chat, Draft, Parts, heading
 from promptls.prompt.pack import Kept
 from promptls.prompt.render import Renderer
+from promptls.prompt.sanitize import header_text
 from promptls.prompt.wording import wording
 
 PREAMBLE = "You help with the code of this workspace."
@@ -48,6 +49,6 @@ def _piece(kept: Kept, citation: str, renderer: Renderer) -> str:
     path = markdown.path(kept, renderer)
     what = "Selected lines of" if kept.block.item.origin == "selection" else "Context from"
     if kept.block.form == "reference":
-        return f"{what} {markdown.code(kept)}"
+        return f"{what} {header_text(kept.block.body)}"
     info = f"{markdown.language(kept)}:{path.replace('`', '')}"
     return f"{what} file {markdown.place(kept, renderer)}\n{markdown.cited(kept, citation, renderer)}{markdown.code(kept, info)}"

@@ -19,9 +19,9 @@ def fenced(body: str, info: str = "") -> str:
 
 
 def code(kept: Kept, info: str | None = None) -> str:
-    """A block's text, fenced, with its language unless `info` says something else."""
+    """A block's text, fenced, with its language unless `info` says something else; what is only named is quoted."""
     if kept.block.form == "reference":
-        return header_text(kept.block.body)
+        return f"> {header_text(kept.block.body)}"  # a name can be a sentence
     return fenced(kept.block.body, language(kept) if info is None else info)
 
 

@@ -38,7 +38,7 @@ def understand(draft: Draft, boundary: str, renderer: Renderer | None) -> Chat:
         for kept, citation in draft.cited():
             item = kept.block.item
             name = header_text(item.symbol) or markdown.path(kept, renderer).rsplit("/", 1)[-1]
-            where = markdown.cited(kept, citation, renderer) or f"{markdown.place(kept, renderer)}\n"
+            where = markdown.cited(kept, citation, renderer) or f"> {markdown.place(kept, renderer)}\n"
             blocks.append(f"### {name} ({item.kind})\n{where}{markdown.code(kept)}")
         last.append(("context", "## Code\n", SEPARATOR.join(blocks)))
     if draft.empty and not draft.kept:
