@@ -69,6 +69,31 @@ def ask(
     return _heard(process, folder, seconds, most, token, fine)
 
 
+def without_filters(folder: str, token: CancelToken | None = None) -> dict[str, str] | Problem:
+    """Settings under which git starts no filter that the repository names; the user's own, such as those of LFS, stay.
+
+    Whoever compares files with the index needs them: git cleans a file before it compares it, by a program that the
+    repository's configuration chooses.
+    """
+    known = ask(folder, "config", "--null", "--show-scope", "--get-regexp", r"^filter\.", fine=(0, 1), token=token)
+    if isinstance(known, Problem):
+        return known
+    if not known.whole:
+        return Problem(f"The configuration of {_shown(folder)} is too large.")
+    own: dict[str, str] = {}
+    theirs: set[str] = set()
+    fields = os.fsdecode(known.out).split("\0")
+    for scope, setting in zip(fields[::2], fields[1::2], strict=False):
+        key, _, value = setting.partition("\n")
+        if scope in ("system", "global"):
+            own[key] = value
+        else:
+            theirs.add(key)
+    names = {key.rpartition(".")[0] for key in theirs}
+    keys = [f"{name}.{what}" for name in names for what in ("clean", "smudge", "process", "required")]
+    return {key: own.get(key, "false" if key.endswith(".required") else "") for key in keys}
+
+
 def _heard(
     process: subprocess.Popen[bytes],
     folder: str,

@@ -16,13 +16,13 @@ from difflib import SequenceMatcher
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.context.git.ask import Answer, ask
+from promptls.context.git.ask import Answer, ask, without_filters
 from promptls.context.mentions.lookup import barred, roots_named
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
 from promptls.index import disk
 from promptls.index.snapshot import split_lines
-from promptls.model import Item, Mention, MentionOutcome, Origin, Outline, Problem, Root, Span, TextView
+from promptls.model import CancelToken, Item, Mention, MentionOutcome, Origin, Outline, Problem, Root, Span, TextView
 
 MOST_FILES = 100
 """Files of one difference; further ones are named only."""
@@ -97,10 +97,7 @@ def _working(request: Request, root: Root, which: str) -> list[_Change] | Proble
     if not known.out.strip():
         head = _EMPTY_TREE
     base = {"staged": ["--cached", head], "unstaged": [], "": [head]}[which]
-    listed = ask(
-        root.path, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", *base, "--",
-        token=request.token,
-    )  # fmt: skip
+    listed = _differing(root, *base, token=request.token)
     if isinstance(listed, Problem):
         return listed
     names = [os.fsdecode(raw) for raw in listed.out.split(b"\0") if raw]
@@ -118,6 +115,18 @@ def _working(request: Request, root: Root, which: str) -> list[_Change] | Proble
         if before != after:
             out.append(_Change(path, before, after))
     return out
+
+
+def _differing(root: Root, *base: str, token: CancelToken) -> Answer | Problem:
+    """Names of the files that differ from a commit or the index.  No filter of the repository's cleans them for that,
+    and nobody looks into submodules, where that would be another repository's."""
+    safe = without_filters(root.path, token)
+    if isinstance(safe, Problem):
+        return safe
+    return ask(
+        root.path, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules=dirty", "--relative",
+        *base, "--", token=token, configuration=safe,
+    )  # fmt: skip
 
 
 def _blob(root: Root, revision: str, name: str, request: Request) -> str | None:
@@ -244,10 +253,7 @@ def _between(mention: Mention, request: Request, text: str) -> MentionOutcome:
 
 
 def _against(request: Request, root: Root, revision: str) -> Iterator[_Change]:
-    listed = ask(
-        root.path, "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--relative", "--end-of-options",
-        revision, "--", token=request.token,
-    )  # fmt: skip
+    listed = _differing(root, "--end-of-options", revision, token=request.token)
     names = [os.fsdecode(raw) for raw in listed.out.split(b"\0") if raw] if isinstance(listed, Answer) else []
     unsaved = [p[len(root.path) + 1 :] for p in request.snapshot.documents if request.snapshot.root_of(p) == root]
     for name in dict.fromkeys([*names, *unsaved]):

@@ -1,0 +1,616 @@
+"""Workspaces that want to hang, crash, flood or mislead the server.
+
+After each the server is ready, answers a fixed question right, is no larger than it may be, and says of whatever
+it does not read why, in words.
+"""
+
+# Names are bytes here, letter for letter as the system has them.
+# ruff: noqa: PTH103, PTH109, PTH120, PTH123, PTH211
+from __future__ import annotations
+
+import os
+import random
+import socket
+import stat
+import subprocess
+import sys
+import threading
+import time
+import unicodedata
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import git
+from lsp import Client, Json
+
+Start = Callable[..., Client]
+PATIENCE_S = 120.0
+MOST_BYTES = 2_000_000_000
+"""Resident, of the server and its workers together."""
+
+
+def family(pid: int) -> list[int]:
+    """A process and those below it."""
+    found, parents = [pid], {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
+            except OSError:
+                pass
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found
+
+
+def resident(pid: int) -> int:
+    total = 0
+    for one in family(pid):
+        try:
+            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+        except OSError:
+            pass
+    return total
+
+
+def sound(client: Client) -> Json:
+    """The status, once everything is as it should be."""
+    status = client.settled(PATIENCE_S)
+    assert status["state"] == "ready", status["message"]
+    built = client.build("how is a discount applied? @#apply_discount")
+    assert built["mentions"][0]["status"] == "included"
+    assert "return cart.total().times(100 - percent, 100)" in built["prompt"]
+    assert any(hit.get("symbol") == "apply_discount" for hit in client.search("apply discount", 10))
+    assert resident(client.process.pid) < MOST_BYTES
+    return status
+
+
+def uri(path: bytes) -> str:
+    from promptls.index.disk import to_uri
+
+    return to_uri(os.fsdecode(path))
+
+
+def why(client: Client, path: Path | bytes) -> str:
+    """What is said of a file that is not indexed; "" if it is."""
+    told = client.request("promptls/explainIgnore", {"uri": uri(os.fsencode(path))}, timeout=30)
+    assert told["indexed"] == (not told["reason"]) or "rule" in told, told
+    reason: str = "" if told["indexed"] else told["reason"]
+    assert told["indexed"] or (len(reason) > 10 and "Traceback" not in reason and "Errno" not in reason), told
+    return reason
+
+
+# ---------------------------------------------------------------- things that are no files
+
+
+@pytest.fixture
+def strange(shop: Path) -> Iterator[dict[str, tuple[bytes, str]]]:
+    """What lies in the workspace → (path, words that must be in what is said of it; "" where it is indexed)."""
+    top = os.fsencode(shop)
+    places: dict[str, tuple[bytes, str]] = {}
+
+    def add(what: str, name: bytes, words: str, text: bytes | None = b"def odd():\n    return 1\n") -> bytes:
+        path = top + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        if text is not None:
+            with open(path, "wb") as file:
+                file.write(text)
+        places[what] = (path, words)
+        return path
+
+    os.symlink(b"loop_b", add("a loop of links", b"loop_a", "link", None))
+    os.symlink(b"loop_a", add("the other half of it", b"loop_b", "link", None))
+    os.symlink(b".", add("a link to its own folder", b"self", "link", None))
+    os.symlink(b"../..", add("a link upwards", b"shop/up", "link", None))
+    os.symlink(b"/", add("a link to everything", b"everything", "link", None))
+    os.symlink(b"/etc/passwd", add("a link out", b"passwd.py", "link", None))
+    os.symlink(b"nowhere", add("a link to nothing", b"dangling.py", "link", None))
+    os.mkfifo(add("a pipe", b"pipe.py", "pipe, socket or device", None))
+    sock = socket.socket(socket.AF_UNIX)
+    here = os.getcwd()
+    os.chdir(top)  # an address has room for a hundred bytes
+    sock.bind("socket.py")
+    os.chdir(here)
+    add("a socket", b"socket.py", "pipe, socket or device", None)
+    for what, name, kind, number in (
+        ("a device that never ends", b"zero.py", stat.S_IFCHR, (1, 5)),
+        ("a device that ends at once", b"null.py", stat.S_IFCHR, (1, 3)),
+        ("a terminal", b"tty.py", stat.S_IFCHR, (5, 0)),
+        ("a disk", b"disk.py", stat.S_IFBLK, (7, 200)),
+    ):
+        try:
+            os.mknod(top + b"/" + name, kind | 0o666, os.makedev(*number))
+        except PermissionError:
+            continue  # who may not make devices has none in a workspace
+        places[what] = (top + b"/" + name, "pipe, socket or device")
+    with open(add("ten gigabytes of nothing", b"sparse.py", "over the limit", None), "wb") as file:
+        file.truncate(10 * 2**30)
+    add("a line of ten megabytes", b"web/line.js", "over the limit", b"var a=" + b"1+" * 5_000_000 + b"1;")
+    add("a line of a megabyte", b"web/minified.js", "minified", b"var a=" + b"1+" * 450_000 + b"1;")
+    add("nothing but zeros", b"zeros.py", "binary", bytes(100_000))
+    add("random bytes", b"random.py", "binary", random.Random(1).randbytes(50_000))
+    add("a name with a line end", b"line\nend.py", "")
+    add("a name with quotes", b"quo\"te's`.py", "")
+    add("a name with percent signs", b"100%25%2e%00.py", "")
+    add("a name of an emoji", "😀.py".encode(), "")
+    add("a name that turns around", "\u202eyp.txt.py".encode(), "")
+    add("a name that is no UTF-8", b"\xff\xfe\xed\xa0\x80.py", "not valid UTF-8")
+    add("a name of blanks", b" .py", "")
+    add("a name with a backslash", b"a\\b.py", "")
+    add("a name with a colon", b"C:evil.py", "")
+    add("a name like an option", b"--output=x.py", "")
+    add("a name like a pathspec", b":(exclude)x.py", "")
+    add("a name like a pattern", b"[a-z]*?.py", "")
+    add("a name of 255 bytes", b"n" * 252 + b".py", "")
+    add("a name in one form of Unicode", unicodedata.normalize("NFC", "café.py").encode(), "")
+    add("the same in the other", unicodedata.normalize("NFD", "café.py").encode(), "")
+    add("a name in capitals", b"TWIN.py", "")
+    add("the same in small letters", b"twin.py", "")
+    add("a folder with a line end", b"folder\nend/inside.py", "")
+    add("a folder of a dot and blanks", b". ./inside.py", "")
+    add("an empty file", b"empty.py", "", b"")
+    add("a file of line ends", b"ends.py", "", b"\r\n\r\n\n\r" * 9000)
+    yield places
+    sock.close()
+
+
+def test_things_that_are_no_files_and_names_that_are_no_names(
+    start: Start, shop: Path, strange: dict[str, tuple[bytes, str]]
+) -> None:
+    client = start(shop)
+    sound(client)
+    for what, (path, words) in strange.items():
+        reason = why(client, path)
+        assert (words in reason) if words else (reason == ""), f"{what}: {reason!r}"
+    for what, (path, words) in strange.items():
+        name = os.fsdecode(path)[len(str(shop)) + 1 :]
+        if any(sign in name for sign in '"\\\n\udcff') or not name.strip(" .") or len(name) > 240:
+            continue  # no mention can be written so
+        mentions = client.build(f'what is @"{name}" for?')["mentions"]
+        assert len(mentions) == 1, what
+        status, reason = mentions[0]["status"], mentions[0]["reason"]
+        if not words:
+            assert status == "included" or "empty" in what or "ends" in what, (what, status, reason)
+        assert status == "included" or reason, what
+    sound(client)
+
+
+def test_twins_are_kept_apart(start: Start, shop: Path) -> None:
+    for number, name in enumerate(
+        ("TWIN.py", "twin.py", "Twin.py", unicodedata.normalize("NFC", "é.py"), unicodedata.normalize("NFD", "é.py"))
+    ):
+        (shop / name).write_text(f"twin_{number} = 1\n")
+    client = start(shop)
+    sound(client)
+    for number, name in enumerate(
+        ("TWIN.py", "twin.py", "Twin.py", unicodedata.normalize("NFC", "é.py"), unicodedata.normalize("NFD", "é.py"))
+    ):
+        prompt = client.build(f"@{name}", sections={"retrieval": False})["prompt"]
+        assert f"twin_{number} = 1" in prompt and prompt.count(" = 1") == 1, name
+
+
+def without_rights() -> list[str]:
+    """How to start a program that may not pass over permissions, though we are root."""
+    if os.geteuid():
+        return []
+    prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
+    try:
+        done = subprocess.run([*prefix, "true"], capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip("setpriv is not installed, and root may read everything")
+    if done.returncode:
+        pytest.skip(f"the right to read everything cannot be given up here: {done.stderr.strip()}")
+    return prefix
+
+
+def test_what_may_not_be_read(shop: Path, tmp_path: Path) -> None:
+    for name in ("closed/inside.py", "listed/inside.py", "closed.py", "deep/a/b/c.py"):
+        (shop / name).parent.mkdir(parents=True, exist_ok=True)
+        (shop / name).write_text("hidden_word = 1\n")
+    command = [*without_rights(), sys.executable, "-m", "promptls", "serve"]
+    closed = {shop / "closed": 0, shop / "listed": stat.S_IRUSR, shop / "closed.py": 0, shop / "deep/a": stat.S_IXUSR}
+    for path, mode in closed.items():
+        path.chmod(mode)
+    client = Client(tmp_path / "cache", command=command)
+    try:
+        client.initialize(shop)
+        sound(client)
+        assert "denied" in why(client, shop / "closed.py")
+        assert "denied" in why(client, shop / "closed/inside.py")
+        built = client.build("@closed.py @closed/ @listed/inside.py", budget={"tokens": 9000})
+        assert "hidden_word" not in built["prompt"]
+        assert all(m["reason"] for m in built["mentions"])
+        (shop / "closed.py").chmod(0o644)
+        client.files_changed(shop / "closed.py")
+        client.settled()
+        assert "hidden_word" in client.build("@closed.py")["prompt"]
+    finally:
+        client.kill()
+        for path in closed:
+            path.chmod(0o755)
+
+
+def test_paths_longer_than_the_system_takes(start: Start, shop: Path) -> None:
+    """Folders in folders until no path leads to the bottom any more, only step after step."""
+    names = [f"{number:03}" + "d" * 200 for number in range(24)]
+    here = os.getcwd()
+    try:
+        os.chdir(shop)
+        for number, name in enumerate(names):
+            Path(f"step_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
+            Path(name).mkdir()
+            os.chdir(name)
+        Path("bottom.py").write_text("def bottom():\n    return 1\n")
+    finally:
+        os.chdir(here)
+    client = start(shop)
+    sound(client)
+    assert client.build("@#step_3")["mentions"][0]["status"] == "included"
+    assert why(client, os.fsencode(shop) + b"/" + "/".join([*names, "bottom.py"]).encode())
+    sound(client)
+    os.chdir(shop)
+    for name in names:  # as it was made, it is taken away
+        os.chdir(name)
+    for name in reversed(names):
+        for file in Path().iterdir():
+            file.unlink()
+        os.chdir("..")
+        Path(name).rmdir()
+    os.chdir(here)
+
+
+# ---------------------------------------------------------------- texts that are no texts
+
+DEEP = 100_000
+NESTED: dict[str, str] = {
+    "round.py": "x = " + "(" * DEEP + ")" * DEEP,
+    "square.json": "[" * DEEP + "]" * DEEP,
+    "objects.json": '{"a":' * DEEP + "1" + "}" * DEEP,
+    "blocks.js": "function f() " + "{" * DEEP + "}" * DEEP,
+    "arrows.ts": "x = " + "() => " * DEEP + "1",
+    "generic.cpp": "a" + "<a" * DEEP + ">" * DEEP + " x;",
+    "shift.cpp": "x = a " + "<<a" * DEEP + ";",
+    "not.py": "x = " + "not " * DEEP + "1",
+    "minus.c": "int x = " + "- " * DEEP + "1;",
+    "pointers.c": "int " + "*" * DEEP + "x;",
+    "ternary.js": "x = " + "a?" * DEEP + "b" + ":c" * DEEP,
+    "else.c": "void f() { " + "if (a) ; else " * DEEP + "; }",
+    "elements.html": "<div>" * DEEP + "</div>" * DEEP,
+    "elements.xml": "<a>" * DEEP + "</a>" * DEEP,
+    "quotes.md": "> " * DEEP + "x",
+    "lists.md": "".join("  " * min(n, 200) + "- x\n" for n in range(20_000)),
+    "brackets.md": "[" * DEEP + "](" * DEEP,
+    "stars.md": "*a_ " * DEEP,
+    "links.md": "[a](" * DEEP,
+    "lists.el": "(" * DEEP + ")" * DEEP,
+    "blocks.rb": "begin\n" * DEEP + "end\n" * DEEP,
+    "words.sh": "$(" * DEEP + ")" * DEEP,
+    "quotes.sh": '"$(' * DEEP,
+    "strings.py": "f'{" * 20_000,
+    "indents.py": "".join(" " * min(n, 300) + "if x:\n" for n in range(3000)),
+    "indents.yaml": "".join(" " * n + "a:\n" for n in range(900)),
+    "flow.yaml": "{a: " * DEEP,
+    "let.hs": "x = " + "let y = " * DEEP + "1",
+    "types.rs": "type T = " + "Option<" * DEEP + "u8" + ">" * DEEP + ";",
+    "macros.rs": "m!" + "(" * DEEP + ")" * DEEP + ";",
+    "modules.go": "package x\nvar y = " + "func() { " * DEEP,
+    "tables.lua": "x = " + "{" * DEEP + "}" * DEEP,
+    "select.sql": "SELECT " + "(SELECT " * DEEP + "1",
+    "media.scss": "a {" * DEEP + "}" * DEEP,
+    "text.tf": "a {\n" * DEEP,
+    "arrays.toml": "a = " + "[" * DEEP + "]" * DEEP,
+    "dots.py": "x = a" + ".a" * DEEP,
+    "calls.py": "x = a" + "(a" * DEEP,
+    "comments.ml": "(*" * DEEP + "*)" * DEEP,
+    "regex.pl": "s{" * DEEP,
+    "heredoc.rb": "<<A\n" * 5000,
+    "classes.java": "class A {" * DEEP,
+    "lambdas.kt": "val x = " + "{" * DEEP,
+    "switch.swift": "func f() {" * DEEP,
+    "php.php": "<?php " * DEEP + "(" * DEEP,
+    "dart.dart": "var x = " + "[" * DEEP,
+}
+
+
+def test_nesting_a_hundred_thousand_deep(start: Start, shop: Path) -> None:
+    """Such files take a parser with them; the server says what they are and goes on."""
+    for name, text in NESTED.items():
+        (shop / "deep" / name).parent.mkdir(exist_ok=True)
+        (shop / "deep" / name).write_text(text + "\n")
+    client = start(shop)
+    status = sound(client)
+    assert status["roots"][0]["pending"] == 0
+    for name in NESTED:
+        reason = why(client, shop / "deep" / name)
+        mention = client.build(f"@deep/{name}", budget={"tokens": 3000})["mentions"][0]
+        assert mention["status"] in ("included", "partial", "omitted"), (name, mention)
+        assert mention["status"] == "included" or mention["reason"] or reason, name
+    for name in ("round.py", "blocks.js", "quotes.md", "strings.py"):  # and in an editor
+        client.open(shop / "deep" / name, NESTED[name] + "\n")
+        client.change(shop / "deep" / name, 2, {"text": NESTED[name] + "\ndef seen():\n    return 1\n"})
+    sound(client)
+    assert client.build('@*.py @deep/*.js @pattern:"f($A)" @callers:apply_discount')["prompt"]
+
+
+def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float) -> None:
+    """The other source of grammars; its parsers are not so strong."""
+    if sys.version_info >= (3, 13):
+        pytest.skip("there are no older grammars for this Python")
+    names = list(NESTED)[:: 1 if effort >= 3 else 3]
+    for name in names:
+        (shop / name).write_text(NESTED[name] + "\n")
+    sound(start(shop, options={"index": {"grammars": ["legacy", "pack"]}}))
+
+
+# ---------------------------------------------------------------- what a workspace says of itself
+
+
+def test_a_workspace_that_ignores_everything(start: Start, shop: Path) -> None:
+    (shop / ".gitignore").write_text("*\n")
+    git(shop, "rm", "-rq", "--cached", ".")
+    client = start(shop)
+    status = client.settled(PATIENCE_S)
+    assert status["state"] == "ready" and status["roots"][0]["files"] == 0
+    told = client.request("promptls/explainIgnore", {"uri": (shop / "shop/cart.py").as_uri()})
+    assert (told["indexed"], told["rule"], told["line"]) == (False, "*", 1)
+    built = client.build("how is a discount applied? @shop/cart.py @#apply_discount @workspace")
+    assert built["mentions"][0]["status"] == "refused"
+    assert "class Cart" not in built["prompt"]
+    (shop / ".promptlsignore").write_text("!shop/\n!shop/**\n")
+    client.files_changed(shop / ".promptlsignore")
+    client.request("promptls/reindex", {})
+    sound(client)
+
+
+EVIL = ["fsmonitor", "sshCommand", "pager", "editor", "askPass", "gitProxy", "alternateRefsCommand"]
+COMMANDS = ["diff", "show", "log", "ls-files", "rev-parse", "check-ignore", "cat-file", "config", "symbolic-ref", "blame", "status",
+            "shortlog", "rev-list", "for-each-ref", "diff-index", "diff-tree", "name-rev", "merge-base"]  # fmt: skip
+HOOKS = ["pre-commit", "post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc",
+         "post-rewrite", "query-watchman", "sendemail-validate", "post-merge", "pre-push"]  # fmt: skip
+
+
+def booby_trap(root: Path, canary: Path) -> None:
+    """Everything that git could be made to run by what lies in a repository."""
+    script = root / ".git" / "evil"
+    script.write_text(f'#!/bin/sh\necho "$0 $@" >> {canary}\ncat 2>/dev/null\nexit 0\n')
+    script.chmod(0o755)
+
+    def put(key: str, value: str = str(script)) -> None:
+        git(root, "config", "--add", key, value)
+
+    for key in EVIL:
+        put(f"core.{key}")
+    for kind in ("evil", "python"):
+        put(f"diff.{kind}.command")
+        put(f"diff.{kind}.textconv")
+        put(f"filter.{kind}.clean")
+        put(f"filter.{kind}.smudge")
+        put(f"filter.{kind}.process")
+        put(f"filter.{kind}.required", "true")
+        put(f"merge.{kind}.driver")
+        put(f"diff.{kind}.xfuncname", "^.*$")
+    for key in ("diff.external", "gpg.program", "gpg.ssh.program", "gpg.x509.program", "credential.helper", "interactive.diffFilter",
+                "uploadpack.packObjectsHook", "sequence.editor", "trailer.x.command", "trailer.x.cmd", "gpg.ssh.defaultKeyCommand",
+                "diff.tool", "difftool.x.cmd", "web.browser", "man.x.cmd", "sendemail.x"):  # fmt: skip
+        put(key)
+    for name in COMMANDS:
+        put(f"alias.{name}", f"!{script}")
+        put(f"pager.{name}")
+    put("log.showSignature", "true")
+    put("status.submoduleSummary", "true")
+    put("diff.submodule", "log")
+    put("diff.ignoreSubmodules", "none")
+    put("core.untrackedCache", "true")
+    put("core.preloadIndex", "true")
+    put("remote.origin.url", f"ext::{script} %S")
+    put("remote.origin.uploadpack")
+    put("remote.origin.promisor", "true")
+    put("protocol.ext.allow", "always")
+    put("protocol.allow", "always")
+    put("extensions.worktreeConfig", "true")
+    put("extensions.partialClone", "origin")
+    included = root / ".git" / "more"
+    included.write_text(f"[core]\n\tfsmonitor = {script}\n\tpager = {script}\n[diff]\n\texternal = {script}\n")
+    put("include.path", str(included))
+    put(f"includeIf.gitdir:{root}/.path", str(included))
+    put("includeIf.onbranch:**.path", str(included))
+    (root / ".git" / "config.worktree").write_text(included.read_text())
+    hooks = root / ".git" / "hooks"
+    hooks.mkdir(exist_ok=True)
+    for place in (hooks, root / "hooks"):
+        place.mkdir(exist_ok=True)
+        for name in HOOKS:
+            (place / name).write_text(script.read_text())
+            (place / name).chmod(0o755)
+    put("core.hooksPath", str(root / "hooks"))
+    (root / ".gitattributes").write_text(
+        "* diff=evil filter=evil merge=evil\n*.py diff=python filter=python ident\n*.txt export-subst\n"
+    )
+    (root / ".git" / "info").mkdir(exist_ok=True)
+    (root / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
+
+
+def test_nothing_that_a_repository_names_is_run(start: Start, shop: Path, tmp_path: Path) -> None:
+    git(shop, "branch", "-M", "main")
+    inner = shop / "vendor" / "inner"  # a submodule, and a repository in disguise
+    inner.mkdir(parents=True)
+    git(inner, "init", "-q")
+    (inner / "inner.py").write_text("def inner():\n    return 1\n")
+    git(inner, "add", "-A")
+    git(inner, "commit", "-qm", "inner")
+    (shop / "bare").mkdir()
+    git(shop / "bare", "init", "-q", "--bare")
+    git(shop, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner), "module")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "second")
+    signed = git(shop, "cat-file", "commit", "HEAD").replace(
+        "\n\n", "\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n x\n -----END PGP SIGNATURE-----\n\n", 1
+    )
+    name = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--stdin"],
+        cwd=shop,
+        input=signed,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.strip()
+    git(shop, "update-ref", "refs/heads/main", name)
+    git(shop, "checkout", "-qb", "feature")
+    (shop / "shop/new.py").write_text("def fresh():\n    return 1\n")
+    git(shop, "add", "-A")
+    git(shop, "commit", "-qm", "third")
+    canary = tmp_path / "canary"
+    for repository in (shop, inner, shop / "module"):
+        if (repository / ".git").is_dir():
+            booby_trap(repository, canary)
+    modules = shop / ".git" / "modules" / "module"
+    for key in ("core.fsmonitor", "filter.evil.clean", "diff.external", "alias.status", "status.showUntrackedFiles"):
+        subprocess.run(
+            ["git", f"--git-dir={modules}", "config", key, str(shop / ".git" / "evil")], cwd=shop, check=True
+        )
+    (modules / "info").mkdir(exist_ok=True)
+    (modules / "info" / "attributes").write_text("* filter=evil diff=evil\n")
+    for key in ("core.fsmonitor", "core.hooksPath", "diff.external"):
+        git(shop / "bare", "config", key, str(shop / ".git" / "evil"))
+    for file in (*shop.glob("shop/*.py"), shop / "module" / "inner.py"):
+        file.write_text(file.read_text() + "# touched\n")  # so that git must look at them, and clean what it looks at
+        os.utime(file, (1, 1))
+    (shop / "shop/new.py").write_text("def fresh():\n    return 2\n")
+    client = start(shop)
+    sound(client)
+    mentions = "@diff @staged @diff:unstaged @diff:unsaved @branch @branch:main @commit:HEAD @commit:main..HEAD @commit:main @diff:main @recent @diff:main..HEAD".split()
+    for mention in mentions:
+        built = client.build(
+            f"who has changed this? {mention}", sections={"team": True, "architecture": True}, budget={"tokens": 20_000}
+        )
+        assert built["mentions"][0]["status"] in ("included", "partial", "unresolved"), mention
+    assert "return 2" in client.build("@diff")["prompt"] and "touched" in client.build("@diff")["prompt"]
+    for path in (
+        "shop/cart.py",
+        "module/inner.py",
+        "vendor/inner/inner.py",
+        "bare/HEAD",
+        "nothing.py",
+        ".git/config",
+        "hooks/pre-commit",
+    ):
+        client.request("promptls/explainIgnore", {"uri": (shop / path).as_uri()})
+    client.open(shop / "module" / "inner.py", "def inner():\n    return 2\n")
+    client.open(shop / "vendor" / "inner" / "inner.py", "def inner():\n    return 2\n")
+    client.build("@diff @module/inner.py @inner.py @vendor/")
+    client.request("promptls/reindex", {"full": True})
+    sound(client)
+    told = canary.read_text() if canary.exists() else ""
+    assert told == ""
+
+
+def test_the_trap_snaps_for_who_walks_into_it(shop: Path, tmp_path: Path) -> None:
+    """Else the test above could not fail."""
+    canary = tmp_path / "canary"
+    booby_trap(shop, canary)
+    cart = shop / "shop/cart.py"
+    cart.write_text(cart.read_text() + "\n")
+    subprocess.run(["git", "--no-pager", "status"], cwd=shop, capture_output=True)
+    subprocess.run(["git", "--no-pager", "diff", "--no-ext-diff", "--stat"], cwd=shop, capture_output=True)
+    assert canary.read_text()
+
+
+# ---------------------------------------------------------------- files that do not stay
+
+
+def test_files_that_change_and_vanish_while_they_are_read(start: Start, shop: Path, effort: float) -> None:
+    names = [f"moving/m_{number}.py" for number in range(30)]
+    (shop / "moving").mkdir()
+    (shop / "aside").mkdir()
+    ended = threading.Event()
+    errors: list[BaseException] = []
+
+    def unlink(path: Path) -> None:
+        if path.is_dir() and not path.is_symlink():
+            path.rmdir()
+        else:
+            path.unlink(missing_ok=True)
+
+    def disturb() -> None:
+        rng = random.Random(8)
+        try:
+            while not ended.is_set():
+                path = shop / rng.choice(names)
+                deed = rng.randrange(8)
+                if deed < 3:
+                    if path.is_dir() or path.is_symlink() or path.is_fifo():
+                        unlink(path)
+                    path.write_text("def moving():\n    return 1\n" * rng.randrange(400))
+                    continue
+                if deed == 3 and path.is_file() and not path.is_symlink():
+                    os.truncate(path, rng.randrange(20))
+                    continue
+                unlink(path)
+                if deed == 4:
+                    os.mkfifo(path)
+                elif deed == 5:
+                    path.mkdir()
+                elif deed == 6:
+                    path.symlink_to(rng.choice(["/dev/zero", path.name, "/etc/passwd", "..", "../shop/cart.py"]))
+                elif deed == 7:
+                    (shop / "moving").rename(shop / "aside" / "moving")
+                    (shop / "aside" / "moving").rename(shop / "moving")
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=disturb, daemon=True)
+    thread.start()
+    client = start(shop)
+    asked = 0
+    until = time.monotonic() + 4 * effort
+    try:
+        while time.monotonic() < until or asked < 4:
+            asked += 1
+            built = client.build(
+                " ".join(f"@{name}" for name in names[:6]) + " @moving/ @diff @#moving", budget={"tokens": 5000}
+            )
+            assert "root:x:0:0" not in built["prompt"]
+            client.search("moving", 50)
+            client.files_changed(*(shop / name for name in names[::3]))
+    finally:
+        ended.set()
+        thread.join(30)
+    assert not errors
+    for number, name in enumerate(names):
+        unlink(shop / name)
+        (shop / name).write_text(f"def came_to_rest_{number}():\n    return {number}\n")
+    client.files_changed(*(shop / name for name in names))
+    sound(client)
+    for number in range(len(names)):
+        assert client.build(f"@#came_to_rest_{number}")["mentions"][0]["status"] == "included"
+
+
+def test_very_many_files_in_one_folder(start: Start, shop: Path, effort: float) -> None:
+    count = max(2000, int(4000 * effort))
+    (shop / "many").mkdir()
+    for number in range(count):
+        (shop / "many" / f"file_{number}.txt").write_text(f"text {number}\n")
+    client = start(shop)
+    status = client.settled(PATIENCE_S * max(1, effort))
+    assert status["roots"][0]["files"] >= count
+    sound(client)
+    assert client.build(f"@file_{count - 1}.txt")["mentions"][0]["status"] == "included"
+    offered = client.request("promptls/completeMention", {"text": "@many/file_", "offset": 11})
+    assert offered["items"] and len(offered["items"]) <= 50
+    assert client.build("@many/ @tree @map @glob:many/*.txt", budget={"tokens": 4000})["tokens"]["used"] <= 4000
+
+
+def test_folders_in_folders_and_links_in_them(start: Start, shop: Path) -> None:
+    """A walk that follows links never ends; one that recurses runs out of stack."""
+    place = shop
+    for number in range(400):
+        place = place / f"d{number % 10}"
+        place.mkdir()
+        (place / "back").symlink_to(shop)
+        (place / "around").symlink_to("..")
+    (place / "last.py").write_text("def last_of_all():\n    return 1\n")
+    client = start(shop)
+    sound(client)
+    assert client.build("@#last_of_all")["mentions"][0]["status"] == "included"
