@@ -8,19 +8,22 @@ imported after `initialize` has been answered.
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
+import re
 import sys
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
@@ -29,6 +32,7 @@ from pygls.workspace import Workspace as EditorWorkspace
 
 from promptls import __version__, protocol
 from promptls.documents import COPY, OPEN, TOKEN_MODIFIERS, TOKEN_TYPES, Documents, PromptDocument, Text
+from promptls.frames import Lost, frames
 from promptls.index import disk
 from promptls.index.workspace import Workspace
 from promptls.model import Cancelled, CancelToken, Problem, Root
@@ -43,12 +47,15 @@ log = logging.getLogger(__name__)
 
 NOT_INITIALIZED = -32002
 INVALID_REQUEST = -32600
+PARSE_ERROR = -32700
 LOOK_DELAY_S = 0.1
 """Diagnostics of a prompt document follow its last edit after so long."""
 TOLD_S = 0.3
 """How long what the client has said of itself is good for: editors ask many things at once."""
 STATUS_DELAY_S = 0.05
 """Changes of state within this time are told together."""
+START_TIMEOUT_S = 5.0
+"""How long the start waits for the client's settings; those that come later are applied when they come."""
 CONFIGURE_TIMEOUT_S = 2.0
 """How long a request waits for settings that the client is asked for; then the old ones hold."""
 
@@ -63,6 +70,19 @@ class Protocol(LanguageServerProtocol):
     def structure_message(self, data: Any) -> Any:
         return data
 
+    def handle_body(self, body: bytes) -> None:
+        """A message as it came; one that cannot be read is answered too, without the id that nobody knows."""
+        try:
+            message = json.loads(body, parse_constant=_no_constant)
+            if _HALVES.search(body):
+                named = isinstance(message, dict) and "id" in message
+                message = {**_mended(message), "id": message["id"]} if named else _mended(message)
+        except (ValueError, RecursionError) as error:
+            log.info("a message of %d bytes cannot be read: %s", len(body), error)
+            self._refuse(None, PARSE_ERROR, "The message is no JSON that can be read.")
+            return
+        self.handle_message(message)
+
     def handle_message(self, message: Any) -> None:
         if not isinstance(message, dict):
             self._refuse(None, INVALID_REQUEST, "A message is a JSON object with jsonrpc, method and params.")
@@ -73,8 +93,14 @@ class Protocol(LanguageServerProtocol):
                 self._refuse(msg_id, INVALID_REQUEST, 'A message needs "jsonrpc": "2.0" and a method name.')
             return
         is_request = method is not None and "id" in message
-        if is_request and not isinstance(msg_id, str | int):
+        if is_request and (not isinstance(msg_id, str | int) or isinstance(msg_id, bool)):
             self._refuse(None, INVALID_REQUEST, "The id of a request is a string or an integer.")
+            return
+        if is_request and lsp.METHOD_TO_TYPES.get(str(method), (None, True))[1] is None:
+            self._refuse(msg_id, INVALID_REQUEST, f"{method} is a notification, which has no id.")
+            return
+        if method is None and not (isinstance(msg_id, str | int) and msg_id in self._result_types):
+            log.info("an answer that nobody waits for is passed over")
             return
         if is_request and self._shutdown:
             self._refuse(msg_id, INVALID_REQUEST, "The server is shutting down.")
@@ -92,6 +118,8 @@ class Protocol(LanguageServerProtocol):
             log.info("message of %s does not fit: %s", method, error)
             if is_request:
                 self._refuse(msg_id, JsonRpcInvalidParams.CODE, f"The params of {method} do not fit the protocol.")
+            elif method is None and isinstance(msg_id, str | int):
+                self._handle_response(msg_id, error=lsp.ResponseError(INVALID_REQUEST, "The answer does not fit."))
             return
         super().handle_message(structured)
 
@@ -110,6 +138,22 @@ class Protocol(LanguageServerProtocol):
 
     def _refuse(self, msg_id: Any, code: int, text: str) -> None:
         self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
+
+
+_HALVES = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
+
+
+def _mended(value: Any) -> Any:
+    """A message without halves of characters, which no text can hold and no file be named; positions stay the same."""
+    if isinstance(value, str):
+        return re.sub("[\ud800-\udfff]", "\ufffd", value)
+    if isinstance(value, dict):
+        return {_mended(k): _mended(v) for k, v in value.items()}
+    return [_mended(v) for v in value] if isinstance(value, list) else value
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON")
 
 
 class EditorDocument(TextDocument):
@@ -158,6 +202,9 @@ class PromptServer(LanguageServer):
         self.looked: dict[str, Any] = {}  # URI → diagnostics as they were told last
         self.configuring: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
+        self.started = False  # the client has said that it is initialized
+        self.lost = False  # its messages could not be told apart any more
+        self.running: set[asyncio.Task[Any]] = set()
         self.status_due = False
         self.status_cost = 0.0
         self.last_status: Json = {}
@@ -166,6 +213,31 @@ class PromptServer(LanguageServer):
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors outside of requests go to the log, not into the user's face."""
         log.error("%s", error)
+
+    def later(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        """Have something done beside what is done now."""
+        task = asyncio.ensure_future(work)
+        self.running.add(task)
+        task.add_done_callback(self.running.discard)
+        return task
+
+    async def listen(self, stream: BinaryIO) -> None:
+        """Take in the client's messages until it leaves, or until they cannot be told apart any more."""
+        loop, protocol_ = asyncio.get_running_loop(), self.protocol
+        assert isinstance(protocol_, Protocol)
+
+        def reader(read: Callable[[int], bytes]) -> Callable[[int], Awaitable[bytes]]:
+            return lambda count: loop.run_in_executor(self.thread_pool, read, count)
+
+        try:
+            async for body in frames(reader(stream.readline), reader(stream.read)):
+                try:
+                    protocol_.handle_body(body)
+                except Exception:
+                    log.exception("a message could not be handled")
+        except Lost as error:
+            self.lost = True
+            log.error("The client's messages cannot be told apart any more: %s. The server ends.", error)
 
     def stop(self) -> None:
         """End all work."""
@@ -209,10 +281,18 @@ def _lifecycle(server: PromptServer) -> None:
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(ls: PromptServer, params: lsp.InitializedParams) -> None:
-        await _register_watchers(ls)
-        await _pull_settings(ls)
+        if ls.started:
+            return
+        ls.started = True
+        ls.later(_register_watchers(ls))
+        asked = ls.later(_pull_settings(ls))
+        await asyncio.wait({asked}, timeout=START_TIMEOUT_S)
         await _start_engine(ls)
         _tell_problems(ls)
+        if not asked.done():
+            log.warning("the client has not told its settings yet; they count when they come")
+            await asyncio.wait({asked})
+            _apply_settings(ls)
 
     @server.feature(lsp.SHUTDOWN)
     def shutdown(ls: PromptServer, params: None) -> None:
@@ -226,16 +306,21 @@ def _lifecycle(server: PromptServer) -> None:
     async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
         ls.configuring = asyncio.current_task()
         await _pull_settings(ls)
-        _tell_problems(ls)
-        if ls.engine is not None and ls.engine.done():
-            ls.engine.result().apply(ls.settings)
-            ls.ground = ls.engine.result().workspace
-        _look_soon(ls)
+        _apply_settings(ls)
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(ls: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
         if params.token == ls.progress_token and ls.engine is not None and ls.engine.done():
             ls.engine.result().indexer.pause()
+
+
+def _apply_settings(ls: PromptServer) -> None:
+    """Use the settings as they are now."""
+    _tell_problems(ls)
+    if ls.engine is not None and ls.engine.done():
+        ls.engine.result().apply(ls.settings)
+        ls.ground = ls.engine.result().workspace
+    _look_soon(ls)
 
 
 def _roots(ls: PromptServer) -> list[Root]:
@@ -704,11 +789,17 @@ async def _send_progress(ls: PromptServer, status: Json) -> None:
 def serve_stdio() -> int:
     """Serve over stdin and stdout until the client leaves; the exit code."""
     server = create_server()
+    server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
     try:
-        server.start_io(sys.stdin.buffer, sys.stdout.buffer)
+        asyncio.run(server.listen(sys.stdin.buffer))
+    except BrokenPipeError:
+        log.error("The connection to the client is lost; the server ends.")
+    except (KeyboardInterrupt, SystemExit):
+        pass
     finally:
+        server.shutdown()  # type: ignore[no-untyped-call]
         server.stop()
-    return 0 if server.protocol._shutdown else 1
+    return 0 if server.protocol._shutdown and not server.lost else 1
 
 
 def serve_tcp(host: str, port: int) -> int:
