@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from promptls.model import Outline, Symbol
+from promptls.model import AnyOutline, Symbol
 
 Change = Literal["none", "cosmetic", "structural"]
 Update = Literal["skip", "partial", "architecture", "full"]
@@ -21,7 +21,7 @@ MANY, MOST, HALF = 10, 30, 0.5
 """Structural changes above which the architecture, or everything, is looked at again."""
 
 
-def change_class(old: Outline | None, new: Outline | None, same_text: bool = False) -> Change:
+def change_class(old: AnyOutline | None, new: AnyOutline | None, same_text: bool = False) -> Change:
     """The class of a change of one file, None standing for a file that is not there or not outlined.
 
     Without a grammar, or where the outline is not complete, nothing is known, so any change is structural.
@@ -46,7 +46,7 @@ def change_class(old: Outline | None, new: Outline | None, same_text: bool = Fal
     return "cosmetic"
 
 
-def _known(outline: Outline) -> bool:
+def _known(outline: AnyOutline) -> bool:
     return not outline.problem and bool(outline.symbols)
 
 

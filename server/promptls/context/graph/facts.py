@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptls.index.syntax.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.model import IMPLEMENT, INHERIT, FileEntry, Outline, Reference
+from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference
 
 SELF = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
 SUPER = frozenset({"super()", "super", "parent", "base"})
@@ -22,7 +22,7 @@ _CONSTRUCTORS = frozenset({"constructor"})
 class Facts:
     """Tables of one outline.  All indexes are into `outline.symbols`, -1 is the file."""
 
-    def __init__(self, outline: Outline) -> None:
+    def __init__(self, outline: AnyOutline) -> None:
         self.outline = outline
         self.symbols = outline.symbols
 

@@ -12,7 +12,7 @@ from immutables import Map
 from msgspec import Struct
 
 from promptls.index.snapshot import Snapshot
-from promptls.model import FileEntry, Outline
+from promptls.model import AnyOutline, FileEntry
 
 IMPORT = "\0"
 """Before the words of imports, so that they are no names; IMPORT + "." for a module that is named by dots alone."""
@@ -30,7 +30,7 @@ class Words(Struct, frozen=True):
         return self.paths.get(name, ())
 
 
-def words_of(outline: Outline | None) -> frozenset[str]:
+def words_of(outline: AnyOutline | None) -> frozenset[str]:
     """What a file is found by."""
     if outline is None:
         return frozenset()

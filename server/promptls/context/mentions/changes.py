@@ -22,7 +22,7 @@ from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
 from promptls.index import disk
 from promptls.index.snapshot import split_lines
-from promptls.model import CancelToken, Item, Mention, MentionOutcome, Origin, Outline, Problem, Root, Span, TextView
+from promptls.model import AnyOutline, CancelToken, Item, Mention, MentionOutcome, Origin, Problem, Root, Span, TextView
 
 MOST_FILES = 100
 """Files of one difference; further ones are named only."""
@@ -400,7 +400,7 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count:,} files"
 
 
-def unified(before: str | None, after: str | None, outline: Outline | None = None) -> tuple[str, int, int]:
+def unified(before: str | None, after: str | None, outline: AnyOutline | None = None) -> tuple[str, int, int]:
     """(unified difference, lines added, lines removed); each hunk names the definition that it begins in."""
     if before is None and after is None:
         return "", 0, 0
@@ -443,6 +443,6 @@ def _at(span: Span) -> str:
     return f"{span.start + bool(len(span))},{len(span)}"
 
 
-def _inside(outline: Outline | None, line: int) -> str:
+def _inside(outline: AnyOutline | None, line: int) -> str:
     around = [s for s in (outline.symbols if outline is not None else ()) if line in s.span and s.name]
     return min(around, key=lambda s: len(s.span)).qualified if around else ""

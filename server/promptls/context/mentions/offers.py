@@ -6,7 +6,7 @@ Values only; the branches are `offer_paths` and `offer_symbols`, the way in is `
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -65,7 +65,7 @@ def ask(request: Request, kinds: Registry, limit: int, tokens: Tokens | None) ->
     return Ask(request, kinds, limit, tokens, kinds.words(), {path: i for i, path in enumerate(opened)})
 
 
-def outline_of(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
+def outline_of(snapshot: Snapshot, path: str) -> Sequence[Symbol]:
     """The symbols of a file as the index knows them."""
     entry = snapshot.files.get(path)
     return entry.outline.symbols if entry is not None and entry.outline is not None else ()

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from promptls.context.mentions.grammar import LAST_LINE
 from promptls.context.mentions.lookup import barred, name_for, nearest_first
 from promptls.context.mentions.request import Request
-from promptls.model import Item, Mention, MentionOutcome, Origin, Outline, Problem, Span
+from promptls.model import AnyOutline, Item, Mention, MentionOutcome, Origin, Problem, Span
 
 MAX_CANDIDATES = 20
 
@@ -64,7 +64,7 @@ def file_outcome(
     return included(mention, [region(path, span, view.entry.outline, origin)], reason)
 
 
-def region(path: str, span: Span, outline: Outline | None, origin: Origin) -> Item:
+def region(path: str, span: Span, outline: AnyOutline | None, origin: Origin) -> Item:
     """Lines of a file; named after the symbol that they are, if they are one."""
     for symbol in outline.symbols if outline is not None else ():
         if symbol.span == span and symbol.name:
