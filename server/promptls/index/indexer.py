@@ -221,6 +221,16 @@ class Indexer:
         )
 
     @property
+    def usable(self) -> bool:
+        """Whether every known file has its symbols and keywords in place."""
+        states = list(self._roots.values())
+        return (
+            self._taken >= self.workspace.sequence
+            and len(states) == len(self.workspace.roots)
+            and all(s.walked and not s.walks and not s.outlining for s in states)
+        )
+
+    @property
     def _stored(self) -> bool:
         states = list(self._roots.values())
         return self._writer.pausing or (
@@ -240,7 +250,7 @@ class Indexer:
         state: State = "indexing" if all(s.walked for s in states) else "scanning"
         if self.searchable and (self._stored or trouble):
             state = "degraded" if trouble else "ready"
-        return Standing(state, self._publisher.snapshot.generation, *self.progress(), trouble)
+        return Standing(state, self._publisher.snapshot.generation, *self.progress(), trouble, self.usable)
 
     def status(self) -> Status:
         """Where the index stands, with everything counted: takes time in a large workspace."""
@@ -494,6 +504,7 @@ class Indexer:
             self._post(lambda: self._report(state, event))
 
         for batch in scanning.batches(wanted, self._publisher.snapshot):
+            state.outlining += 1
             future = submit(scanning.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
 
@@ -532,6 +543,7 @@ class Indexer:
             self._embed_later(state, event)
 
     def _finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
+        state.outlining -= 1
         for path in batch:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:

@@ -23,13 +23,25 @@ log = logging.getLogger(__name__)
 class RootState:
     """Mutable; changed by the indexer's thread, save for what `opened` says."""
 
-    __slots__ = ("error", "manifest", "pending", "records", "root", "store", "store_ready", "walked_at", "walks")
+    __slots__ = (
+        "error",
+        "manifest",
+        "outlining",
+        "pending",
+        "records",
+        "root",
+        "store",
+        "store_ready",
+        "walked_at",
+        "walks",
+    )
 
     def __init__(self, root: Root) -> None:
         self.root = root
         self.manifest: Manifest | None = None  # set once, by the walk thread
         self.store: Store | None = None
         self.store_ready: Future[Store | None] = Future()
+        self.outlining = 0  # batches of files that wait for their outlines
         self.pending: dict[str, int] = {}  # path → jobs that are to report on it
         self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
         self.walks = 1  # walks asked for and not finished; the first one opens the root

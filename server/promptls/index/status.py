@@ -34,6 +34,7 @@ class Standing(Struct, frozen=True):
     files: int
     pending: int  # of them, queued or being worked on
     trouble: str  # what is wrong, as a sentence; "" if nothing is
+    usable: bool = True  # files and symbols can be mentioned and words are found; vectors may be missing
 
     @property
     def complete(self) -> float:

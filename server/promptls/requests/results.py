@@ -129,6 +129,7 @@ def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
     """How far the index is."""
     return {
         "state": status.standing.state,
+        "usable": status.standing.usable,
         "generation": status.standing.generation,
         "roots": [
             {

@@ -1,0 +1,279 @@
+"""One folder, measured with a server that is driven over stdio as an editor does; everything in one run.
+
+The bare parse is one thread of tree-sitter over the texts that the index reads, grammars loaded before.  Questions are
+the first sentences of documentation in the folder itself, so any folder can be measured.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import Struct
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
+
+from lsp import Client
+from promptls.index import disk
+from promptls.index.syntax.grammars import grammars
+from promptls.index.syntax.languages import language_of
+
+QUESTIONS = 150
+EDITS = 60
+WAIT_S = 7_200.0
+_DOC = re.compile(r'"""([A-Z][^"\n]{25,110})|^\s*(?://|\*)\s+([A-Z][^\n]{30,110})$', re.MULTILINE)
+
+
+class Figures(Struct, kw_only=True):
+    """What was measured; times in seconds, pairs are (median, 95th percentile)."""
+
+    files: int
+    lines: int
+    megabytes: float
+    chunks: int
+    symbols: int
+    bare: float  # the bare parse
+    ready: float  # from the start of the process to everything stored
+    usable: float  # to files, names and words
+    busy: tuple[float, float]  # buildPrompt while the first scan runs
+    warm: float  # a start when nothing has changed
+    prompt: tuple[float, float]  # 4,000 tokens
+    long_prompt: tuple[float, float]  # 20,000 tokens
+    search: tuple[float, float]
+    edit: tuple[float, float]  # from a didChange to a prompt that holds the new text
+    edited_lines: int  # of the file that was edited
+    memory: float  # MB of the server and all its processes, after the questions, when the index has rested
+    peak: float  # MB of the server alone
+    disk: float  # bytes a chunk
+    cpu: float  # share of one core while nothing happens
+    writes: int  # bytes written while nothing happens
+
+
+def texts_of(root: Path) -> dict[str, str]:
+    """Path → text of what is indexed."""
+    out = {}
+    for found in disk.walk(root.as_posix(), disk.Limits()):
+        got = disk.read_text(found.path, disk.Limits())
+        if isinstance(got, disk.ReadText):
+            out[found.path] = got.text
+    return out
+
+
+def bare_parse(texts: Iterable[tuple[str, str]]) -> float:
+    """Seconds to parse everything that has a grammar, on one thread."""
+    from tree_sitter import Parser
+
+    work, known = [], grammars()
+    for path, text in texts:
+        language = known.grammar(language_of(path, text[:4096]))
+        if language is not None:
+            work.append((Parser(language), text.encode("utf-8", "replace")))
+    start = time.perf_counter()
+    for parser, data in work:
+        parser.parse(data)
+    return time.perf_counter() - start
+
+
+def questions_in(texts: Iterable[str]) -> list[str]:
+    """Sentences of documentation, as questions."""
+    found = [a or b for text in texts for a, b in _DOC.findall(text)[:3]]
+    random.Random(1).shuffle(found)
+    return [f"{sentence.strip(' .')}?" for sentence in found[:QUESTIONS]] or ["where is the configuration read?"]
+
+
+def family(pid: int) -> list[int]:
+    """A process and all below it."""
+    shown = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    pairs = [tuple(map(int, line.split())) for line in shown.splitlines()]
+    out = [pid]
+    for one in out:
+        out += [child for child, parent in pairs if parent == one]
+    return out
+
+
+def resident(pid: int) -> float:
+    """Megabytes of a process and all below it."""
+    pids = ",".join(map(str, family(pid)))
+    shown = subprocess.run(["ps", "-o", "rss=", "-p", pids], capture_output=True, text=True)
+    return sum(map(int, shown.stdout.split())) / 1024
+
+
+def peak(pid: int) -> float:
+    """Peak resident megabytes of a process; 0 where the system does not tell."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0.0)
+
+
+def spent(pid: int) -> tuple[float, int]:
+    """(processor seconds, bytes written) of a process and all below it so far; (0, 0) where the system does not tell."""
+    seconds, written = 0.0, 0
+    for one in family(pid):
+        try:
+            fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
+            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            written += int(re.search(r"^write_bytes: (\d+)", Path(f"/proc/{one}/io").read_text(), re.MULTILINE)[1])  # type: ignore[index]
+        except (OSError, TypeError):
+            continue
+    return seconds, written
+
+
+def two(times: list[float]) -> tuple[float, float]:
+    """Median and 95th percentile."""
+    ordered = sorted(times)
+    return statistics.median(ordered), ordered[int(0.95 * (len(ordered) - 1))]
+
+
+def timed(calls: Iterable[Callable[[], object]]) -> list[float]:
+    """Seconds of each call."""
+    out = []
+    for call in calls:
+        start = time.perf_counter()
+        call()
+        out.append(time.perf_counter() - start)
+    return out
+
+
+def _first_scan(client: Client, root: Path, questions: list[str]) -> tuple[float, float, list[float]]:
+    """(seconds to usable, to ready, those of prompts meanwhile)."""
+    start = time.perf_counter()
+    client.initialize(root)
+    usable = ready = 0.0
+    busy: list[float] = []
+    while not ready:
+        status = client.request("promptls/status", {}, WAIT_S)
+        now = time.perf_counter() - start
+        if not usable and status["usable"]:
+            usable = now
+        if status["state"] in ("ready", "degraded"):
+            ready = now
+        elif status["state"] == "indexing" and len(busy) < QUESTIONS:
+            question = questions[len(busy) % len(questions)]
+            busy += timed([lambda q=question: client.build(q, budget={"tokens": 4000})])  # type: ignore[misc]
+            time.sleep(0.2)  # a developer asks now and then
+        else:
+            time.sleep(0.05)
+    return usable or ready, ready, busy
+
+
+def _to_edit(texts: dict[str, str]) -> tuple[Path, str] | None:
+    """The file whose length is nearest to two thousand lines."""
+    found = min((p for p in texts if p.endswith(".py")), key=lambda p: abs(texts[p].count("\n") - 2000), default=None)
+    return (Path(found), texts[found]) if found is not None else None
+
+
+def _edits(client: Client, path: Path, text: str) -> list[float]:
+    """Seconds from a didChange to an answer that holds the new text."""
+    client.open(path, text)
+    lines = text.count("\n")
+    out = []
+    for n in range(EDITS):
+        where = {"line": lines, "character": 0}
+        new = f"def freshly_typed_{n}(x):\n    return x * {n}\n"
+        start = time.perf_counter()
+        client.change(path, n + 2, {"range": {"start": where, "end": where}, "text": new})
+        result = client.build(f"what does @#freshly_typed_{n} return?", budget={"tokens": 2000})
+        out.append(time.perf_counter() - start)
+        assert f"return x * {n}" in result["prompt"]
+        lines += 2
+    client.close(path)
+    return out
+
+
+def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figures:
+    """All figures of one folder."""
+    texts = texts_of(root)
+    questions = questions_in(texts.values())
+    megabytes, lines, files = (
+        sum(map(len, texts.values())) / 1e6,
+        sum(t.count("\n") for t in texts.values()),
+        len(texts),
+    )
+    say(f"{root.name}: {files:,} files, {lines:,} lines")
+    bare = bare_parse(texts.items())
+    edited = _to_edit(texts)
+    texts.clear()  # the server gets the memory
+    with tempfile.TemporaryDirectory() as folder:
+        client = Client(Path(folder) / "cache")
+        usable, ready, busy = _first_scan(client, root, questions)
+        say(f"first scan {ready:.1f} s, {ready / bare:.1f} × the bare parse; usable after {usable:.1f} s")
+        status = client.request("promptls/status", {}, WAIT_S)
+        held = status["roots"][0]
+        client.stop()
+        start = time.perf_counter()
+        client = Client(Path(folder) / "cache")
+        client.initialize(root)
+        client.settled(timeout=WAIT_S)
+        warm = time.perf_counter() - start
+        say(f"warm start {warm:.2f} s")
+        timed([lambda q=q: client.build(q) for q in questions[:10]])  # type: ignore[misc]
+        short = two(timed([lambda q=q: client.build(q, budget={"tokens": 4000}) for q in questions]))  # type: ignore[misc]
+        whole = two(timed([lambda q=q: client.build(q, budget={"tokens": 20000}) for q in questions]))  # type: ignore[misc]
+        found = two(timed([lambda q=q: client.search(q) for q in questions]))  # type: ignore[misc]
+        say(f"prompt {1000 * short[0]:.0f} / {1000 * short[1]:.0f} ms")
+        typed = two(_edits(client, *edited)) if edited else (0.0, 0.0)
+        idle = threading.Event()
+        idle.wait(40.0)  # until helpers that have nothing to do have left
+        before = spent(client.process.pid)
+        idle.wait(20.0)
+        after = spent(client.process.pid)
+        figures = Figures(
+            files=files,
+            lines=lines,
+            megabytes=megabytes,
+            chunks=held["chunks"],
+            symbols=held["symbols"],
+            bare=bare,
+            ready=ready,
+            usable=usable,
+            busy=two(busy) if busy else (0.0, 0.0),
+            warm=warm,
+            prompt=short,
+            long_prompt=whole,
+            search=found,
+            edit=typed,
+            edited_lines=edited[1].count("\n") if edited else 0,
+            memory=resident(client.process.pid),
+            peak=peak(client.process.pid),
+            disk=status["disk"]["bytes"] / max(1, held["chunks"]),
+            cpu=(after[0] - before[0]) / 20.0,
+            writes=after[1] - before[1],
+        )
+        client.stop()
+    return figures
+
+
+def rows_of(figures: Figures) -> list[tuple[str, str]]:
+    """The figures for people."""
+
+    def pair(value: tuple[float, float]) -> str:
+        return f"{1000 * value[0]:.0f} / {1000 * value[1]:.0f} ms"
+
+    f = figures
+    return [
+        ("files, lines, chunks", f"{f.files:,}, {f.lines:,}, {f.chunks:,}"),
+        ("bare parse, one thread", f"{f.bare:.2f} s"),
+        ("first scan to ready", f"{f.ready:.1f} s = {f.ready / f.bare:.1f} × the bare parse"),
+        ("usable ÷ ready", f"{f.usable / f.ready:.2f}"),
+        ("buildPrompt while it scans", pair(f.busy)),
+        ("warm start", f"{f.warm:.2f} s"),
+        ("buildPrompt, 4,000 tokens", pair(f.prompt)),
+        ("buildPrompt, 20,000 tokens", pair(f.long_prompt)),
+        ("search", pair(f.search)),
+        (f"didChange to the answer, {f.edited_lines:,} lines", pair(f.edit)),
+        ("memory, all processes, idle", f"{f.memory:.0f} MB"),
+        ("peak of the server", f"{f.peak:.0f} MB"),
+        ("disk", f"{f.disk:,.0f} bytes a chunk"),
+        ("idle: processor, bytes written", f"{100 * f.cpu:.2f} %, {f.writes:,}"),
+    ]

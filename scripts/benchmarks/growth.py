@@ -1,0 +1,66 @@
+"""How the time of a query grows with the number of rows, from ten thousand to a million made-up ones.
+
+What is measured is the part of a query that looks at every row: similarities and keywords.  Vectors are random, terms
+fall off as those of real code do (Zipf's law), questions are of ten terms.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+
+import numpy as np
+
+from promptls.context.retrieval.legs import scan
+from promptls.index.columns import Columns
+from promptls.index.rows import Rows
+
+SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
+DIMENSION, TERMS, PER_ROW = 512, 60_000, 70
+QUESTIONS = 20
+BATCH = 10_000
+
+
+def columns(rows: int) -> Columns:
+    """So many rows, a hundred in a file."""
+    rng = np.random.default_rng(rows)
+    share = 1 / np.arange(1, TERMS + 1)
+    chances = np.cumsum(share / share.sum())
+    words = tuple(f"term{n}" for n in range(TERMS))
+    made = Columns()
+    for start in range(0, rows, BATCH):
+        n = min(BATCH, rows - start)
+        vectors = rng.normal(size=(n, DIMENSION)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        term = chances.searchsorted(rng.random(n * PER_ROW)).astype(np.int32)
+        keys = tuple(int(start + i).to_bytes(16, "big") for i in range(n))
+        starts = np.arange(0, (n + 1) * PER_ROW, PER_ROW, dtype=np.int32)
+        part = Rows(
+            keys, words, np.minimum(term, TERMS - 1).tobytes(), starts.tobytes(), vectors.astype(np.float16).tobytes()
+        )
+        made.fill(part)
+        made.move((f"/w/f{start + i}.py", f"f{start + i}.py", [], keys[i : i + 100]) for i in range(0, n, 100))
+    return made
+
+
+def measure() -> dict[int, tuple[float, float]]:
+    """By number of rows (median, 95th percentile) of seconds."""
+    out = {}
+    for size in SIZES:
+        view = columns(size).view()
+        rng = np.random.default_rng(1)
+        times = []
+        for _ in range(QUESTIONS):
+            terms = [f"term{int(n)}" for n in rng.integers(20, 3_000, 10)]
+            vector = rng.normal(size=DIMENSION).astype(np.float32)
+            start = time.perf_counter()
+            scan(terms, vector / np.linalg.norm(vector), view)
+            times.append(time.perf_counter() - start)
+        out[size] = statistics.median(times), sorted(times)[int(0.95 * len(times))]
+    return out
+
+
+def table(found: dict[int, tuple[float, float]]) -> str:
+    """The figures for people."""
+    rows = [f"| {size:,} | {1000 * middle:.1f} | {1000 * high:.1f} |" for size, (middle, high) in found.items()]
+    return "\n".join(["| rows | p50 ms | p95 ms |", "| --- | --- | --- |", *rows])
