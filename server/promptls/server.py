@@ -73,7 +73,7 @@ class Protocol(LanguageServerProtocol):
     def handle_body(self, body: bytes) -> None:
         """A message as it came; one that cannot be read is answered too, without the id that nobody knows."""
         try:
-            message = json.loads(body, parse_constant=_no_constant)
+            message = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
             if _HALVES.search(body):
                 named = isinstance(message, dict) and "id" in message
                 message = {**_mended(message), "id": message["id"]} if named else _mended(message)

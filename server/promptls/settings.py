@@ -210,7 +210,7 @@ def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tup
             try:
                 merged = {**msgspec.to_builtins(current), name: value} if name else values
                 current = msgspec.convert(merged, kind)
-            except msgspec.ValidationError as error:
+            except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half a character in a name
                 problems.append(Problem(f"The setting {full} is ignored: {_plainly(error)}."))
         settings = msgspec.structs.replace(settings, **{attribute: current})
     return settings, problems
@@ -222,7 +222,7 @@ def sections() -> dict[str, tuple[str, Any]]:
     return {f.encode_name: (f.name, hints[f.name]) for f in msgspec.structs.fields(Settings)}
 
 
-def _plainly(error: msgspec.ValidationError) -> str:
+def _plainly(error: Exception) -> str:
     return str(error).split(" - at ")[0][:1].lower() + str(error).split(" - at ")[0][1:]
 
 

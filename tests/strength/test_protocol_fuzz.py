@@ -251,7 +251,7 @@ class Fuzz:
 def due(body: bytes, fuzz: Fuzz) -> None:
     """Note how a message is to be answered, from its bytes alone, by the rules of JSON-RPC 2.0 and LSP 3.17."""
     try:
-        message = json.loads(body, parse_constant=lambda name: 1 / 0)
+        message = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=lambda name: 1 / 0)
     except (ValueError, RecursionError, ZeroDivisionError):
         fuzz.nameless += 1
         return
