@@ -87,6 +87,8 @@ def _tree(grammar: Language, data: bytes, seconds: float) -> Node | None:
     from tree_sitter import Parser
 
     deadline = time.thread_time() + seconds
+    if not data.endswith(b"\n"):
+        data += b"\n"  # Perl's scanner looks for the end of a comment for ever, and asks nobody
     try:
         tree = Parser(grammar).parse(
             lambda at, _point: data[at : at + 65_536],
