@@ -51,7 +51,7 @@ class Writer:
         self.writing = False
         self._failures = 0  # in a row
         self._not_before = 0.0  # time.monotonic() before which no write is begun
-        self._rows_at = -LAZY_S  # time.monotonic() of the last write of rows
+        self._lazy_until = 0.0  # time.monotonic() until which a few rows wait for more
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
     def submit(self, work: Callable[[], None]) -> None:
@@ -98,7 +98,7 @@ class Writer:
     def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
         """What is to be written now: a few rows of edits wait for more of them."""
         few = sum(map(len, publisher.fresh)) < FEW_ROWS
-        if few and time.monotonic() - self._rows_at < LAZY_S:
+        if few and time.monotonic() < self._lazy_until:
             return []
         return unwritten(publisher, states, unsaved)
 
@@ -130,7 +130,7 @@ class Writer:
             state.manifest.save(kept, [name for name, e in changed.items() if e is None])
         self._stale_since = time.monotonic()
         if rows:
-            self._rows_at = time.monotonic()
+            self._lazy_until = time.monotonic() + LAZY_S if idle else 0.0
         self._failures = self._failures + 1 if failed else 0
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause

@@ -20,7 +20,8 @@ from promptls.index.snapshot import split_lines
 from promptls.index.syntax import patterns as shapes
 from promptls.index.syntax.languages import BY_NAME
 from promptls.index.syntax.scan import scan
-from promptls.model import FileEntry, Item, Origin, Span, TextView, pack
+from promptls.model import FileEntry, Item, Origin, Span, TextView
+from promptls.model import pack as packed
 from promptls.prompt import fences
 from promptls.prompt.pack import Choice, pack
 from promptls.prompt.recipes import Recipe, read, render, values_for
@@ -115,7 +116,9 @@ def query_patterns(data: bytes) -> None:
 
 def _view(text: str, name: str) -> TextView:
     parsed = scan(text, "python" if name.endswith(".py") else "text")
-    return TextView(FileEntry(f"/w/{name}", "/w", name, outlined=pack(parsed.outline)), text, tuple(split_lines(text)))
+    return TextView(
+        FileEntry(f"/w/{name}", "/w", name, outlined=packed(parsed.outline)), text, tuple(split_lines(text))
+    )
 
 
 def _renderer() -> Renderer:
