@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 from pathlib import Path
 
 
@@ -16,7 +17,9 @@ def main() -> None:
     parser.add_argument(
         "--only", nargs="+", default=[], metavar="NAME", help="report: these workspaces, the others as they were"
     )
-    parser.add_argument("--kept", type=Path, default=Path("/tmp/promptls-bench"), help="where workspaces are kept")
+    parser.add_argument(
+        "--kept", type=Path, default=Path(tempfile.gettempdir()) / "promptls-bench", help="where workspaces are kept"
+    )
     parser.add_argument("--semble", metavar="PYTHON", help="report: a Python that has semble 0.7.0")
     parser.add_argument("--semble-model", metavar="DIR", help="a model2vec folder for it")
     options = parser.parse_args()

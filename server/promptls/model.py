@@ -1,6 +1,6 @@
 """The nouns of promptls, shared by every floor.
 
-Frozen values only: no I/O, no behaviour beyond what a reader needs to look inside.
+Frozen values: no I/O, no behaviour beyond what a reader needs to look inside; outlines are packed and opened here.
 Lines are 0-based and spans half-open everywhere except in text written for people,
 where lines are 1-based and inclusive.  A `path` is always absolute with forward slashes.
 """

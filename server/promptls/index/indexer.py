@@ -9,7 +9,6 @@ a scan.  Knows nothing of LSP, mentions or prompts.
 from __future__ import annotations
 
 import logging
-import shutil
 import threading
 import time
 from collections import deque
@@ -464,8 +463,7 @@ class Indexer:
         self._publisher.lost(store.keys)
 
         def rebuild() -> None:
-            store.close()
-            shutil.rmtree(store.folder, ignore_errors=True)
+            store.remove()
             self._open_store(state)
 
         self._writer.submit(rebuild)

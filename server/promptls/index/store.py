@@ -13,6 +13,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -69,6 +70,7 @@ class Store:
         self._seal = msgspec.json.encode(identity)
         self._lock = threading.RLock()
         self._keeper: Channel | None = None
+        self.behind = False  # rows were written that the image does not show yet
         self._opened = False  # the table was opened by us before: then it is not made anew without a word
         self._rest: threading.Timer | None = None
         self._imaged = 0  # rows in the first part of the image
@@ -85,6 +87,7 @@ class Store:
         if new:
             self._ask(AddRows(tuple(new)))
             self.keys.update(key for part in new for key in part.keys)
+            self.behind = True
 
     def tidy(self, count: int, alive: Callable[[], Collection[bytes]]) -> list[bytes]:
         """Delete dead rows if there are too many; their keys.  `count`: of the rows that are alive."""
@@ -157,6 +160,14 @@ class Store:
         except (OSError, msgspec.MsgspecError):
             return []
 
+    def remove(self) -> None:
+        """Delete all of it from the disk, the image and what waits included."""
+        self.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        for name in (_IMAGE, _WAITING):
+            with suppress(OSError):
+                self.folder.with_name(name).unlink(missing_ok=True)
+
     # ---- the image
 
     def recall(self) -> list[Part] | None:
@@ -175,6 +186,7 @@ class Store:
         """Bring the image up to what was just written: the rows `new`, on top of the table's version `before`."""
         keys = list(new)
         version = version_of(self.folder)
+        self.behind = False  # whatever becomes of it: not tried again before the next write
         try:
             if before != self._version or not before or self._crowded(len(keys)):
                 # Where two servers write in turn, each would write all that the other has written, every time.
@@ -255,7 +267,6 @@ def open_store(folder: Path, identity: Identity) -> tuple[Store, list[Part] | li
             return store, store.read()
         except StoreFailed as error:
             log.warning("rebuilding the store in %s: %s", folder, error)
-        store.close()
-        shutil.rmtree(folder, ignore_errors=True)
+            store.remove()
         folder.mkdir(parents=True, exist_ok=True)
     return Store(folder, identity), []

@@ -67,7 +67,7 @@ class Writer:
 
     def retry(self) -> None:
         """Forget that writes have failed: the user asks for it."""
-        self._not_before = 0.0
+        self._not_before = self._lazy_until = 0.0
 
     def close(self) -> None:
         """Finish the write that runs, drop those that wait."""
@@ -83,12 +83,13 @@ class Writer:
             return
         rows = self.due(publisher, mine, unsaved)
         records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
-        if not rows and not records:
+        behind = idle and any(s.store is not None and s.store.behind for s in mine)
+        if not rows and not records and not behind:
             return
         for state, _ in records:
             state.records = {}
         self.writing = True
-        self._thread.submit(self._write, rows, records, publisher.columns.view(), idle)
+        self._thread.submit(self._write, mine, rows, records, publisher.columns.view(), idle)
 
     @property
     def pausing(self) -> bool:
@@ -102,7 +103,7 @@ class Writer:
             return []
         return unwritten(publisher, states, unsaved)
 
-    def _write(self, rows: Batch, records: Records, view: View, idle: bool) -> None:
+    def _write(self, states: list[RootState], rows: Batch, records: Records, view: View, idle: bool) -> None:
         failed = False
         keys: list[bytes] = []
         swept: list[bytes] = []
@@ -124,13 +125,16 @@ class Writer:
                 state.error = f"The store cannot be written ({error}); it is tried again from time to time."
                 if isinstance(error, StoreFailed) and error.damaged:
                     self._damaged(state.store, error)
+        for state in states if idle and not failed else ():
+            if state.store is not None and state.store.behind:  # what a scan wrote before it was done
+                state.store.show(view, (), b"")
         for state, changed in records:
             assert state.manifest is not None
             kept = [e for e in changed.values() if e is not None]
             state.manifest.save(kept, [name for name, e in changed.items() if e is None])
         self._stale_since = time.monotonic()
         if rows:
-            self._lazy_until = time.monotonic() + LAZY_S if idle else 0.0
+            self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
         self._failures = self._failures + 1 if failed else 0
         pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
         self._not_before = time.monotonic() + pause

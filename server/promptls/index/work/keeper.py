@@ -1,7 +1,7 @@
 """The process that keeps one table: LanceDB lives here, for as long as something is written or read.
 
 Started as `python -m promptls.index.work.keeper`; one request at a time from stdin, ends with it.  The server never
-loads LanceDB, which takes more memory than an index of a million lines.
+loads LanceDB, which takes a second and some 130 MB.
 """
 
 from __future__ import annotations
