@@ -32,7 +32,11 @@ class Client:
     """One server process and the talk with it."""
 
     def __init__(self, cache: Path, env: dict[str, str] | None = None, command: list[str] | None = None) -> None:
-        home = {"PROMPTLS_CACHE": str(cache), "PROMPTLS_DATA": str(cache.parent / "data")}
+        home = {
+            "PROMPTLS_CACHE": str(cache),
+            "PROMPTLS_DATA": str(cache.parent / "data"),
+            "XDG_STATE_HOME": str(cache.parent / "state"),
+        }
         environment = {**os.environ, **home, **(env or {})}
         self.stderr = cache.parent / f"stderr-{time.monotonic_ns()}.log"
         with self.stderr.open("wb") as stderr:
@@ -52,6 +56,7 @@ class Client:
         self.ended = False
         self.configuration: Any = None
         self.replies: dict[str, Any] = {}  # method → result of requests that the server makes
+        self.silent: set[str] = set()  # methods of requests that are not answered
         self._id = 0
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -89,7 +94,8 @@ class Client:
             result: Any = self.replies.get(message["method"])
             if message["method"] == "workspace/configuration":
                 result = [self.configuration for _ in message["params"]["items"]]
-            self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
+            if message["method"] not in self.silent:
+                self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
         with self.arrived:
             if "method" in message:
                 (self.asked if "id" in message else self.notes).append(message)
@@ -134,6 +140,23 @@ class Client:
             note = found()
         assert note is not None
         return note
+
+    def wait_asked(self, method: str, timeout: float = TIMEOUT_S) -> Json:
+        """The first request of that method that the server has made, waiting for it."""
+
+        def found() -> Json | None:
+            return next((a for a in self.asked if a["method"] == method), None)
+
+        with self.arrived:
+            if not self.arrived.wait_for(lambda: found() is not None, timeout):
+                raise TimeoutError(method)
+            asked = found()
+        assert asked is not None
+        return asked
+
+    def logged(self) -> str:
+        """What the server has written into its log."""
+        return "".join(f.read_text(errors="replace") for f in self.stderr.parent.rglob("promptls.log"))
 
     # ---- the language server protocol
 

@@ -123,6 +123,13 @@ class Protocol(LanguageServerProtocol):
             return
         super().handle_message(structured)
 
+    def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
+        asked = self._request_futures.get(msg_id)
+        if asked is not None and asked.cancelled():  # its answer was waited for by a request that is over
+            del self._request_futures[msg_id]
+            return
+        super()._handle_response(msg_id, result, error)
+
     def _structured(self, message: Json, method: str | None, msg_id: Any) -> Any:
         if method is not None and msg_id is not None and (method.startswith("promptls/") or method in LANGUAGE):
             return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))

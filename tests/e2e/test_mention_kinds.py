@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from conftest import write_tree
-from lsp import Client, Json
+from lsp import Client, Json, ServerError
 
 WORKSPACE = '''
 -- AGENTS.md --
@@ -303,3 +303,20 @@ def test_words_that_are_no_mentions(editor: tuple[Client, Path]) -> None:
     client, _ = editor
     message = "@path and @text alone, @open(file) and @regex\nare words; a@diff.com too"
     assert client.request("promptls/resolveMentions", {"message": message})["mentions"] == []
+
+
+def test_an_answer_that_comes_after_its_request_was_cancelled_is_passed_over(tmp_path: Path) -> None:
+    root = write_tree(tmp_path / "shop", WORKSPACE)
+    client = Client(tmp_path / "cache")
+    client.silent.add("promptls/clientContext")
+    client.initialize(root, capabilities={"experimental": {"promptls": {"clientContext": True}}})
+    client.settled()
+    request = client.start_request("promptls/buildPrompt", {"message": "Why? @terminal"})
+    asked = client.wait_asked("promptls/clientContext")
+    client.notify("$/cancelRequest", {"id": request})
+    with pytest.raises(ServerError):
+        client.answer(request)
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"terminal": "too late"}})
+    client.settled()
+    assert "could not be handled" not in client.logged()
+    client.kill()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import threading
@@ -19,6 +20,10 @@ BOUND_S = 20.0
 
 class Failed(AssertionError):
     """A check has failed: what was expected, and what there was."""
+
+
+class Crashed(Failed):
+    """Neovim itself was ended by a signal, which nothing that Lua does should bring about."""
 
 
 class Nvim:
@@ -65,14 +70,16 @@ class Nvim:
         with self._lock:
             self._number += 1
             number = self._number
-        self.process.stdin.write(msgpack.packb([0, number, method, arguments]))
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has ended, which is told below
+            self.process.stdin.write(msgpack.packb([0, number, method, arguments]))
+            self.process.stdin.flush()
         with self._lock:
             if not self._lock.wait_for(lambda: number in self._answers or self._ended, BOUND_S):
                 raise Failed(f"{method} was not answered; on the screen:\n{self.screen.text()}")
             if number not in self._answers:
                 code = self.process.wait(5)
-                raise Failed(f"Neovim has ended ({code}) while {method} was under way; it said:\n{self.screen.text()}")
+                kind = Crashed if code < 0 else Failed
+                raise kind(f"Neovim has ended ({code}) while {method} was under way; it said:\n{self.screen.text()}")
             error, result = self._answers.pop(number)
         if error:
             raise Failed(f"{method}: {error[1]}")

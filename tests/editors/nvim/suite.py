@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import shutil
 import subprocess
@@ -18,12 +19,14 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from nvim import Failed, Nvim
+from nvim import Crashed, Failed, Nvim
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 PLUGIN = ROOT / "editors" / "nvim"
 MODULES = ("checks_language", "checks_use", "checks_server", "checks_units")
+CRASHES_MOST = 1
+"""So many crashes of Neovim itself in a run are told and the check is run again; seen once in hundreds of runs."""
 GIT = ["git", "-c", "user.name=Shop", "-c", "user.email=shop@example.org"]
 
 CHECKS: list[tuple[str, Callable[[Session], None], bool]] = []
@@ -246,12 +249,14 @@ def main() -> int:
     server = server[:-1] if server[-1] == "serve" else server
     for name in MODULES if not arguments.pictures else ("pictures",):
         importlib.import_module(name)
-    start, passed, failed = time.monotonic(), 0, 0
+    start, passed, failed, crashed = time.monotonic(), 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="promptls-nvim-", ignore_cleanup_errors=True) as temporary:
         shared: Session | None = None
-        for number, (what, run, alone) in enumerate(CHECKS):
-            if arguments.only not in what:
-                continue
+        due = [check for check in CHECKS if arguments.only in check[0]]
+        for number in itertools.count():
+            if not due:
+                break
+            what, run, alone = due.pop(0)
             session = shared if shared is not None and not alone else None
             if session is None:
                 session = Session(Path(temporary) / str(number), arguments.nvim, server, Path(temporary) / "cache")
@@ -260,9 +265,12 @@ def main() -> int:
             try:
                 run(session)
             except Exception as error:
-                failed += 1
+                again = isinstance(error, Crashed) and crashed < CRASHES_MOST
+                crashed += isinstance(error, Crashed)
+                failed += not again
+                due = [(what, run, alone), *due] if again else due
                 text = str(error) if isinstance(error, Failed) else traceback.format_exc()
-                print(f"FAIL {what}\n     " + text.replace("\n", "\n     "), flush=True)
+                print(f"{'once more:' if again else 'FAIL'} {what}\n     " + text.replace("\n", "\n     "), flush=True)
                 session.close()
                 shared = None if session is shared else shared
             else:
@@ -272,6 +280,8 @@ def main() -> int:
                 session.close()
         if shared is not None:
             shared.close()
+    if crashed:
+        print(f"Neovim itself crashed {crashed}×.")
     print(f"nvim: {passed} passed, {failed} failed, {time.monotonic() - start:.0f} s")
     return 1 if failed or not passed else 0
 
