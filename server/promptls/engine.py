@@ -30,6 +30,7 @@ from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
 from promptls.index.roots import survey as survey_root
 from promptls.index.snapshot import Snapshot
+from promptls.index.work.frugal import settle
 from promptls.index.workspace import Workspace
 from promptls.model import CancelToken
 from promptls.prompt.instructions import templates
@@ -59,6 +60,7 @@ class Engine:
         self._tell = on_change
         self._send = send  # to the editor's language model, None where there is none
         self._following = threading.Lock()
+        self._settled = False  # whether the index has been complete once
         self.indexer = Indexer(config_of(settings), workspace, self._changed)
         self._idle = ThreadPoolExecutor(1, "follow")
         self.strategy = Strategy()
@@ -85,6 +87,10 @@ class Engine:
                 snapshot = self.indexer.view()
                 self.companions.follow(snapshot)
                 warm(snapshot)
+                self.projects.at(self.indexer.sources(snapshot))
+                if not self._settled and self.indexer.standing().state == "ready":
+                    self._settled = True
+                    settle()
             finally:
                 self._following.release()
 

@@ -50,6 +50,7 @@ def made(keys: Sequence[bytes], vectors: bool = True) -> Rows:
 def said(view: View) -> dict[str, object]:
     """All that a search can learn, by key instead of by row."""
     alive = [i for i in range(len(view)) if view.file[i] >= 0]
+    assert view.frequencies(TERMS).tolist() == [view.frequency(term) for term in TERMS]
     near = view.similarities(vector(b"\x05").astype(np.float32) if view.dimension else np.zeros(0, np.float32))
     return {
         "rows": sorted((view.keys[i], int(view.length[i]), *view.places(i)) for i in alive),
@@ -60,6 +61,7 @@ def said(view: View) -> dict[str, object]:
             for term in TERMS
             for found in [view.postings(term)]
         },
+        "often": [int(n) for n in view.frequencies([*TERMS, "nowhere"])],
         "idf": [round(view.idf(term), 6) for term in TERMS],
         "count": view.count,
         "living": view.living(),

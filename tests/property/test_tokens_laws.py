@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.tokens import choose, counter
+from promptls.prompt.tokens import choose, count_all, counter
 from promptls.prompt.tokens.exact import _parts
 
 PIECES = ["def ", "self.", "HTTPServer", "_x", "=", "==", "\n", "\n    ", "\t", " ", "//", "12", "é", "中", "(", "👩‍💻"]
@@ -43,3 +43,11 @@ def test_parts_make_up_the_text(text: str) -> None:
     parts = _parts(text)
     assert "".join(parts) == text
     assert max(map(len, parts)) <= 3999 + 4000 + 2 + 6 * 4000
+
+
+@pytest.mark.parametrize("name", ["chars4", "estimate"])
+@given(texts=st.lists(ANY, max_size=8), long=st.integers(0, 40_000))
+def test_many_are_counted_as_each_is(name: str, texts: list[str], long: int) -> None:
+    one = counter(name)
+    texts = [*texts, "word = 1\n" * (long // 9), *texts[:2]]
+    assert count_all(one, texts) == [one.count(text) for text in texts]

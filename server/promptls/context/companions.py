@@ -93,13 +93,14 @@ class Companions:
             self._remove(self._files.pop(path)[1])
         for path, entry in snapshot.files.items():
             old = self._files.get(path)
-            if entry.outline is None:
+            if old is not None and entry.digest and old[0] == entry.digest and entry.outlined:
+                continue
+            outline = entry.outline
+            if outline is None:
                 if old is not None:
                     self._remove(self._files.pop(path)[1])
                 continue
-            if old is not None and entry.digest and old[0] == entry.digest:
-                continue
-            names = tuple(sorted({s.name for s in entry.outline.symbols if s.name}))
+            names = tuple(sorted({s.name for s in outline.symbols if s.name}))
             if old is None or old[1] != names:
                 self._remove(old[1] if old is not None else ())
                 self._add(names)

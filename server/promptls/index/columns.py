@@ -72,7 +72,7 @@ def _segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np
 class View:
     """The rows of one moment, for readers."""
 
-    __slots__ = ("_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale", "_segments",
+    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale", "_segments",
                  "_terms", "_vectors", "count", "file", "files", "keys", "length", "mean_length", "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
@@ -91,6 +91,7 @@ class View:
         self._vectors, self._scale = columns.vectors[:n], columns.scale[:n]
         self._segments = (*columns.segments, columns.tail()) if columns.tail_ids else columns.segments
         self._alive = self.file >= 0  # as of now: the one thing here that does not stay as it is is `file`
+        self._all_alive = bool(self._alive.all())
         self._postings: dict[str, Postings] = {}
 
     def __len__(self) -> int:
@@ -177,6 +178,23 @@ class View:
         if number < 0:
             return 0
         return sum(int(np.count_nonzero(self._alive[s.rows[s.of(number)]])) for s in self._segments)
+
+    def frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        """The same for many terms at once."""
+        numbers = np.array([self._terms.number(term) for term in terms], np.int32)
+        out = np.zeros(len(terms), np.int64)
+        for segment in self._segments if len(numbers) else ():
+            at = np.minimum(segment.ids.searchsorted(numbers), max(0, len(segment.ids) - 1))
+            found = np.flatnonzero(segment.ids[at] == numbers) if len(segment.ids) else _NONE
+            start, end = segment.start[at[found]], segment.start[at[found] + 1]
+            if self._all_alive:
+                out[found] += end - start
+                continue
+            ends = np.cumsum(end - start)
+            places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(end - ends, end - start)
+            living = np.append(0, np.cumsum(self._alive[segment.rows[places]]))
+            out[found] += living[ends] - living[ends - (end - start)]
+        return out
 
     def idf(self, term: str) -> float:
         """Lucene's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)); never negative."""

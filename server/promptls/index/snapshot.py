@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.layered import Layered
-from promptls.model import FileEntry, Outline, Problem, Root, Symbol, TextView, pack
+from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbol, TextView, pack
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
@@ -67,10 +67,14 @@ class Snapshot(Struct, frozen=True):
         name = path[len(root.path.rstrip("/")) + 1 :]
         return f"{root.name}:{name}" if len(self.roots) > 1 else name
 
+    def outline(self, path: str) -> OutlineView | None:
+        """The structure of a file, None if there is no such file or it is known by name only."""
+        entry = self.files.get(path)
+        return entry.outline if entry is not None else None
+
     def symbol(self, place: Place) -> Symbol | None:
         """The symbol at a place of `names`, or None if the file has changed since."""
-        entry = self.files.get(place[0])
-        outline = entry.outline if entry is not None else None
+        outline = self.outline(place[0])
         return outline.symbols[place[1]] if outline is not None and place[1] < len(outline.symbols) else None
 
 
@@ -173,7 +177,7 @@ class Sources:
         if document is not None:
             text, version = document.text, document.version
         else:
-            got = disk.read_any(path, self.limits, self.secrets) if explicit else disk.read_text(path, self.limits)
+            got = self._text(path, entry, explicit)
             if isinstance(got, disk.Skipped):
                 return Problem(got.reason)
             text, version = got.text, None
@@ -182,6 +186,15 @@ class Sources:
                 return Problem("the file has changed since it was indexed")
             entry = self._outliner(path, text, version)
         return TextView(entry, text, tuple(split_lines(text)))
+
+    def _text(self, path: str, entry: FileEntry | None, explicit: bool) -> disk.ReadText | disk.Skipped:
+        if explicit:
+            return disk.read_any(path, self.limits, self.secrets)
+        if entry is not None and entry.outlined:  # a text that was taken in is not examined again
+            got = disk.read_any(path, self.limits)
+            if isinstance(got, disk.ReadText) and entry.digest == digest_of(got.text):
+                return got
+        return disk.read_text(path, self.limits)
 
 
 def split_lines(text: str) -> list[str]:

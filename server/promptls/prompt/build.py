@@ -184,7 +184,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
     left_out = _left_out(assembled.omitted)
     return Built(
         assembled,
-        (*left_out, *(Omitted(d.item, d.reason, 0) for d in candidates.dropped))[:OMITTED],
+        (*left_out, *(Omitted(d.item, d.reason, 0) for d in candidates.dropped[:OMITTED]))[:OMITTED],
         len(left_out),
         tuple(asking.outcome_of(o, assembled, problems) for o in outcomes),
         intent,

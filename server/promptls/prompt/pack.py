@@ -15,7 +15,7 @@ from typing import Literal
 from msgspec import Struct
 
 from promptls.model import Block, Item, Span
-from promptls.prompt.render import Forms, bodies
+from promptls.prompt.render import Forms, bodies, make_full
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
@@ -103,6 +103,8 @@ def pack(
     `reserved` tokens is split: that many are for explicit items alone, and the rest for implicit ones alone.
     """
     split = 0 < reserved < budget
+    if implicit:
+        make_full((choice.forms for choice in implicit), implicit[0].forms.renderer)
     shelf = _Shelf(reserved if split else max(0, budget), order == "file" and mode == "best")
     _place_explicit(shelf, explicit)
     shelf.room = int((budget - reserved if split else shelf.room) * found_share)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from msgspec.structs import replace
 
 from promptls.model import Block, FormName, Item, Span, Symbol, TextView
 from promptls.prompt.fences import SPECIMEN, fence
 from promptls.prompt.sanitize import Clean, Finding, clean, header_text, redact
-from promptls.prompt.tokens import Counter
+from promptls.prompt.tokens import Counter, count_all
 
 SEPARATOR = "\n\n"
 """Between two elements; counted with the element before it."""
@@ -31,13 +32,14 @@ _CITATION = "P10"  # stands for the citation while blocks are measured
 class Renderer:
     """What forms share in one request: the counter, how paths are written, the cleaned files."""
 
-    __slots__ = ("_pages", "citations", "counter", "label")
+    __slots__ = ("_heads", "_pages", "citations", "counter", "label")
 
     def __init__(self, counter: Counter, label: Callable[[str], str], *, citations: bool = False) -> None:
         self.counter = counter
-        self.label = label
+        self.label = lru_cache(label)
         self.citations = citations
         self._pages: dict[tuple[str, str], Clean] = {}
+        self._heads: dict[tuple[str, str], list[str]] = {}
 
     def page(self, view: TextView) -> Clean:
         """The view's lines as they may be shown."""
@@ -47,11 +49,26 @@ class Renderer:
             page = self._pages[key] = _page(view)
         return page
 
+    def heads(self, view: TextView) -> list[str]:
+        """What an outline says of each symbol of the view's file."""
+        key = (view.entry.path, view.text)
+        heads = self._heads.get(key)
+        if heads is None:
+            symbols = view.entry.outline.symbols if view.entry.outline else ()
+            said = "\n".join(" ".join((s.signature or s.name or s.kind).split("\n")) for s in symbols)
+            heads = self._heads[key] = redact(said, view.entry.path)[0].split("\n")  # it is known here which file it is
+        return heads
+
     def block(self, item: Item, form: FormName, body: str, spans: Iterable[Span] = ()) -> Block:
         """A block with its cost in the prompt: fence, header and the separator after it included."""
-        block = Block(item, form, body, tuple(spans), 0)
-        text = element(block, self.label, SPECIMEN, _CITATION if self.citations else "")
-        return replace(block, tokens=self.counter.count(text + SEPARATOR))
+        return self.priced([Block(item, form, body, tuple(spans), 0)])[0]
+
+    def priced(self, blocks: Sequence[Block]) -> list[Block]:
+        """Blocks with their costs in the prompt."""
+        citation = _CITATION if self.citations else ""
+        texts = [element(block, self.label, SPECIMEN, citation) + SEPARATOR for block in blocks]
+        costs = count_all(self.counter, texts)
+        return [replace(block, tokens=cost) for block, cost in zip(blocks, costs, strict=True)]
 
 
 def _page(view: TextView) -> Clean:
@@ -73,7 +90,7 @@ _FLAWLESS: set[tuple[bytes, str]] = set()
 def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
     """The block as it stands in the prompt; `citation` ("P1") puts "[P1] source: path:lines" on a line before it."""
     item = block.item
-    path, symbol = label(item.path), clean(item.symbol[:_NAME_MAX]).lines[0]
+    path, symbol = label(item.path), _named(item.symbol)
     lines = ", ".join(span.label for span in block.spans)
     if block.form == "outline" and item.kind != "folder":
         lines = item.span.label
@@ -86,6 +103,12 @@ def element(block: Block, label: Callable[[str], str], boundary: str, citation: 
     if not citation or block.form == "reference":
         return text
     return f"[{citation}] source: {header_text(path)}{':' if lines else ''}{lines}\n{text}"
+
+
+@lru_cache(maxsize=1 << 12)
+def _named(symbol: str) -> str:
+    """A symbol's name as it may stand in a header."""
+    return clean(symbol[:_NAME_MAX]).lines[0] if symbol else ""
 
 
 def forms(item: Item, view: TextView | Sequence[TextView], renderer: Renderer) -> Forms:
@@ -127,9 +150,12 @@ class Forms:
 
     def full(self) -> Block | None:
         """All lines of the item."""
-        if self._full is None and self.view is not None and (self.region or self._is_empty_file()):
+        if self._full is None and self._has_full():
             self._full = self.lines(self.whole())
         return self._full
+
+    def _has_full(self) -> bool:
+        return self.view is not None and (bool(self.region) or self._is_empty_file())
 
     def whole(self) -> tuple[Span, ...]:
         """The spans of the full form: all of the region but the end of a long comment above it."""
@@ -193,21 +219,25 @@ class Forms:
     def outline(self, room: int | None = None) -> Block | None:
         """The definitions inside, nested, one line each; the outermost first if `room` does not hold them all."""
         if self._outline is None:
-            entries = _folder_entries(self) if self.view is None else _entries(self.view, self.region, 0)
+            entries = self._entries()
             if not entries:
                 return None
             self._outline = self._listed(entries, 0)
         if room is None or self._outline.tokens <= room:
             return self._outline
-        entries = _folder_entries(self) if self.view is None else _entries(self.view, self.region, 0)
-        return self._fitted(entries, room)
+        return self._fitted(self._entries(), room)
+
+    def _entries(self) -> list[tuple[int, str]]:
+        if self.view is None:
+            return _folder_entries(self)
+        return _entries(self.view, self.region, 0, self.renderer)
 
     def reference(self, why: str = "") -> Block:
         """One line that names the item and says why it is here."""
         where = self.renderer.label(self.item.path)
         if self.region and not (self.item.kind == "file" and len(self.region) == len(self.page.lines)):
             where += f":{self.region.label}"
-        symbol = clean(self.item.symbol[:_NAME_MAX]).lines[0]
+        symbol = _named(self.item.symbol)
         text = " ".join(filter(None, [where, symbol])) + f" - {why or self.item.origin.value}"
         return self.renderer.block(self.shown, "reference", text)
 
@@ -216,6 +246,10 @@ class Forms:
 
         Without `region` nothing is elided before the first and after the last line.
         """
+        return self.renderer.priced([self.unpriced(spans, region, form)])[0]
+
+    def unpriced(self, spans: Sequence[Span], region: Span | None = None, form: FormName | None = None) -> Block:
+        """`lines`, before its tokens are counted."""
         spans = _joined(spans)
         region = region or Span(spans[0].start, spans[-1].end) if spans else Span(0, 0)
         page = self.page.lines
@@ -228,7 +262,7 @@ class Forms:
         body += _elision(Span(at, region.end))
         if form is None:
             form = "full" if spans == self.whole() else "partial"
-        return self.renderer.block(self.shown, form, "\n".join(body), spans)
+        return Block(self.shown, form, "\n".join(body), tuple(spans), 0)
 
     # ------------------------------------------------------------ what they are made of
 
@@ -292,6 +326,13 @@ class Forms:
             else:
                 high = middle - 1
         return best
+
+
+def make_full(every: Iterable[Forms], renderer: Renderer) -> None:
+    """Make the full forms of many items at once, which is faster than one by one."""
+    lacking = [f for f in every if f._full is None and f._has_full()]
+    for forms_, block in zip(lacking, renderer.priced([f.unpriced(f.whole()) for f in lacking]), strict=True):
+        forms_._full = block
 
 
 def bodies(whole: Forms, inside: Sequence[Forms], room: int) -> Block | None:
@@ -363,13 +404,12 @@ def _first(spans: Sequence[Span], count: int | None = None, until: int | None = 
     return tuple(out)
 
 
-def _entries(view: TextView, region: Span, base: int) -> list[tuple[int, str]]:
+def _entries(view: TextView, region: Span, base: int, renderer: Renderer) -> list[tuple[int, str]]:
     """(depth, "12-40  def name(...)") of each symbol in the region."""
     symbols = view.entry.outline.symbols if view.entry.outline else ()
     depths: dict[int, int] = {-1: base - 1}
     entries: list[tuple[int, str]] = []
-    said = [" ".join((s.signature or s.name or s.kind).split("\n")) for s in symbols]
-    said = redact("\n".join(said), view.entry.path)[0].split("\n")  # here it is known which file they stand in
+    said = renderer.heads(view)
     for i, symbol in enumerate(symbols):
         if not region.contains(symbol.span):
             continue
@@ -385,7 +425,7 @@ def _folder_entries(forms_: Forms) -> list[tuple[int, str]]:
     entries: list[tuple[int, str]] = []
     for view in forms_.members:
         entries.append((0, header_text(label(view.entry.path).removeprefix(prefix))))
-        entries += _entries(view, Span(0, len(view.lines)), 1)
+        entries += _entries(view, Span(0, len(view.lines)), 1, forms_.renderer)
     return entries
 
 

@@ -179,15 +179,21 @@ class Tables:
     MAX_TABLES = 20_000
 
     def __init__(self) -> None:
-        self._known: dict[str, Facts] = {}
+        self._known: dict[str, tuple[bytes, Facts | None]] = {}  # path → packed outline, its tables
 
     def of(self, entry: FileEntry | None) -> Facts | None:
         """The tables of a file's outline; any thread."""
-        if entry is None or entry.outline is None:
+        if entry is None or not entry.outlined:
             return None
-        facts = self._known.get(entry.path)
-        if facts is None or facts.outline is not entry.outline:
+        packed, facts = self._known.get(entry.path, _NOTHING)
+        if facts is None or packed is not entry.outlined:
             if len(self._known) >= self.MAX_TABLES:
                 self._known = {}
-            facts = self._known[entry.path] = Facts(entry.outline)
+            outline = entry.outline
+            assert outline is not None
+            facts = Facts(outline)
+            self._known[entry.path] = entry.outlined, facts
         return facts
+
+
+_NOTHING: tuple[bytes, Facts | None] = b"", None

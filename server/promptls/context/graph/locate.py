@@ -164,7 +164,7 @@ def _not_found(view: GraphView, target: str) -> Located:
         if symbol is not None:
             near.append((score, symbol.qualified))
     near.sort(key=lambda one: (-one[0], one[1]))
-    waiting = sum(1 for entry in view.snapshot.files.values() if entry.outline is None and not entry.skipped)
+    waiting = sum(1 for entry in view.snapshot.files.values() if not entry.outlined and not entry.skipped)
     return Located(
         problem=f"Nothing in the workspace is called {target}: {_reasons(waiting)}",
         suggestions=tuple(dict.fromkeys(name for _, name in near))[:MAX_NEAR],

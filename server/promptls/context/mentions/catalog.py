@@ -272,7 +272,7 @@ def _extend_symbols(
 
 
 def _names(entries: Iterable[FileEntry]) -> frozenset[str]:
-    return frozenset(s.name for e in entries if e.outline is not None for s in e.outline.symbols if s.name)
+    return frozenset(s.name for e in entries if (outline := e.outline) is not None for s in outline.symbols if s.name)
 
 
 def _symbol_layer(names: Iterable[str]) -> Haystack:

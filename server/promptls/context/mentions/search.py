@@ -86,7 +86,7 @@ def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
     if mention.scope and not within:
         return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
     files = request.snapshot.files
-    known = [p for p, e in files.items() if e.outline is not None and not e.skipped and not disk.secret(p)]
+    known = [p for p, e in files.items() if e.outlined and not e.skipped and not disk.secret(p)]
     paths = nearest_first(request, (p for p in known if within is None or p in within))
     found = request.around.matches(mention.target, paths, request.token, 2 * SECONDS)
     cut = (

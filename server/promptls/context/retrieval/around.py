@@ -5,8 +5,8 @@ Made once per question; `spread` then tells for any score of the units what thei
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from msgspec import Struct
@@ -72,31 +72,40 @@ def around(units: Sequence[Unit], snapshot: Snapshot, view: View) -> Around:
 
 def _references(units: Sequence[Unit], file: Numbers, snapshot: Snapshot) -> tuple[Numbers, Numbers, Floats]:
     """Which units refer to which, matched by name: (callers, callees, distinct names that each uses)."""
-    targets: dict[str, list[int]] = defaultdict(list)
-    seen: set[tuple[str, int]] = set()
+    of = file.tolist()
+    targets: dict[str, dict[int, list[int]]] = {}  # name → file → units
+    seen: set[tuple[int, int]] = set()
     for i, unit in enumerate(units):
-        place = (unit.entry.path, unit.chunk.symbol)
+        place = (of[i], unit.chunk.symbol)
         if unit.symbol is not None and unit.symbol.name and place not in seen:  # a long definition has several units
             seen.add(place)
-            targets[unit.symbol.name].append(i)
+            targets.setdefault(unit.symbol.name, {}).setdefault(of[i], []).append(i)
+    wanted = frozenset(targets)
+    common: dict[str, bool] = {}
     callers: list[int] = []
     callees: list[int] = []
     uses = np.zeros(len(units), np.float32)
-    of = file.tolist()
     first = np.flatnonzero(np.diff(file, prepend=-1)).tolist()
-    for start, end in zip(first, [*first[1:], len(units)], strict=True):
-        used = names_used(units[start].entry, [u.span for u in units[start:end]])
+    for number, (start, end) in enumerate(pairwise([*first, len(units)])):
+        outline = units[start].entry.outline
+        used = names_used(outline, [u.span for u in units[start:end]]) if outline is not None else []
         for i, names in enumerate(used, start):
             uses[i] = len(names)
-            for name in names & targets.keys():
+            for name in names & wanted:
                 found = targets[name]
-                near = [j for j in found if of[j] == of[i]]
-                if not near and len(snapshot.names.get(name.lower(), ())) > COMMON:
+                near = found.get(number)
+                if near is not None:
+                    for j in near:
+                        if units[j].span != units[i].span:
+                            callers.append(i)
+                            callees.append(j)
                     continue
-                for j in near or found:
-                    if units[j].span != units[i].span or of[j] != of[i]:
-                        callers.append(i)
-                        callees.append(j)
+                if name not in common:
+                    common[name] = len(snapshot.names.get(name.lower(), ())) > COMMON
+                if not common[name]:
+                    for others in found.values():
+                        callers += [i] * len(others)
+                        callees += others
     return np.array(callers, np.int64), np.array(callees, np.int64), uses
 
 

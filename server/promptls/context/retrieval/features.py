@@ -42,6 +42,7 @@ KINDS = (
     *("test", "section", "key", "enum", "trait", "impl", "module", "macro"),
 )
 """Kinds of symbols that are told apart."""
+_NUMBER = {kind: i for i, kind in enumerate(KINDS)}
 
 NAME_BONUS, PATH_BONUS, MINOR_FACTOR, UNNAMED_FACTOR = 0.5, 0.2, 0.55, 0.85
 """Of the score that the other features are derived from: for a definition or file that the question names,
@@ -105,7 +106,9 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
 
     similarity, semantic, keyword = by_row(legs.similarity), by_row(legs.semantic), by_row(legs.keyword)
     named, by_path = np.array([u.named for u in units], np.float32), np.array([u.by_path for u in units], np.float32)
-    minor = np.array([bool(MINOR.search(e.name)) and not _asked_for(e.name, query) for e in entries], bool)[file]
+    sorts = [_sorts(e.name) for e in entries]
+    minor = np.array([s[0] and not _asked_for(e.name, query) for s, e in zip(sorts, entries, strict=True)], bool)[file]
+    test = np.array([s[1] for s in sorts], bool)[file]
     has_name = np.array([u.symbol is not None and bool(u.symbol.name) for u in units], bool)
     both = SEMANTIC * semantic + KEYWORD * by_row(legs.worded)
     prior = both + NAME_BONUS * named + PATH_BONUS * by_path
@@ -114,6 +117,7 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
     total = float(legs.idf.sum()) + 1e-6
     peak = float(legs.similarity.max(initial=0.0))
     symbols = [u.symbol for u in units]
+    kinds = np.array([_NUMBER.get(s.kind, -1) if s is not None else -1 for s in symbols])
     complexity = np.array([s.complexity if s is not None else 0 for s in symbols], np.float32)
     values: dict[str, NDArray[np.generic] | float] = {
         "similarity": similarity,
@@ -143,12 +147,12 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         "uses": np.log1p(place.uses),
         "mentions": _mentions(symbols, view),
         "definitions": np.log1p([_definitions(s, snapshot) for s in symbols]),
-        "test": np.array([bool(_TEST.search(e.name)) for e in entries], bool)[file],
-        "test_sought": np.array([query.seeks_tests and bool(_TEST.search(e.name)) for e in entries], bool)[file],
-        "docs": np.array([bool(_DOCS.search(e.name)) for e in entries], bool)[file],
+        "test": test,
+        "test_sought": test & query.seeks_tests,
+        "docs": np.array([s[2] for s in sorts], bool)[file],
         "minor": minor,
         "has_name": has_name,
-        **{f"is_{kind}": np.array([s is not None and s.kind == kind for s in symbols]) for kind in KINDS},
+        **{f"is_{kind}": kinds == i for i, kind in enumerate(KINDS)},
         "lines": np.log1p([len(u.span) for u in units]),
         "depth": np.array([s.qualified.count(".") if s is not None else -1 for s in symbols]),
         "exported": np.array([s is not None and s.exported for s in symbols]),
@@ -190,20 +194,20 @@ def _coverage(
         inside[-1] = False
         of_file[:, j] = inside[of_view]
     column = {term: j for j, term in enumerate(legs.terms)}
+    asked = frozenset(column)
     name, own = np.zeros(shape, bool), np.zeros(len(units), np.float32)
     for i, unit in enumerate(units):
-        if unit.symbol is None or not unit.symbol.name:
+        symbol = unit.symbol
+        if symbol is None or not symbol.name:
             continue
-        for term in _terms(unit.symbol.qualified):
-            if term in column:
-                name[i, column[term]] = True
-        last = _terms(unit.symbol.name)
-        own[i] = sum(term in column for term in last) / max(1, len(last))
+        for term in _terms(symbol.qualified) & asked:
+            name[i, column[term]] = True
+        if common := len((last := _terms(symbol.name)) & asked):
+            own[i] = common / len(last)
     in_path = np.zeros((len(entries), len(legs.terms)), bool)
     for i, entry in enumerate(entries):
-        for term in _terms(entry.name):
-            if term in column:
-                in_path[i, column[term]] = True
+        for term in _terms(entry.name) & asked:
+            in_path[i, column[term]] = True
     weight = legs.idf / (float(legs.idf.sum()) + 1e-6)
     path = in_path[file]
     any_ = (text | name | path) @ weight
@@ -228,8 +232,9 @@ def _terms(text: str) -> frozenset[str]:
 def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
     """ln(1 + chunks that hold its name as a term) for each: how much of the workspace speaks of it."""
     last = [_last_term(s.name) if s is not None else "" for s in symbols]
-    often = {term: view.frequency(term) for term in set(last) if term}
-    return np.log1p([often.get(term, 0) for term in last]).astype(np.float32)
+    terms_ = list(dict.fromkeys(last))
+    often = dict(zip(terms_, view.frequencies(terms_).tolist(), strict=True))
+    return np.log1p([often[term] for term in last]).astype(np.float32)
 
 
 @lru_cache(maxsize=1 << 15)
@@ -237,6 +242,12 @@ def _last_term(name: str) -> str:
     """The term of a whole name, that of its only word if it has but one."""
     found = terms(name)
     return found[-1] if found else ""
+
+
+@lru_cache(maxsize=1 << 14)
+def _sorts(name: str) -> tuple[bool, bool, bool]:
+    """Whether a file is of minor importance, a test, a document."""
+    return bool(MINOR.search(name)), bool(_TEST.search(name)), bool(_DOCS.search(name))
 
 
 def _definitions(symbol: Symbol | None, snapshot: Snapshot) -> int:

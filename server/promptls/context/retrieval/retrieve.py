@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -15,13 +15,13 @@ from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, D
 from promptls.context.retrieval.files import NAMES as FILE_NAMES
 from promptls.context.retrieval.files import by_file
 from promptls.context.retrieval.legs import Floats
-from promptls.context.retrieval.units import Reach, Unit, units_for
+from promptls.context.retrieval.units import Reach, units_for
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
 from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.syntax.kinds import TYPE_KINDS
-from promptls.model import CancelToken, Item, Origin, Span
+from promptls.model import CancelToken, Item, Origin
 
 
 class Index(Protocol):
@@ -115,13 +115,46 @@ def search(
 def _ranked(found: Described, strategy: Strategy) -> list[Item]:
     weights = (strategy.weights or bundled()).units
     scores = weights.chances(weights.of(found.values, NAMES))
-    reasons = zip(*(values.tolist() for values in _reasons(found).values()), strict=True)
-    best: dict[tuple[str, Span], Item] = {}
-    for unit, score, why in zip(found.units, scores.tolist(), reasons, strict=True):
-        key = (unit.entry.path, unit.span)
-        if key not in best or score > best[key].score:
-            best[key] = _item(unit, score, why)
-    return sorted(best.values(), key=lambda i: (-round(i.score, 6), i.path, i.span.start))
+    reasons = np.stack(list(_reasons(found).values()), axis=1)
+    strongest = reasons[:, : len(_LEGS)].argmax(axis=1).tolist()
+    start = np.array([unit.span.start for unit in found.units])
+    order = np.lexsort((-scores, start, found.around.file, -np.round(scores, 6))).tolist()  # equal ones by place
+    values, whys = scores.tolist(), reasons.tolist()
+    shown: set[tuple[str, int, int]] = set()
+    out: list[Item] = []
+    for i in order:
+        unit = found.units[i]
+        path, span, symbol = unit.entry.path, unit.span, unit.symbol
+        if (key := (path, span.start, span.end)) in shown:
+            continue
+        shown.add(key)
+        why = Reasons(whys[i])
+        if symbol is None:
+            out.append(Item(path, span, "text", _LEGS[strongest[i]], values[i], "", why))
+        else:
+            out.append(Item(path, span, symbol.kind, _LEGS[strongest[i]], values[i], symbol.qualified, why))
+    return out
+
+
+class Reasons(Mapping[str, float]):
+    """What a score is made of, as people are told it; written out when somebody asks."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self._values = values
+
+    def _told(self) -> dict[str, float]:
+        return {name: round(value, 4) for name, value in zip(_WHY, self._values, strict=True) if value > 1e-4}
+
+    def __getitem__(self, name: str) -> float:
+        return self._told()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._told())
+
+    def __len__(self) -> int:
+        return len(self._told())
 
 
 def _reasons(found: Described) -> dict[str, Floats]:
@@ -141,16 +174,3 @@ def _reasons(found: Described) -> dict[str, Floats]:
 _NOT = (0.0, False)
 _WHY = ("semantic", "keyword", "symbol", "path", "file", "graph")
 _LEGS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)
-
-
-def _item(unit: Unit, score: float, why: tuple[float, ...]) -> Item:
-    strongest = max(range(len(_LEGS)), key=lambda i: why[i])
-    return Item(
-        unit.entry.path,
-        unit.span,
-        unit.symbol.kind if unit.symbol is not None else "text",
-        _LEGS[strongest],
-        score,
-        unit.symbol.qualified if unit.symbol is not None else "",
-        {name: round(value, 4) for name, value in zip(_WHY, why, strict=True) if value > 1e-4},
-    )

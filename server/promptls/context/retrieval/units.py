@@ -18,7 +18,7 @@ from promptls.context.query import Query, looks_like_code
 from promptls.context.retrieval.legs import Floats, Legs, scaled
 from promptls.index.columns import View
 from promptls.index.snapshot import Place, Snapshot
-from promptls.model import Chunk, FileEntry, Span, Symbol
+from promptls.model import AnyOutline, Chunk, FileEntry, Span, Symbol
 
 WHOLE = 150
 """Lines up to which a part of a function stands for all of it."""
@@ -115,53 +115,43 @@ class _Gathered:
 
     def __init__(self, snapshot: Snapshot, view: View, within: frozenset[str] | None) -> None:
         self.snapshot, self.view, self.within = snapshot, view, within
-        self.places: set[Place] = set()
+        self.places: dict[str, set[int]] = defaultdict(set)  # path → indexes of chunks
+        self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, as the columns have it
 
     def rows_of(self, paths: Iterable[str]) -> list[int]:
         """Rows of all texts in these files."""
         out = []
         for path in paths:
-            entry = self.snapshot.files.get(path)
-            if entry is not None and entry.outline is not None:
-                out += [row for c in entry.outline.chunks if (row := self.view.row(c.key)) >= 0]
+            outline = self.snapshot.outline(path)
+            if outline is not None:
+                out += [row for c in outline.chunks if (row := self.view.row(c.key)) >= 0]
         return out
 
-    def rows(self, rows: Iterable[int]) -> None:
-        for row in rows:
-            for path, index in self._standing(row)[:PLACES]:
-                self.chunk(path, index)
-
-    def _standing(self, row: int) -> list[Place]:
-        """Where the text of a row stands in the snapshot."""
-        key = self.view.keys[row]
-        out = []
-        for path, index in self.view.places(row):
-            entry = self.snapshot.files.get(path)
-            chunks = entry.outline.chunks if entry is not None and entry.outline is not None else ()
-            if index >= len(chunks) or chunks[index].key != key:  # the columns are of a later moment
-                index = next((i for i, chunk in enumerate(chunks) if chunk.key == key), -1)
-            if index >= 0:
-                out.append((path, index))
-        return out
+    def rows(self, rows: NDArray[np.int64]) -> None:
+        keys, within = self.view.keys, self.within
+        for row in rows.tolist():
+            for path, index in self.view.places(row)[:PLACES]:
+                if within is None or path in within:
+                    self.expected[path][index] = keys[row]
 
     def chunk(self, path: str, index: int) -> None:
         if self.within is None or path in self.within:
-            self.places.add((path, index))
+            self.places[path].add(index)
 
     def definition(self, path: str, symbol: int) -> None:
-        entry = self.snapshot.files[path]
-        assert entry.outline is not None
-        for i, chunk in enumerate(entry.outline.chunks):
+        outline = self.snapshot.outline(path)
+        assert outline is not None
+        for i, chunk in enumerate(outline.chunks):
             if chunk.symbol == symbol:
                 self.chunk(path, i)
                 return
 
     def file(self, path: str, scores: Floats, most: int) -> None:
         """The best chunks of a file."""
-        entry = self.snapshot.files.get(path)
-        if entry is None or entry.outline is None:
+        outline = self.snapshot.outline(path)
+        if outline is None:
             return
-        chunks = entry.outline.chunks
+        chunks = outline.chunks
         order: Sequence[int] = range(len(chunks))
         if len(chunks) > most:
             value = [float(scores[row]) if (row := self.view.row(c.key)) >= 0 else 0.0 for c in chunks]
@@ -171,46 +161,62 @@ class _Gathered:
 
     def referred(self, row: int) -> None:
         """Definitions that the code of a row refers to by names that few definitions have."""
-        for path, index in self._standing(row)[:1]:
-            outline = self.snapshot.files[path].outline
-            assert outline is not None
-            span = outline.chunks[index].span
-            for name in sorted(names_used(self.snapshot.files[path], (span,))[0]):
+        for path, index in self.view.places(row):
+            outline = self.snapshot.outline(path)
+            index = _at(outline, index, self.view.keys[row])
+            if outline is None or index < 0:
+                continue
+            for name in sorted(names_used(outline, (outline.chunks[index].span,))[0]):
                 found = self.snapshot.names.get(name.lower(), ())
                 if len(found) <= FEW:
                     for place in found:
                         self.definition(*place)
+            return
 
     def units(self, names: dict[Place, tuple[float, float]], paths: dict[str, float]) -> list[Unit]:
         out = []
-        for path, index in sorted(self.places):
+        for path in sorted(self.places.keys() | self.expected.keys()):
             entry = self.snapshot.files.get(path)
-            if entry is None or entry.outline is None or index >= len(entry.outline.chunks):
+            outline = entry.outline if entry is not None else None
+            if entry is None or outline is None:
                 continue
-            chunk = entry.outline.chunks[index]
-            symbol = entry.outline.symbols[chunk.symbol] if chunk.symbol >= 0 else None
-            span = chunk.span
-            if symbol is not None and symbol.kind in _WHOLE_KINDS and len(symbol.span) <= WHOLE:
-                span = symbol.span
-            named, spelled = names.get((path, chunk.symbol), (0.0, 0.0))
-            row = self.view.row(chunk.key)
-            out.append(Unit(entry, index, row, chunk, symbol, span, named, spelled, paths.get(path, 0.0)))
+            indexes = self.places.get(path, set())
+            indexes.update(_at(outline, index, key) for index, key in self.expected.get(path, {}).items())
+            chunks, symbols, by_path = outline.chunks, outline.symbols, paths.get(path, 0.0)
+            for index in sorted(indexes):
+                if not 0 <= index < len(chunks):
+                    continue
+                chunk = chunks[index]
+                span, number = chunk.span, chunk.symbol
+                symbol = symbols[number] if number >= 0 else None
+                if symbol is not None and symbol.kind in _WHOLE_KINDS and len(symbol.span) <= WHOLE:
+                    span = symbol.span
+                named, spelled = names.get((path, number), (0.0, 0.0)) if names else (0.0, 0.0)
+                out.append(Unit(entry, index, self.view.row(chunk.key), chunk, symbol, span, named, spelled, by_path))
         return out
+
+
+def _at(outline: AnyOutline | None, index: int, key: bytes) -> int:
+    """The index of the chunk with this key, which may be another one where the columns are of a later moment; or -1."""
+    chunks = outline.chunks if outline is not None else ()
+    if index < len(chunks) and chunks[index].key == key:
+        return index
+    return next((i for i, chunk in enumerate(chunks) if chunk.key == key), -1)
 
 
 _WHOLE_KINDS = frozenset({"function", "method", "constructor"})
 
 
-def names_used(entry: FileEntry, spans: Sequence[Span]) -> list[set[str]]:
+def names_used(outline: AnyOutline, spans: Sequence[Span]) -> list[set[str]]:
     """For each span the names that the code in it refers to."""
-    assert entry.outline is not None
-    refs = np.frombuffer(entry.outline.refs, np.uint32).reshape(-1, 3)
-    order = np.argsort(refs[:, 1], kind="stable")
-    lines, numbers = refs[order, 1], refs[order, 0]
-    names, every = entry.outline.ref_names, numbers.tolist()
+    refs, names = np.frombuffer(outline.refs, np.uint32), outline.ref_names
+    used, lines = refs[::3], refs[1::3]
+    if (lines[1:] < lines[:-1]).any():
+        order = np.argsort(lines, kind="stable")
+        used, lines = used[order], lines[order]
     starts = lines.searchsorted(np.array([span.start for span in spans], np.uint32)).tolist()
     ends = lines.searchsorted(np.array([span.end for span in spans], np.uint32)).tolist()
-    return [{names[n] for n in every[a:b]} for a, b in zip(starts, ends, strict=True)]
+    return [{names[n] for n in used[a:b].tolist()} for a, b in zip(starts, ends, strict=True)]
 
 
 def _named_definitions(query: Query, snapshot: Snapshot) -> dict[Place, tuple[float, float]]:

@@ -7,7 +7,7 @@ needs a file that is on the machine already; nothing is ever downloaded.  `estim
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -63,6 +63,11 @@ class Counter(Protocol):
     @property
     def exact(self) -> bool: ...
     def count(self, text: str) -> int: ...
+
+
+def count_all(counter: Counter, texts: Sequence[str]) -> list[int]:
+    """The tokens of each text."""
+    return counter.count_all(texts) if isinstance(counter, Estimate) else [counter.count(text) for text in texts]
 
 
 class Chars4(Struct, frozen=True):

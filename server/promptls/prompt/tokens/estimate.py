@@ -7,6 +7,7 @@ The tables are data, fitted by `scripts/evaluate tokens --fit`; see `TABLES`.  K
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
 from typing import Any
@@ -56,6 +57,34 @@ class Estimate(Struct, frozen=True):
             chances = _chances(data[start : start + _BLOCK + len(_EDGE) * 2], self.vocabulary)
             hundredths += int(chances[1 if start == 0 else 0 :].sum(dtype=np.int64))
         return -(-hundredths // 100)
+
+    def count_all(self, texts: Sequence[str]) -> list[int]:
+        """`count` of each; many short texts take a fifth of the time that they take one by one."""
+        out = [0] * len(texts)
+        waiting: list[tuple[int, bytes]] = []
+        size = 0
+        for i, text in enumerate(texts):
+            data = text.encode("utf-8", "surrogatepass")
+            if len(data) > _BLOCK // 4:
+                out[i] = self.count(text)
+            elif data:
+                waiting.append((i, data))
+                size += len(data)
+            if size > _BLOCK // 2:
+                self._count(waiting, out)
+                waiting, size = [], 0
+        self._count(waiting, out)
+        return out
+
+    def _count(self, texts: Sequence[tuple[int, bytes]], out: list[int]) -> None:
+        if not texts:
+            return
+        chances = _chances(b"".join(_EDGE + data + _EDGE for _, data in texts), self.vocabulary)
+        sums = np.cumsum(chances, dtype=np.int64)
+        at = 0
+        for i, data in texts:
+            out[i] = -(-(100 + int(sums[at + len(data) - 1] - sums[at])) // 100)
+            at += len(data) + 2 * len(_EDGE)
 
 
 def windows(data: bytes) -> tuple[Array, Array, Array, Array]:
