@@ -1,0 +1,192 @@
+"""Outlines as bytes, as workers send them and the manifest keeps them, and views that open no more than somebody looks at.
+
+A large workspace has more outlines than there is memory for when they are open, and most of them nobody looks into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Generic, TypeVar, overload
+
+import msgspec
+from msgspec import Struct
+
+from promptls.model.outline import Chunk, Import, Outline, Reference, Symbol, references_of, uses_of, variables_of
+
+UNPACKED = 1_500_000
+"""Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
+OPENED = 800
+"""Outlines that are kept open, twice, each some kilobytes."""
+
+Value = TypeVar("Value")
+
+
+class _Recent(Generic[Value]):
+    """What was made of packed outlines lately: two generations, the older one goes when the younger one is full.
+
+    Threads that meet here lose no more than an entry.
+    """
+
+    __slots__ = ("_before", "_most", "_recent", "_size")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._recent: dict[bytes, Value] = {}
+        self._before: dict[bytes, Value] = {}
+        self._size = 0
+
+    def get(self, packed: bytes) -> Value | None:
+        found = self._recent.get(packed)
+        if found is None and (found := self._before.get(packed)) is not None:
+            self.put(packed, found, 1)
+        return found
+
+    def put(self, packed: bytes, value: Value, size: int) -> None:
+        if self._size > self._most:
+            self._before, self._recent, self._size = self._recent, {}, 0
+        self._recent[packed] = value
+        self._size += size
+
+
+class _Opened(Struct, array_like=True, gc=False):
+    """A packed outline of which only the small parts are read."""
+
+    language: str
+    lines: int
+    symbols: msgspec.Raw
+    chunks: tuple[Chunk, ...]
+    imports: tuple[Import, ...]
+    ref_names: tuple[str, ...]
+    refs: bytes
+    typed: bytes
+    words: tuple[str, ...]
+    problem: str
+    doc: str
+
+
+class _Counted(Struct, array_like=True, gc=False):
+    """The beginning of a packed outline, read only as far as it takes to count."""
+
+    language: str
+    lines: int
+    symbols: msgspec.Raw
+
+
+_pack = msgspec.msgpack.Encoder()
+_unpack = msgspec.msgpack.Decoder(Outline)
+_open = msgspec.msgpack.Decoder(_Opened)
+_split = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_symbol = msgspec.msgpack.Decoder(Symbol)
+_count = msgspec.msgpack.Decoder(_Counted)
+_whole: _Recent[Outline] = _Recent(UNPACKED)
+_views: _Recent[OutlineView] = _Recent(OPENED)
+
+
+def pack(outline: Outline | None) -> bytes:
+    """An outline as bytes: a quarter of the memory, and ready to be stored or sent."""
+    return _pack.encode(outline) if outline is not None else b""
+
+
+def unpack(packed: bytes) -> Outline:
+    """The outline that `pack` was given.  Those used last are kept; any thread."""
+    found = _whole.get(packed)
+    if found is None:
+        found = _unpack.decode(packed)
+        _whole.put(packed, found, len(packed))
+    return found
+
+
+def symbols_in(packed: bytes) -> int:
+    """Number of symbols in a packed outline."""
+    return _length(_count.decode(packed).symbols)
+
+
+def _length(array: msgspec.Raw) -> int:
+    """How many elements an array of msgpack says that it has."""
+    head = bytes(array)[:5]
+    if head[0] < 0xDC:
+        return head[0] & 0x0F
+    return int.from_bytes(head[1:3] if head[0] == 0xDC else head[1:5], "big")
+
+
+class _Symbols(Sequence[Symbol]):
+    """The symbols of a packed outline: a single one is read by itself, the whole of them together."""
+
+    __slots__ = ("_length", "_packed", "_parts", "_raw")
+
+    def __init__(self, packed: bytes, raw: msgspec.Raw) -> None:
+        self._packed, self._raw = packed, raw
+        self._length = _length(raw)
+        self._parts: list[msgspec.Raw] | None = None
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(unpack(self._packed).symbols)
+
+    def __reversed__(self) -> Iterator[Symbol]:
+        return reversed(unpack(self._packed).symbols)
+
+    @overload
+    def __getitem__(self, at: int) -> Symbol: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Symbol, ...]: ...
+    def __getitem__(self, at: int | slice) -> Symbol | tuple[Symbol, ...]:
+        if isinstance(at, slice):
+            return unpack(self._packed).symbols[at]
+        if self._parts is None:
+            self._parts = _split.decode(self._raw)
+        return _symbol.decode(self._parts[at])
+
+    def __eq__(self, other: object) -> bool:
+        return tuple(self) == tuple(other) if isinstance(other, Sequence) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class OutlineView:
+    """An outline that is read as far as somebody looks; see `Outline` for what its parts are."""
+
+    __slots__ = ("_packed", "chunks", "doc", "imports", "language", "lines", "problem", "ref_names", "refs", "symbols",
+                 "typed", "words")  # fmt: skip
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+        opened = _open.decode(packed)
+        self.language, self.lines = opened.language, opened.lines
+        self.symbols: Sequence[Symbol] = _Symbols(packed, opened.symbols)
+        self.chunks, self.imports = opened.chunks, opened.imports
+        self.ref_names, self.words = opened.ref_names, opened.words
+        self.refs, self.typed = opened.refs, opened.typed
+        self.problem, self.doc = opened.problem, opened.doc
+
+    def references(self) -> Iterator[tuple[str, int]]:
+        """(name, line) of each reference, in document order."""
+        return references_of(self.refs, self.ref_names)
+
+    def uses(self) -> Iterator[Reference]:
+        """Each reference, in document order."""
+        return uses_of(self.refs, self.ref_names, self.words)
+
+    def variables(self) -> Iterator[tuple[str, str, int]]:
+        """(variable, type, line) of what declarations say."""
+        return variables_of(self.typed, self.words)
+
+    def __eq__(self, other: object) -> bool:
+        return self._packed == other._packed if isinstance(other, OutlineView) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._packed)
+
+
+AnyOutline = Outline | OutlineView
+
+
+def view_of(packed: bytes) -> OutlineView:
+    """A packed outline, to be looked into.  Those used last are kept; any thread."""
+    found = _views.get(packed)
+    if found is None:
+        found = OutlineView(packed)
+        _views.put(packed, found, 1)
+    return found
