@@ -116,14 +116,18 @@ def git(root: Path, *arguments: str) -> str:
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    """A small git workspace in three languages."""
-    root = write_tree(tmp_path / "shop-root", SHOP)
-    git(root, "init", "-q")
+def make_shop(root: Path) -> Path:
+    """A small git workspace in three languages, on the branch main."""
+    write_tree(root, SHOP)
+    git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
     git(root, "commit", "-qm", "begin")
     return root
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return make_shop(tmp_path / "shop-root")
 
 
 @pytest.fixture

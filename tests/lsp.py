@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -38,6 +39,8 @@ class Client:
             "XDG_STATE_HOME": str(cache.parent / "state"),
         }
         environment = {**os.environ, **home, **(env or {})}
+        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):  # a server that compiles itself at each start is slower
+            environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "promptls-bytecode")
         self.stderr = cache.parent / f"stderr-{time.monotonic_ns()}.log"
         with self.stderr.open("wb") as stderr:
             self.process = subprocess.Popen(

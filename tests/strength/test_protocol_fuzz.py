@@ -13,14 +13,14 @@ import random
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import fields
 import pytest
 
-from conftest import SHOP, git, write_tree
+from conftest import make_shop
 from lsp import Client, Json, ServerError
 
 NOTIFICATIONS = [
@@ -43,32 +43,10 @@ QUESTIONS = [
 ASYNC_S = 60.0
 
 
-@pytest.fixture
-def work(tmp_path: Path) -> Path:
-    root = write_tree(tmp_path / "shop", SHOP)
-    git(root, "init", "-q")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "begin")
-    return root
-
-
-@pytest.fixture
-def launch(tmp_path: Path) -> Iterator[Callable[..., Client]]:
-    started: list[Client] = []
-
-    def run() -> Client:
-        client = Client(
-            tmp_path / f"cache{len(started)}" / "cache", env={"XDG_STATE_HOME": str(tmp_path), "HOME": str(tmp_path)}
-        )
-        started.append(client)
-        return client
-
-    (tmp_path / "cache0").mkdir()
-    for number in range(1, 40):
-        (tmp_path / f"cache{number}").mkdir()
-    yield run
-    for client in started:
-        client.kill()
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The shop; nothing here writes into it, so one is enough, and only the first server has to index it."""
+    return make_shop(tmp_path_factory.mktemp("work") / "shop")
 
 
 def right(client: Client) -> list[Any]:
@@ -308,13 +286,15 @@ def wait_answers(client: Ear, fuzz: Fuzz) -> None:
 
 
 @pytest.fixture
-def ear(tmp_path: Path) -> Iterator[Callable[..., Ear]]:
+def ear(tmp_path: Path, work: Path) -> Iterator[Callable[..., Ear]]:
+    """Servers with a log each and one cache."""
     started: list[Ear] = []
 
-    def run() -> Ear:
+    def run(kind: type[Ear] = Ear) -> Ear:
         folder = tmp_path / f"ear{len(started)}"
         folder.mkdir()
-        started.append(Ear(folder / "cache", env={"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "state")}))
+        cache = str(work.with_name("cache"))
+        started.append(kind(folder / "cache", env={"HOME": str(tmp_path), "PROMPTLS_CACHE": cache}))
         return started[-1]
 
     yield run
@@ -393,29 +373,30 @@ BROKEN = [
     b"Content-Length: 2",
     b'Content-Length: 60\r\n\r\n{"jsonrpc":"2.0","id":1,"method":"promptls/status"}Content-Length: 2\r\n\r\n{}',
 ]
+MOMENTS = ["nothing", "initialize", "shutdown"]
 
 
-@pytest.mark.parametrize("after", ["nothing", "initialize", "shutdown"])
+@pytest.mark.parametrize("after", MOMENTS)
 def test_a_broken_frame_ends_the_server_with_a_sentence(
     ear: Callable[..., Ear], work: Path, after: str, effort: float
 ) -> None:
     """There is nothing to go by any more; so do gopls and rust-analyzer."""
-    cases = BROKEN if effort >= 3 else BROKEN[:: 8 if after != "nothing" else 2]
-    for data in cases:
-        client = ear()
-        if after != "nothing":
-            client.initialize(work)
-            client.settled()
-        if after == "shutdown":
-            client.request("shutdown")
-        client.send_bytes(data)
-        assert client.process.stdin is not None
-        client.process.stdin.close()
-        assert client.process.wait(30) == 1, data
-        logged = "".join(f.read_text() for f in client.stderr.parents[1].rglob("promptls.log"))
-        assert "cannot be told apart any more" in logged, data
-        for log in client.stderr.parents[1].rglob("promptls.log"):
-            log.write_text("")
+    cases = BROKEN if effort >= 3 else BROKEN[MOMENTS.index(after) :: len(MOMENTS)]  # each of them once at least
+    for some in (cases[at : at + 6] for at in range(0, len(cases), 6)):
+        for client, data in [(ear(), data) for data in some]:  # they start side by side
+            if after != "nothing":
+                client.initialize(work)
+                client.settled()
+            if after == "shutdown":
+                client.request("shutdown")
+            assert client.process.stdin is not None
+            try:
+                client.send_bytes(data)
+                client.process.stdin.close()
+            except BrokenPipeError:
+                pass  # it has seen enough
+            assert client.process.wait(30) == 1, data
+            assert "cannot be told apart any more" in client.logged(), data
 
 
 def test_frames_in_pieces_and_in_one_piece(ear: Callable[..., Ear], work: Path) -> None:
@@ -475,30 +456,28 @@ def body_of(frame: bytes) -> bytes:
     return body
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        None,
-        5,
-        [],
-        {},
-        {"capabilities": 5},
-        {"capabilities": {}, "workspaceFolders": 5},
-        {"rootUri": 5, "capabilities": {}},
-    ],
-)
+UNFIT = [None, 5, [], {}, {"capabilities": 5}, {"capabilities": {}, "workspaceFolders": 5}]
+
+
 def test_an_initialize_that_does_not_fit_is_refused_and_the_next_one_counts(
-    ear: Callable[..., Ear], work: Path, params: Any
+    ear: Callable[..., Ear], work: Path, effort: float
 ) -> None:
+    for one_after_the_other in [UNFIT] if effort < 3 else [UNFIT, *([params] for params in UNFIT)]:
+        client = ear()
+        for params in one_after_the_other:
+            with pytest.raises(ServerError) as refused:
+                client.request("initialize", params)
+            assert refused.value.code == -32602, params
+        client.initialize(work)
+        assert client.settled()["state"] == "ready"
+        client.kill()
+
+
+def test_an_initialize_with_a_root_that_is_none_begins_without_one(ear: Callable[..., Ear]) -> None:
     client = ear()
-    try:
-        client.request("initialize", params)
-    except ServerError as error:
-        assert error.code == -32602
-    else:
-        pytest.skip("these params are good enough")
-    client.initialize(work)
-    assert client.settled()["state"] == "ready"
+    client.request("initialize", {"rootUri": 5, "capabilities": {}})
+    client.notify("initialized", {})
+    assert client.settled()["roots"] == []
 
 
 def test_initialize_with_everything_odd_in_its_options(ear: Callable[..., Ear], work: Path, effort: float) -> None:
@@ -524,30 +503,41 @@ def test_initialized_twice_starts_one_index(ear: Callable[..., Ear], work: Path)
     assert right(client) == expected
 
 
-class Mute(Ear):
-    """A client that never answers what it is asked, or answers nonsense."""
+NONSENSE: list[Json] = [{"result": 5}, {"result": [[]]}, {"result": {}}, {"error": 7}, {"error": {"code": "x"}}, {}]
 
-    reply: Any = None
+
+class Mute(Ear):
+    """A client that never answers what it is asked, or answers nonsense: `replies`, one after the other."""
+
+    replies: Sequence[Json] = ()
+    answered = 0
 
     def _take(self, message: Json) -> None:
         if "method" in message and "id" in message:
-            if self.reply is not None:
-                self.send({"jsonrpc": "2.0", "id": message["id"], **self.reply})
+            if self.replies:
+                self.send({"jsonrpc": "2.0", "id": message["id"], **self.replies[self.answered % len(self.replies)]})
+                self.answered += 1
             return
         super()._take(message)
 
 
-@pytest.mark.parametrize(
-    "reply", [None, {"result": 5}, {"result": [[]]}, {"result": {}}, {"error": 7}, {"error": {"code": "x"}}, {}]
-)
-def test_a_client_that_answers_nothing_or_nonsense_is_served(tmp_path: Path, work: Path, reply: Any) -> None:
-    client = Mute(tmp_path / "cache")
-    client.reply = reply
-    try:
-        client.initialize(work)
-        assert client.settled(30)["state"] == "ready"
-        assert client.build(QUESTIONS[0])["mentions"][0]["status"] == "included"
-    finally:
+def served(client: Ear, work: Path) -> None:
+    client.initialize(work)
+    assert client.settled(30)["state"] == "ready"
+    assert client.build(QUESTIONS[0])["mentions"][0]["status"] == "included"
+
+
+def test_a_client_that_answers_nothing_is_served(ear: Callable[..., Ear], work: Path) -> None:
+    served(ear(Mute), work)
+
+
+def test_a_client_that_answers_nonsense_is_served(ear: Callable[..., Ear], work: Path, effort: float) -> None:
+    for first in range(0, len(NONSENSE), 1 if effort >= 3 else 2):
+        client = ear(Mute)
+        assert isinstance(client, Mute)
+        client.replies = NONSENSE[first:] + NONSENSE[:first]
+        served(client, work)
+        assert client.answered > 1  # so that of all servers together some request got each of the replies
         client.kill()
 
 
