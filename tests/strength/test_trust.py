@@ -89,22 +89,43 @@ def test_the_token_is_seen_where_it_may_be(client: Client, trap: Trap) -> None:
     client.settled()
 
 
+def shares(trap: Trap, effort: float) -> dict[tuple[str, fields.Place], list[str]]:
+    """What each field is given: its share of the ways out, each of which goes into some field of its sort."""
+    sorts: dict[bool, list[tuple[str, fields.Place]]] = {False: [], True: []}
+    for method, params in fields.requests().items():
+        for place in fields.places(params):
+            name = next(str(key) for key in reversed(place) if isinstance(key, str))
+            sorts[name in PATHS].append((method, place))
+    given = {}
+    for takes_paths, its in sorts.items():
+        values = [*trap.uris(), *(trap.paths() if takes_paths else ())]
+        random.Random(3).shuffle(values)
+        count = min(len(values), max(int(3 * effort), -(-len(values) // len(its))))
+        for number, field in enumerate(its):
+            given[field] = [values[(number * count + n) % len(values)] for n in range(count)]
+    return given
+
+
+def test_every_way_out_is_tried(trap: Trap) -> None:
+    """Else a field of fewer values could pass over some of them."""
+    given = shares(trap, 0.1)
+    assert {value for values in given.values() for value in values} == {*trap.uris(), *trap.paths()}
+    assert all(given.values())
+
+
 @pytest.mark.parametrize("method", [m for m, p in fields.requests().items() if list(fields.places(p))])
 def test_no_field_leads_out(client: Client, trap: Trap, method: str, effort: float) -> None:
-    rng = random.Random(method)
-    params = base(method)
+    params, given = base(method), shares(trap, effort)
     before = seal(trap.outside)
     for place in fields.places(fields.requests()[method]):
-        name = next(str(key) for key in reversed(place) if isinstance(key, str))
-        values = [*trap.uris(), *(trap.paths() if name in PATHS else ())]
-        for value in rng.sample(values, min(len(values), max(1, int(7 * effort)))):
+        for value in given[method, place]:
             # with all other fields, and alone with those that must be there
             full = fields.put(
                 {**fields.requests()[method], **params, place[0]: fields.requests()[method][place[0]]}, place, value
             )
             lone = {k: v for k, v in full.items() if k == place[0] or k in needed(method)}
-            for given in (full, lone):
-                assert TOKEN not in ask(client, method, given), (method, place, value)
+            for asked in (full, lone):
+                assert TOKEN not in ask(client, method, asked), (method, place, value)
     assert seal(trap.outside) == before
     assert client.settled()["state"] == "ready"
 
