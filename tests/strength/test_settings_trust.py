@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -170,6 +171,18 @@ def test_settings_of_a_workspace_open_nothing(tmp_path: Path, listening: socket.
         client.kill()
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """A server whose settings change."""
+    folder = tmp_path_factory.mktemp("served")
+    trap = Trap(folder)
+    client = Client(folder / "cache", env=trap.env)
+    client.initialize(trap.root)
+    client.settled()
+    yield client
+    client.kill()
+
+
 @pytest.mark.parametrize(
     ("section", "setting", "value"),
     [
@@ -179,16 +192,21 @@ def test_settings_of_a_workspace_open_nothing(tmp_path: Path, listening: socket.
         ("retrieval", "variant", "../../outside/canary"),
     ],
 )
-def test_names_are_looked_up_and_not_opened(tmp_path: Path, section: str, setting: str, value: str) -> None:
-    trap = Trap(tmp_path)
-    client = Client(tmp_path / "cache", env=trap.env)
-    client.configuration = {section: {setting: value}}
-    try:
-        client.initialize(trap.root)
-        client.settled()
-        assert TOKEN not in everything(client)
-    finally:
-        client.kill()
+def test_names_are_looked_up_and_not_opened(served: Client, section: str, setting: str, value: str) -> None:
+    served.configuration = {section: {setting: value}}
+    served.notify("workspace/didChangeConfiguration", {"settings": None})
+    until = time.monotonic() + 30
+    while value not in everything(served):  # until the server has asked for its settings, and looks the name up
+        assert time.monotonic() < until
+    assert TOKEN not in everything(served)
+
+
+def test_a_settings_change_that_is_garbage_changes_nothing(served: Client) -> None:
+    for value in (5, "x", [], [[]], {"index": 5}, {"index": {"maxFileSize": -1}}, {"a": {"b": {"c": 1}}}, None):
+        served.configuration = value
+        served.notify("workspace/didChangeConfiguration", {"settings": value})
+        assert served.settled()["state"] == "ready"
+    assert served.build("@shop/cart.py")["mentions"][0]["status"] == "included"
 
 
 def test_files_in_a_workspace_set_nothing_and_run_nothing(tmp_path: Path, listening: socket.socket) -> None:
@@ -230,12 +248,3 @@ def test_files_in_a_workspace_set_nothing_and_run_nothing(tmp_path: Path, listen
         assert not knocks(listening)
     finally:
         client.kill()
-
-
-def test_a_settings_change_that_is_garbage_changes_nothing(start: Callable[..., Client], shop: Path) -> None:
-    client = start(shop)
-    for value in (5, "x", [], [[]], {"index": 5}, {"index": {"maxFileSize": -1}}, {"a": {"b": {"c": 1}}}, None):
-        client.configuration = value
-        client.notify("workspace/didChangeConfiguration", {"settings": value})
-        assert client.settled()["state"] == "ready"
-    assert client.build("@shop/cart.py")["mentions"][0]["status"] == "included"
