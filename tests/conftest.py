@@ -144,3 +144,50 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
     yield run
     for client in started:
         client.kill()
+
+
+class Host:
+    """One server that workspaces come to and leave again, each of them indexed from nothing.
+
+    A server that a workspace has ended is followed by another, so that only that workspace's test fails.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._client: Client | None = None
+
+    def change(self, added: list[Path], removed: list[Path]) -> Client:
+        client = self._client
+        if client is None or client.process.poll() is not None:
+            self.close()
+            client = self._client = Client(self._folder / "cache")
+            client.initialize()
+        folders = [[{"uri": root.as_uri(), "name": root.name} for root in roots] for roots in (added, removed)]
+        event = {"added": folders[0], "removed": folders[1]}
+        client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+        return client
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.kill()
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
+    host = Host(tmp_path_factory.mktemp("host"))
+    yield host
+    host.close()
+
+
+@pytest.fixture
+def visit(host: Host) -> Iterator[Callable[[Path], Client]]:
+    """Opens a folder in the module's server, which closes it at the end of the test."""
+    opened: list[Path] = []
+
+    def run(root: Path) -> Client:
+        opened.append(root)
+        return host.change([root], [])
+
+    yield run
+    if opened:
+        assert host.change([], opened).settled()["roots"] == []

@@ -9,6 +9,7 @@ from conftest import git
 from lsp import Client
 
 Start = Callable[..., Client]
+Visit = Callable[[Path], Client]
 
 ODD = [
     "two  blanks.py",
@@ -29,10 +30,10 @@ def commit(root: Path, message: str) -> None:
     git(root, "commit", "-qm", message)
 
 
-def test_a_branch_that_has_changed_nothing_says_so(start: Start, shop: Path) -> None:
+def test_a_branch_that_has_changed_nothing_says_so(visit: Visit, shop: Path) -> None:
     git(shop, "branch", "-M", "main")
     git(shop, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
-    client = start(shop)
+    client = visit(shop)
     client.settled()
     mention = client.build("what is new? @branch")["mentions"][0]
     assert (mention["status"], mention["reason"]) == ("unresolved", "refs/heads/main...HEAD has changed nothing.")
@@ -41,14 +42,14 @@ def test_a_branch_that_has_changed_nothing_says_so(start: Start, shop: Path) -> 
     assert "Nothing at all" in built["prompt"]
 
 
-def test_odd_names_are_in_differences_and_commits(start: Start, shop: Path) -> None:
+def test_odd_names_are_in_differences_and_commits(visit: Visit, shop: Path) -> None:
     for number, name in enumerate(ODD):
         (shop / name).parent.mkdir(parents=True, exist_ok=True)
         (shop / name).write_text(f"before_{number} = 1\n")
     commit(shop, "Odd names")
     for number, name in enumerate(ODD):
         (shop / name).write_text(f"after_{number} = 1\n")
-    client = start(shop)
+    client = visit(shop)
     client.settled()
     built = client.build("@diff", budget={"tokens": 20_000})
     told = client.build("@commit:HEAD", budget={"tokens": 20_000})
@@ -63,7 +64,7 @@ FOLDERS = ["plain", "ünï", 'quo"te', "tab\there", "two  blanks", "back\\slash"
 FORGED = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+forged-line"
 
 
-def test_a_file_of_secrets_is_not_in_a_commit_either(start: Start, shop: Path) -> None:
+def test_a_file_of_secrets_is_not_in_a_commit_either(visit: Visit, shop: Path) -> None:
     """Nor under the name that it got later, nor below a folder whose name git writes in quotes."""
     git(shop, "branch", "-M", "main")
     git(shop, "tag", "start")
@@ -80,7 +81,7 @@ def test_a_file_of_secrets_is_not_in_a_commit_either(start: Start, shop: Path) -
     for folder in FOLDERS:
         (shop / folder / ".env").write_text("PASSWORD=swordfish-77\nHOST=lighthouse-3\n")
     git(shop, "add", "-A")
-    client = start(shop)
+    client = visit(shop)
     client.settled()
     for mention in MENTIONS:
         built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})

@@ -27,6 +27,7 @@ from conftest import git, make_shop
 from lsp import Client, Json
 
 Start = Callable[..., Client]
+Visit = Callable[[Path], Client]
 PATIENCE_S = 120.0
 MOST_BYTES = 2_000_000_000
 """Resident, of the server and its workers together."""
@@ -358,14 +359,15 @@ NESTED: dict[str, str] = {
     "php.php": "<?php " * DEEP + "(" * DEEP,
     "dart.dart": "var x = " + "[" * DEEP,
 }
+OPENED = ("round.py", "blocks.js", "quotes.md", "strings.py")
 
 
-def test_nesting_a_hundred_thousand_deep(start: Start, shop: Path) -> None:
+def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path) -> None:
     """Such files take a parser with them; the server says what they are and goes on."""
     for name, text in NESTED.items():
         (shop / "deep" / name).parent.mkdir(exist_ok=True)
         (shop / "deep" / name).write_text(text + "\n")
-    client = start(shop)
+    client = visit(shop)
     status = sound(client)
     assert status["roots"][0]["pending"] == 0
     for name in NESTED:
@@ -373,11 +375,13 @@ def test_nesting_a_hundred_thousand_deep(start: Start, shop: Path) -> None:
         mention = client.build(f"@deep/{name}", budget={"tokens": 3000})["mentions"][0]
         assert mention["status"] in ("included", "partial", "omitted"), (name, mention)
         assert mention["status"] == "included" or mention["reason"] or reason, name
-    for name in ("round.py", "blocks.js", "quotes.md", "strings.py"):  # and in an editor
+    for name in OPENED:  # and in an editor
         client.open(shop / "deep" / name, NESTED[name] + "\n")
         client.change(shop / "deep" / name, 2, {"text": NESTED[name] + "\ndef seen():\n    return 1\n"})
     sound(client)
     assert client.build('@*.py @deep/*.js @pattern:"f($A)" @callers:apply_discount')["prompt"]
+    for name in OPENED:
+        client.close(shop / "deep" / name)
 
 
 def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float) -> None:
@@ -393,10 +397,10 @@ def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: fl
 # ---------------------------------------------------------------- what a workspace says of itself
 
 
-def test_a_workspace_that_ignores_everything(start: Start, shop: Path) -> None:
+def test_a_workspace_that_ignores_everything(visit: Visit, shop: Path) -> None:
     (shop / ".gitignore").write_text("*\n")
     git(shop, "rm", "-rq", "--cached", ".")
-    client = start(shop)
+    client = visit(shop)
     status = client.settled(PATIENCE_S)
     assert status["state"] == "ready" and status["roots"][0]["files"] == 0
     told = client.request("promptls/explainIgnore", {"uri": (shop / "shop/cart.py").as_uri()})
@@ -478,7 +482,7 @@ def booby_trap(root: Path, canary: Path) -> None:
     (root / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
 
 
-def test_nothing_that_a_repository_names_is_run(start: Start, shop: Path, tmp_path: Path) -> None:
+def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_path: Path) -> None:
     git(shop, "branch", "-M", "main")
     inner = shop / "vendor" / "inner"  # a submodule, and a repository in disguise
     inner.mkdir(parents=True)
@@ -524,7 +528,7 @@ def test_nothing_that_a_repository_names_is_run(start: Start, shop: Path, tmp_pa
         file.write_text(file.read_text() + "# touched\n")  # so that git must look at them, and clean what it looks at
         os.utime(file, (1, 1))
     (shop / "shop/new.py").write_text("def fresh():\n    return 2\n")
-    client = start(shop)
+    client = visit(shop)
     sound(client)
     mentions = "@diff @staged @diff:unstaged @diff:unsaved @branch @branch:main @commit:HEAD @commit:main..HEAD @commit:main @diff:main @recent @diff:main..HEAD".split()
     for mention in mentions:
@@ -546,6 +550,8 @@ def test_nothing_that_a_repository_names_is_run(start: Start, shop: Path, tmp_pa
     client.open(shop / "module" / "inner.py", "def inner():\n    return 2\n")
     client.open(shop / "vendor" / "inner" / "inner.py", "def inner():\n    return 2\n")
     client.build("@diff @module/inner.py @inner.py @vendor/")
+    client.close(shop / "module" / "inner.py")
+    client.close(shop / "vendor" / "inner" / "inner.py")
     client.request("promptls/reindex", {"full": True})
     sound(client)
     told = canary.read_text() if canary.exists() else ""
@@ -566,7 +572,7 @@ def test_the_trap_snaps_for_who_walks_into_it(shop: Path, tmp_path: Path) -> Non
 # ---------------------------------------------------------------- files that do not stay
 
 
-def test_files_that_change_and_vanish_while_they_are_read(start: Start, shop: Path, effort: float) -> None:
+def test_files_that_change_and_vanish_while_they_are_read(visit: Visit, shop: Path, effort: float) -> None:
     names = [f"moving/m_{number}.py" for number in range(30)]
     (shop / "moving").mkdir()
     (shop / "aside").mkdir()
@@ -608,7 +614,7 @@ def test_files_that_change_and_vanish_while_they_are_read(start: Start, shop: Pa
 
     thread = threading.Thread(target=disturb, daemon=True)
     thread.start()
-    client = start(shop)
+    client = visit(shop)
     asked = 0
     until = time.monotonic() + 2 * effort
     try:
@@ -633,12 +639,12 @@ def test_files_that_change_and_vanish_while_they_are_read(start: Start, shop: Pa
         assert client.build(f"@#came_to_rest_{number}")["mentions"][0]["status"] == "included"
 
 
-def test_very_many_files_in_one_folder(start: Start, shop: Path, effort: float) -> None:
+def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float) -> None:
     count = max(1000, int(1000 * effort**2))  # 100,000 at ten times the effort
     (shop / "many").mkdir()
     for number in range(count):
         (shop / "many" / f"file_{number}.txt").write_text(f"text {number}\n")
-    client = start(shop)
+    client = visit(shop)
     status = client.settled(PATIENCE_S * max(1, effort))
     assert status["roots"][0]["files"] >= count
     sound(client)
