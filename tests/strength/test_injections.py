@@ -6,6 +6,7 @@ apart, and no mark may stand outside of what is quoted.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -218,6 +219,14 @@ def test_the_attempts_are_many_and_would_be_seen(hostile: tuple[Client, Path, Ma
             pass
 
 
+WAYS = list(itertools.product(("baseline", "citation"), ("text", "messages"), (60_000, 2_500)))
+
+
+def ways(turn: int, effort: float) -> list[tuple[str, str, int]]:
+    """How a prompt is asked for: all ways with more effort, else three, in which each value occurs, others each turn."""
+    return WAYS if effort >= 3 else [WAYS[(turn + step) % len(WAYS)] for step in (0, 3, 6)]
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_nothing_speaks_from_outside_of_its_fence(
     hostile: tuple[Client, Path, Marks, Json], question: str, effort: float
@@ -226,26 +235,21 @@ def test_nothing_speaks_from_outside_of_its_fence(
     on = dict.fromkeys(("instructions", "architecture", "memory", "team", "rules", "retrieval"), True)
     turns = {turn["content"] for turn in context["history"]}
     seen = 0
-    for profile in PROFILES:
-        for variant in ("baseline", "citation"):
-            for output in ("text", "messages"):
-                for budget in (60_000, 2_500) if effort >= 1 else (20_000,):
-                    built = client.build(
-                        question, profile=profile, variant=variant, output=output, context=context, sections=on,
-                        budget={"tokens": budget},
-                    )  # fmt: skip
-                    texts = [m["content"] for m in built["messages"]] if output == "messages" else [built["prompt"]]
-                    boundary = next(
-                        (m[1] for t in texts if (m := re.search(r"(?:Boundary: |tags that end in )([0-9a-f]{12})", t))),
-                        "",
-                    )
-                    for text in texts:
-                        if boundary and profile in ("default", "prompto") and boundary not in text and len(texts) > 1:
-                            assert all(marks.places[m].startswith("turn:") for m in MARK.findall(text)), (profile, text)
-                            continue
-                        seen += check(
-                            profile, text, question, turns | ({"messages"} if output == "messages" else set()), marks
-                        )
+    for number, profile in enumerate(PROFILES):
+        for variant, output, budget in ways(QUESTIONS.index(question) + number, effort):
+            built = client.build(
+                question, profile=profile, variant=variant, output=output, context=context, sections=on,
+                budget={"tokens": budget},
+            )  # fmt: skip
+            texts = [m["content"] for m in built["messages"]] if output == "messages" else [built["prompt"]]
+            boundary = next(
+                (m[1] for t in texts if (m := re.search(r"(?:Boundary: |tags that end in )([0-9a-f]{12})", t))), ""
+            )
+            for text in texts:
+                if boundary and profile in ("default", "prompto") and boundary not in text and len(texts) > 1:
+                    assert all(marks.places[m].startswith("turn:") for m in MARK.findall(text)), (profile, text)
+                    continue
+                seen += check(profile, text, question, turns | ({"messages"} if output == "messages" else set()), marks)
     assert seen > 40
 
 
