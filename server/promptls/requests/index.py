@@ -29,7 +29,8 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     query = engine.companions.expand(asked, snapshot, engine.indexer.columns())
     found = retrieval.search(query, snapshot, engine.indexer, engine.strategy, token, within)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
-    return results.redacted({"hits": [results.item_json(item, snapshot) for item in items[: params.limit]]})
+    hits = [results.item_json(item, snapshot) for item in items[: params.limit]]
+    return results.redacted({"hits": hits, "index": results.index_json(engine.indexer.standing())})
 
 
 def status(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:

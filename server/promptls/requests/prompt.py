@@ -78,7 +78,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
         },
         "modelHints": _hints(params, wanted, built),
         "index": results.index_json(standing),
-        "warnings": list(built.warnings),
+        "warnings": [*built.warnings, *([standing.message] if standing.state == "degraded" else [])],
     }
 
 
