@@ -171,3 +171,15 @@ def test_files_are_found_by_the_terms_of_their_names() -> None:
     assert [view.files[i] for i in view.named("client").rows] == ["/r/src/http_client.py"]
     assert len(view.named("src").rows) == 2
     assert not len(view.named("r").rows)
+
+
+def test_a_view_stays_as_it_is_while_files_come_and_go() -> None:
+    """A request that holds a view goes on with the numbers of files that it knows the names of."""
+    columns = Columns()
+    columns.fill(made([b"a", b"b"]))
+    columns.move([("/w/a.py", "a.py", [], [b"a"])])
+    view = columns.view()
+    columns.move([("/w/a.py", "a.py", [b"a"], []), ("/w/b.py", "b.py", [], [b"b"])])
+    assert view.file.tolist() == [0, -1]
+    assert len(view.path_length) == 1
+    assert columns.view().file.tolist() == [-1, 1]

@@ -2,8 +2,8 @@
 
 A row comes with the first outline that has its text, gets terms and a vector when a worker has made them, and is
 alive while its text stands in some file.  `Columns` has one mutable owner, the publisher on the indexer's thread.
-Everybody else takes a `View`, which stays as it is but for rows that come alive or die, or get their vectors,
-meanwhile: about those the snapshot has the last word.
+Everybody else takes a `View`, in which the files that texts stand in stay as they are: they are numbers into other
+arrays.  Rows may get their vectors meanwhile, or move in their files; about those the snapshot has the last word.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class View:
     def __init__(self, columns: Columns) -> None:
         n = len(columns.keys)
         self.keys: Sequence[bytes] = columns.keys  # may grow; the first n are meant
-        self.file = columns.file[:n]  # int32: number of a file that the text stands in, -1 for a dead row
+        self.file = columns.file[:n].copy()  # int32: number of a file that the text stands in, -1 for a dead row
         self.length = columns.length[:n]  # int32: terms in the text
         self.count = columns.alive  # rows that are alive
         self.mean_length = max(1.0, columns.total / max(1, columns.alive))
@@ -90,7 +90,7 @@ class View:
         self._rows, self._terms = columns.rows, columns.terms
         self._vectors, self._scale = columns.vectors[:n], columns.scale[:n]
         self._segments = (*columns.segments, columns.tail()) if columns.tail_ids else columns.segments
-        self._alive = self.file >= 0  # as of now: the one thing here that does not stay as it is is `file`
+        self._alive = self.file >= 0
         self._all_alive = bool(self._alive.all())
         self._postings: dict[str, Postings] = {}
 
@@ -117,7 +117,7 @@ class View:
 
     def living(self) -> set[bytes]:
         """Keys of the texts that stand in some file."""
-        return {self.keys[row] for row in np.flatnonzero(self.file >= 0).tolist()}
+        return {self.keys[row] for row in np.flatnonzero(self._alive).tolist()}
 
     def part(self, keys: Iterable[bytes]) -> Part:
         """The rows of these keys, as an image keeps them."""

@@ -552,6 +552,8 @@ class Indexer:
         self._writer.writing = False
         self._publisher.lost(swept)
         self._publisher.stored(stored)
+        for state in self._roots.values() if swept else ():
+            self._queue_lost(state)  # texts that came back while they were swept
 
 
 def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
