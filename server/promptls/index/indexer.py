@@ -36,12 +36,12 @@ from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status
 from promptls.index.store import Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
-from promptls.index.table import Identity
+from promptls.index.table import Identity, reason
 from promptls.index.terms import TERMS_VERSION
 from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.index.writer import Writer, unwritten
+from promptls.index.writer import Pause, Writer, unwritten
 from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
 
 log = logging.getLogger(__name__)
@@ -86,6 +86,8 @@ class Indexer:
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
         self._taken = 0  # of the ground state that all of has been taken in, or is pending
         self._paused = False
+        self._opening = False  # whether something that is lacking is being opened again
+        self._opened = Pause()
         self._dimension: int | None = None
         self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
         self._closed = CancelToken()
@@ -274,7 +276,7 @@ class Indexer:
     # ---- the loop
 
     def _run(self) -> None:
-        while (dirty := self.workspace.take(timeout=SWEEP_EVERY_S)) is not None:
+        while (dirty := self.workspace.take(timeout=self._rest())) is not None:
             try:
                 self._step(dirty)
             except Exception:
@@ -283,6 +285,13 @@ class Indexer:
                 log.exception("the indexer failed on a change and goes on")
             self._tell()
             self._on_change()
+
+    def _rest(self) -> float:
+        """Seconds until something is to be looked at though nothing has changed."""
+        pauses = [self._writer.pause.left] if self._writer.pausing else []
+        if not self._opening and any(state.lacking for state in self._roots.values()):
+            pauses.append(self._opened.left)
+        return min([*pauses, SWEEP_EVERY_S])
 
     def _step(self, dirty: Dirty) -> None:
         self._follow_roots(dirty.roots)
@@ -297,12 +306,14 @@ class Indexer:
                 self._walker.submit(self._walk, state, root in dirty.full)
         if dirty.full:
             self._writer.retry()
+            self._opened.end()
         self._taken = max(self._taken, dirty.sequence)
         while self._inbox:
             self._inbox.popleft()()
             self._tell()
         self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
+        self._open_again()
 
     def _pause(self) -> None:
         self._paused = any(state.pending for state in self._roots.values())
@@ -367,7 +378,7 @@ class Indexer:
             recalled = state.manifest.load(state.root.path)
         except Exception as error:
             log.warning("nothing is recalled of %s: %s", state.root.path, error)
-            state.error = f"The cache cannot be written ({error}); the index lives in memory only."
+            state.trouble("records", f"The cache cannot be written ({reason(error)}); the index lives in memory only.")
         self._walk_and_post(state, recalled)
 
     def _walk(self, state: RootState, full: bool) -> None:
@@ -377,11 +388,12 @@ class Indexer:
     def _walk_and_post(self, state: RootState, recalled: Mapping[str, FileEntry]) -> None:
         try:
             found = scanning.walk(state.root, self.config.limits, self._closed)
+            state.trouble("folder")
         except Cancelled:
             return
         except Exception as error:
             log.exception("cannot walk %s", state.root.path)
-            state.error = f"The folder cannot be listed ({error})."
+            state.trouble("folder", f"The folder cannot be listed ({error}).")
             found = []
         self._post(lambda: self._walked(state, found, recalled))
 
@@ -394,9 +406,10 @@ class Indexer:
             if self._identity().dimension:
                 store, contents = open_store(self._folder(state.root) / "rows", self._identity())
                 waiting = store.waiting()
+            state.trouble("rows")
         except Exception as error:
             log.warning("no store for %s: %s", state.root.path, error)
-            state.error = f"The store cannot be opened ({error}); the index lives in memory only."
+            state.trouble("rows", f"The store cannot be opened ({reason(error)}); the index lives in memory only.")
         self._post(lambda: self._store_opened(state, store, contents, waiting))
 
     def _store_opened(
@@ -407,11 +420,43 @@ class Indexer:
             self._publisher.take_in(part)
         if store is not None:
             store.keys = self._publisher.own(store.keys)
+            self._writer.retry()
         for part in waiting:
             self._publisher.take_over(part)
+        if state.store_ready.done():  # it could not be opened at first
+            state.store_ready = Future()
         state.store_ready.set_result(store)
         if state.walked:
             self._queue_lost(state)
+
+    def _open_again(self) -> None:
+        """Try again to open what could not be opened, from time to time: a full disk has room again some day."""
+        lacking = [state for state in self._roots.values() if state.lacking]
+        if not lacking:
+            self._opened.note(failed=False)
+        elif not self._opening and not self._opened.left:
+            self._opening = True
+            self._writer.submit(lambda: self._open_lacking(lacking))
+
+    def _open_lacking(self, states: Sequence[RootState]) -> None:
+        """Open what is lacking (writer thread)."""
+        for state in states:
+            if self._closed.cancelled or self._roots.get(state.root.path) is not state:
+                continue
+            if state.manifest is None:
+                try:
+                    state.manifest = Manifest(self._folder(state.root) / "files.sqlite")
+                    state.trouble("records")
+                except Exception as error:
+                    log.info("still no manifest for %s: %s", state.root.path, error)
+            if state.store is None and "rows" in state.troubles:
+                self._open_store(state)
+        self._opened.note(failed=any(state.lacking for state in states))
+        self._opening = False
+        again = [s.root.path for s in states if "files" in s.troubles or "folder" in s.troubles]
+        if again:
+            self.workspace.rescan(again)
+        self.workspace.nudge()
 
     def _walked(self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry]) -> None:
         """Compare what a walk found with what is known; queue the difference."""
@@ -425,6 +470,7 @@ class Indexer:
         state.records |= dict.fromkeys(gone)
         self._publisher.publish(changes)
         state.walk_finished()
+        state.trouble("files")  # those that could not be indexed are among the stale ones
         self._queue(state, stale)
         if state.store is not None:
             self._queue_lost(state)
@@ -546,7 +592,7 @@ class Indexer:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
-            state.error = f"{len(batch)} files could not be indexed ({error})."
+            state.trouble("files", f"{len(batch)} files could not be indexed ({error}).")
 
     def _written(self, stored: list[bytes], swept: list[bytes]) -> None:
         self._writer.writing = False

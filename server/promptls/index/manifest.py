@@ -53,6 +53,7 @@ class Manifest:
         self._file = file
         self._lock = threading.Lock()
         self._db = _open(file)
+        self._inode = file.stat().st_ino
 
     def load(self, root: str) -> dict[str, FileEntry]:
         """All records as entries by path; a record that cannot be read is left out."""
@@ -61,7 +62,10 @@ class Manifest:
             try:
                 found = self._db.execute("SELECT record, seal FROM files").fetchall()
             except DAMAGE as error:
-                self._renew(error)
+                if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                    log.warning("the manifest %s cannot be read: %s", self._file, error)
+                else:
+                    self._renew(error)
                 return {}
         for blob, seal in found:
             try:
@@ -75,8 +79,12 @@ class Manifest:
             out[path] = FileEntry(path, root, r.name, r.size, r.mtime_ns, r.digest, None, r.outlined, r.skipped)
         return out
 
-    def save(self, entries: Iterable[FileEntry], gone: Iterable[str] = ()) -> None:
-        """Replace the records of these entries and drop the names in `gone`, in one transaction."""
+    def save(self, entries: Iterable[FileEntry], gone: Iterable[str] = ()) -> bool:
+        """Replace the records of these entries and drop the names in `gone`, in one transaction.
+
+        False when the file was damaged or deleted: there is a new one then, and nothing in it.  Raises OSError or
+        sqlite3.Error when it cannot be written (disk full, read-only).
+        """
         records = []
         for e in entries:
             if _storable(e.name):
@@ -85,21 +93,31 @@ class Manifest:
         names = [(name,) for name in gone if _storable(name)]
         with self._lock:
             try:
+                if not self._there():
+                    raise sqlite3.DatabaseError("somebody has deleted it")
                 with self._db:
                     self._db.executemany("DELETE FROM files WHERE name = ?", names)
                     self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", records)
             except DAMAGE as error:
+                if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
+                    raise  # a new file would not mend that
                 self._renew(error)
+                return False
+        return True
+
+    def _there(self) -> bool:
+        try:
+            return self._file.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def _renew(self, error: Exception) -> None:
-        """Start anew after damage; raise what a new file cannot mend (disk full, read-only)."""
-        if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
-            log.warning("the manifest %s cannot be used: %s", self._file, error)
-            return
+        """Start anew after damage.  Raises OSError or sqlite3.Error when that cannot be."""
         log.warning("the manifest %s is damaged and made anew: %s", self._file, error)
         self._db.close()
         _delete(self._file)
         self._db = _open(self._file)
+        self._inode = self._file.stat().st_ino
 
     def close(self) -> None:
         """Close the file."""

@@ -23,22 +23,12 @@ log = logging.getLogger(__name__)
 class RootState:
     """Mutable; changed by the indexer's thread, save for what `opened` says."""
 
-    __slots__ = (
-        "error",
-        "manifest",
-        "outlining",
-        "pending",
-        "records",
-        "root",
-        "store",
-        "store_ready",
-        "walked_at",
-        "walks",
-    )
+    __slots__ = ("manifest", "outlining", "pending", "records", "root", "store", "store_ready", "troubles",
+                 "walked_at", "walks")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.manifest: Manifest | None = None  # set once, by the walk thread
+        self.manifest: Manifest | None = None  # set by the walk thread, or later, when it could not be opened at first
         self.store: Store | None = None
         self.store_ready: Future[Store | None] = Future()
         self.outlining = 0  # batches of files that wait for their outlines
@@ -46,7 +36,28 @@ class RootState:
         self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
         self.walks = 1  # walks asked for and not finished; the first one opens the root
         self.walked_at = 0.0  # time.monotonic() of the last one that has finished
-        self.error = ""
+        self.troubles: dict[
+            str, str
+        ] = {}  # by what they are about ("folder", "records", "rows", "files"), as sentences
+
+    @property
+    def error(self) -> str:
+        """What is wrong, as a sentence; "" if nothing is."""
+        return next(iter(list(self.troubles.values())), "")
+
+    def trouble(self, about: str, said: str = "") -> None:
+        """Note what is wrong with something, or that nothing is any more.  Any thread."""
+        if said:
+            self.troubles[about] = said
+        else:
+            self.troubles.pop(about, None)
+
+    @property
+    def lacking(self) -> bool:
+        """Whether something could not be opened or read that may be there some day."""
+        rows = self.store is None and self.store_ready.done() and "rows" in self.troubles
+        records = self.manifest is None and "records" in self.troubles
+        return rows or records or "files" in self.troubles or "folder" in self.troubles
 
     @property
     def walked(self) -> bool:

@@ -23,7 +23,7 @@ from promptls.index import image
 from promptls.index.columns import View
 from promptls.index.image import Part
 from promptls.index.rows import Rows
-from promptls.index.table import Identity, version_of
+from promptls.index.table import Identity, exists, reason, version_of
 from promptls.index.work.messages import AddRows, Done, Failed, OpenTable, ReadRows, Request, SomeRows, Tidy
 from promptls.index.work.pool import Channel, WorkerFailed
 
@@ -34,6 +34,8 @@ SWEEP_SLACK = 5_000
 REST_S = 20.0
 """A keeper without work for this long ends."""
 TIMEOUT_S = 300.0
+DEATHS = 3
+"""So many keepers in a row that die of a table: it is damaged in a way that they cannot tell."""
 AGAIN_S, FEW_ROWS = 60.0, 5_000
 """An image of more than so many rows is made anew at most this often."""
 _NOTHING = Part(
@@ -55,9 +57,10 @@ _WAITING = "rows.waiting"
 class StoreFailed(Exception):
     """The table could not be written or read; the sentence says why."""
 
-    def __init__(self, problem: str, damaged: bool = False) -> None:
+    def __init__(self, problem: str, damaged: bool = False, died: bool = False) -> None:
         super().__init__(problem)
         self.damaged = damaged  # it cannot even be read
+        self.died = died  # the keeper has gone without a word: somebody has killed it, or it came upon damage
 
 
 class Store:
@@ -71,6 +74,7 @@ class Store:
         self._lock = threading.RLock()
         self._keeper: Channel | None = None
         self.behind = False  # rows were written that the image does not show yet
+        self._deaths = 0  # of keepers, in a row
         self._opened = False  # the table was opened by us before: then it is not made anew without a word
         self._rest: threading.Timer | None = None
         self._imaged = 0  # rows in the first part of the image
@@ -130,6 +134,11 @@ class Store:
             "versions": inside.count("_versions"),
             "fragments": inside.count("data"),
         }
+
+    @property
+    def gone(self) -> bool:
+        """Whether somebody has deleted the table under us."""
+        return self._opened and bool(self.keys) and not exists(self.folder)
 
     def close(self) -> None:
         """End the keeper, if it runs."""
@@ -235,12 +244,14 @@ class Store:
             try:
                 answer = self._keeper.call(request, TIMEOUT_S)
             except WorkerFailed as error:
-                raise StoreFailed(str(error)) from error
+                self._deaths += error.said is None
+                damaged = error.said.damaged if error.said is not None else self._deaths >= DEATHS
+                raise StoreFailed(str(error), damaged, died=error.said is None) from error
             finally:
                 self._rest = threading.Timer(REST_S, self._leave)
                 self._rest.daemon = True
                 self._rest.start()
-            self._opened = True
+            self._opened, self._deaths = True, 0
             if isinstance(answer, Failed):
                 raise StoreFailed(answer.problem, answer.damaged)
             assert isinstance(answer, SomeRows | Done)
@@ -262,11 +273,16 @@ def open_store(folder: Path, identity: Identity) -> tuple[Store, list[Part] | li
     if parts is not None:
         return store, parts
     folder.mkdir(parents=True, exist_ok=True)
-    if store.version:
+    while exists(folder):
         try:
             return store, store.read()
         except StoreFailed as error:
+            if error.died and not error.damaged:
+                continue
+            if not error.damaged:
+                raise OSError(f"the store in {folder} cannot be opened: {reason(error)}") from error
             log.warning("rebuilding the store in %s: %s", folder, error)
             store.remove()
-        folder.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
+            break
     return Store(folder, identity), []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import zlib
 from collections.abc import Iterable, Sequence
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 3
 _TABLE = "chunks"
+_PLACES = re.compile(r'(,? at path "[^"]*")|(,? ?\S+\.rs:\d+(:\d+)?)')
 MAX_FRAGMENTS = 64
 VERSIONS_KEPT = timedelta(minutes=10)
 
@@ -126,6 +128,8 @@ def open_table(folder: Path, identity: Identity, renew: bool) -> Table:
 
     Raises OSError when the folder cannot be written, anything when the table is damaged.
     """
+    if not renew and not exists(folder):
+        raise FileNotFoundError("somebody has deleted it")
     folder.mkdir(parents=True, exist_ok=True)
     try:
         return Table(folder, _open(folder, identity), identity)
@@ -140,6 +144,11 @@ def open_table(folder: Path, identity: Identity, renew: bool) -> Table:
     return Table(folder, _open(folder, identity), identity)
 
 
+def exists(folder: Path) -> bool:
+    """Whether there is a table in a folder, of whatever state."""
+    return (folder / f"{_TABLE}.lance").is_dir()
+
+
 def version_of(folder: Path) -> bytes:
     """What changes with every write to the table in a folder, by any process; b"" if there is none.  Loads nothing."""
     try:
@@ -148,6 +157,12 @@ def version_of(folder: Path) -> bytes:
     except OSError:
         return b""
     return blake2b(repr(found).encode(), digest_size=16).digest()
+
+
+def reason(error: BaseException) -> str:
+    """What went wrong, in a few words for people: without places in the library's own source and names of its files."""
+    said = _PLACES.sub("", str(error) or type(error).__name__).splitlines()[0]
+    return re.sub(r".*(LanceError\(IO\)|lance error): ", "", said)[:200]
 
 
 def _open(folder: Path, identity: Identity) -> Any:

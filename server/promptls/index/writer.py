@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 from promptls.index.columns import View
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
 from promptls.index.rows import Rows
+from promptls.index.snapshot import Snapshot
 from promptls.index.store import Store, StoreFailed
-from promptls.index.table import VERSIONS_KEPT
+from promptls.index.table import VERSIONS_KEPT, reason
 from promptls.index.work.frugal import trim
 from promptls.model import FileEntry
 
@@ -31,11 +32,34 @@ FEW_ROWS, LAZY_S = 200, 30.0
 SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 """After the last write; then nothing is written until something changes."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 600.0
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 15.0
 """After a write that failed (a full disk) the next one waits: at first so long, twice as long each time, never longer."""
 
 Batch = list[tuple[RootState, list[Rows]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
+
+
+class Pause:
+    """When something that has failed is tried again."""
+
+    def __init__(self) -> None:
+        self._failures = 0  # in a row
+        self._until = 0.0  # time.monotonic()
+
+    @property
+    def left(self) -> float:
+        """Seconds until it is time, 0 if it is."""
+        return max(0.0, self._until - time.monotonic())
+
+    def note(self, failed: bool) -> None:
+        """Note how the last try went."""
+        self._failures = self._failures + 1 if failed else 0
+        pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
+        self._until = time.monotonic() + pause
+
+    def end(self) -> None:
+        """Have it tried at once: the user asks for it."""
+        self._until = 0.0
 
 
 class Writer:
@@ -49,8 +73,8 @@ class Writer:
         self._damaged = damaged
         self._thread = ThreadPoolExecutor(1, "index-store")
         self.writing = False
-        self._failures = 0  # in a row
-        self._not_before = 0.0  # time.monotonic() before which no write is begun
+        self.pause = Pause()
+        self._unkept: Records = []  # of a write that failed
         self._lazy_until = 0.0  # time.monotonic() until which a few rows wait for more
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
@@ -67,7 +91,8 @@ class Writer:
 
     def retry(self) -> None:
         """Forget that writes have failed: the user asks for it."""
-        self._not_before = self._lazy_until = 0.0
+        self.pause.end()
+        self._lazy_until = 0.0
 
     def close(self) -> None:
         """Finish the write that runs, drop those that wait."""
@@ -75,13 +100,20 @@ class Writer:
 
     def flush(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
         """Begin a write if there is enough to write, or something and nothing else is going on."""
-        if self.writing or time.monotonic() < self._not_before:
+        if self.writing or self.pausing:
             return
         mine = list(states)
+        while self._unkept:
+            again, old = self._unkept.pop()
+            again.records = {**old, **again.records}
         idle = all(s.complete for s in mine)
         if not idle and sum(map(len, publisher.fresh)) < FLUSH_ROWS:
             return
         rows = self.due(publisher, mine, unsaved)
+        if idle and not rows:
+            for state in mine:
+                if state.store is not None and "rows" in state.troubles and not unwritten(publisher, [state], unsaved):
+                    state.trouble("rows")  # what could not be written is not there any more
         records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
         behind = idle and any(s.store is not None and s.store.behind for s in mine)
         if not rows and not records and not behind:
@@ -89,12 +121,12 @@ class Writer:
         for state, _ in records:
             state.records = {}
         self.writing = True
-        self._thread.submit(self._write, mine, rows, records, publisher.columns.view(), idle)
+        self._thread.submit(self._write, mine, rows, records, publisher.columns.view(), publisher.snapshot, idle)
 
     @property
     def pausing(self) -> bool:
         """Whether the last write failed and the next one has to wait."""
-        return time.monotonic() < self._not_before
+        return self.pause.left > 0
 
     def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
         """What is to be written now: a few rows of edits wait for more of them."""
@@ -103,8 +135,13 @@ class Writer:
             return []
         return unwritten(publisher, states, unsaved)
 
-    def _write(self, states: list[RootState], rows: Batch, records: Records, view: View, idle: bool) -> None:
+    def _write(
+        self, states: list[RootState], rows: Batch, records: Records, view: View, snapshot: Snapshot, idle: bool
+    ) -> None:
         failed = False
+        for state in states:
+            if state.store is not None and state.store.gone:
+                self._damaged(state.store, StoreFailed("somebody has deleted it"))
         keys: list[bytes] = []
         swept: list[bytes] = []
         for state, new in rows:
@@ -117,30 +154,46 @@ class Writer:
                 swept += state.store.tidy(view.count, view.living)
                 if idle:
                     state.store.show(view, added, before)
-                state.error = ""
-            except (StoreFailed, OSError) as error:
+                state.trouble("rows")
+            except Exception as error:
                 assert state.store is not None
                 failed = True
                 log.warning("rows of %s were not written: %s", state.root.path, error)
-                state.error = f"The store cannot be written ({error}); it is tried again from time to time."
+                said = f"The store cannot be written ({reason(error)}); it is tried again from time to time."
+                state.trouble("rows", said)
                 if isinstance(error, StoreFailed) and error.damaged:
                     self._damaged(state.store, error)
         for state in states if idle and not failed else ():
             if state.store is not None and state.store.behind:  # what a scan wrote before it was done
                 state.store.show(view, (), b"")
         for state, changed in records:
-            assert state.manifest is not None
-            kept = [e for e in changed.values() if e is not None]
-            state.manifest.save(kept, [name for name, e in changed.items() if e is None])
+            try:
+                _record(state, changed, snapshot)
+                state.trouble("records")
+            except Exception as error:
+                failed = True
+                log.warning("records of %s were not written: %s", state.root.path, error)
+                state.trouble(
+                    "records", f"The cache cannot be written ({reason(error)}); it is tried again from time to time."
+                )
+                self._unkept.append((state, changed))
         self._stale_since = time.monotonic()
         if rows:
             self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
-        self._failures = self._failures + 1 if failed else 0
-        pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
-        self._not_before = time.monotonic() + pause
+        self.pause.note(failed)
         self._written(keys, swept)
         if idle:
             trim()
+
+
+def _record(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:
+    """Write records; all of them, if the file that held the others is gone."""
+    assert state.manifest is not None
+    kept = [e for e in changed.values() if e is not None]
+    if not state.manifest.save(kept, [name for name, e in changed.items() if e is None]):
+        known = (e for e in snapshot.files.values() if e.root == state.root.path and e.version is None)
+        others = [e for e in known if e.name not in changed and (e.outline is not None or e.skipped)]
+        state.manifest.save(kept + others)
 
 
 def _drop_old_versions(store: Store) -> None:

@@ -6,11 +6,13 @@ loads LanceDB, which takes a second and some 130 MB.
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 from pathlib import Path
 
 from promptls.index.rows import Rows
-from promptls.index.table import Table, open_table
+from promptls.index.table import Table, open_table, reason
 from promptls.index.work.messages import (
     AddRows,
     Done,
@@ -26,6 +28,7 @@ from promptls.index.work.messages import (
     write_frame,
 )
 
+_LACKING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 PART = 20_000
 """Rows in one message."""
 
@@ -44,8 +47,7 @@ class Keeper:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic in the library is no Exception
-            why = (str(error) or type(error).__name__).splitlines()[0][:200]
-            return Failed(why, isinstance(request, ReadRows) or self._damaged())
+            return Failed(reason(error), not lacking(error) and (self._opening(request) or self._damaged()))
 
     def _answer(self, request: Request) -> Response:
         if isinstance(request, OpenTable):
@@ -73,17 +75,28 @@ class Keeper:
         part = self.read.pop(0) if self.read else Rows(())
         return SomeRows(part, bool(self.read))
 
+    def _opening(self, request: Request) -> bool:
+        return isinstance(request, ReadRows) or (isinstance(request, OpenTable) and not request.renew)
+
     def _damaged(self) -> bool:
         """Whether a table that could not be written cannot be read either."""
-        if self.table is None or not self.table.folder.is_dir():
+        if self.table is None:
             return False
         try:
             self.table.read()
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException:
-            return True
+        except BaseException as error:
+            return not lacking(error)
         return False
+
+
+def lacking(error: BaseException) -> bool:
+    """Whether an error tells of the system (no room, no descriptors, no memory) and not of the table."""
+    if isinstance(error, MemoryError):
+        return True
+    numbers = [getattr(error, "errno", None), *map(int, re.findall(r"os error (\d+)", str(error)))]
+    return not _LACKING.isdisjoint(numbers)
 
 
 def main() -> None:

@@ -48,7 +48,11 @@ IDLE_S = 5.0
 
 
 class WorkerFailed(Exception):
-    """The worker died or did not answer in time; the sentence says which."""
+    """The worker died or did not answer in time; the sentence says which.  Or it `said` that it cannot work."""
+
+    def __init__(self, problem: str, said: Failed | None = None) -> None:
+        super().__init__(problem)
+        self.said = said
 
 
 class Channel:
@@ -88,7 +92,7 @@ class Channel:
             self.problem, self.dimension = done.problem, done.dimension
         elif isinstance(done, Failed):
             self.stop()
-            raise WorkerFailed(done.problem)
+            raise WorkerFailed(done.problem, done)
 
     def call(self, request: Request, timeout_s: float) -> Response:
         """The response to `request`.  Raises WorkerFailed; the process is then gone and will be started anew."""
