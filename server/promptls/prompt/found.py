@@ -15,7 +15,7 @@ from promptls.context.graph.search import search
 from promptls.context.graph.view import GraphView
 from promptls.context.mentions.request import Request
 from promptls.context.query import Query
-from promptls.context.retrieval import Index, Strategy, retrieve
+from promptls.context.retrieval import Index, Strategy, retrieve, scanned
 from promptls.model import Item, Origin, TextView
 from promptls.prompt.asked import in_view
 from promptls.prompt.profile import Profile
@@ -41,11 +41,12 @@ def regions_for(
 ) -> Sequence[Item]:
     """Regions for the question; those of mentioned folders and files are looked for there too and come first."""
     snapshot, token = request.snapshot, request.token
-    everywhere = retrieve(query, snapshot, index, strategy, token).items
+    seen = scanned(query, index, token)
+    everywhere = retrieve(query, snapshot, index, strategy, token, seen=seen).items
     within = {i.path for i in asked if i.kind != "folder"}
     if not within:
         return everywhere
-    there = retrieve(query, snapshot, index, strategy, token, within).items
+    there = retrieve(query, snapshot, index, strategy, token, within, seen).items
     known = {(i.path, i.span) for i in there}
     return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
 

@@ -5,6 +5,6 @@ units, each unit is described by some numbers, and a weighted sum turns those in
 of prompts, budgets or LSP.
 """
 
-from promptls.context.retrieval.retrieve import Index, Retrieved, Strategy, retrieve, search
+from promptls.context.retrieval.retrieve import Index, Retrieved, Strategy, retrieve, scanned, search
 
-__all__ = ["Index", "Retrieved", "Strategy", "retrieve", "search"]
+__all__ = ["Index", "Retrieved", "Strategy", "retrieve", "scanned", "search"]

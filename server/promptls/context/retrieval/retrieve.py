@@ -14,7 +14,7 @@ from promptls.context.retrieval import legs as scanning
 from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, Described, features
 from promptls.context.retrieval.files import NAMES as FILE_NAMES
 from promptls.context.retrieval.files import by_file
-from promptls.context.retrieval.legs import Floats
+from promptls.context.retrieval.legs import Floats, Legs
 from promptls.context.retrieval.units import Reach, units_for
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
@@ -44,6 +44,23 @@ class Retrieved(Struct, frozen=True):
     items: tuple[Item, ...]
 
 
+class Scanned(Struct, frozen=True):
+    """A question against every row, wherever one looks for its answer."""
+
+    view: View
+    legs: Legs
+
+
+def scanned(query: Query, index: Index, token: CancelToken) -> Scanned:
+    """Scan the columns for a question.  Raises Cancelled."""
+    vector = index.query_vector(query.text) if query.text.strip() else None
+    token.check()
+    view = index.columns()
+    legs = scanning.scan(query.terms, vector, view)
+    token.check()
+    return Scanned(view, legs)
+
+
 def describe(
     query: Query,
     snapshot: Snapshot,
@@ -51,16 +68,14 @@ def describe(
     reach: Reach,
     token: CancelToken,
     within: Iterable[str] | None = None,
+    seen: Scanned | None = None,
 ) -> Described | None:
     """The units for a question, `within` these paths only, and what is known of them; None where there are none.
 
-    Raises Cancelled.
+    `seen` is what `scanned` said of the same question.  Raises Cancelled.
     """
-    vector = index.query_vector(query.text) if query.text.strip() else None
-    token.check()
-    view = index.columns()
-    legs = scanning.scan(query.terms, vector, view)
-    token.check()
+    seen = seen or scanned(query, index, token)
+    view, legs = seen.view, seen.legs
     units = units_for(query, legs, snapshot, view, reach, None if within is None else frozenset(within))
     if within is None:  # a question is no material for an answer, least of all for its own
         units = [unit for unit in units if not is_prompt(unit.entry.path)]
@@ -75,9 +90,10 @@ def retrieve(
     strategy: Strategy,
     token: CancelToken,
     within: Iterable[str] | None = None,
+    seen: Scanned | None = None,
 ) -> Retrieved:
     """Regions for a question, best first.  `within` limits them to these paths.  Raises Cancelled."""
-    found = describe(query, snapshot, index, strategy.reach, token, within)
+    found = describe(query, snapshot, index, strategy.reach, token, within, seen)
     return Retrieved(tuple(_ranked(found, strategy)) if found is not None else ())
 
 

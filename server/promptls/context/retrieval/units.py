@@ -43,11 +43,11 @@ ENDINGS = (
 class Reach(Struct, frozen=True):
     """How many of each kind are looked at."""
 
-    both: int = 800
-    semantic: int = 300
-    keyword: int = 300
+    both: int = 500
+    semantic: int = 200
+    keyword: int = 200
     files: int = 16
-    per_file: int = 80
+    per_file: int = 60
     referrers: int = 50  # best units whose references are followed
 
 
