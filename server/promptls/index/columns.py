@@ -72,11 +72,12 @@ def _segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np
 class View:
     """The rows of one moment, for readers."""
 
-    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale", "_segments",
-                 "_terms", "_vectors", "count", "file", "files", "keys", "length", "mean_length", "path_length")  # fmt: skip
+    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
+                 "_segments", "_size", "_terms", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
+                 "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
-        n = len(columns.keys)
+        n = self._size = len(columns.keys)
         self.keys: Sequence[bytes] = columns.keys  # may grow; the first n are meant
         self.file = columns.file[:n].copy()  # int32: number of a file that the text stands in, -1 for a dead row
         self.length = columns.length[:n]  # int32: terms in the text
@@ -96,7 +97,7 @@ class View:
 
     def __len__(self) -> int:
         """Number of rows, dead ones included: the length of every array here."""
-        return len(self.file)
+        return self._size
 
     @property
     def dimension(self) -> int:
@@ -106,7 +107,7 @@ class View:
     def row(self, key: bytes) -> int:
         """The row of a chunk text, -1 if there is none (yet)."""
         row = self._rows.get(key, -1)
-        return row if row < len(self) else -1
+        return row if row < self._size else -1
 
     def places(self, row: int) -> list[tuple[str, int]]:
         """(path, index of the chunk) of a text, wherever it stood when it was last published."""

@@ -239,7 +239,7 @@ def _found(
             good = above_threshold(found, threshold, profile_.scoring.relative)
             given.append(len(good[0]))
         with clock.stage("dedup", min(most, len(good[0]))) as given:
-            candidates = finding.with_texts(good[0][:most], request)
+            candidates = finding.with_texts(good[0][:most], request, scored=True)
             candidates = finding.distinct(Candidates(candidates.regions, candidates.views), profile_)
             candidates = Candidates(candidates.regions, candidates.views, (*candidates.dropped, *good[1]))
             given.append(len(candidates.regions))

@@ -68,8 +68,11 @@ def considered(profile: Profile, budget: int) -> int:
     return profile.gathering.considered or int(CONSIDERED + budget * CONSIDERED_PER_TOKEN)
 
 
-def with_texts(items: Sequence[Item], request: Request) -> Candidates:
-    """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again."""
+def with_texts(items: Sequence[Item], request: Request, scored: bool = False) -> Candidates:
+    """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again.
+
+    Those that are `scored` come without what only formulas look at.
+    """
     regions: list[Region] = []
     views: dict[str, TextView] = {}
     now = time.time()
@@ -77,7 +80,8 @@ def with_texts(items: Sequence[Item], request: Request) -> Candidates:
         view = request.sources.read(item.path)
         if isinstance(view, TextView) and (current := in_view(item, view, request)) is not None:
             views[item.path] = view
-            regions.append(_region(current, view, now))
+            region = Region(current, view.slice(current.span)) if scored else _region(current, view, now)
+            regions.append(region)
         request.token.check()
     return Candidates(tuple(regions), views)
 

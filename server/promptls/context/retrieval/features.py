@@ -200,13 +200,15 @@ def _coverage(
         symbol = unit.symbol
         if symbol is None or not symbol.name:
             continue
-        for term in _terms(symbol.qualified) & asked:
+        if asked.isdisjoint(qualified := terms(symbol.qualified)):
+            continue
+        for term in asked.intersection(qualified):
             name[i, column[term]] = True
-        if common := len((last := _terms(symbol.name)) & asked):
-            own[i] = common / len(last)
+        last = frozenset(terms(symbol.name))
+        own[i] = len(last & asked) / max(1, len(last))
     in_path = np.zeros((len(entries), len(legs.terms)), bool)
     for i, entry in enumerate(entries):
-        for term in _terms(entry.name) & asked:
+        for term in asked.intersection(terms(entry.name)):
             in_path[i, column[term]] = True
     weight = legs.idf / (float(legs.idf.sum()) + 1e-6)
     path = in_path[file]
@@ -224,11 +226,6 @@ def _coverage(
     }
 
 
-@lru_cache(maxsize=1 << 15)
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(terms(text))
-
-
 def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
     """ln(1 + chunks that hold its name as a term) for each: how much of the workspace speaks of it."""
     last = [_last_term(s.name) if s is not None else "" for s in symbols]
@@ -237,7 +234,6 @@ def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
     return np.log1p([often[term] for term in last]).astype(np.float32)
 
 
-@lru_cache(maxsize=1 << 15)
 def _last_term(name: str) -> str:
     """The term of a whole name, that of its only word if it has but one."""
     found = terms(name)
