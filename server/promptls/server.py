@@ -139,9 +139,11 @@ class Protocol(LanguageServerProtocol):
         return structured
 
     def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        if isinstance(result, dict | list):  # ours is JSON already, pygls would fit it to classes
+        if error is None and isinstance(result, dict | list):  # ours is JSON already, pygls would fit it to classes
             self._result_types.pop(msg_id, None)
-        super()._send_response(msg_id, result, error)
+            self._send_data({"jsonrpc": "2.0", "id": msg_id, "result": result})
+        else:
+            super()._send_response(msg_id, result, error)
 
     def _refuse(self, msg_id: Any, code: int, text: str) -> None:
         self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
