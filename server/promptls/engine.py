@@ -85,6 +85,7 @@ class Engine:
         if self._following.acquire(blocking=False):
             try:
                 snapshot = self.indexer.view()
+                self.indexer.awaken()
                 self.companions.follow(snapshot)
                 warm(snapshot)
                 self.projects.at(self.indexer.sources(snapshot))

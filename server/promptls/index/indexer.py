@@ -143,6 +143,10 @@ class Indexer:
         """The stores that are open, one a root."""
         return tuple(s.store for s in list(self._roots.values()) if s.store is not None)
 
+    def awaken(self) -> None:
+        """Have the worker started that a user waits for, before one does."""
+        self._pool.interactive(lambda channel: channel.start())
+
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         """The vector of a question, None when the model cannot be used."""
         known = self._vectors.get(text)

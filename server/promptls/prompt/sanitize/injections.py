@@ -19,15 +19,21 @@ _FORMER = (
 )
 _ROLE = r"(?:system|inst|instructions?|admin|assistant)"
 
-# Each begins with what is fixed, so that the search for it is a search for a word; all are for lower case.
+_VERBS = ("ignore", "forget", "disregard", "override")
+
+# Class, words of which every match holds one (a cheap test), shape; all are for lower case.
 _CLASSES = (
-    *(("ignore instructions", re.compile(verb + _FORMER)) for verb in ("ignore", "forget", "disregard", "override")),
-    ("you are now", re.compile(rf"you{_GAP}are{_GAP}now{_GAP}(?:an?|the)\b")),
-    ("system prompt", re.compile(r"system\s+prompt\s*:")),
-    ("system prompt", re.compile(r"new\s+prompt\s*:")),
-    ("role tag", re.compile(rf"\[\s*/?{_ROLE}\s*:?\s*\]")),
-    ("role tag", re.compile(r"<\|(?:im_start|im_end|system|assistant|start_header_id|begin_of_text|endoftext)\|>")),
-    ("role tag", re.compile(r"<</?sys>>")),
+    *(("ignore instructions", (verb,), re.compile(verb + _FORMER)) for verb in _VERBS),
+    ("you are now", ("you",), re.compile(rf"you{_GAP}are{_GAP}now{_GAP}(?:an?|the)\b")),
+    ("system prompt", ("prompt",), re.compile(r"system\s+prompt\s*:")),
+    ("system prompt", ("prompt",), re.compile(r"new\s+prompt\s*:")),
+    ("role tag", ("system", "inst", "admin", "assistant"), re.compile(rf"\[\s*/?{_ROLE}\s*:?\s*\]")),
+    (
+        "role tag",
+        ("<|",),
+        re.compile(r"<\|(?:im_start|im_end|system|assistant|start_header_id|begin_of_text|endoftext)\|>"),
+    ),
+    ("role tag", ("sys>>",), re.compile(r"<</?sys>>")),
 )
 
 
@@ -37,7 +43,8 @@ def injections(text: str) -> tuple[Finding, ...]:
     low = plain.lower()
     found = [
         Finding(low.count("\n", 0, match.start()), name, secret=False)
-        for name, pattern in _CLASSES
+        for name, words, pattern in _CLASSES
+        if any(word in low for word in words)
         for match in pattern.finditer(low)
         if not _is_part(low, match.start()) and (low[match.start()] != "[" or _is_tag(plain, low, match))
     ]

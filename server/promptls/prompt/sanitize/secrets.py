@@ -85,8 +85,9 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
 )  # fmt: skip
 
 _SHORTEST = 20  # characters of the shortest token: names of symbols are seldom longer
-_RUN = re.compile(r"[A-Za-z0-9_./:=+-]{20,}")
-"""Where a token can stand, its mark included."""
+_RUN_OF = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-"
+_APART = bytes(c if c in _RUN_OF else 0x20 for c in range(256))
+_MARKS = tuple(dict.fromkeys(mark for _, marks, _ in _TOKENS for mark in marks))
 
 _BEGIN_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _END_KEY = re.compile(r"-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
@@ -158,15 +159,22 @@ def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
         return text, []
     if "PRIVATE KEY" in text:
         found += _private_keys(text)
-    runs = "\n".join(_RUN.findall(text))  # few of them, so the sixty searches below are cheap
-    for name, marks, pattern in _TOKENS:
-        if any(mark in runs for mark in marks) and pattern.search(runs):
+    runs = _runs(text)  # few of them, so the sixty searches below are cheap
+    present = {mark for mark in _MARKS if mark in runs}
+    for name, marks, pattern in _TOKENS if present else ():
+        if not present.isdisjoint(marks) and pattern.search(runs):
             found += [(*match.span(), name) for match in pattern.finditer(text) if "EXAMPLE" not in match.group()]
     if path and _ENV_FILE.search(path):
         found += _values(text, path)
     found += _assigned(text)
     found += _named(text, path)
     return _replaced(text, sorted(found)) if found else (text, [])
+
+
+def _runs(text: str) -> str:
+    """Where a token can stand, its mark included: a line for each run of characters that tokens are made of."""
+    pieces = text.encode("utf-8", "surrogatepass").translate(_APART).split()
+    return b"\n".join([piece for piece in pieces if len(piece) >= _SHORTEST]).decode()
 
 
 def _replaced(text: str, found: list[tuple[int, int, str]]) -> tuple[str, list[Finding]]:

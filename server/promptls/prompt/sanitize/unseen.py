@@ -14,7 +14,7 @@ _UNSEEN = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\ud800-\udfff\U000e0000-\U000e0fff]|\r(?!\n)|[\ufe00-\ufe0f]{2,}"
 )
-_ASCII_UNSEEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # the same for most texts, five times as fast
+_SEEN = bytes(c for c in range(128) if (c >= 0x20 or c in b"\t\n") and c != 0x7F)
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
@@ -24,7 +24,7 @@ def visible(text: str) -> tuple[str, dict[str, int]]:
     Tabs and line ends stay.  Also gives the number of characters by class: "control", "zero width",
     "bidi control", "tag character", "surrogate".
     """
-    if not (_ASCII_UNSEEN if text.isascii() else _UNSEEN).search(text):
+    if _is_plain(text):
         return text, {}
     counts: Counter[str] = Counter(name for _, name in unseen(text))
     return _UNSEEN.sub(lambda found: _escaped(found.group()), text), dict(counts)
@@ -32,7 +32,13 @@ def visible(text: str) -> tuple[str, dict[str, int]]:
 
 def seen_through(text: str) -> str:
     """The text without invisible characters: what a model may well read.  Lines stay."""
-    return text if text.isascii() and not _ASCII_UNSEEN.search(text) else _UNSEEN.sub("", text)
+    return text if _is_plain(text) else _UNSEEN.sub("", text)
+
+
+def _is_plain(text: str) -> bool:
+    """Whether certainly all can be seen: told at a glance by the few characters that are not plain ASCII."""
+    rest = text.encode("utf-8", "surrogatepass").translate(None, _SEEN)
+    return not rest or not _UNSEEN.search(rest.decode("utf-8", "surrogatepass"))
 
 
 def _escaped(characters: str) -> str:
