@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import reader
 
-from conftest import SHOP, git, write_tree
+from conftest import git, make_shop
 from lsp import Client, Json
 
 PROFILES = ("attune", "codebuddy", "cody", "default", "prompto", "understand")
@@ -74,10 +74,7 @@ def comment(text: str) -> str:
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path, Marks, Json]]:
     folder, marks = tmp_path_factory.mktemp("hostile"), Marks()
-    root = write_tree(folder / "shop", SHOP)
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "Begin")
+    root = make_shop(folder / "shop")
     git(root, "checkout", "-qb", "feature")
 
     def write(name: str, text: str) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import fields
 import pytest
 
-from conftest import SHOP, git, write_tree
+from conftest import git, make_shop
 from lsp import Client, ServerError
 from promptls.context.mentions.registry import BUILT_IN
 
@@ -61,10 +61,8 @@ def offline(tmp_path: Path) -> Iterator[Callable[..., tuple[Client, Path]]]:
     log = tmp_path / "attempts"
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(GUARD.format(log=str(log)))
-    root = write_tree(tmp_path / "shop", SHOP)
-    git(root, "init", "-q", "-b", "main")
-    git(root, "add", "-A")
-    git(root, "commit", "-qm", "begin https://192.0.2.1/x")
+    root = make_shop(tmp_path / "shop")
+    git(root, "commit", "--allow-empty", "-qm", "see https://192.0.2.1/x")
     git(root, "remote", "add", "origin", "https://192.0.2.1/x.git")
     git(root, "config", "remote.origin.promisor", "true")  # a partial clone, which fetches what it lacks
     git(root, "config", "extensions.partialClone", "origin")
@@ -96,7 +94,6 @@ def test_what_the_user_has_asked_for_is_counted(offline: Callable[..., tuple[Cli
     """The one way out there is; else the next test could pass because nothing can be seen."""
     model = {"use": "endpoint", "endpoint": "http://192.0.2.1/v1", "model": "m", "timeoutS": 2}
     client, log = offline(options={"languageModel": model})
-    client.settled()
     assert client.build("How is a discount applied?")["prompt"]
     assert tried(client) > 0 and "192.0.2.1" in log.read_text()
 

@@ -13,7 +13,7 @@ import planted
 import pytest
 from ways_out import told
 
-from conftest import SHOP, git, write_tree
+from conftest import git, make_shop
 from lsp import Client, Json
 from promptls.prompt.sanitize import redact
 
@@ -25,11 +25,8 @@ class Leaky:
     """A workspace full of secrets; `secrets` says where each of them was put."""
 
     def __init__(self, root: Path) -> None:
-        self.root = write_tree(root, SHOP)
+        self.root = make_shop(root)
         self.secrets: dict[str, str] = {}
-        git(root, "init", "-q", "-b", "main")
-        git(root, "add", "-A")
-        git(root, "commit", "-qm", "Begin")
         git(root, "checkout", "-qb", "feature")
         for number, (name, (text, secret, _)) in enumerate(planted.files().items()):
             self._write(name, text)

@@ -13,7 +13,7 @@ from stat import S_ISREG
 from typing import Any
 from urllib.parse import quote
 
-from conftest import SHOP, git, write_tree
+from conftest import make_shop
 from promptls.context.mentions.registry import BUILT_IN
 from promptls.context.project.manifests import _BY_NAME
 from promptls.context.rules.places import FAMILIES
@@ -51,7 +51,7 @@ class Trap:
     """`root` is the workspace; what may not come out lies in `outside`, in `twin`, in `home`, and in the environment."""
 
     def __init__(self, folder: Path) -> None:
-        self.root = write_tree(folder / "work", SHOP)
+        self.root = make_shop(folder / "work")
         self.outside = folder / "outside"
         self.twin = folder / "work-twin"  # its name begins like the root's
         self.home = folder / "home"
@@ -60,9 +60,6 @@ class Trap:
             (place / "canary.py").write_text(BODY)
             (place / "sub").mkdir()
             (place / "sub" / "canary.py").write_text(BODY)
-        git(self.root, "init", "-q", "-b", "main")
-        git(self.root, "add", "-A")
-        git(self.root, "commit", "-qm", "begin")
         (self.root / "link.py").symlink_to(self.outside / "canary.py")
         (self.root / "linked").symlink_to(self.outside)
         (self.root / "up").symlink_to("..")
