@@ -20,6 +20,7 @@ def main() -> None:
     parser.add_argument(
         "--kept", type=Path, default=Path(tempfile.gettempdir()) / "promptls-bench", help="where workspaces are kept"
     )
+    parser.add_argument("--into", type=Path, help="report: write page, plot and figures into this folder instead")
     parser.add_argument("--semble", metavar="PYTHON", help="report: a Python that has semble 0.7.0")
     parser.add_argument("--semble-model", metavar="DIR", help="a model2vec folder for it")
     options = parser.parse_args()
@@ -34,7 +35,7 @@ def main() -> None:
     elif options.what == "report":
         from benchmarks import report
 
-        report.write(options.kept, options.only, options.semble, options.semble_model)
+        report.write(options.kept, options.only, options.into, options.semble, options.semble_model)
     else:
         from benchmarks import driven
 

@@ -44,7 +44,7 @@ class Figures(Struct, kw_only=True):
     bare: float  # the bare parse
     ready: float  # from the start of the process to everything stored
     usable: float  # to files, names and words
-    busy: tuple[float, float]  # buildPrompt while the first scan runs
+    busy: tuple[float, float]  # buildPrompt while a first scan runs, one of its own
     warm: float  # a start when nothing has changed
     prompt: tuple[float, float]  # 4,000 tokens
     long_prompt: tuple[float, float]  # 20,000 tokens
@@ -145,26 +145,29 @@ def timed(calls: Iterable[Callable[[], object]]) -> list[float]:
     return out
 
 
-def _first_scan(client: Client, root: Path, questions: list[str]) -> tuple[float, float, list[float]]:
-    """(seconds to usable, to ready, those of prompts meanwhile)."""
+def _first_scan(client: Client, root: Path) -> tuple[float, float]:
+    """(seconds to usable, to ready) of a scan that nobody disturbs: the server tells by itself how far it is."""
     start = time.perf_counter()
     client.initialize(root)
-    usable = ready = 0.0
-    busy: list[float] = []
-    while not ready:
+    client.wait_note("promptls/statusChanged", lambda status: status["usable"] and status["roots"], WAIT_S)
+    usable = time.perf_counter() - start
+    client.wait_note("promptls/statusChanged", lambda status: status["state"] in ("ready", "degraded"), WAIT_S)
+    return usable, time.perf_counter() - start
+
+
+def _busy(client: Client, root: Path, questions: list[str]) -> list[float]:
+    """Seconds of prompts while a first scan runs, asked for as a developer does: now and then."""
+    client.initialize(root)
+    out: list[float] = []
+    while len(out) < QUESTIONS:
         status = client.request("promptls/status", {}, WAIT_S)
-        now = time.perf_counter() - start
-        if not usable and status["usable"]:
-            usable = now
         if status["state"] in ("ready", "degraded"):
-            ready = now
-        elif status["state"] == "indexing" and len(busy) < QUESTIONS:
-            question = questions[len(busy) % len(questions)]
-            busy += timed([lambda q=question: client.build(q, budget={"tokens": 4000})])  # type: ignore[misc]
-            time.sleep(0.2)  # a developer asks now and then
-        else:
-            time.sleep(0.05)
-    return usable or ready, ready, busy
+            break
+        if status["state"] == "indexing":
+            question = questions[len(out) % len(questions)]
+            out += timed([lambda q=question: client.build(q, budget={"tokens": 4000})])  # type: ignore[misc]
+        time.sleep(0.2)
+    return out
 
 
 def _to_edit(texts: dict[str, str]) -> tuple[Path, str] | None:
@@ -206,11 +209,16 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
     texts.clear()  # the server gets the memory
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder) / "cache")
-        usable, ready, busy = _first_scan(client, root, questions)
+        usable, ready = _first_scan(client, root)
         say(f"first scan {ready:.1f} s, {ready / bare:.1f} × the bare parse; usable after {usable:.1f} s")
         status = client.request("promptls/status", {}, WAIT_S)
         held = status["roots"][0]
         client.stop()
+        (Path(folder) / "second").mkdir()
+        client = Client(Path(folder) / "second" / "cache")
+        busy = _busy(client, root, questions)
+        client.stop()  # what is left of this scan nobody needs
+        say(f"{len(busy)} prompts while it scans")
         start = time.perf_counter()
         client = Client(Path(folder) / "cache")
         client.initialize(root)

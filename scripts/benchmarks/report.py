@@ -16,19 +16,20 @@ from benchmarks import completion, driven, growth, peers
 from benchmarks.workspaces import WORKSPACES
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results.json"
-PAGE = HERE.parents[1] / "server" / "BENCHMARKS.md"
-PLOT = HERE.parents[1] / "server" / "benchmarks.svg"
+SERVER = HERE.parents[1] / "server"
 PARTS = ("completion", "growth")
 
 
-def write(kept: Path, only: list[str], python: str | None, model: str | None) -> None:
-    """Measure, keep the figures, write page and plot."""
+def write(kept: Path, only: list[str], into: Path | None, python: str | None, model: str | None) -> None:
+    """Measure, keep the figures, write page and plot; all into a folder, or each to its place in the repository."""
     kept.mkdir(parents=True, exist_ok=True)
+    if into is not None:
+        into.mkdir(parents=True, exist_ok=True)
+    figures_file = (into or HERE) / "results.json"
     known = [*WORKSPACES, *PARTS]
     if wrong := [name for name in only if name not in known]:
         raise SystemExit(f"There is no {wrong[0]!r}; there are {', '.join(known)}.")
-    results: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    results: dict[str, Any] = json.loads(figures_file.read_text("utf-8")) if figures_file.exists() else {}
     for name in only or known:
         if name == "completion":
             results[name] = completion.measure()
@@ -40,9 +41,9 @@ def write(kept: Path, only: list[str], python: str | None, model: str | None) ->
             figures["ripgrep"] = peers.ripgrep(root)
             figures["semble"] = peers.semble(root, python, model, kept / "semble")
             results[name] = figures
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(results), encoding="utf-8")
-    plot(results)
+        figures_file.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    (into or SERVER).joinpath("BENCHMARKS.md").write_text(page(results), encoding="utf-8")
+    plot(results, (into or SERVER) / "benchmarks.svg")
 
 
 def page(results: dict[str, Any]) -> str:
@@ -123,7 +124,7 @@ _MEASURES: list[tuple[str, str, Any]] = [
 ]
 
 
-def plot(results: dict[str, Any]) -> None:
+def plot(results: dict[str, Any], file: Path) -> None:
     """Times against size, on logarithmic scales."""
     import matplotlib
 
@@ -156,4 +157,4 @@ def plot(results: dict[str, Any]) -> None:
         axes.grid(True, which="major", alpha=0.3)
         axes.legend()
     figure.tight_layout()
-    figure.savefig(PLOT, metadata={"Date": None})
+    figure.savefig(file, metadata={"Date": None})
