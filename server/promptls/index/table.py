@@ -24,6 +24,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.rows import Rows
+from promptls.index.work.unneeded import import_without
 
 os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
 
@@ -31,6 +32,8 @@ log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 3
 _TABLE = "chunks"
+UNNEEDED = ("lance_namespace", "lance_namespace_urllib3_client")
+"""What LanceDB loads for remote catalogues, which nobody here asks."""
 _PLACES = re.compile(r'(,? at path "[^"]*")|(,? ?\S+\.rs:\d+(:\d+)?)')
 MAX_FRAGMENTS = 64
 VERSIONS_KEPT = timedelta(minutes=10)
@@ -166,7 +169,7 @@ def reason(error: BaseException) -> str:
 
 
 def _open(folder: Path, identity: Identity) -> Any:
-    import lancedb
+    lancedb = import_without("lancedb", UNNEEDED)
     from lancedb.index import BTree
 
     database = lancedb.connect(str(folder), read_consistency_interval=timedelta(0))
