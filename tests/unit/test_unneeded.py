@@ -11,7 +11,7 @@ import pytest
 
 from conftest import write_tree
 from promptls.index.table import UNNEEDED
-from promptls.index.work.unneeded import import_without
+from promptls.index.unneeded import import_without
 
 LIBRARIES = """
 -- shelf/__init__.py --

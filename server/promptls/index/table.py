@@ -24,7 +24,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.rows import Rows
-from promptls.index.work.unneeded import import_without
+from promptls.index.unneeded import import_without
 
 os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
 
