@@ -544,8 +544,10 @@ async def _answer(
     except asyncio.CancelledError:
         token.cancel()
         raise
-    except Exception:
+    except Exception as error:
         log.exception("%s failed", method)
+        if disk.exhausted(error):
+            raise JsonRpcInternalError(f"{method} cannot be answered just now: {error.strerror}.") from None
         raise JsonRpcInternalError(f"{method} failed unexpectedly; the log has the details: {_log_name()}.") from None
     finally:
         ls.tokens.discard(token)

@@ -87,6 +87,14 @@ class Place:
         self.clients.append(client)
         return client
 
+    def running(self) -> Client:
+        """The server that was started last and is well, or else a new one; its index is complete."""
+        last = self.clients[-1] if self.clients else None
+        if last is None or last.ended or last.process.poll() is not None:
+            last = self.start()
+        last.settled(BOUND_S)
+        return last
+
     def start(
         self, options: Json | None = None, cache: Path | None = None, command: list[str] | None = None, **env: str
     ) -> Client:
@@ -104,6 +112,7 @@ class Place:
             client = self.start(options, elsewhere / "data", PROMPTLS_CACHE=str(elsewhere / "blocked" / "cache"))
             _PORTRAITS[key] = {**portrait(client), "state": "ready"}
             client.kill()
+            self.clients.remove(client)
         return _PORTRAITS[key]
 
     def _digest(self) -> str:
@@ -181,6 +190,36 @@ def children(pid: int) -> list[int]:
             except OSError:
                 pass
     return found
+
+
+def workers(client: Client) -> list[int]:
+    """The processes of a server that parse and embed."""
+    return [pid for pid in children(client.process.pid) if "work.process" in command_of(pid)]
+
+
+def keepers(client: Client) -> list[int]:
+    """The processes of a server that write its tables."""
+    return [pid for pid in children(client.process.pid) if "work.keeper" in command_of(pid)]
+
+
+def command_of(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def pass_time(seconds: float) -> None:
+    """What a person does meanwhile."""
+    moment = time.monotonic() + seconds
+    until(lambda: time.monotonic() > moment, "time to pass")
 
 
 @contextmanager

@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 TIMEOUT_S = 5.0
 """How long a buffer's outline may take before it is outlined without a grammar."""
+TRIES = 5
+"""How often a text that workers fail on is tried again; each try may block the loop for a while."""
 
 
 class Buffers:
@@ -47,6 +49,7 @@ class Buffers:
         self._limits = limits
         self._state_of = state_of
         self._hidden: set[str] = set()  # open buffers that are ignored or hold secrets
+        self._poor: dict[str, int] = {}  # open buffers that no worker has outlined → how often it was tried
 
     def follow(self, dirty: Dirty) -> None:
         """Outline what was opened, edited or saved, and take closed buffers back from the disk."""
@@ -70,8 +73,9 @@ class Buffers:
         if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path], self._limits)):
             self._hidden.add(path)
             return
-        if entry is None or entry.outline is None or known is None or known.text != document.text:
-            scan, made = self._outline(path, document.text)
+        if entry is None or entry.outline is None or known is None or known.text != document.text or path in self._poor:
+            scan, made, problem = self._outline(path, document.text)
+            self._note(state, path, problem, same=known is not None and known.text == document.text)
             entry = self._entry(path, scan, document.version)
             self._publisher.publish({path: entry}, made.rows, made.without)
         elif entry.version != document.version:
@@ -79,6 +83,20 @@ class Buffers:
             self._publisher.publish({path: entry})
         if path not in self._workspace.unsaved:
             self._record_saved(state, entry)
+
+    def again(self) -> list[str]:
+        """Open buffers that may have better luck with a worker now; any thread."""
+        return [path for path, tries in list(self._poor.items()) if tries < TRIES]
+
+    def _note(self, state: RootState, path: str, problem: str, same: bool = False) -> None:
+        """Note how a buffer was outlined; say so if no worker could be had for some."""
+        if problem:
+            self._poor[path] = self._poor.get(path, 0) + 1 if same else 1
+        else:
+            self._poor.pop(path, None)
+        names = [state.name_of(p) for p in self._poor if self._state_of(p) is state]
+        said = f"{names[0]} could not be parsed ({problem}); it is tried again from time to time." if names else ""
+        state.trouble("buffers", said)
 
     def _record_saved(self, state: RootState, entry: FileEntry) -> None:
         """Have the manifest know a buffer that is the same as its file."""
@@ -94,8 +112,9 @@ class Buffers:
             return
         got = disk.read_text(path, self._limits)
         made = Embedded(Rows(()))
+        problem = ""
         if isinstance(got, disk.ReadText):
-            scan, made = self._outline(path, got.text)
+            scan, made, problem = self._outline(path, got.text)
             entry = replace(self._entry(path, scan, None), size=got.size, mtime_ns=got.mtime_ns)
             self._pool.interactive(_forgetting(path))
         elif (stat := disk.stat(path)) is not None:
@@ -104,14 +123,18 @@ class Buffers:
             entry = None
         self._publisher.publish({path: entry}, made.rows, made.without)
         state.records[state.name_of(path)] = entry
+        self._note(state, path, "")
+        if problem:
+            state.records[state.name_of(path)] = None
+            state.files_failed([path], problem)
 
     def outline_now(self, path: str, text: str, version: int | None) -> FileEntry:
         """The entry of exactly this text, for a request that found the disk changed; the index hears of it too."""
         self._workspace.touch([path])
         return self._entry(path, self._outline(path, text)[0], version)
 
-    def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded]:
-        """Outline and new rows of a text, by the interactive worker; without a grammar if that fails."""
+    def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded, str]:
+        """Outline and new rows of a text, by the interactive worker; if that fails without a grammar, and why."""
 
         known = scanning.Known(self._publisher.known)  # nobody waits for the store: what it may hold is made once more
 
@@ -121,11 +144,12 @@ class Buffers:
             return scan, scanning.embed(channel, rows, known)
 
         try:
-            return self._pool.interactive(job).result(6 * TIMEOUT_S)
+            return *self._pool.interactive(job).result(6 * TIMEOUT_S), ""
         except Exception as error:
             log.warning("%s is outlined without a grammar: %s", path, error)
             parsed = plain(text, "text", f"outlined without a grammar ({error})")
-            return FileScan(path, digest=digest_of(text), outlined=pack(parsed.outline)), Embedded(Rows(()))
+            scan = FileScan(path, digest=digest_of(text), outlined=pack(parsed.outline))
+            return scan, Embedded(Rows(())), str(error) or type(error).__name__
 
     def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
         known = self._publisher.snapshot.files.get(path)

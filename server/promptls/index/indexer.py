@@ -54,6 +54,8 @@ VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
 """Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
+TRIES = 5
+"""A file whose workers are killed so often stays as it is known without a grammar."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -87,9 +89,11 @@ class Indexer:
         self._taken = 0  # of the ground state that all of has been taken in, or is pending
         self._paused = False
         self._opening = False  # whether something that is lacking is being opened again
+        self._trying = False  # whether that, and the work that it brings, goes on
         self._opened = Pause()
         self._dimension: int | None = None
         self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
+        self._unasked = ""  # why the last question has no vector
         self._closed = CancelToken()
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
 
@@ -157,7 +161,9 @@ class Indexer:
             answer = job.result(2 * QUERY_TIMEOUT_S)
         except Exception as error:
             log.warning("no vector for the question: %s", error)
+            self._unasked = f"The question was searched for by words only ({_why(error)})."
             return None
+        self._unasked = ""
         if not isinstance(answer, Vector) or not answer.vector:
             return None
         if len(self._vectors) >= VECTORS_KEPT:
@@ -251,7 +257,8 @@ class Indexer:
     def standing(self) -> Standing:
         """How far the index is."""
         states = list(self._roots.values())
-        trouble = self._pool.problem or next((s.error for s in states if s.error), PAUSED if self._paused else "")
+        troubles = (self._pool.problem, *(s.error for s in states), PAUSED if self._paused else "", self._unasked)
+        trouble = next(filter(None, troubles), "")
         state: State = "indexing" if all(s.walked for s in states) else "scanning"
         if self.searchable and (self._stored or trouble):
             state = "degraded" if trouble else "ready"
@@ -293,7 +300,7 @@ class Indexer:
     def _rest(self) -> float:
         """Seconds until something is to be looked at though nothing has changed."""
         pauses = [self._writer.pause.left] if self._writer.pausing else []
-        if not self._opening and any(state.lacking for state in self._roots.values()):
+        if not self._trying and any(state.lacking for state in self._roots.values()):
             pauses.append(self._opened.left)
         return min([*pauses, SWEEP_EVERY_S])
 
@@ -397,8 +404,11 @@ class Indexer:
             return
         except Exception as error:
             log.exception("cannot walk %s", state.root.path)
-            state.trouble("folder", f"The folder cannot be listed ({error}).")
-            found = []
+            state.trouble(
+                "folder", f"The folder cannot be listed ({_why(error)}); it is tried again from time to time."
+            )
+            self._post(state.walk_finished)  # what is not seen is not gone
+            return
         self._post(lambda: self._walked(state, found, recalled))
 
     def _open_store(self, state: RootState) -> None:
@@ -436,10 +446,15 @@ class Indexer:
     def _open_again(self) -> None:
         """Try again to open what could not be opened, from time to time: a full disk has room again some day."""
         lacking = [state for state in self._roots.values() if state.lacking]
+        if self._trying:
+            if self._opening or not all(state.complete for state in self._roots.values()):
+                return
+            self._trying = False
+            self._opened.note(failed=bool(lacking))
         if not lacking:
             self._opened.note(failed=False)
-        elif not self._opening and not self._opened.left:
-            self._opening = True
+        elif not self._opened.left:
+            self._trying = self._opening = True
             self._writer.submit(lambda: self._open_lacking(lacking))
 
     def _open_lacking(self, states: Sequence[RootState]) -> None:
@@ -455,11 +470,12 @@ class Indexer:
                     log.info("still no manifest for %s: %s", state.root.path, error)
             if state.store is None and "rows" in state.troubles:
                 self._open_store(state)
-        self._opened.note(failed=any(state.lacking for state in states))
-        self._opening = False
-        again = [s.root.path for s in states if "files" in s.troubles or "folder" in s.troubles]
+            state.again = bool(state.failed)
+            self.workspace.again(self._buffers.again())
+        again = [s.root.path for s in states if s.failed or "folder" in s.troubles]
         if again:
             self.workspace.rescan(again)
+        self._opening = False
         self.workspace.nudge()
 
     def _walked(self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry]) -> None:
@@ -474,7 +490,11 @@ class Indexer:
         state.records |= dict.fromkeys(gone)
         self._publisher.publish(changes)
         state.walk_finished()
-        state.trouble("files")  # those that could not be indexed are among the stale ones
+        if state.again:
+            stale = [*stale, *(path for path in state.failed if path in mine)]
+            state.again = False
+            state.failed.clear()
+            state.trouble("files")
         self._queue(state, stale)
         if state.store is not None:
             self._queue_lost(state)
@@ -528,7 +548,13 @@ class Indexer:
                 continue
             if any(scanning.changes_rules(p) or disk.is_folder(p) for p in mine):
                 self.workspace.rescan([state.root.path])
-            present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
+            try:
+                present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
+            except OSError as error:
+                state.trouble(
+                    "folder", f"Changes cannot be looked at ({_why(error)}); it is tried again from time to time."
+                )
+                continue  # the next walk finds them
             if gone:
                 self._publisher.publish(dict.fromkeys(gone))
                 state.records |= dict.fromkeys(state.name_of(path) for path in gone)
@@ -586,6 +612,13 @@ class Indexer:
             if scan.path not in self.workspace.documents:
                 entry = None if scan.gone else scanning.entry_of(scan, state.root, state.name_of(scan.path))
                 changes[scan.path] = state.records[state.name_of(scan.path)] = entry
+        for path, entry in changes.items():
+            named_only = entry is not None and bool(entry.skipped)
+            if event.problem and (named_only or state.tries.get(path, 0) < TRIES):
+                state.files_failed([path], event.problem)
+                state.records[state.name_of(path)] = None  # the next start tries again
+            else:
+                state.tries.pop(path, None)
         self._publisher.publish(changes, event.rows)
         if event.channel is not None and event.rows.keys:
             self._embed_later(state, event)
@@ -596,7 +629,7 @@ class Indexer:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
-            state.trouble("files", f"{len(batch)} files could not be indexed ({error}).")
+            state.files_failed(batch, _why(error))
 
     def _written(self, stored: list[bytes], swept: list[bytes]) -> None:
         self._writer.writing = False
@@ -604,6 +637,11 @@ class Indexer:
         self._publisher.stored(stored)
         for state in self._roots.values() if swept else ():
             self._queue_lost(state)  # texts that came back while they were swept
+
+
+def _why(error: BaseException) -> str:
+    """What went wrong, in a few words for people."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
 
 
 def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Collection
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -23,7 +24,8 @@ log = logging.getLogger(__name__)
 class RootState:
     """Mutable; changed by the indexer's thread, save for what `opened` says."""
 
-    __slots__ = ("manifest", "outlining", "pending", "records", "root", "store", "store_ready", "troubles",
+    __slots__ = ("again", "failed", "manifest", "outlining", "pending", "records", "root", "store", "store_ready",
+                 "tries", "troubles",
                  "walked_at", "walks")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
@@ -33,12 +35,13 @@ class RootState:
         self.store_ready: Future[Store | None] = Future()
         self.outlining = 0  # batches of files that wait for their outlines
         self.pending: dict[str, int] = {}  # path → jobs that are to report on it
+        self.failed: set[str] = set()  # paths of files that workers have failed on, or could not be started for
+        self.tries: dict[str, int] = {}  # how often that has been so, by path
+        self.again = False  # whether the next walk has them tried again
         self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
         self.walks = 1  # walks asked for and not finished; the first one opens the root
         self.walked_at = 0.0  # time.monotonic() of the last one that has finished
-        self.troubles: dict[
-            str, str
-        ] = {}  # by what they are about ("folder", "records", "rows", "files"), as sentences
+        self.troubles: dict[str, str] = {}  # by what they are about ("folder", "files", "rows", …), as sentences
 
     @property
     def error(self) -> str:
@@ -57,7 +60,7 @@ class RootState:
         """Whether something could not be opened or read that may be there some day."""
         rows = self.store is None and self.store_ready.done() and "rows" in self.troubles
         records = self.manifest is None and "records" in self.troubles
-        return rows or records or "files" in self.troubles or "folder" in self.troubles
+        return rows or records or not self.troubles.keys().isdisjoint(("files", "folder", "buffers"))
 
     @property
     def walked(self) -> bool:
@@ -72,6 +75,14 @@ class RootState:
     def name_of(self, path: str) -> str:
         """A path relative to the root."""
         return path[len(self.root.path) :].lstrip("/")
+
+    def files_failed(self, paths: Collection[str], why: str) -> None:
+        """Note files that could not be indexed, for reasons that may not be theirs."""
+        self.failed.update(paths)
+        for path in paths:
+            self.tries[path] = self.tries.get(path, 0) + 1
+        count = f"{len(self.failed):,} file{'s' if len(self.failed) > 1 else ''} could not be indexed"
+        self.trouble("files", f"{count} ({why}); it is tried again from time to time.")
 
     def walk_finished(self) -> None:
         """Note that a walk has been taken in."""

@@ -50,6 +50,7 @@ class Outlined(Struct, frozen=True):
     scans: tuple[FileScan, ...]
     rows: Rows = Rows(())
     channel: Channel | None = None  # who holds the texts until they have vectors
+    problem: str = ""  # why workers have failed on them: known by name only, or without a grammar, until the next try
 
 
 class Embedded(Struct, frozen=True):
@@ -135,12 +136,14 @@ def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Ca
 
     def run(channel: Channel) -> None:
         left: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
+        killed: dict[str, str] = {}  # files whose worker was killed, which need not be their fault, and what it says
         while left:
             part, failures = left.pop()
             try:
                 scans = _scanned(channel, ScanFiles(part, plain=failures > 1))
                 rows = find_terms(channel, scans, known.made)
-                report(Outlined(scans, rows, channel if later else None))
+                problem = killed.get(part[0], "") if failures > 1 else ""
+                report(Outlined(scans, rows, channel if later else None, problem))
                 if not later:
                     report(embed(channel, rows, known))
             except WorkerFailed as error:
@@ -149,8 +152,12 @@ def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Ca
                     left += [(part[middle:], 0), (part[:middle], 0)]
                 elif failures < 2:
                     left.append((part, failures + 1))
+                    if error.killed:
+                        killed[part[0]] = str(error)
                 else:
-                    report(Outlined((FileScan(part[0], skipped=f"it cannot be read: {error}"),)))
+                    size, mtime_ns = disk.stat(part[0]) or (0, 0)
+                    scan = FileScan(part[0], size, mtime_ns, skipped=f"it cannot be read: {error}")
+                    report(Outlined((scan,), problem=str(error)))
 
     return run
 

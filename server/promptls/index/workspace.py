@@ -72,6 +72,14 @@ class Workspace:
             self._changed.add(path)
             self._wake()
 
+    def again(self, paths: Iterable[str]) -> None:
+        """Have these open documents outlined again; those that are no longer open are left alone."""
+        with self._condition:
+            wanted = {path for path in paths if path in self.documents}
+            if wanted:
+                self._changed |= wanted
+                self._wake()
+
     def close_document(self, path: str) -> None:
         """The buffer is gone; the disk counts again."""
         with self._condition:

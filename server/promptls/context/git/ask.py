@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from promptls.index.disk.git import SAFE, environment, program
+from promptls.index.disk.git import ASKED_S, SAFE, environment, hangs, hung, program
 from promptls.model import CancelToken, Problem
 
 MOST_BYTES = 64_000_000
@@ -28,6 +28,9 @@ _MORE = (
     *("-c", "core.alternateRefsCommand="),
     *("-c", "core.pager=cat"),
 )
+
+
+_HANGS = Problem("git does not answer, so nothing is known of the history just now.", "See what keeps git.")
 
 
 class Answer(Struct, frozen=True):
@@ -48,12 +51,14 @@ def ask(
 ) -> Answer | Problem:
     """What git prints in `folder`, or why there is nothing.
 
-    After `seconds` or `most` bytes git is stopped and what it has said so far is the answer.  `configuration`:
-    settings whose names may hold anything.
+    After `seconds` or `most` bytes git is stopped and what it has said so far is the answer; if that is nothing, it
+    hangs and is left alone for a while.  `configuration`: settings whose names may hold anything.
     """
     git = program(os.environ.get("PATH", ""))
     if not git:
         return Problem("git is not installed, so nothing is known of the history.", "Install git, then reindex.")
+    if hangs(git):
+        return _HANGS
     try:
         process = subprocess.Popen(
             [git, *SAFE, *_MORE, *arguments],
@@ -66,7 +71,12 @@ def ask(
         )
     except (OSError, ValueError):  # the folder is gone, a NUL character
         return Problem(f"git cannot be run in {_shown(folder)}.")
-    return _heard(process, folder, seconds, most, token, fine)
+    answer = _heard(process, folder, seconds, most, token, fine)
+    silent = isinstance(answer, Answer) and not answer.whole and not answer.out
+    if silent and seconds >= ASKED_S and not (token and token.cancelled):
+        hung(git)
+        return _HANGS
+    return answer
 
 
 def without_filters(folder: str, token: CancelToken | None = None) -> dict[str, str] | Problem:

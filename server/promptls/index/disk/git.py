@@ -9,6 +9,7 @@ else's, a damaged one); the answer is then None and the callers do without.
 # ruff: noqa: PTH111, PTH112, PTH113, PTH117, PTH118, PTH120
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import time
@@ -18,10 +19,17 @@ from functools import lru_cache
 from msgspec import Struct
 
 from promptls.index.disk.paths import WINDOWS
-from promptls.index.disk.reading import read_small
+from promptls.index.disk.reading import exhausted, read_small
 from promptls.model import CancelToken
 
-TIMEOUT_S = 120.0  # a listing of a cold, huge tree; asking takes milliseconds
+log = logging.getLogger(__name__)
+
+TIMEOUT_S = 120.0  # a listing of a cold, huge tree
+SLOW = {"ls-files", "check-ignore"}
+ASKED_S = 5.0  # for anything else, which takes milliseconds
+HUNG_S = 300.0
+"""A git that has hung is not asked for so long: our own reading of the rules has to do."""
+_hung: dict[str, float] = {}  # program → time.monotonic() before which it is left alone
 MOST_ARGUMENTS = 4_000  # characters; a command line on Windows has room for 32,000
 SAFE = (
     "--no-pager",
@@ -186,9 +194,11 @@ def _run(
     fine: tuple[int, ...] = (0,),
     token: CancelToken | None = None,
 ) -> bytes | None:
-    """What git prints, None if it cannot be run or fails.  Raises `Cancelled`."""
+    """What git prints, None if it cannot be run, fails or hangs.  Raises `Cancelled`, and OSError for lack of memory
+    or descriptors, which says nothing about git.
+    """
     git = program(os.environ.get("PATH", ""))
-    if not git:
+    if not git or hangs(git):
         return None
     try:
         process = subprocess.Popen(
@@ -200,24 +210,39 @@ def _run(
             stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
-    except (OSError, ValueError):  # the folder is gone, a NUL character
+    except (OSError, ValueError) as error:  # the folder is gone, a NUL character
+        if exhausted(error):
+            raise
         return None
-    deadline = time.monotonic() + TIMEOUT_S
+    seconds = TIMEOUT_S if args[0] in SLOW else ASKED_S
+    deadline = time.monotonic() + seconds
     with process:
         try:
             while True:
                 try:
-                    out, _ = process.communicate(data, timeout=TIMEOUT_S if token is None else 0.05)
+                    out, _ = process.communicate(data, timeout=seconds if token is None else 0.05)
                     return out if process.returncode in fine else None
                 except subprocess.TimeoutExpired:
                     data = None  # it is being sent
                     if token is not None:
                         token.check()
                     if time.monotonic() > deadline:
+                        hung(git)
                         return None
         finally:
             if process.returncode is None:
                 process.kill()
+
+
+def hung(git: str) -> None:
+    """Note that git has not answered."""
+    log.warning("git does not answer; it is not asked for %g s", HUNG_S)
+    _hung[git] = time.monotonic() + HUNG_S
+
+
+def hangs(git: str) -> bool:
+    """Whether git has not answered lately."""
+    return time.monotonic() < _hung.get(git, 0.0)
 
 
 def environment() -> dict[str, str]:

@@ -9,10 +9,12 @@ content, and the stat that goes with a text is older than the text: a change in 
 from __future__ import annotations
 
 import codecs
+import errno
 import os
 import re
 import stat as modes
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from msgspec import Struct
 
@@ -81,6 +83,7 @@ class Skipped(Struct, frozen=True):
     reason: str
     size: int = 0
     mtime_ns: int = 0
+    passing: bool = False  # the system lacks something just now: it says nothing about the file
 
 
 class ReadText(Struct, frozen=True):
@@ -89,6 +92,17 @@ class ReadText(Struct, frozen=True):
     text: str  # without a byte order mark; line ends as in the file
     size: int  # bytes
     mtime_ns: int
+
+
+class _Passing(str):
+    """A reason that says nothing about the file."""
+
+    __slots__ = ()
+
+
+def exhausted(error: Exception) -> TypeGuard[OSError]:
+    """Whether an error tells of the system (no descriptors, no memory) and not of what was to be opened."""
+    return isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
 def read_text(path: str, limits: Limits) -> ReadText | Skipped:
@@ -148,9 +162,14 @@ def kind_problem(mode: int) -> str:
     return "it is a folder" if modes.S_ISDIR(mode) else "it is not a file but a pipe, socket or device"
 
 
-def read_small(path: str, most: int, follow: bool = False) -> bytes | None:
-    """The bytes of a configuration file, None if it is no regular file, unreadable or over `most` bytes."""
+def read_small(path: str, most: int, follow: bool = False, strict: bool = False) -> bytes | None:
+    """The bytes of a configuration file, None if it is no regular file, unreadable or over `most` bytes.
+
+    `strict`: raises OSError where the system lacks what is needed to tell.
+    """
     got = opened(path, follow)
+    if isinstance(got, _Passing) and strict:
+        raise OSError(errno.EMFILE, str(got), path)
     if isinstance(got, str):
         return None
     try:
@@ -167,7 +186,7 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
         return Skipped(why, size, mtime)
     got = opened(path)
     if isinstance(got, str):
-        return Skipped(got)
+        return Skipped(str(got), passing=isinstance(got, _Passing))
     fd, found = got
     size, mtime = found.st_size, found.st_mtime_ns
     try:
@@ -204,6 +223,8 @@ def _whole(fd: int, most: int) -> bytes | None:
 
 
 def _trouble(path: str, error: OSError | ValueError) -> str:
+    if exhausted(error):
+        return _Passing(f"it cannot be read just now: {getattr(error, 'strerror', error)}")
     if isinstance(error, FileNotFoundError):
         return "there is no such file"
     if isinstance(error, PermissionError):

@@ -249,14 +249,14 @@ def _last(levels: Levels, base: bytes, is_folder: bool) -> tuple[Rule, Rules] | 
 
 def _rules(path: str, fold: bool, follow: bool = False) -> Rules | None:
     """The rules of an ignore file; git follows no link to one in the tree, but does to the user's own."""
-    data = read_small(path, MOST_RULES, follow) if path else None
+    data = read_small(path, MOST_RULES, follow, strict=True) if path else None
     return parse(data, path, fold) if data else None
 
 
 def _unwanted(path: str) -> Verdict | None:
     """Why a folder outside of git is left out though no rule names it."""
     tag = path + "/CACHEDIR.TAG"
-    if (read_small(tag, 100_000) or b"").startswith(_CACHE_TAG):
+    if (read_small(tag, 100_000, strict=True) or b"").startswith(_CACHE_TAG):
         return Verdict(False, f"the folder says that it is a cache ({tag})", "", tag, 1)
     if os.path.isfile(path + "/HEAD") and os.path.isdir(path + "/objects") and os.path.isdir(path + "/refs"):
         return Verdict(False, "it belongs to git itself")

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from promptls.index.disk import git
 from promptls.index.disk.paths import WINDOWS
-from promptls.index.disk.reading import Limits, Skipped, read_text
+from promptls.index.disk.reading import Limits, Skipped, exhausted, read_text
 from promptls.index.disk.rules import Folder, Verdict, View, lists_again, mode_of, never, ruled
 from promptls.model import CancelToken
 
@@ -36,7 +36,8 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
     """All files of a root that are not ignored; what their text is like does not matter here.
 
     `under`: only what is in the folder of this name (relative to the root).  Ends after `limits.max_files`.
-    Raises `Cancelled`; a folder that cannot be read is passed over, a root that does not exist is empty.
+    Raises `Cancelled`, and OSError where the system lacks what is needed to look (no descriptors, no memory); a
+    folder that cannot be read is passed over, a root that does not exist is empty.
     """
     view = View(root)
     if under and ignored(root, [f"{view.root}/{under}"], limits):
@@ -65,7 +66,8 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
 def ignored(root: str, paths: Iterable[str], limits: Limits = _DEFAULTS) -> set[str]:
     """Those of the paths that a walk would not list, whether they exist or not; folders by their rules.
 
-    Three processes for the root, two for each other work tree concerned, for any number of paths.
+    Three processes for the root, two for each other work tree concerned, for any number of paths.  Raises OSError
+    where the system lacks what is needed to tell.
     """
     return {path for path, verdict in _verdicts(root, list(paths), limits).items() if not verdict.indexed}
 
@@ -153,7 +155,9 @@ def _scan(view: View, start: Folder, trees: list[str], token: CancelToken | None
         try:
             with os.scandir(folder.path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
-        except OSError:
+        except OSError as error:
+            if exhausted(error):
+                raise  # what is not seen is not gone
             continue
         below: list[Folder] = []
         way = folder.name + "/" if folder.name else ""

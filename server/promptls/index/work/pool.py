@@ -43,6 +43,7 @@ START_TIMEOUT_S = 60.0
 _PACKAGE_HOME = Path(promptls.__file__).parents[1]
 LATER_MOST = 40_000
 """Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
+_KILLED = -9  # what a process killed with SIGKILL ends with
 IDLE_S = 5.0
 """A bulk worker without work for this long ends."""
 
@@ -50,9 +51,10 @@ IDLE_S = 5.0
 class WorkerFailed(Exception):
     """The worker died or did not answer in time; the sentence says which.  Or it `said` that it cannot work."""
 
-    def __init__(self, problem: str, said: Failed | None = None) -> None:
+    def __init__(self, problem: str, said: Failed | None = None, killed: bool = False) -> None:
         super().__init__(problem)
         self.said = said
+        self.killed = killed  # by somebody, or by the system for lack of memory
 
 
 class Channel:
@@ -112,7 +114,7 @@ class Channel:
         if body is None:
             code = self._process.wait() if self._process else None
             self.stop()
-            raise WorkerFailed(f"the worker ended with code {code}")
+            raise WorkerFailed(f"the worker ended with code {code}", killed=code == _KILLED)
         try:
             return response_decoder.decode(body)
         except msgspec.MsgspecError as error:

@@ -94,6 +94,8 @@ class Worker:
     def _scan_file(self, path: str, as_plain: bool) -> FileScan:
         got = disk.read_text(path, self.limits)
         if isinstance(got, disk.Skipped):
+            if got.passing:
+                raise OSError(got.reason)  # this process ends; the file is tried again
             found = disk.stat(path)
             size, mtime_ns = found or (0, 0)
             return FileScan(path, size, mtime_ns, skipped=got.reason, gone=found is None)
