@@ -11,7 +11,7 @@ import pytest
 
 from conftest import write_tree
 from promptls.index.table import UNNEEDED
-from promptls.index.unneeded import import_without
+from promptls.index.unneeded import import_whole, import_without
 
 LIBRARIES = """
 -- shelf/__init__.py --
@@ -60,6 +60,32 @@ def test_a_library_works_with_empty_packages_in_the_place_of_what_it_does_not_ne
 def test_a_library_that_does_need_them_is_loaded_whole() -> None:
     assert import_without("picky", ["catalogue"]).double == 42
     assert sys.modules["catalogue"].__file__ is not None
+
+
+def test_what_was_left_out_comes_when_it_is_needed_after_all() -> None:
+    import_without("shelf", ["catalogue"])
+    assert import_whole("shelf").Missing.__module__ == "catalogue"
+    assert sys.modules["catalogue"].__file__ is not None
+    assert import_whole("shelf") is sys.modules["shelf"]
+
+
+def test_a_model_in_a_folder_is_loaded_without_what_fetches_models() -> None:
+    code = """
+import sys
+from promptls.index.embedding.embedder import UNNEEDED, EmbeddingSpec, ModelUnavailable, load
+
+assert load(EmbeddingSpec()).embed(["a cart", "a stock"]).shape[0] == 2
+for name in UNNEEDED:
+    assert getattr(sys.modules[name], "__file__", None) is None, name
+try:
+    load(EmbeddingSpec("BAAI/bge-small-en-v1.5"))
+except ModelUnavailable as error:
+    assert "cannot be loaded" in str(error)
+assert all(sys.modules[name].__file__ for name in UNNEEDED)
+assert load(EmbeddingSpec()).embed(["a cart"]).shape[0] == 1
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_a_table_is_kept_without_the_client_of_remote_catalogues(tmp_path: Path) -> None:

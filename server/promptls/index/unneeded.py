@@ -1,8 +1,8 @@
 """Imports a library without the parts of it that are not used here.
 
 LanceDB loads the client of a remote catalogue, a thousand generated classes, when it is imported: 0.7 s of 1.2 s of a
-core at every start of the keeper.  Names are taken from that client when classes are made, and never used on a table
-that lies on the disk; so whatever is asked of it is an empty class.
+core at every start of the keeper.  fastembed loads what downloads models, for a model that lies on the disk.  Names are
+taken from those when classes are made, and not used afterwards; so whatever is asked of them is an empty class.
 """
 
 from __future__ import annotations
@@ -22,18 +22,44 @@ def import_without(name: str, unneeded: Sequence[str]) -> ModuleType:
     """The module `name`, imported with empty packages in the place of `unneeded`; as it is where that fails."""
     if name in sys.modules:
         return sys.modules[name]
-    empty, before = _Empty(unneeded), set(sys.modules)
+    empty = _Empty(unneeded)
     sys.meta_path.insert(0, empty)
     try:
         return importlib.import_module(name)
     except Exception as error:
         log.info("%s is loaded with all that belongs to it: %s", name, error)
-        for module in set(sys.modules) - before:
-            if module.partition(".")[0] in (name, *unneeded):
-                del sys.modules[module]
     finally:
         sys.meta_path.remove(empty)
+    return import_whole(name)
+
+
+def import_whole(name: str) -> ModuleType:
+    """The module `name` with all that belongs to it, even if it was imported without before."""
+    empty = {m for m, module in sys.modules.items() if isinstance(getattr(module, "__loader__", None), _Empty)}
+    if empty:
+        for module in [m for m in sys.modules if m in empty or m.partition(".")[0] == name]:
+            del sys.modules[module]
     return importlib.import_module(name)
+
+
+class _Named(type):
+    """The type of an empty class, which holds empty classes by any name."""
+
+    def __getattr__(cls, name: str) -> type:
+        return _empty(name)
+
+
+def _empty(name: str) -> type:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    known = _CLASSES.get(name)
+    if known is None:  # what is raised must be an exception
+        known = _CLASSES[name] = _Named(name, (Exception,), {})
+    return known
+
+
+_CLASSES: dict[str, type] = {}
+"""One of each name: libraries compare them."""
 
 
 class _Empty(MetaPathFinder, Loader):
@@ -41,7 +67,6 @@ class _Empty(MetaPathFinder, Loader):
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = frozenset(packages)
-        self._classes: dict[str, type] = {}
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in self._packages else None
@@ -50,9 +75,4 @@ class _Empty(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = self._class  # type: ignore[method-assign]
-
-    def _class(self, name: str) -> type:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._classes.setdefault(name, type(name, (Exception,), {}))  # what is raised must be an exception
+        module.__getattr__ = _empty  # type: ignore[method-assign]

@@ -19,6 +19,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.embedding.words import WordTokenizer, by_words
+from promptls.index.unneeded import import_whole, import_without
 from promptls.settings import BUNDLED
 
 BUNDLED_FOLDER = Path(__file__).parent / "model"
@@ -27,6 +28,10 @@ BATCH = 8
 
 CHARACTERS_PER_TOKEN = 7
 """No text needs more characters to fill the model's window; the rest is not even tokenised."""
+
+
+UNNEEDED = ("huggingface_hub", "requests", "PIL", "tqdm")
+"""What fastembed loads to fetch models and to look at images: nothing for a model in a folder."""
 
 
 class EmbeddingSpec(Struct, frozen=True):
@@ -79,9 +84,8 @@ def load(spec: EmbeddingSpec) -> Embedder:
     try:
         if folder is not None:
             return _FastEmbedder(_from_folder(folder))
-        from fastembed import TextEmbedding
-
-        return _FastEmbedder(TextEmbedding(spec.model, threads=1, local_files_only=not spec.allow_download))
+        fastembed = import_whole("fastembed")
+        return _FastEmbedder(fastembed.TextEmbedding(spec.model, threads=1, local_files_only=not spec.allow_download))
     except ModelUnavailable:
         raise
     except Exception as error:
@@ -100,7 +104,7 @@ def _folder(spec: EmbeddingSpec) -> Path | None:
 
 
 def _from_folder(folder: Path) -> Any:
-    from fastembed import TextEmbedding
+    fastembed = import_without("fastembed", UNNEEDED)
     from fastembed.common.model_description import ModelSource, PoolingType
 
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
@@ -108,8 +112,8 @@ def _from_folder(folder: Path) -> Any:
         raise ModelUnavailable(f"The embedding model folder {folder} has no model.onnx; point embedding.model to one.")
     dimension, pooled = _output_of(folder / file)
     name = f"promptls/{hashlib.blake2b(str(folder).encode(), digest_size=6).hexdigest()}"
-    if name not in {m["model"] for m in TextEmbedding.list_supported_models()}:
-        TextEmbedding.add_custom_model(
+    if name not in {m["model"] for m in fastembed.TextEmbedding.list_supported_models()}:
+        fastembed.TextEmbedding.add_custom_model(
             model=name,
             pooling=PoolingType.DISABLED if pooled else PoolingType.MEAN,
             normalization=not pooled,
@@ -117,7 +121,7 @@ def _from_folder(folder: Path) -> Any:
             dim=dimension,
             model_file=file,
         )
-    return TextEmbedding(name, specific_model_path=str(folder), threads=1)
+    return fastembed.TextEmbedding(name, specific_model_path=str(folder), threads=1)
 
 
 def _output_of(model: Path) -> tuple[int, bool]:
