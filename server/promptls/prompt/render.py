@@ -32,7 +32,7 @@ _CITATION = "P10"  # stands for the citation while blocks are measured
 class Renderer:
     """What forms share in one request: the counter, how paths are written, the cleaned files."""
 
-    __slots__ = ("_heads", "_pages", "citations", "counter", "label")
+    __slots__ = ("_ending", "_heads", "_pages", "citations", "counter", "label")
 
     def __init__(self, counter: Counter, label: Callable[[str], str], *, citations: bool = False) -> None:
         self.counter = counter
@@ -40,6 +40,7 @@ class Renderer:
         self.citations = citations
         self._pages: dict[tuple[str, str], Clean] = {}
         self._heads: dict[tuple[str, str], list[str]] = {}
+        self._ending: dict[tuple[str, str], dict[int, list[Symbol]]] = {}
 
     def page(self, view: TextView) -> Clean:
         """The view's lines as they may be shown."""
@@ -58,6 +59,16 @@ class Renderer:
             said = "\n".join(" ".join((s.signature or s.name or s.kind).split("\n")) for s in symbols)
             heads = self._heads[key] = redact(said, view.entry.path)[0].split("\n")  # it is known here which file it is
         return heads
+
+    def ending(self, view: TextView, line: int) -> Sequence[Symbol]:
+        """The symbols of the view's file that end before a line."""
+        key = (view.entry.path, view.text)
+        known = self._ending.get(key)
+        if known is None:
+            known = self._ending[key] = {}
+            for symbol in view.entry.outline.symbols if view.entry.outline else ():
+                known.setdefault(symbol.span.end, []).append(symbol)
+        return known.get(line, ())
 
     def block(self, item: Item, form: FormName, body: str, spans: Iterable[Span] = ()) -> Block:
         """A block with its cost in the prompt: fence, header and the separator after it included."""
@@ -128,7 +139,7 @@ class Forms:
         self.view = view
         self.members = members
         self.renderer = renderer
-        self.symbol = _definition(item, view) if view else None
+        self.symbol = _definition(item, view, renderer) if view else None
         self.region = self._region()
         """The lines that the item stands for: clamped to the file, with the comment above a definition."""
         self.shown = self._shown()
@@ -281,7 +292,7 @@ class Forms:
     def at(self, span: Span) -> Forms:
         """The forms of another region of the same file, with this item's origin and score."""
         item = replace(self.item, span=span, symbol="", kind="text")
-        symbol = _definition(item, self.view) if self.view else None
+        symbol = _definition(item, self.view, self.renderer) if self.view else None
         if symbol:
             item = replace(item, symbol=symbol.qualified, kind=symbol.kind)
         return Forms(item, self.view, (), self.renderer)
@@ -363,13 +374,12 @@ def bodies(whole: Forms, inside: Sequence[Forms], room: int) -> Block | None:
     return None
 
 
-def _definition(item: Item, view: TextView) -> Symbol | None:
+def _definition(item: Item, view: TextView, renderer: Renderer) -> Symbol | None:
     """The symbol that the item is: of its span, with or without the comment above, by its name if several."""
-    outline = view.entry.outline
-    if outline is None or item.kind == "file":
+    if item.kind == "file":
         return None
     span = item.span
-    at = [s for s in outline.symbols if s.span.end == span.end and span.start in (s.span.start, s.doc_start)]
+    at = [s for s in renderer.ending(view, span.end) if span.start in (s.span.start, s.doc_start)]
     return next((s for s in at if s.qualified == item.symbol), at[0] if at else None)
 
 
