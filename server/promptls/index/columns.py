@@ -45,6 +45,15 @@ class Postings(Struct, frozen=True):
     counts: NDArray[np.int32]
 
 
+class Totals(Struct, frozen=True):
+    """What the living rows say of files, by their numbers."""
+
+    of: NDArray[np.int32]  # by row: the number of its file, 0 for a dead one
+    alive: NDArray[np.bool_]  # by row
+    rows: NDArray[np.int64]  # in each file
+    terms: NDArray[np.float64]  # in the texts of each file
+
+
 class _Segment(Struct, frozen=True):
     """Postings by term; term ids ascending."""
 
@@ -73,7 +82,7 @@ class View:
     """The rows of one moment, for readers."""
 
     __slots__ = ("_alive", "_all_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
-                 "_segments", "_size", "_terms", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
+                 "_segments", "_size", "_terms", "_totals", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
                  "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
@@ -94,6 +103,7 @@ class View:
         self._alive = self.file >= 0
         self._all_alive = bool(self._alive.all())
         self._postings: dict[str, Postings] = {}
+        self._totals: Totals | None = None
 
     def __len__(self) -> int:
         """Number of rows, dead ones included: the length of every array here."""
@@ -103,6 +113,19 @@ class View:
     def dimension(self) -> int:
         """Of the vectors; 0 while there are none."""
         return int(self._vectors.shape[1])
+
+    @property
+    def totals(self) -> Totals:
+        """What the rows of each file come to; added up when it is first asked for."""
+        if self._totals is None:
+            alive, n = self._alive, len(self.path_length)
+            of = np.maximum(self.file, 0)
+            living = of if self._all_alive else of[alive]
+            length = self.length if self._all_alive else self.length[alive]
+            rows = np.bincount(living, minlength=n)
+            terms = np.asarray(np.bincount(living, length, n), np.float64)
+            self._totals = Totals(of, alive, rows, terms)
+        return self._totals
 
     def row(self, key: bytes) -> int:
         """The row of a chunk text, -1 if there is none (yet)."""

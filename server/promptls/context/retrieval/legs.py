@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.columns import Postings, View
+from promptls.index.columns import Postings, Totals, View
 
 Floats = NDArray[np.float32]
 
@@ -49,25 +49,24 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     known = tuple(t for t in terms if view.frequency(t) or len(view.named(t).rows))
     idf = np.array([view.idf(t) for t in known], np.float32)
     postings = tuple(view.postings(t) for t in known)
-    alive = view.file >= 0
-    of = np.maximum(view.file, 0)
+    totals = view.totals
+    dead = None if totals.alive.all() else ~totals.alive
     similarity = np.zeros(len(view), np.float32) if vector is None else np.round(view.similarities(vector), 5)
-    similarity[~alive] = 0
-
     body = np.zeros(len(view), np.float32)
-    norm = K1 * (1 - B + B * view.length / view.mean_length).astype(np.float32)
     for weight, found in zip(idf, postings, strict=True):
-        body[found.rows] += weight * _saturated(found.counts, norm[found.rows])
-    held = np.bincount(of[alive], minlength=len(view.path_length))  # rows by file
-    path = _of_names(known, idf, view, held)
-    keyword = body + PATH * path[of] if len(path) else body
-    keyword[~alive] = 0
+        norm = K1 * (1 - B + B * view.length[found.rows] / view.mean_length)
+        body[found.rows] += weight * _saturated(found.counts, norm.astype(np.float32))
+    path = _of_names(known, idf, view)
+    keyword = body + PATH * path[totals.of] if len(path) else body
+    if dead is not None:
+        similarity[dead] = keyword[dead] = 0
     semantic, worded = scaled(similarity), scaled(keyword)
     both = SEMANTIC * semantic + KEYWORD * worded
-    both[~alive] = -1
+    if dead is not None:
+        both[dead] = -1
     return Legs(
-        known, idf, postings, similarity, body, path, keyword, _of_files(known, postings, view, of, alive),
-        _means(similarity, of, held), semantic, worded, both,
+        known, idf, postings, similarity, body, path, keyword, _of_files(known, postings, view),
+        _means(similarity, totals), semantic, worded, both,
     )  # fmt: skip
 
 
@@ -75,10 +74,10 @@ def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]])
     return np.asarray(counts * (K1 + 1) / (counts + norm), np.float32)
 
 
-def _of_names(terms: Sequence[str], idf: Floats, view: View, held: NDArray[np.int64]) -> Floats:
+def _of_names(terms: Sequence[str], idf: Floats, view: View) -> Floats:
     """BM25 of the files' names; terms weigh as in the texts."""
     out = np.zeros(len(view.path_length), np.float32)
-    living = held > 0
+    living = view.totals.rows > 0
     mean = float(view.path_length[living].mean()) if living.any() else 1.0
     for weight, term in zip(idf, terms, strict=True):
         found = view.named(term)
@@ -87,14 +86,12 @@ def _of_names(terms: Sequence[str], idf: Floats, view: View, held: NDArray[np.in
     return out
 
 
-def _of_files(
-    terms: Sequence[str], postings: Sequence[Postings], view: View, of: NDArray[np.int32], alive: NDArray[np.bool_]
-) -> Floats:
+def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) -> Floats:
     """BM25 with files as texts, divided by the best one's."""
     n = len(view.path_length)
     out = np.zeros(n, np.float32)
-    length = np.bincount(of[alive], view.length[alive], n) + view.path_length
-    living = np.bincount(of[alive], minlength=n) > 0
+    of = view.totals.of
+    length, living = view.totals.terms + view.path_length, view.totals.rows > 0
     count = max(1, int(living.sum()))
     norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
     for term, found in zip(terms, postings, strict=True):
@@ -108,9 +105,11 @@ def _of_files(
     return out / best if best > 0 else out
 
 
-def _means(similarity: Floats, of: NDArray[np.int32], held: NDArray[np.int64]) -> Floats:
-    sums = np.bincount(of, similarity, len(held))
-    return np.round(sums / np.maximum(held, 1), 5).astype(np.float32)  # sums depend on the order of rows a little
+def _means(similarity: Floats, totals: Totals) -> Floats:
+    sums = np.bincount(totals.of, similarity, len(totals.rows))
+    return np.round(sums / np.maximum(totals.rows, 1), 5).astype(
+        np.float32
+    )  # sums depend on the order of rows a little
 
 
 def scaled(scores: Floats, rank: int = SCALED) -> Floats:
