@@ -103,9 +103,9 @@ class Place:
         client.initialize(self.root, options=options)
         return client
 
-    def fresh(self, options: Json | None = None) -> Json:
+    def fresh(self, options: Json | None = None, of: str = "") -> Json:
         """The portrait of an index of the present files that is made from nothing, and lives in memory only."""
-        key = f"{options} {self._digest()}"
+        key = f"{options} {of} {self._digest()}"
         if key not in _PORTRAITS:
             elsewhere = Path(tempfile.mkdtemp(prefix="fresh-", dir=self.top))
             (elsewhere / "blocked").write_text("no folder")

@@ -73,7 +73,8 @@ class Buffers:
         if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path], self._limits)):
             self._hidden.add(path)
             return
-        if entry is None or entry.outline is None or known is None or known.text != document.text or path in self._poor:
+        lacking = path in self._poor or self._bare(entry)
+        if lacking or entry is None or entry.outline is None or known is None or known.text != document.text:
             scan, made, problem = self._outline(path, document.text)
             self._note(state, path, problem, same=known is not None and known.text == document.text)
             entry = self._entry(path, scan, document.version)
@@ -86,7 +87,15 @@ class Buffers:
 
     def again(self) -> list[str]:
         """Open buffers that may have better luck with a worker now; any thread."""
-        return [path for path, tries in list(self._poor.items()) if tries < TRIES]
+        poor = [path for path, tries in list(self._poor.items()) if tries < TRIES]
+        _, bare = self._publisher.columns.bare()
+        return [*poor, *(path for path in self._publisher.snapshot.documents if path in bare)]
+
+    def _bare(self, entry: FileEntry | None) -> bool:
+        """Whether texts of a file lack a vector that a model could make."""
+        outline = entry.outline if self._publisher.columns.settled and entry is not None else None
+        known, seen = self._publisher.known, self._publisher.seen
+        return outline is not None and any(known(chunk.key) and not seen(chunk.key) for chunk in outline.chunks)
 
     def _note(self, state: RootState, path: str, problem: str, same: bool = False) -> None:
         """Note how a buffer was outlined; say so if no worker could be had for some."""
@@ -136,11 +145,11 @@ class Buffers:
     def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded, str]:
         """Outline and new rows of a text, by the interactive worker; if that fails without a grammar, and why."""
 
-        known = scanning.Known(self._publisher.known)  # nobody waits for the store: what it may hold is made once more
+        known = scanning.Known(self._publisher.seen)  # nobody waits for the store: what it may hold is made once more
 
         def job(channel: Channel) -> tuple[FileScan, Embedded]:
             scan = scanning.scan_buffer(channel, ScanText(path, text), TIMEOUT_S)
-            rows = scanning.find_terms(channel, [scan], self._publisher.known)
+            rows = scanning.find_terms(channel, [scan], self._publisher.seen)
             return scan, scanning.embed(channel, rows, known)
 
         try:

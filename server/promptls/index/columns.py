@@ -31,8 +31,8 @@ _BLOCK = 2_048
 _EXACT = 1 << 24
 """Whole numbers up to here are exact in 32-bit floats."""
 _NONE = np.zeros(0, np.int32)
-_TERMS, _VECTOR, _STORED = 1, 2, 4
-"""What a row has: bits of `Columns.has`."""
+_TERMS, _VECTOR, _STORED, _BARE = 1, 2, 4, 8
+"""What a row has: bits of `Columns.has`.  A bare row counts as having its vector: there was no model to make one."""
 
 Moved = tuple[str, str, Sequence[bytes], Sequence[bytes]]
 """A file whose texts have changed: (path, name in its root, keys of its chunks before, and now)."""
@@ -268,6 +268,7 @@ class Columns:
         self.vectors = np.zeros((0, 0), np.int8)
         self.segments: tuple[_Segment, ...] = ()
         self.tail_ids, self.tail_rows, self.tail_counts = array("i"), array("i"), array("B")
+        self.settled = False  # whether there may be bare rows
         self.alive = 0
         self.total = 0  # terms in the living rows
 
@@ -282,6 +283,20 @@ class Columns:
         """Whether a text has its terms and its vector (an empty one where there is no model); any thread."""
         row = self.rows.get(key)
         return row is not None and int(self.has[row]) & (_TERMS | _VECTOR) == _TERMS | _VECTOR
+
+    def vectored(self, key: bytes) -> bool:
+        """Whether a text has its terms and a real vector; any thread."""
+        row = self.rows.get(key)
+        return row is not None and int(self.has[row]) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
+
+    def bare(self) -> tuple[int, set[str]]:
+        """(texts that stand somewhere and lack a vector, the files in which they stand); any thread."""
+        if not self.settled:
+            return 0, set()
+        with self._lock:
+            n = len(self.keys)
+            rows = np.flatnonzero((self.file[:n] >= 0) & (self.has[:n] & _BARE > 0))
+            return len(rows), {self.paths[file] for row in rows.tolist() for file, _ in self._places(row)}
 
     def stored(self, key: bytes) -> bool:
         """Whether a text's row is in a store."""
@@ -303,7 +318,9 @@ class Columns:
             mine = (self.file[:n] >= 0) & wanted[self.file[:n]]
             for row, places in self.more.items():
                 mine[row] = mine[row] or any(wanted[file] for file, _ in places)
-            return int(np.count_nonzero(mine)), int(np.count_nonzero(mine & (self.has[:n] & _VECTOR > 0)))
+            return int(np.count_nonzero(mine)), int(
+                np.count_nonzero(mine & (self.has[:n] & (_VECTOR | _BARE) == _VECTOR))
+            )
 
     def fill(self, rows: Rows, stored: bool = False) -> None:
         """Give rows what has been made for them, as far as they lack it; rows that are not there come dead.
@@ -319,7 +336,8 @@ class Columns:
             if lack.any():
                 self._post(rows, at, lack)
             if rows.vectors:
-                self._put(at, rows.matrix, has & _VECTOR == 0)
+                self._put(at, rows.matrix, has & (_VECTOR | _BARE) != _VECTOR)
+                self.has[at] &= 255 - _BARE
             self.has[at] |= _TERMS | (_VECTOR if rows.vectors else 0) | (_STORED if stored else 0)
             self._view = None
 
@@ -332,8 +350,9 @@ class Columns:
             has = self.has[at]
             if part.vectors.shape[1] != self.vectors.shape[1]:
                 self._grow(len(self.file), part.vectors.shape[1])
-            lack = has & _VECTOR == 0
+            lack = has & (_VECTOR | _BARE) != _VECTOR
             self.vectors[at[lack]], self.scale[at[lack]] = part.vectors[lack], part.scale[lack]
+            self.has[at] &= 255 - _BARE
             lack = has & _TERMS == 0
             self.length[at[lack]] = part.length[lack]
             self.total += int(self.length[at[lack & (self.file[at] >= 0)]].sum())
@@ -344,12 +363,14 @@ class Columns:
             self._view = None
 
     def settle(self, keys: Iterable[bytes]) -> None:
-        """Note that these texts will get no vector: there is no model."""
-        self.has[self._known(keys)] |= _VECTOR
+        """Note that these texts get no vector: there is no model just now."""
+        found = [row for row in self._known(keys) if not self.has[row] & _VECTOR]
+        self.has[found] |= _VECTOR | _BARE
+        self.settled |= bool(found)
 
     def forget(self, keys: Iterable[bytes]) -> None:
         """Have rows made again when their texts come back: no store has them."""
-        self.has[self._known(keys)] &= 255 - _VECTOR - _STORED
+        self.has[self._known(keys)] &= 255 - _VECTOR - _STORED - _BARE
 
     def mark_stored(self, keys: Iterable[bytes]) -> None:
         """Note that rows are in a store."""

@@ -22,14 +22,15 @@ class IndexConfig(Struct, frozen=True):
     grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
     workers: int = 2
 
-    def configure(self) -> Configure:
-        """The first message to a worker."""
+    def configure(self, identity: str = "") -> Configure:
+        """The first message to a worker; `identity` is that of the only model it may use, "" if that cannot change."""
         return Configure(
             self.embedding.model,
             self.embedding.allow_download,
             self.limits.max_file_size,
             self.limits.max_line,
             self.grammar_order,
+            identity,
         )
 
 

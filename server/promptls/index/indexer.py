@@ -43,6 +43,7 @@ from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Pause, Writer, unwritten
 from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
+from promptls.settings import BUNDLED
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,10 @@ class Indexer:
         self.config = config
         self.workspace = workspace or Workspace()
         self._on_change = on_change
-        self._pool = Pool(config.configure(), config.workers)
+        self._model = ""  # its identity, whatever becomes of its files: one index, one model
+        if config.embedding.model != BUNDLED:
+            self._model = model_identity(config.embedding)
+        self._pool = Pool(config.configure(self._model), config.workers)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
@@ -93,6 +97,8 @@ class Indexer:
         self._opened = Pause()
         self._dimension: int | None = None
         self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
+        self._bare = 0  # texts without a vector when that was last tried to be mended
+        self._why_bare = ""
         self._unasked = ""  # why the last question has no vector
         self._closed = CancelToken()
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
@@ -324,6 +330,7 @@ class Indexer:
             self._tell()
         self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
+        self._tell_bare()
         self._open_again()
 
     def _pause(self) -> None:
@@ -376,7 +383,8 @@ class Indexer:
         if self._dimension is None:
             declared = declared_dimension(self.config.embedding)
             self._dimension = declared or self._pool.interactive(scanning.dimension).result()
-        return Identity(model_identity(self.config.embedding), self._dimension, CHUNKER_VERSION, TERMS_VERSION)
+        self._model = self._model or model_identity(self.config.embedding)
+        return Identity(self._model, self._dimension, CHUNKER_VERSION, TERMS_VERSION)
 
     def _folder(self, root: Root) -> Path:
         return Path(self.config.cache) / scanning.folder_name(root) / scanning.version_name(self._identity())
@@ -470,9 +478,9 @@ class Indexer:
                     log.info("still no manifest for %s: %s", state.root.path, error)
             if state.store is None and "rows" in state.troubles:
                 self._open_store(state)
-            state.again = bool(state.failed)
+            state.again = bool(state.failed) or "vectors" in state.troubles
             self.workspace.again(self._buffers.again())
-        again = [s.root.path for s in states if s.failed or "folder" in s.troubles]
+        again = [s.root.path for s in states if s.again or "folder" in s.troubles]
         if again:
             self.workspace.rescan(again)
         self._opening = False
@@ -491,13 +499,30 @@ class Indexer:
         self._publisher.publish(changes)
         state.walk_finished()
         if state.again:
-            stale = [*stale, *(path for path in state.failed if path in mine)]
+            stale = [*stale, *(path for path in {*state.failed, *self._bare_files(state)} if path in mine)]
             state.again = False
             state.failed.clear()
             state.trouble("files")
         self._queue(state, stale)
         if state.store is not None:
             self._queue_lost(state)
+
+    def _bare_files(self, state: RootState) -> list[str]:
+        """Files with texts that lack a vector: one to see whether the model can be used by now, then all of them."""
+        count, paths = self._publisher.columns.bare()
+        mine = [p for p in sorted(paths) if self._root_state(p) is state and p not in self.workspace.documents]
+        better, self._bare = count < self._bare, count
+        return mine if better else mine[:1]
+
+    def _tell_bare(self) -> None:
+        """Say so if texts lack a vector though there are vectors, and go on at once where that is getting better."""
+        count = self._publisher.columns.bare()[0] if self._dimension else 0
+        self._why_bare = self._pool.problem or self._why_bare if count else ""
+        said = f"{count:,} passages are found by words only: {self._why_bare or 'the model cannot be used just now.'}"
+        for state in self._roots.values():
+            state.trouble("vectors", said if count else "")
+        if 0 < count < self._bare:
+            self._opened.end()
 
     def _queue_lost(self, state: RootState) -> None:
         """Files whose rows are nowhere (a damaged or swept store) are embedded again."""
@@ -572,7 +597,7 @@ class Indexer:
             state.pending[path] = state.pending.get(path, 0) + 1
         few = len(wanted) <= FEW_FILES and state.store_ready.done()
         submit = self._pool.interactive if few else self._pool.bulk
-        known = Known(self._publisher.known, state.store_ready)
+        known = Known(self._publisher.seen, state.store_ready)
 
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
@@ -587,7 +612,7 @@ class Indexer:
         paths = tuple(scan.path for scan in event.scans)
         for path in paths:
             state.pending[path] = state.pending.get(path, 0) + 1
-        known = Known(self._publisher.known, state.store_ready)
+        known = Known(self._publisher.seen, state.store_ready)
         report = lambda done: self._post(lambda: self._report(state, done))  # noqa: E731
         job = scanning.embedding_job(event.rows, known, report)
         assert event.channel is not None

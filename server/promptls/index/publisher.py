@@ -35,6 +35,10 @@ class Publisher:
         """Whether a chunk text has a row with all that belongs to it; any thread."""
         return self.columns.made(key)
 
+    def seen(self, key: bytes) -> bool:
+        """Whether a chunk text needs nothing that a worker could make of it; any thread."""
+        return self.columns.vectored(key)
+
     def publish(
         self, changes: Mapping[str, FileEntry | None], rows: Rows = _NO_ROWS, without: Iterable[bytes] = ()
     ) -> None:

@@ -60,7 +60,7 @@ class RootState:
         """Whether something could not be opened or read that may be there some day."""
         rows = self.store is None and self.store_ready.done() and "rows" in self.troubles
         records = self.manifest is None and "records" in self.troubles
-        return rows or records or not self.troubles.keys().isdisjoint(("files", "folder", "buffers"))
+        return rows or records or not self.troubles.keys().isdisjoint(("files", "folder", "buffers", "vectors"))
 
     @property
     def walked(self) -> bool:

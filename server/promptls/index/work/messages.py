@@ -24,6 +24,7 @@ class Configure(Struct, frozen=True, tag=True, array_like=True):
     max_file_size: int
     max_line: int
     grammar_order: tuple[Literal["pack", "legacy"], ...]
+    identity: str = ""  # of the model that the index is made with: no worker may use another one
 
 
 class ScanFiles(Struct, frozen=True, tag=True, array_like=True):

@@ -13,6 +13,7 @@ import queue
 import subprocess
 import sys
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -43,6 +44,8 @@ START_TIMEOUT_S = 60.0
 _PACKAGE_HOME = Path(promptls.__file__).parents[1]
 LATER_MOST = 40_000
 """Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
+"""A worker that could not load the model is started anew after so long, twice as long each time."""
 _KILLED = -9  # what a process killed with SIGKILL ends with
 IDLE_S = 5.0
 """A bulk worker without work for this long ends."""
@@ -71,10 +74,12 @@ class Channel:
         self.problem = ""
         self.dimension = 0
         self.starts = 0
+        self._pause = FIRST_PAUSE_S
+        self._not_before = 0.0  # time.monotonic()
 
     def start(self) -> None:
         """Start the process unless it runs.  Raises WorkerFailed."""
-        if self._process is not None and self._process.poll() is None:
+        if self._process is not None and self._process.poll() is None and not self._try_again():
             return
         self.stop()
         command = [sys.executable, "-m", self._module]
@@ -92,9 +97,15 @@ class Channel:
         done = self._exchange(self._configure, START_TIMEOUT_S)
         if isinstance(done, Done):
             self.problem, self.dimension = done.problem, done.dimension
+            self._pause = min(2 * self._pause, LONGEST_PAUSE_S) if self.problem else FIRST_PAUSE_S
+            self._not_before = time.monotonic() + self._pause
         elif isinstance(done, Failed):
             self.stop()
             raise WorkerFailed(done.problem, done)
+
+    def _try_again(self) -> bool:
+        """Whether it is time to see if the model can be used by now."""
+        return bool(self.problem) and time.monotonic() > self._not_before
 
     def call(self, request: Request, timeout_s: float) -> Response:
         """The response to `request`.  Raises WorkerFailed; the process is then gone and will be started anew."""
@@ -225,6 +236,7 @@ class Pool:
                 while not waiting and not later and not self._closed:
                     if not self._condition.wait(IDLE_S if lane == "bulk" else None) and not waiting and not later:
                         channel.stop()
+                        channel.problem = ""  # the next one may have better luck
                         self._condition.wait()
                 if self._closed:
                     break

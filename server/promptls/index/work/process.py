@@ -14,7 +14,7 @@ import numpy as np
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load
+from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load, model_identity
 from promptls.index.rows import Rows, rows_of
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
@@ -85,11 +85,19 @@ class Worker:
     def _configure(self, request: Configure) -> Done:
         self.limits = disk.Limits(request.max_file_size, request.max_line)
         self.grammar_order = request.grammar_order or ORDER
+        spec = EmbeddingSpec(request.model, request.allow_download)
+        self.embedder = None
         try:
-            self.embedder = load(EmbeddingSpec(request.model, request.allow_download))
+            loaded = load(spec)
+            if request.identity and model_identity(spec) != request.identity:
+                raise ModelUnavailable(
+                    f"The embedding model {request.model!r} is another one than when indexing began, and vectors of two "
+                    "models do not mix; restart promptls to index with the new one."
+                )
         except ModelUnavailable as error:
             return Done(problem=str(error))
-        return Done(dimension=self.embedder.dimension)
+        self.embedder = loaded
+        return Done(dimension=loaded.dimension)
 
     def _scan_file(self, path: str, as_plain: bool) -> FileScan:
         got = disk.read_text(path, self.limits)
