@@ -402,9 +402,12 @@ class Indexer:
 
     def _walk(self, state: RootState, full: bool) -> None:
         files = self._publisher.snapshot.files
-        self._walk_and_post(state, {} if full else {p: e for p, e in files.items() if e.root == state.root.path})
+        mine = {p: e for p, e in files.items() if e.root == state.root.path}
+        self._walk_and_post(state, mine, live=True, full=full)
 
-    def _walk_and_post(self, state: RootState, recalled: Mapping[str, FileEntry]) -> None:
+    def _walk_and_post(
+        self, state: RootState, recalled: Mapping[str, FileEntry], live: bool = False, full: bool = False
+    ) -> None:
         try:
             found = scanning.walk(state.root, self.config.limits, self._closed)
             state.trouble("folder")
@@ -417,7 +420,7 @@ class Indexer:
             )
             self._post(state.walk_finished)  # what is not seen is not gone
             return
-        self._post(lambda: self._walked(state, found, recalled))
+        self._post(lambda: self._walked(state, found, recalled, live, full))
 
     def _open_store(self, state: RootState) -> None:
         """Open a root's store (writer thread)."""
@@ -486,13 +489,15 @@ class Indexer:
         self._opening = False
         self.workspace.nudge()
 
-    def _walked(self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry]) -> None:
+    def _walked(
+        self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry], live: bool, full: bool
+    ) -> None:
         """Compare what a walk found with what is known; queue the difference."""
         if self._roots.get(state.root.path) is not state:
             return
         mine = {f.path: f for f in found if self._root_state(f.path) is state}
-        changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root)
-        gone = {e.name for path, e in recalled.items() if path not in mine}
+        changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
+        gone = {e.name for path, e in recalled.items() if path not in mine and (not live or path in changes)}
         if any(self.config.limits.policy.refusal(name) for name in gone):
             self._purge(state)
         state.records |= dict.fromkeys(gone)
@@ -633,12 +638,21 @@ class Indexer:
             self._publisher.publish({}, event.rows, event.without)
             return
         changes: dict[str, FileEntry | None] = {}
+        later: list[str] = []
         for scan in event.scans:
-            if scan.path not in self.workspace.documents:
-                entry = None if scan.gone else scanning.entry_of(scan, state.root, state.name_of(scan.path))
-                changes[scan.path] = state.records[state.name_of(scan.path)] = entry
-        for path, entry in changes.items():
-            named_only = entry is not None and bool(entry.skipped)
+            if scan.path in self.workspace.documents:
+                continue
+            now, known = disk.stat(scan.path), self._publisher.snapshot.files.get(scan.path)
+            if now is not None and now != (scan.size, scan.mtime_ns):  # it has changed since it was read
+                later.append(scan.path)
+                if known is not None and now == (known.size, known.mtime_ns):
+                    continue
+            entry = None if now is None else scanning.entry_of(scan, state.root, state.name_of(scan.path))
+            changes[scan.path] = state.records[state.name_of(scan.path)] = entry
+        if later:
+            self.workspace.touch(later)
+        for path, changed in changes.items():
+            named_only = changed is not None and bool(changed.skipped)
             if event.problem and (named_only or state.tries.get(path, 0) < TRIES):
                 state.files_failed([path], event.problem)
                 state.records[state.name_of(path)] = None  # the next start tries again

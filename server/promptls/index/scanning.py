@@ -80,26 +80,40 @@ def walk(root: Root, limits: disk.Limits, token: CancelToken) -> list[disk.Found
 
 
 def compare(
-    found: Mapping[str, disk.Found], recalled: Mapping[str, FileEntry], snapshot: Snapshot, root: Root
+    found: Mapping[str, disk.Found],
+    recalled: Mapping[str, FileEntry],
+    snapshot: Snapshot,
+    root: Root,
+    live: bool = False,
+    full: bool = False,
 ) -> tuple[dict[str, FileEntry | None], list[str]]:
-    """(entries to publish, paths to outline) after a walk; entries of open buffers stay as they are."""
+    """(entries to publish, paths to outline) after a walk; entries of open buffers stay as they are.
+
+    `live`: what is recalled is what the snapshot showed when the walk began; what has changed since is newer than
+    what the walk has seen.  `full`: everything is to be outlined.
+    """
     changes: dict[str, FileEntry | None] = {}
     stale: list[str] = []
     for path, file in found.items():
         if path in snapshot.documents:
             continue
-        known = recalled.get(path)
-        if known is not None and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
-            if snapshot.files.get(path) is not known:
+        known, current = recalled.get(path), snapshot.files.get(path)
+        if live and known is not None and current is not known:
+            if current is not None and (current.size, current.mtime_ns) != (file.size, file.mtime_ns):
+                stale.append(path)
+            continue
+        if known is not None and not full and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
+            if current is not known:
                 changes[path] = known
             if not known.outlined and not known.skipped:
                 stale.append(path)
             continue
-        if path not in snapshot.files:
+        if current is None:
             changes[path] = known or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
         stale.append(path)
     for path, entry in snapshot.files.items():
-        if entry.root == root.path and path not in found and path not in snapshot.documents:
+        mine = entry.root == root.path and path not in snapshot.documents
+        if mine and path not in found and (not live or path in recalled):
             changes[path] = None
     return changes, stale
 
