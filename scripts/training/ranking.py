@@ -27,7 +27,7 @@ from promptls.context.query import Query
 from promptls.context.retrieval import files as of_files
 from promptls.context.retrieval.features import NAMES
 from promptls.context.retrieval.retrieve import describe
-from promptls.context.retrieval.units import Reach
+from promptls.context.retrieval.units import FAR, Reach
 from promptls.context.retrieval.weights import FILE, Sum, Weights
 from promptls.model import CancelToken
 from promptls.prompt.intent import understand
@@ -110,7 +110,7 @@ def file_samples(benchmark: Path, trees: Path) -> list[Sample]:
                 if entry["query"] in dead:
                     continue
                 query = asked(entry["query"])
-                found = describe(query, snapshot, index, Reach(), CancelToken())
+                found = describe(query, snapshot, index, FAR, CancelToken())
                 if found is None:
                     continue
                 paths, values = of_files.by_file(query, found)

@@ -15,7 +15,7 @@ from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, D
 from promptls.context.retrieval.files import NAMES as FILE_NAMES
 from promptls.context.retrieval.files import by_file
 from promptls.context.retrieval.legs import Floats, Legs
-from promptls.context.retrieval.units import Reach, units_for
+from promptls.context.retrieval.units import FAR, Reach, units_for
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
 from promptls.index.columns import View
@@ -35,6 +35,7 @@ class Strategy(Struct, frozen=True):
     """How far retrieval looks, and what the features are worth to it."""
 
     reach: Reach = Reach()
+    far: Reach = FAR  # of a search, where all depends on one file being there
     weights: Weights | None = None  # None: those of the package
 
 
@@ -109,7 +110,7 @@ def search(
 
     Of a file that defines a name which the query spells out, that definition is the best one.
     """
-    found = describe(query, snapshot, index, strategy.reach, token, within)
+    found = describe(query, snapshot, index, strategy.far, token, within)
     if found is None:
         return Retrieved(())
     items = _ranked(found, strategy)

@@ -51,6 +51,10 @@ class Reach(Struct, frozen=True):
     referrers: int = 50  # best units whose references are followed
 
 
+FAR = Reach(both=800, semantic=300, keyword=300, per_file=80)
+"""Worth .002 of NDCG@10 to a search, and nothing to a prompt."""
+
+
 class Unit(Struct, frozen=True):
     """A place that may be a part of the answer."""
 
