@@ -190,4 +190,6 @@ def visit(host: Host) -> Iterator[Callable[[Path], Client]]:
 
     yield run
     if opened:
-        assert host.change([], opened).settled()["roots"] == []
+        client = host.change([], opened)
+        client.close_all()
+        assert client.settled()["roots"] == []

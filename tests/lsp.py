@@ -60,6 +60,7 @@ class Client:
         self.configuration: Any = None
         self.replies: dict[str, Any] = {}  # method → result of requests that the server makes
         self.silent: set[str] = set()  # methods of requests that are not answered
+        self.opened: set[str] = set()  # URIs of the documents that are open
         self._id = 0
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -134,6 +135,10 @@ class Client:
         return self.answer(self.start_request(method, params), timeout)
 
     def notify(self, method: str, params: Any = None) -> None:
+        if method == "textDocument/didOpen":
+            self.opened.add(params["textDocument"]["uri"])
+        elif method == "textDocument/didClose":
+            self.opened.discard(params["textDocument"]["uri"])
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def wait_note(self, method: str, fits: Any = lambda params: True, timeout: float = TIMEOUT_S) -> Json:
@@ -226,6 +231,10 @@ class Client:
 
     def close(self, path: Path) -> None:
         self.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
+
+    def close_all(self) -> None:
+        for uri in sorted(self.opened):
+            self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     def files_changed(self, *paths: Path) -> None:
         changes = [{"uri": p.as_uri(), "type": 2 if p.exists() else 3} for p in paths]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from conftest import make_shop
 from lsp import Client, Json
 
 Start = Callable[..., Client]
@@ -22,8 +23,7 @@ QUESTIONS = [
 ]
 
 
-@pytest.fixture
-def large(shop: Path) -> Path:
+def make_large(shop: Path) -> Path:
     rng = random.Random(5)
     verbs = "parse format merge split encode decode validate load store route".split()
     nouns = "request header record invoice cookie token segment packet ledger account".split()
@@ -38,19 +38,25 @@ def large(shop: Path) -> Path:
     return shop
 
 
+@pytest.fixture
+def large(shop: Path) -> Path:
+    return make_large(shop)
+
+
 def answers(client: Client) -> list[list[tuple[str, Json, float]]]:
     return [[(h["path"], h["range"], h["score"]) for h in client.search(q, 25)] for q in QUESTIONS]
 
 
-@pytest.fixture
-def fresh(large: Path, tmp_path: Path) -> list[list[tuple[str, Json, float]]]:
-    """What an index made from nothing answers."""
-    (tmp_path / "elsewhere").mkdir()
-    client = Client(tmp_path / "elsewhere" / "cache")
-    client.initialize(large)
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[str, Json, float]]]:
+    """What an index made from nothing answers, wherever the workspace is."""
+    folder = tmp_path_factory.mktemp("fresh")
+    client = Client(folder / "cache")
+    client.initialize(make_large(make_shop(folder / "shop-root")))
     client.settled()
     found = answers(client)
     client.kill()
+    assert all(found)
     return found
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from conftest import git, make_shop
 from lsp import Client, Json, ServerError
 
 Start = Callable[..., Client]
@@ -21,8 +22,8 @@ And @#Money.times, @#Monney, @#plus, @dist/out.js?
 class Page:
     """A prompt document that is open in a client, looked at by what stands in it."""
 
-    def __init__(self, client: Client, uri: str, text: str, encoding: str = "utf-16") -> None:
-        self.client, self.uri, self.text, self.encoding = client, uri, text, encoding
+    def __init__(self, client: Client, root: Path, uri: str, text: str, encoding: str = "utf-16") -> None:
+        self.client, self.root, self.uri, self.text, self.encoding = client, root, uri, text, encoding
         document = {"uri": uri, "languageId": "promptls", "version": 1, "text": text}
         client.notify("textDocument/didOpen", {"textDocument": document})
 
@@ -58,20 +59,34 @@ class Page:
         return found
 
 
-@pytest.fixture(params=["utf-8", "utf-16", "utf-32"])
-def page(request: pytest.FixtureRequest, start: Start, shop: Path) -> Page:
-    (shop / ".gitignore").write_text("dist/\n")
-    (shop / "dist").mkdir()
-    (shop / "dist/out.js").write_text("var out\n")
-    client = start(
-        shop,
-        capabilities={
-            "general": {"positionEncodings": [request.param]},
-            "window": {"showDocument": {"support": True}},
-        },
-    )
+@pytest.fixture(scope="module", params=["utf-8", "utf-16", "utf-32"])
+def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
+    """A server for all pages of one position encoding."""
+    folder = tmp_path_factory.mktemp(request.param)
+    root = make_shop(folder / "shop-root")
+    (root / ".gitignore").write_text("dist/\n")
+    git(root, "commit", "-qam", "ignore")
+    (root / "dist").mkdir()
+    (root / "dist/out.js").write_text("var out\n")
+    client = Client(folder / "cache")
+    general = {"positionEncodings": [request.param]}
+    client.initialize(root, capabilities={"general": general, "window": {"showDocument": {"support": True}}})
+    yield client, root
+    client.kill()
+
+
+@pytest.fixture
+def page(served: tuple[Client, Path], request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A document of its own for each test; what the test opens is closed after it, what it writes is taken away."""
+    client, root = served
     client.settled()
-    return Page(client, "untitled:Question-1", QUESTION, request.param)
+    encoding = request.node.callspec.params["served"]
+    yield Page(client, root, f"untitled:{request.node.originalname}", QUESTION, encoding)
+    client.close_all()
+    made = [root / name for name in git(root, "ls-files", "--others", "--exclude-standard").splitlines()]
+    for file in made:
+        file.unlink()
+    client.files_changed(*made)
 
 
 def test_diagnostics_name_what_is_wrong_and_where(page: Page) -> None:
@@ -121,10 +136,10 @@ def test_completion_replaces_what_was_typed(page: Page) -> None:
     assert page.ask("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
 
 
-def test_the_question_itself_is_not_offered(page: Page, shop: Path) -> None:
-    (shop / "own.prompt.md").write_text("@")
-    mine = Page(page.client, (shop / "own.prompt.md").as_uri(), "@", page.encoding)
-    page.client.open(shop / "shop/cart.py", (shop / "shop/cart.py").read_text())
+def test_the_question_itself_is_not_offered(page: Page) -> None:
+    (page.root / "own.prompt.md").write_text("@")
+    mine = Page(page.client, page.root, (page.root / "own.prompt.md").as_uri(), "@", page.encoding)
+    page.client.open(page.root / "shop/cart.py", (page.root / "shop/cart.py").read_text())
     page.client.settled()
     offered = [item["label"] for item in mine.ask("completion", position=mine.position("@", 1))["items"]]
     assert offered[0] == "@shop/cart.py"
@@ -152,27 +167,27 @@ def test_semantic_tokens_are_relative_to_each_other(page: Page) -> None:
     assert data[5:10] == [2, second["character"], len("@#Money.times"), 1, 0]
 
 
-def test_unsaved_edits_are_what_hover_shows(page: Page, shop: Path) -> None:
-    source = (shop / "shop/cart.py").read_text()
-    page.client.open(shop / "shop/cart.py", source)
-    page.client.replace(shop / "shop/cart.py", 2, source.replace("100 - percent", "101 - percent"))
+def test_unsaved_edits_are_what_hover_shows(page: Page) -> None:
+    source = (page.root / "shop/cart.py").read_text()
+    page.client.open(page.root / "shop/cart.py", source)
+    page.client.replace(page.root / "shop/cart.py", 2, source.replace("100 - percent", "101 - percent"))
     assert "101 - percent" in page.at("hover", "@shop/cart.py:24-26")["contents"]["value"]
 
 
-def test_mentions_follow_files_that_are_renamed(page: Page, shop: Path) -> None:
-    saved = shop / "notes/ask.prompt.md"
+def test_mentions_follow_files_that_are_renamed(page: Page) -> None:
+    saved = page.root / "notes/ask.prompt.md"
     saved.parent.mkdir()
     saved.write_text("See @shop/cart.py#Cart.total and @shop/.\n")
     page.client.files_changed(saved)
     page.client.settled()
-    files = [{"oldUri": (shop / "shop").as_uri(), "newUri": (shop / "store").as_uri()}]
+    files = [{"oldUri": (page.root / "shop").as_uri(), "newUri": (page.root / "store").as_uri()}]
     changes = page.client.request("workspace/willRenameFiles", {"files": files})["changes"]
     assert [e["newText"] for e in changes[page.uri]] == ["@store/cart.py:24-26"]
     assert [e["newText"] for e in changes[saved.as_uri()]] == ["@store/cart.py#Cart.total", "@store/"]
 
 
 def test_a_mention_is_renamed_wherever_it_stands(page: Page) -> None:
-    other = Page(page.client, "untitled:Question-2", "Again @#Monney.", page.encoding)
+    other = Page(page.client, page.root, "untitled:Question-2", "Again @#Monney.", page.encoding)
     assert page.at("prepareRename", "@#Monney")["placeholder"] == "@#Monney"
     changes = page.ask("rename", position=page.position("@#Monney", 1), newName="#Money")
     assert {uri: [e["newText"] for e in edits] for uri, edits in changes["changes"].items()} == {
@@ -199,9 +214,9 @@ def test_the_command_shows_the_prompt_as_a_document_that_folds(page: Page) -> No
     assert all(lines[f["startLine"]].startswith("<context-") and lines[f["endLine"]].startswith("</") for f in folds)
 
 
-def test_other_documents_are_left_alone(page: Page, shop: Path) -> None:
-    page.client.open(shop / "shop/money.py", "@decorator\ndef x(): ...\n")
-    other = {"textDocument": {"uri": (shop / "shop/money.py").as_uri()}}
+def test_other_documents_are_left_alone(page: Page) -> None:
+    page.client.open(page.root / "shop/money.py", "@decorator\ndef x(): ...\n")
+    other = {"textDocument": {"uri": (page.root / "shop/money.py").as_uri()}}
     here = {**other, "position": {"line": 0, "character": 3}}
     for feature in ("hover", "definition", "completion", "prepareRename"):
         assert page.client.request(f"textDocument/{feature}", here) is None

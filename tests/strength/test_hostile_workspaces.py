@@ -380,8 +380,6 @@ def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path) -> None:
         client.change(shop / "deep" / name, 2, {"text": NESTED[name] + "\ndef seen():\n    return 1\n"})
     sound(client)
     assert client.build('@*.py @deep/*.js @pattern:"f($A)" @callers:apply_discount')["prompt"]
-    for name in OPENED:
-        client.close(shop / "deep" / name)
 
 
 def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float) -> None:
@@ -550,8 +548,6 @@ def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_pa
     client.open(shop / "module" / "inner.py", "def inner():\n    return 2\n")
     client.open(shop / "vendor" / "inner" / "inner.py", "def inner():\n    return 2\n")
     client.build("@diff @module/inner.py @inner.py @vendor/")
-    client.close(shop / "module" / "inner.py")
-    client.close(shop / "vendor" / "inner" / "inner.py")
     client.request("promptls/reindex", {"full": True})
     sound(client)
     told = canary.read_text() if canary.exists() else ""
