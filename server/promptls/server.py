@@ -14,7 +14,7 @@ import re
 import sys
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -286,7 +286,8 @@ def _lifecycle(server: PromptServer) -> None:
         ls.options = params.initialization_options or None
         ls.settings, problems = _own_settings(ls)
         ls.problems.extend(problems)
-        ls.ground.set_roots(_roots(ls))
+        root = [] if folders or not made.root_uri else [lsp.WorkspaceFolder(made.root_uri, "")]
+        ls.ground.set_roots(_roots(folders or root))
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(ls: PromptServer, params: lsp.InitializedParams) -> None:
@@ -309,7 +310,7 @@ def _lifecycle(server: PromptServer) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders_changed(ls: PromptServer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-        ls.ground.set_roots(_roots(ls))
+        ls.ground.set_roots(_roots(ls.workspace.folders.values()))
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
@@ -332,18 +333,14 @@ def _apply_settings(ls: PromptServer) -> None:
     _look_soon(ls)
 
 
-def _roots(ls: PromptServer) -> list[Root]:
-    """Workspace folders as roots; without any, the root the client named."""
-    workspace = ls.workspace
-    named = [(f.uri, f.name) for f in workspace.folders.values()]
-    if not named and workspace.root_uri:
-        named = [(workspace.root_uri, "")]
+def _roots(folders: Iterable[lsp.WorkspaceFolder]) -> list[Root]:
+    """Workspace folders as roots."""
     out = []
-    for uri, name in named:
-        path = disk.from_uri(uri)
+    for folder in folders:
+        path = disk.from_uri(folder.uri)
         if path is not None:
             path = path.rstrip("/") or "/"
-            out.append(Root(path, name or path.rsplit("/", 1)[-1] or path, uri))
+            out.append(Root(path, folder.name or path.rsplit("/", 1)[-1] or path, folder.uri))
     return out
 
 

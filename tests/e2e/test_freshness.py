@@ -199,6 +199,9 @@ def test_roots_come_and_go(start: Start, shop: Path, tmp_path: Path) -> None:
     assert len(client.settled()["roots"]) == 1
     assert all(h["path"] != "shop/cart.py" or "squeak" not in str(h) for h in client.search("push trolley"))
     assert client.build("@cart.py")["mentions"][0]["status"] == "included"
+    last = {"uri": shop.as_uri(), "name": shop.name}  # and it is what "rootUri" said
+    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [last]}})
+    assert client.settled()["roots"] == []
 
 
 def test_a_setting_that_is_taken_back_is_as_the_user_has_it(start: Start, shop: Path) -> None:
