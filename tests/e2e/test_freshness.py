@@ -9,14 +9,15 @@ from conftest import git, write_tree
 from lsp import Client, Json
 
 Start = Callable[..., Client]
+Visit = Callable[[Path], Client]
 
 
 def paths(client: Client, query: str) -> list[str]:
     return [hit["path"] for hit in client.search(query)]
 
 
-def test_an_unsaved_edit_is_in_the_next_answer(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_an_unsaved_edit_is_in_the_next_answer(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     file = shop / "shop/cart.py"
     text = file.read_text()
@@ -34,8 +35,8 @@ def test_an_unsaved_edit_is_in_the_next_answer(start: Start, shop: Path) -> None
     assert "semantic" in hit["reasons"]
 
 
-def test_what_was_deleted_without_saving_is_gone(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_what_was_deleted_without_saving_is_gone(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     file = shop / "shop/cart.py"
     text = file.read_text()
@@ -59,8 +60,8 @@ def test_incremental_changes_with_wide_characters_keep_ranges_right(start: Start
         assert "# 😀 second first" in prompt
 
 
-def test_a_new_unsaved_file_counts_and_closing_it_unsaved_removes_it(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_a_new_unsaved_file_counts_and_closing_it_unsaved_removes_it(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     file = shop / "shop/gift_cards.py"
     client.open(file, "def redeem_gift_voucher(code):\n    return lookup_voucher(code).redeem()\n")
@@ -72,8 +73,8 @@ def test_a_new_unsaved_file_counts_and_closing_it_unsaved_removes_it(start: Star
     assert client.build("@gift_cards.py")["mentions"][0]["status"] == "unresolved"
 
 
-def test_closing_without_saving_brings_the_disk_back(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_closing_without_saving_brings_the_disk_back(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     file = shop / "shop/money.py"
     client.open(file, file.read_text())
@@ -103,8 +104,8 @@ def test_a_saved_edit_survives_a_restart(start: Start, shop: Path) -> None:
     assert again.search("exchange currency rate")[0]["symbol"] == "exchange_currency_rate"
 
 
-def test_files_created_changed_and_deleted_outside(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_files_created_changed_and_deleted_outside(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     new = shop / "shop/invoice.py"
     new.write_text("def print_invoice_letterhead(customer):\n    return customer.address\n")
@@ -121,9 +122,9 @@ def test_files_created_changed_and_deleted_outside(start: Start, shop: Path) -> 
     assert "shop/invoice.py" not in paths(client, "packing slip")
 
 
-def test_changes_that_nobody_reports_are_seen_in_the_prompt(start: Start, shop: Path) -> None:
+def test_changes_that_nobody_reports_are_seen_in_the_prompt(visit: Visit, shop: Path) -> None:
     """Clients need not watch files: what is sent is what the disk holds when the prompt is built."""
-    client = start(shop)
+    client = visit(shop)
     client.settled()
     file = shop / "shop/money.py"
     file.write_text("class Money:\n    '''Now in thalers.'''\n\n    def debase(self):\n        return 1566\n")
@@ -160,8 +161,8 @@ def test_a_branch_switch_embeds_only_what_was_never_seen(start: Start, shop: Pat
     ]
 
 
-def test_a_changed_ignore_file_takes_effect(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_a_changed_ignore_file_takes_effect(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     assert "web/session.js" in paths(client, "refresh session cookie")
     (shop / ".gitignore").write_text("web/\n")
@@ -172,8 +173,8 @@ def test_a_changed_ignore_file_takes_effect(start: Start, shop: Path) -> None:
     assert client.build("@web/session.js")["mentions"][0]["status"] == "refused"
 
 
-def test_ignored_files_never_get_in_even_when_open(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_ignored_files_never_get_in_even_when_open(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     ignored = shop / "build/generated.py"
     client.open(ignored, ignored.read_text())
@@ -224,8 +225,8 @@ def test_a_setting_that_is_taken_back_is_as_the_user_has_it(start: Start, shop: 
     assert "tokns" in warning["message"]
 
 
-def test_copies_that_editors_keep_are_no_files(start: Start, shop: Path) -> None:
-    client = start(shop)
+def test_copies_that_editors_keep_are_no_files(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
     client.settled()
     text = "def trolley_with_a_squeaking_wheel(): pass\n"
     for name in ("cart.py~", "#cart.py#", ".#cart.py", ".cart.py.swp", ".cart.py.un~"):

@@ -11,6 +11,7 @@ from conftest import git, make_shop
 from lsp import Client, Json, ServerError
 
 Start = Callable[..., Client]
+Visit = Callable[[Path], Client]
 
 QUESTION = """\
 How is the price made? 😀 @shop/cart.py:24-26
@@ -238,10 +239,10 @@ def test_closing_takes_the_diagnostics_away(page: Page) -> None:
     page.client.wait_note("textDocument/publishDiagnostics", lambda n: n["uri"] == page.uri and not n["diagnostics"])
 
 
-def test_a_question_is_no_material_for_its_answer(start: Start, shop: Path) -> None:
+def test_a_question_is_no_material_for_its_answer(visit: Visit, shop: Path) -> None:
     asked = shop / "why.prompt.md"
     asked.write_text("How is a discount applied to the price of the cart?\n")
-    client = start(shop)
+    client = visit(shop)
     client.settled()
     built = client.build(asked.read_text(), document=asked.as_uri())
     assert built["items"]
