@@ -135,10 +135,11 @@ class Client:
         return self.answer(self.start_request(method, params), timeout)
 
     def notify(self, method: str, params: Any = None) -> None:
-        if method == "textDocument/didOpen":
-            self.opened.add(params["textDocument"]["uri"])
-        elif method == "textDocument/didClose":
-            self.opened.discard(params["textDocument"]["uri"])
+        match method, params:
+            case "textDocument/didOpen", {"textDocument": {"uri": uri}}:
+                self.opened.add(uri)
+            case "textDocument/didClose", {"textDocument": {"uri": uri}}:
+                self.opened.discard(uri)
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
     def wait_note(self, method: str, fits: Any = lambda params: True, timeout: float = TIMEOUT_S) -> Json:

@@ -26,7 +26,7 @@ def asked(shop: Path) -> Path:
 def begun(start: Start, shop: Path, asked: Path) -> tuple[Client, Page]:
     client = start(shop)
     client.settled()
-    page = Page(client, asked.as_uri(), asked.read_text())
+    page = Page(client, shop, asked.as_uri(), asked.read_text())
     page.at("hover", "@shop")
     return client, page
 
