@@ -10,8 +10,10 @@ from __future__ import annotations
 import logging
 import os
 import struct
+import time
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,6 +27,8 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 MOST_PARTS = 64
 """After so many, or when they make up half of it, the image is written anew."""
+LEFT_S = 600.0
+"""An image that was begun so long ago is nobody's."""
 _HEAD = struct.Struct("<4sII")
 _MAGIC = b"pls" + bytes([FORMAT])
 _DTYPES = {
@@ -70,6 +74,14 @@ def write(file: Path, identity: bytes, version: bytes, part: Part) -> None:
         fresh.replace(file)
     finally:
         fresh.unlink(missing_ok=True)
+
+
+def sweep(file: Path) -> None:
+    """Remove what servers have left that were killed while they made an image."""
+    for left in file.parent.glob(f"{file.name}.*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_S:
+                left.unlink()
 
 
 def append(file: Path, identity: bytes, version: bytes, part: Part) -> None:

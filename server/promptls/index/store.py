@@ -181,6 +181,7 @@ class Store:
 
     def recall(self) -> list[Part] | None:
         """The rows as the image has them; None if it does not show the table as it is."""
+        image.sweep(self._file)
         version = version_of(self.folder)
         parts = image.read(self._file, self._seal, version) if version else None
         if parts is None:
