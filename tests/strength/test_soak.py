@@ -10,7 +10,7 @@ from pathlib import Path
 from faultkit import Place, ended, portrait
 from soaking import Soak, growth
 
-EDITS = 1_500
+EDITS = 600
 MEMORY_MB = 40
 """What the server may grow by in the second half of a session beside the noise: a text or a tree kept for each edit is
 more than that in a long session, and caches that fill up in a short one are less."""
