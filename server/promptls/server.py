@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import re
 import sys
 import time
@@ -786,20 +787,59 @@ async def _send_progress(ls: PromptServer, status: Json) -> None:
             lsp.WorkDoneProgressBegin(title="promptls", percentage=0, message=status["message"], cancellable=True),
         )
     elif busy and ls.progress_token is not None:
-        done = sum(r["files"] - r["pending"] for r in status["roots"])
-        percentage = int(100 * done / max(1, sum(r["files"] for r in status["roots"])))
-        progress.report(ls.progress_token, lsp.WorkDoneProgressReport(message=status["message"], percentage=percentage))
+        report = lsp.WorkDoneProgressReport(message=status["message"], percentage=percentage_of(status))
+        progress.report(ls.progress_token, report)
     elif not busy and ls.progress_token is not None:
         progress.end(ls.progress_token, lsp.WorkDoneProgressEnd(message=status["message"]))
         ls.progress_token = None
 
 
+def percentage_of(status: Json) -> int:
+    """How much of all files is done; files that nobody knew of yet are only waiting, not negative work."""
+    known: int = sum(max(r["files"], r["pending"]) for r in status["roots"])
+    waiting: int = sum(r["pending"] for r in status["roots"])
+    return 100 * (known - waiting) // max(1, known)
+
+
+class Output(StdoutWriter):
+    """The stream to the client; `closed` is set when nobody reads it any more."""
+
+    def __init__(self, stream: BinaryIO, closed: asyncio.Event) -> None:
+        super().__init__(stream)
+        self._closed = closed
+        self._loop = asyncio.get_running_loop()
+
+    def write(self, data: bytes) -> None:
+        try:
+            super().write(data)
+        except (BrokenPipeError, ValueError):
+            self._loop.call_soon_threadsafe(self._closed.set)
+            raise BrokenPipeError("nobody reads what the server says") from None
+
+
+async def _serve(server: PromptServer) -> bool:
+    """Serve until the client leaves; whether it was still listening."""
+    closed = asyncio.Event()
+    server.protocol.set_writer(Output(sys.stdout.buffer, closed))
+    listening = asyncio.ensure_future(server.listen(sys.stdin.buffer))
+    deaf = asyncio.ensure_future(closed.wait())
+    await asyncio.wait([listening, deaf], return_when=asyncio.FIRST_COMPLETED)
+    if not listening.done():
+        return False
+    deaf.cancel()
+    listening.result()
+    return True
+
+
 def serve_stdio() -> int:
     """Serve over stdin and stdout until the client leaves; the exit code."""
     server = create_server()
-    server.protocol.set_writer(StdoutWriter(sys.stdout.buffer))
     try:
-        asyncio.run(server.listen(sys.stdin.buffer))
+        if not asyncio.run(_serve(server)):
+            log.error("Nobody reads the answers any more; the server ends.")
+            server.stop()
+            logging.shutdown()
+            os._exit(1)  # a thread waits for what the client says next, and would keep us for ever
     except BrokenPipeError:
         log.error("The connection to the client is lost; the server ends.")
     except (KeyboardInterrupt, SystemExit):

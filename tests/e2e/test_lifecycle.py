@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from lsp import Client, ServerError
+from promptls.server import percentage_of
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
@@ -106,3 +107,31 @@ def test_wrong_settings_are_told_and_do_no_harm(start: Start, shop: Path) -> Non
     shown = client.wait_note("window/showMessage")
     assert "index.maxFileSize" in shown["message"]
     assert client.settled()["state"] == "ready"
+
+
+def test_it_ends_when_nobody_reads_its_answers(tmp_path: Path, shop: Path) -> None:
+    """An editor that has closed only one of the two streams is gone, too."""
+    command = ["sh", "-c", f"{sys.executable} -m promptls serve | head -c 100"]
+    client = Client(tmp_path / "cache", command=command)
+    try:
+        client.start_request("initialize", {"rootUri": shop.as_uri(), "capabilities": {}})
+        client.notify("initialized", {})
+        for _ in range(3):
+            client.start_request("promptls/status", {})
+        client.process.wait(60)
+        assert "Nobody reads the answers any more" in client.logged() + client.stderr.read_text()
+    except BrokenPipeError:
+        client.process.wait(60)  # it was quicker than we
+    finally:
+        client.kill()
+
+
+def test_percentages_are_between_nothing_and_all() -> None:
+    def said(*roots: tuple[int, int]) -> int:
+        return percentage_of({"roots": [{"files": files, "pending": pending} for files, pending in roots]})
+
+    assert said() == 0
+    assert said((4, 4)) == 0
+    assert said((5, 100)) == 0  # files that have just come are not known yet
+    assert said((100, 25), (100, 25)) == 75
+    assert said((100, 0)) == 100
