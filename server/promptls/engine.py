@@ -60,6 +60,7 @@ class Engine:
         self._tell = on_change
         self._send = send  # to the editor's language model, None where there is none
         self._following = threading.Lock()
+        self._awake = False  # whether the worker that users wait for was started
         self._settled = False  # whether the index has been complete once
         self.indexer = Indexer(config_of(settings), workspace, self._changed)
         self._idle = ThreadPoolExecutor(1, "follow")
@@ -85,7 +86,9 @@ class Engine:
         if self._following.acquire(blocking=False):
             try:
                 snapshot = self.indexer.view()
-                self.indexer.awaken()
+                if not self._awake:
+                    self._awake = True
+                    self.indexer.awaken()
                 self.companions.follow(snapshot)
                 warm(snapshot)
                 self.projects.at(self.indexer.sources(snapshot))
