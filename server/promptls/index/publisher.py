@@ -18,18 +18,21 @@ from promptls.model import FileEntry
 _NO_ROWS = Rows(())
 TOGETHER = 200
 """Files whose outlines are at hand together."""
+DEAD_ROWS = 500
+"""Fresh rows of texts that are gone again may wait for them to come back, as many as are alive and so many more."""
 
 
 class Publisher:
     """Made by the indexer."""
 
-    __slots__ = ("columns", "embedded", "fresh", "snapshot")
+    __slots__ = ("_living", "columns", "embedded", "fresh", "snapshot")
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
         self.columns = Columns()
         self.fresh: list[Rows] = []  # with vectors, in no store yet
         self.embedded = 0  # rows made since the start
+        self._living = 0  # fresh rows that were needed when that was last looked at
 
     def known(self, key: bytes) -> bool:
         """Whether a chunk text has a row with all that belongs to it; any thread."""
@@ -60,6 +63,8 @@ class Publisher:
         if rows.vectors:
             self.embedded += len(rows)
             self.fresh.append(rows)
+            if sum(map(len, self.fresh)) > 2 * self._living + DEAD_ROWS:
+                self.stored(())  # typing makes a row a keystroke, and most are never written
 
     def take_in(self, rows: Rows | Part) -> None:
         """Make the rows of a store searchable."""
@@ -90,6 +95,7 @@ class Publisher:
             if living:
                 left.append(part.only(living))
         self.fresh = left
+        self._living = sum(map(len, left))
         columns.keep([key for part in left for key in part.keys])
 
     def lost(self, keys: Iterable[bytes]) -> None:
