@@ -91,9 +91,9 @@ class Engine:
                     self.indexer.awaken()
                 self.companions.follow(snapshot)
                 warm(snapshot)
-                self.projects.at(self.indexer.sources(snapshot))
                 if not self._settled and self.indexer.standing().state == "ready":
                     self._settled = True
+                    self.projects.at(self.indexer.sources(snapshot))
                     settle()
             finally:
                 self._following.release()
