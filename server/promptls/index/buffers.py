@@ -139,7 +139,9 @@ class Buffers:
 
     def outline_now(self, path: str, text: str, version: int | None) -> FileEntry:
         """The entry of exactly this text, for a request that found the disk changed; the index hears of it too."""
-        self._workspace.touch([path])
+        state = self._state_of(path)
+        if state is None or path not in state.failed:  # those are tried again from time to time, not with each look
+            self._workspace.touch([path])
         return self._entry(path, self._outline(path, text)[0], version)
 
     def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded, str]:

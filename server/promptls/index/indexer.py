@@ -55,8 +55,8 @@ VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
 """Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
-TRIES = 5
-"""A file whose workers are killed so often stays as it is known without a grammar."""
+TRIES = 3
+"""A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 

@@ -150,13 +150,13 @@ def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Ca
 
     def run(channel: Channel) -> None:
         left: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
-        killed: dict[str, str] = {}  # files whose worker was killed, which need not be their fault, and what it says
+        died: dict[str, str] = {}  # what is known of workers that died of a file, which need not be its fault
         while left:
             part, failures = left.pop()
             try:
                 scans = _scanned(channel, ScanFiles(part, plain=failures > 1))
                 rows = find_terms(channel, scans, known.made)
-                problem = killed.get(part[0], "") if failures > 1 else ""
+                problem = died.get(part[0], "") if failures > 1 else ""
                 report(Outlined(scans, rows, channel if later else None, problem))
                 if not later:
                     report(embed(channel, rows, known))
@@ -166,8 +166,8 @@ def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Ca
                     left += [(part[middle:], 0), (part[:middle], 0)]
                 elif failures < 2:
                     left.append((part, failures + 1))
-                    if error.killed:
-                        killed[part[0]] = str(error)
+                    if error.died:
+                        died[part[0]] = str(error)
                 else:
                     size, mtime_ns = disk.stat(part[0]) or (0, 0)
                     scan = FileScan(part[0], size, mtime_ns, skipped=f"it cannot be read: {error}")

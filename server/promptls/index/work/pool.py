@@ -46,7 +46,6 @@ LATER_MOST = 40_000
 """Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 """A worker that could not load the model is started anew after so long, twice as long each time."""
-_KILLED = -9  # what a process killed with SIGKILL ends with
 IDLE_S = 5.0
 """A bulk worker without work for this long ends."""
 
@@ -54,10 +53,10 @@ IDLE_S = 5.0
 class WorkerFailed(Exception):
     """The worker died or did not answer in time; the sentence says which.  Or it `said` that it cannot work."""
 
-    def __init__(self, problem: str, said: Failed | None = None, killed: bool = False) -> None:
+    def __init__(self, problem: str, said: Failed | None = None, died: bool = False) -> None:
         super().__init__(problem)
         self.said = said
-        self.killed = killed  # by somebody, or by the system for lack of memory
+        self.died = died  # by itself, by somebody, or for lack of memory; not because it took too long
 
 
 class Channel:
@@ -125,7 +124,7 @@ class Channel:
         if body is None:
             code = self._process.wait() if self._process else None
             self.stop()
-            raise WorkerFailed(f"the worker ended with code {code}", killed=code == _KILLED)
+            raise WorkerFailed(f"the worker ended with code {code}", died=True)
         try:
             return response_decoder.decode(body)
         except msgspec.MsgspecError as error:
