@@ -228,7 +228,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
     tries = [(way, [name]) for name in names for way in ways]
     tries += [(way, rng.sample(names, rng.randrange(2, len(names)))) for way in ways]
     if effort < 10:
-        tries = rng.sample(tries, max(1, min(len(tries), int(4 * effort))))
+        tries = rng.sample(tries, max(1, min(len(tries), int(3 * effort))))
     for how, hit in tries:
         shutil.rmtree(place.cache)
         shutil.copytree(kept, place.cache)

@@ -87,13 +87,13 @@ def test_a_model_that_cannot_be_loaded(place: Place, tmp_path: Path, effort: flo
 def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: float) -> None:
     """Other vectors, another dimension, and the first one again, on one cache: each as if it were the only one."""
     place.running().kill()
-    for number, (dimension, seed) in enumerate([(48, 1), (48, 2), (96, 1)][: max(2, int(effort))]):
+    for number, (dimension, seed) in enumerate([(48, 1), (48, 2), (96, 1)][: max(1, int(effort))]):
         model = write_model(tmp_path / "model", dimension, seed)  # at the same place each time
         client = place.start(using(model))
         embedder = client.settled(BOUND_S)["embedder"]
         assert embedder["dimension"] == dimension
         assert embedder["embedded"] > 0
-        if number or effort > 1:
+        if number or effort < 2:
             assert portrait(client) == place.fresh(using(model), of=f"{dimension} {seed}")
         client.kill()
     client = place.start()
@@ -108,9 +108,8 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
     client.settled(BOUND_S)
     assert client.search("discount")  # the interactive worker runs
     shutil.copytree(model, kept)
-    hows = ["replaced", "gone"] * max(1, int(effort / 2))
-    for number, how in enumerate(hows):
-        shutil.rmtree(model)
+    for number, how in enumerate(["replaced", "gone"][: max(1, int(effort))]):
+        shutil.rmtree(model, ignore_errors=True)
         if how == "replaced":
             write_model(model, 96, seed=5)
         for worker in workers(client):  # the next ones have to load the model again
@@ -123,11 +122,10 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
         assert "model" in status["message"] or "words only" in status["message"]
         assert status["embedder"]["dimension"] == 48
         assert status["roots"][0]["vectors"] < status["roots"][0]["chunks"]
-        if how == "replaced":
-            continue
-        shutil.copytree(kept, model)
-        ready(client)
-        assert portrait(client) == place.fresh(using(model))
+    shutil.rmtree(model, ignore_errors=True)
+    shutil.copytree(kept, model)
+    ready(client)
+    assert portrait(client) == place.fresh(using(model))
     client.stop()
     client = place.start(using(model))
     assert portrait(client) == place.fresh(using(model))

@@ -58,7 +58,7 @@ def limit(client: Client, number: int) -> None:
 def test_few_descriptors_at_the_start(place: Place, effort: float) -> None:
     """With too few it says so, or ends; with enough it is right.  Nothing in between."""
     rng = random.Random(SEED)
-    for number in rng.sample(range(14, 40), max(1, int(2 * effort))):
+    for number in rng.sample(range(14, 40), max(1, int(effort))):
         client = place.launch(command=["sh", "-c", f"ulimit -Sn {number}; exec {sys.executable} -m promptls serve"])
         try:
             client.initialize(place.root)

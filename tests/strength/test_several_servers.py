@@ -80,7 +80,7 @@ def test_servers_that_write_together(place: Place, effort: float, count: int) ->
     hands = [Hand(place, place.start(), number, count) for number in range(count)]
     for hand in hands:
         hand.client.settled()
-    threads = [threading.Thread(target=hand.work, args=(min(60, 3 * effort),)) for hand in hands]
+    threads = [threading.Thread(target=hand.work, args=(min(60, 2 * effort),)) for hand in hands]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -121,6 +121,7 @@ class Store:
             out.append(answer.rows)
             more = answer.more
         self.keys = {key for part in out for key in part.keys}
+        self.behind = True  # else each start would read the table, until something is written
         return out
 
     def stats(self) -> dict[str, int]:
