@@ -91,14 +91,11 @@ def test_the_counter_counts() -> None:
 
 
 def test_what_the_user_has_asked_for_is_counted(offline: Callable[..., tuple[Client, Path]]) -> None:
-    """The one way out there is; else the next test could pass because nothing can be seen.
-
-    The kernel's counter is judged above: here it stayed at 0 in some runs, although two connections were refused.
-    """
-    model = {"use": "endpoint", "endpoint": "http://192.0.2.1/v1", "model": "m", "timeoutS": 2}
+    """The one way out there is; else the next test could pass because nothing can be seen."""
+    model = {"use": "endpoint", "endpoint": "http://192.0.2.1/v1", "model": "m", "timeoutS": 20}
     client, log = offline(options={"languageModel": model})
     assert client.build("How is a discount applied?")["prompt"]
-    assert "192.0.2.1" in log.read_text()
+    assert tried(client) > 0 and "192.0.2.1" in log.read_text()
 
 
 def test_nothing_that_can_be_asked_needs_or_tries_a_network(offline: Callable[..., tuple[Client, Path]]) -> None:

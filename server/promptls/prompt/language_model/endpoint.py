@@ -102,6 +102,7 @@ class Endpoint:
     # ------------------------------------------------------------ one question
 
     async def _within(self, chat: list[dict[str, str]], max_tokens: int) -> str:
+        self._connected()  # first: loading the client takes a second or two, which the model has not taken
         try:
             return await asyncio.wait_for(self._retried(chat, max_tokens), self.timeout_s)
         except (asyncio.TimeoutError, TimeoutError):
