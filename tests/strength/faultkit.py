@@ -134,6 +134,7 @@ def portrait(client: Client) -> Json:
     """Everything that must not depend on how the index came about."""
     status = client.settled(BOUND_S)
     (root,) = status["roots"]
+    said = status["state"] if status["state"] == "ready" else f"{status['state']}: {status['message']}"
     seen = {
         "answers": answers(client),
         "counts": [root[n] for n in ("name", "files", "symbols", "chunks", "vectors", "skipped")],
@@ -141,7 +142,7 @@ def portrait(client: Client) -> Json:
             {n: m[n] for n in ("status", "targets", "candidates", "reason") if n in m}
             for m in client.request("promptls/resolveMentions", {"message": MENTIONS})["mentions"]
         ],
-        "state": status["state"],
+        "state": said,
     }
     out: Json = json.loads(json.dumps(seen).replace(root["uri"], "ROOT"))
     return out

@@ -88,6 +88,11 @@ def checked(place: Place) -> Client:
     return client
 
 
+def ready(client: Client) -> None:
+    """Wait until the server says by itself that all is well."""
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.1)
+
+
 def touched(client: Client, place: Place, number: int) -> None:
     """Other texts, and enough new ones that they are not left for later."""
     many = place.root / "many.py"
@@ -136,7 +141,7 @@ def test_the_keeper_killed_while_it_writes(place: Place, effort: float) -> None:
             until(lambda m=moment: time.monotonic() > m, "time to pass", pause_s=0.001)  # type: ignore[misc]
             for keeper in keepers(client):
                 os.kill(keeper, signal.SIGKILL)
-        until(lambda c=client: c.request("promptls/status", {})["state"] == "ready", "ready", pause_s=0.1)  # type: ignore[misc]
+        ready(client)
         assert portrait(client) == place.fresh()
         client.stop()
         assert checked(place).settled()["embedder"]["embedded"] == 0
@@ -166,7 +171,7 @@ def test_killed_while_compacting(place: Place, effort: float) -> None:
         if turn % 2:
             for keeper in keepers(client):
                 os.kill(keeper, signal.SIGKILL)
-            client.settled(BOUND_S)
+            ready(client)
             assert portrait(client) == place.fresh()
             kill(client)
         else:

@@ -82,3 +82,14 @@ def test_records_of_another_format_are_forgotten(tmp_path: Path) -> None:
     again.save([entry("b.py")])
     again.close()
     assert list(Manifest(file).load("/w")) == ["/w/b.py"]
+
+
+def test_a_folder_in_its_place_is_removed(tmp_path: Path) -> None:
+    for name in ("files.sqlite", "files.sqlite-wal", "files.sqlite-shm"):
+        file = tmp_path / name.removesuffix(".sqlite") / "files.sqlite"
+        (file.with_name(name) / "inside").mkdir(parents=True)
+        manifest = Manifest(file)
+        assert manifest.save([]) is True
+        assert manifest.load("/root") == {}
+        manifest.close()
+        assert file.is_file()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import shutil
 import struct
 import time
 import zlib
@@ -67,6 +68,8 @@ class _Header(Struct, frozen=True, array_like=True):
 def write(file: Path, identity: bytes, version: bytes, part: Part) -> None:
     """Make the image anew, with one part.  Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    if file.is_dir() and not file.is_symlink():
+        shutil.rmtree(file)  # nobody knows how it came there; it is our place
     fresh = file.with_name(file.name + f".{os.getpid()}")
     try:
         with fresh.open("wb") as stream:

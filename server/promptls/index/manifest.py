@@ -7,6 +7,7 @@ and made anew.  (size, mtime_ns) are a hint that a file is unchanged; its digest
 from __future__ import annotations
 
 import logging
+import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable
@@ -158,4 +159,8 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 def _delete(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
-        file.with_name(file.name + suffix).unlink(missing_ok=True)
+        there = file.with_name(file.name + suffix)
+        if there.is_dir() and not there.is_symlink():
+            shutil.rmtree(there)  # nobody knows how it came there; it is our place
+        else:
+            there.unlink(missing_ok=True)
