@@ -1,43 +1,36 @@
-"""The language server: handlers, the one answer wrapper, and where everything is put together.
+"""One client: its state, the handlers, the one answer wrapper, and where everything is put together.
 
-The only importer of pygls and lsprotocol.  Document handlers are plain functions on the loop and only
-record; requests run on threads of their own with a cancel token and an immutable snapshot.  The index is
-imported after `initialize` has been answered.
+Document handlers are plain functions on the loop and only record; requests run on threads of their own with a
+cancel token and an immutable snapshot.  The index is imported after `initialize` has been answered.
 """
 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import os
-import re
 import sys
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
 
 from lsprotocol import types as lsp
 from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
-from pygls.io_ import StdoutWriter
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import LanguageServerProtocol
-from pygls.protocol.json_rpc import JsonRPCRequestMessage
-from pygls.workspace import TextDocument
-from pygls.workspace import Workspace as EditorWorkspace
 
 from promptls import __version__, protocol
-from promptls.documents import COPY, OPEN, TOKEN_MODIFIERS, TOKEN_TYPES, Documents, PromptDocument, Text
+from promptls.documents import COPY, OPEN, Documents, PromptDocument
 from promptls.frames import Lost, frames
 from promptls.index import disk
 from promptls.index.workspace import Workspace
 from promptls.model import Cancelled, CancelToken, Problem, Root
 from promptls.protocol import InvalidParams, Json
+from promptls.server.offers import ENDPOINTS, LANGUAGE
+from promptls.server.wire import EditorDocuments, Output, Protocol
 from promptls.settings import Settings, log_file, parse, user_settings
 
 if TYPE_CHECKING:
@@ -46,9 +39,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-NOT_INITIALIZED = -32002
-INVALID_REQUEST = -32600
-PARSE_ERROR = -32700
 LOOK_DELAY_S = 0.1
 """Diagnostics of a prompt document follow its last edit after so long."""
 TOLD_S = 0.3
@@ -59,138 +49,6 @@ START_TIMEOUT_S = 5.0
 """How long the start waits for the client's settings; those that come later are applied when they come."""
 CONFIGURE_TIMEOUT_S = 2.0
 """How long a request waits for settings that the client is asked for; then the old ones hold."""
-
-
-class Protocol(LanguageServerProtocol):
-    """pygls' protocol with two differences: our params stay plain JSON, and every request gets one answer.
-
-    pygls decodes messages inside json.loads, where the id of a request that does not fit is lost, and turns
-    params it has no type for into named tuples that rename keys.
-    """
-
-    def structure_message(self, data: Any) -> Any:
-        return data
-
-    def handle_body(self, body: bytes) -> None:
-        """A message as it came; one that cannot be read is answered too, without the id that nobody knows."""
-        try:
-            message = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=_no_constant)
-            if _HALVES.search(body):
-                named = isinstance(message, dict) and "id" in message
-                message = {**_mended(message), "id": message["id"]} if named else _mended(message)
-        except (ValueError, RecursionError) as error:
-            log.info("a message of %d bytes cannot be read: %s", len(body), error)
-            self._refuse(None, PARSE_ERROR, "The message is no JSON that can be read.")
-            return
-        self.handle_message(message)
-
-    def handle_message(self, message: Any) -> None:
-        if not isinstance(message, dict):
-            self._refuse(None, INVALID_REQUEST, "A message is a JSON object with jsonrpc, method and params.")
-            return
-        method, msg_id = message.get("method"), message.get("id")
-        if message.get("jsonrpc") != "2.0" or not isinstance(method, str | None):
-            if method is not None and msg_id is not None:
-                self._refuse(msg_id, INVALID_REQUEST, 'A message needs "jsonrpc": "2.0" and a method name.')
-            return
-        is_request = method is not None and "id" in message
-        if is_request and (not isinstance(msg_id, str | int) or isinstance(msg_id, bool)):
-            self._refuse(None, INVALID_REQUEST, "The id of a request is a string or an integer.")
-            return
-        if is_request and lsp.METHOD_TO_TYPES.get(str(method), (None, True))[1] is None:
-            self._refuse(msg_id, INVALID_REQUEST, f"{method} is a notification, which has no id.")
-            return
-        if method is None and not (isinstance(msg_id, str | int) and msg_id in self._result_types):
-            log.info("an answer that nobody waits for is passed over")
-            return
-        if is_request and self._shutdown:
-            self._refuse(msg_id, INVALID_REQUEST, "The server is shutting down.")
-            return
-        if self._workspace is None and method not in (None, lsp.INITIALIZE, lsp.EXIT):
-            if is_request:
-                self._refuse(msg_id, NOT_INITIALIZED, "The first request must be initialize.")
-            return
-        if is_request and method == lsp.INITIALIZE and self._workspace is not None:
-            self._refuse(msg_id, INVALID_REQUEST, "The server is initialized already.")
-            return
-        try:
-            structured = self._structured(message, method, msg_id)
-        except Exception as error:
-            log.info("message of %s does not fit: %s", method, error)
-            if is_request:
-                self._refuse(msg_id, JsonRpcInvalidParams.CODE, f"The params of {method} do not fit the protocol.")
-            elif method is None and isinstance(msg_id, str | int):
-                self._handle_response(msg_id, error=lsp.ResponseError(INVALID_REQUEST, "The answer does not fit."))
-            return
-        super().handle_message(structured)
-
-    def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        asked = self._request_futures.get(msg_id)
-        if asked is not None and asked.cancelled():  # its answer was waited for by a request that is over
-            del self._request_futures[msg_id]
-            return
-        super()._handle_response(msg_id, result, error)
-
-    def _structured(self, message: Json, method: str | None, msg_id: Any) -> Any:
-        if method is not None and msg_id is not None and (method.startswith("promptls/") or method in LANGUAGE):
-            return JsonRPCRequestMessage(msg_id, method, "2.0", message.get("params"))
-        structured = super().structure_message(message)
-        if method == lsp.WORKSPACE_EXECUTE_COMMAND:
-            structured.params.arguments = (message.get("params") or {}).get("arguments") or []
-        return structured
-
-    def _send_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
-        if error is None and isinstance(result, dict | list):  # ours is JSON already, pygls would fit it to classes
-            self._result_types.pop(msg_id, None)
-            self._send_data({"jsonrpc": "2.0", "id": msg_id, "result": result})
-        else:
-            super()._send_response(msg_id, result, error)
-
-    def _refuse(self, msg_id: Any, code: int, text: str) -> None:
-        self._send_response(msg_id, error=lsp.ResponseError(code=code, message=text))
-
-
-_HALVES = re.compile(rb"\\u[dD][89a-fA-F]|\xed[\xa0-\xbf]")
-
-
-def _mended(value: Any) -> Any:
-    """A message without halves of characters, which no text can hold and no file be named; positions stay the same."""
-    if isinstance(value, str):
-        return re.sub("[\ud800-\udfff]", "\ufffd", value)
-    if isinstance(value, dict):
-        return {_mended(k): _mended(v) for k, v in value.items()}
-    return [_mended(v) for v in value] if isinstance(value, list) else value
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
-
-
-class EditorDocument(TextDocument):
-    """What an editor holds, by the rules of LSP and by its word alone.
-
-    pygls reads the disk for a document that was never opened (a pipe never ends), takes form feeds and U+2028 for
-    ends of lines, and loses edits whose range is turned around.
-    """
-
-    @property
-    def source(self) -> str:
-        return self._source or ""
-
-    def _apply_incremental_change(self, change: lsp.TextDocumentContentChangePartial) -> None:
-        encoding = self.position_codec.encoding
-        text = Text(self.source, str(getattr(encoding, "value", encoding)))
-        places = [text.offset(at.line, at.character) for at in (change.range.start, change.range.end)]
-        self._source = text.text[: min(places)] + change.text + text.text[max(places) :]
-
-
-class EditorDocuments(EditorWorkspace):
-    """pygls' workspace, with documents of ours."""
-
-    def _create_text_document(
-        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
-    ) -> TextDocument:
-        return EditorDocument(doc_uri, source, version, language_id, position_codec=self.position_codec)
 
 
 class PromptServer(LanguageServer):
@@ -578,74 +436,6 @@ def _log_name() -> str:
     return f"{log_file().name} in promptls' log folder (promptls doctor tells where)"
 
 
-def _run(place: str) -> Callable[..., Any]:
-    """The function "module:name" of this package, imported when it is first asked for."""
-
-    def run(subject: Any, params: protocol.Params, token: CancelToken) -> Any:
-        module, _, name = place.partition(":")
-        return getattr(import_module(f"promptls.{module}"), name)(subject, params, token)
-
-    return run
-
-
-ENDPOINTS: dict[str, tuple[type[protocol.Params], Callable[..., Json]]] = {
-    "promptls/buildPrompt": (protocol.BuildPromptParams, _run("requests.prompt:build_prompt")),
-    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _run("requests.prompt:resolve_mentions")),
-    "promptls/completeMention": (protocol.CompleteMentionParams, _run("requests.prompt:complete_mention")),
-    "promptls/verifyCitations": (protocol.VerifyCitationsParams, _run("requests.prompt:verify_citations")),
-    "promptls/search": (protocol.SearchParams, _run("requests.index:search")),
-    "promptls/graph": (protocol.GraphParams, _run("requests.graph:graph")),
-    "promptls/explain": (protocol.ExplainParams, _run("requests.graph:explain")),
-    "promptls/memory": (protocol.MemoryParams, _run("requests.memory:memory")),
-    "promptls/status": (protocol.NoParams, _run("requests.index:status")),
-    "promptls/reindex": (protocol.ReindexParams, _run("requests.index:reindex")),
-    "promptls/explainIgnore": (protocol.UriParams, _run("requests.index:explain_ignore")),
-    "promptls/mentionKinds": (protocol.NoParams, _run("requests.catalog:mention_kinds")),
-    "promptls/models": (protocol.NoParams, _run("requests.catalog:models")),
-    "promptls/recipes": (protocol.NoParams, _run("requests.catalog:recipes")),
-    "promptls/profiles": (protocol.NoParams, _run("requests.catalog:profiles")),
-}
-
-LANGUAGE: dict[str, tuple[type[protocol.Params], Callable[..., Any], Any]] = {
-    lsp.TEXT_DOCUMENT_COMPLETION: (
-        protocol.DocumentPosition,
-        _run("language.completion:completion"),
-        lsp.CompletionOptions(trigger_characters=["@", "#", "/", ":", "."]),
-    ),
-    lsp.TEXT_DOCUMENT_HOVER: (protocol.DocumentPosition, _run("language.look:hover"), None),
-    lsp.TEXT_DOCUMENT_DEFINITION: (protocol.DocumentPosition, _run("language.look:definition"), None),
-    lsp.TEXT_DOCUMENT_DOCUMENT_LINK: (protocol.Document, _run("language.look:links"), None),
-    lsp.TEXT_DOCUMENT_CODE_ACTION: (
-        protocol.CodeActionParams,
-        _run("language.trouble:actions"),
-        lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix, lsp.CodeActionKind.Source]),
-    ),
-    lsp.TEXT_DOCUMENT_INLAY_HINT: (protocol.DocumentRange, _run("language.marks:hints"), None),
-    lsp.TEXT_DOCUMENT_CODE_LENS: (protocol.Document, _run("language.marks:lenses"), None),
-    lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL: (
-        protocol.Document,
-        _run("language.marks:semantic_tokens"),
-        lsp.SemanticTokensLegend(list(TOKEN_TYPES), list(TOKEN_MODIFIERS)),
-    ),
-    lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL: (protocol.Document, _run("language.marks:symbols"), None),
-    lsp.TEXT_DOCUMENT_FOLDING_RANGE: (protocol.Document, _run("language.marks:folds"), None),
-    lsp.TEXT_DOCUMENT_PREPARE_RENAME: (protocol.DocumentPosition, _run("language.renames:prepare_rename"), None),
-    lsp.TEXT_DOCUMENT_RENAME: (
-        protocol.RenameParams,
-        _run("language.renames:rename"),
-        lsp.RenameOptions(prepare_provider=True),
-    ),
-    lsp.WORKSPACE_WILL_RENAME_FILES: (
-        protocol.RenameFilesParams,
-        _run("language.renames:will_rename_files"),
-        lsp.FileOperationRegistrationOptions(
-            filters=[lsp.FileOperationFilter(pattern=lsp.FileOperationPattern(glob="**"), scheme="file")]
-        ),
-    ),
-}
-"""Features of prompt documents: what comes in, what runs, what the client is told of it."""
-
-
 # ---- what is told of prompt documents unasked
 
 
@@ -799,22 +589,6 @@ def percentage_of(status: Json) -> int:
     known: int = sum(max(r["files"], r["pending"]) for r in status["roots"])
     waiting: int = sum(r["pending"] for r in status["roots"])
     return 100 * (known - waiting) // max(1, known)
-
-
-class Output(StdoutWriter):
-    """The stream to the client; `closed` is set when nobody reads it any more."""
-
-    def __init__(self, stream: BinaryIO, closed: asyncio.Event) -> None:
-        super().__init__(stream)
-        self._closed = closed
-        self._loop = asyncio.get_running_loop()
-
-    def write(self, data: bytes) -> None:
-        try:
-            super().write(data)
-        except (BrokenPipeError, ValueError):
-            self._loop.call_soon_threadsafe(self._closed.set)
-            raise BrokenPipeError("nobody reads what the server says") from None
 
 
 async def _serve(server: PromptServer) -> bool:
