@@ -99,9 +99,14 @@ def same_answers(client: Client, place: Place) -> None:
     assert {**portrait(client), "state": ""} == {**place.fresh(), "state": ""}
 
 
+def ready(client: Client) -> None:
+    """Wait until the server says by itself that all is well."""
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.05)
+
+
 def recovered(client: Client, place: Place) -> None:
     """The trouble is over: the server is ready without anybody asking for it."""
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "recovery", pause_s=0.1)
+    ready(client)
     assert portrait(client) == place.fresh()
 
 
@@ -241,6 +246,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
             alike = [f for f in strange if f.suffix == name.suffix] if how == "stranger" else [kept / n for n in names]
             damage(place.cache / name, rng, how, rng.choice(alike or strange))
         client = place.start()
+        ready(client)
         assert portrait(client) == place.fresh(), (how, hit)
         assert client.request("promptls/resolveMentions", asked)["mentions"] == wanted, (how, hit)
         client.kill()

@@ -12,6 +12,8 @@ import pytest
 from promptls.index import table as module
 from promptls.index.rows import Rows, rows_of
 from promptls.index.table import Identity, Table, open_table, version_of
+from promptls.index.work.keeper import Keeper
+from promptls.index.work.messages import AddRows, Done, Failed, OpenTable
 
 IDENTITY = Identity("model", 8, 1, 1)
 
@@ -131,3 +133,19 @@ def test_every_write_gives_another_version(tmp_path: Path) -> None:
     opened(tmp_path)
     assert version_of(tmp_path) == seen[-1]
     assert len(set(seen)) == 4
+
+
+def test_a_table_that_takes_no_rows_is_damaged_though_it_can_be_read(tmp_path: Path) -> None:
+    """The newest version holds what is in the one before: each write meets a conflict, for ever."""
+    table = opened(tmp_path)
+    for number in range(3):
+        table.add([row(number, "old")])
+    newest, before = sorted(tmp_path.glob("chunks.lance/_versions/*.manifest"))[:2]  # they count down
+    newest.write_bytes(before.read_bytes())
+    keeper = Keeper()
+    assert keeper.answer(OpenTable(str(tmp_path), IDENTITY, renew=False)) == Done()
+    first, second = (keeper.answer(AddRows((row(100 + n, "new"),))) for n in range(2))
+    assert isinstance(first, Failed)
+    assert not first.damaged  # somebody else may have been quicker
+    assert isinstance(second, Failed)
+    assert second.damaged

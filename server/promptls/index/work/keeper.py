@@ -29,6 +29,8 @@ from promptls.index.work.messages import (
 )
 
 _LACKING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+REFUSALS = 2
+"""A table that can be read and takes no rows so often in a row is damaged all the same."""
 PART = 20_000
 """Rows in one message."""
 
@@ -39,15 +41,21 @@ class Keeper:
     def __init__(self) -> None:
         self.table: Table | None = None
         self.read: list[Rows] = []
+        self.refused = 0  # writes in a row that the table has not taken
 
     def answer(self, request: Request) -> Response:
         """The response; what LanceDB raises comes back as a sentence."""
         try:
-            return self._answer(request)
+            answer = self._answer(request)
+            self.refused = 0 if isinstance(request, AddRows) else self.refused
+            return answer
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:  # a panic in the library is no Exception
-            return Failed(reason(error), not lacking(error) and (self._opening(request) or self._damaged()))
+            if lacking(error):
+                return Failed(reason(error))
+            self.refused += isinstance(request, AddRows)
+            return Failed(reason(error), self._opening(request) or self.refused >= REFUSALS or self._damaged())
 
     def _answer(self, request: Request) -> Response:
         if isinstance(request, OpenTable):
