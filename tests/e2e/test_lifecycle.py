@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from lsp import Client, ServerError
-from promptls.server import percentage_of
+from promptls.server import create_server, percentage_of
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
@@ -124,6 +124,23 @@ def test_it_ends_when_nobody_reads_its_answers(tmp_path: Path, shop: Path) -> No
         client.process.wait(60)  # it was quicker than we
     finally:
         client.kill()
+
+
+def test_a_notification_leaves_nothing_behind() -> None:
+    """pygls keeps the outcome of each for ever: megabytes for a thousand keystrokes."""
+    server, heard = create_server(), []
+
+    def hear(ls: object, params: object) -> Iterator[None]:
+        heard.append(params)
+        yield from ()
+
+    server.feature("test/heard")(hear)
+    try:
+        server.protocol._handle_notification("test/heard", {})
+        assert heard == [{}]
+        assert server.protocol._request_futures == {}
+    finally:
+        server.stop()
 
 
 def test_percentages_are_between_nothing_and_all() -> None:

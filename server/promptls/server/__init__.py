@@ -4,7 +4,7 @@ offers: what can be asked for; wire: how it comes and goes; connection: the stat
 one wrapper of answers.
 """
 
-from promptls.server.connection import percentage_of, serve_stdio, serve_tcp
+from promptls.server.connection import create_server, percentage_of, serve_stdio, serve_tcp
 from promptls.server.offers import ENDPOINTS, LANGUAGE
 
-__all__ = ["ENDPOINTS", "LANGUAGE", "percentage_of", "serve_stdio", "serve_tcp"]
+__all__ = ["ENDPOINTS", "LANGUAGE", "create_server", "percentage_of", "serve_stdio", "serve_tcp"]

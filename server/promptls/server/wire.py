@@ -93,6 +93,12 @@ class Protocol(LanguageServerProtocol):
             return
         super().handle_message(structured)
 
+    def _execute_handler(self, msg_id: Any, handler: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
+        super()._execute_handler(msg_id, handler, callback, *args, **kwargs)
+        running = self._request_futures.get(msg_id)
+        if running is not None and callback == self._check_handler_result:  # of a notification: pygls keeps it for ever
+            running.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         asked = self._request_futures.get(msg_id)
         if asked is not None and asked.cancelled():  # its answer was waited for by a request that is over
