@@ -97,7 +97,11 @@ class Protocol(LanguageServerProtocol):
         super()._execute_handler(msg_id, handler, callback, *args, **kwargs)
         running = self._request_futures.get(msg_id)
         if running is not None and callback == self._check_handler_result:  # of a notification: pygls keeps it for ever
-            running.add_done_callback(lambda _: self._request_futures.pop(msg_id, None))
+            running.add_done_callback(lambda _: self._forget(msg_id))
+
+    def _forget(self, msg_id: Any) -> None:
+        """Let go of a future; in a new dictionary, since pygls goes through this one while it cancels them."""
+        self._request_futures = {key: future for key, future in self._request_futures.items() if key != msg_id}
 
     def _handle_response(self, msg_id: Any, result: Any = None, error: Any = None) -> None:
         asked = self._request_futures.get(msg_id)
