@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -480,3 +481,27 @@ def test_many_paths_take_few_processes(tmp_path: Path, monkeypatch: pytest.Monke
     paths = [f"{root}/d{i % 50}/f{i}.{'o' if i % 2 else 'c'}" for i in range(5000)]
     assert disk.ignored(root, paths) == {path for path in paths if path.endswith(".o")}
     assert len(log.read_text().split()) <= 3
+
+
+@posix
+def test_what_cannot_be_looked_at_for_lack_of_descriptors_is_not_gone(tmp_path: Path) -> None:
+    import resource
+
+    root = tmp_path / "root"
+    (root / "b").mkdir(parents=True)
+    (root / "a.py").write_text("x = 1\n")
+    (root / "b/c.py").write_text("y = 2\n")
+    assert listed(str(root)) == ["a.py", "b/c.py"]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken: list[int] = []
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[0], 200), before[1]))
+    try:
+        with suppress(OSError):
+            while True:
+                taken.append(os.open("/dev/null", os.O_RDONLY))
+        with pytest.raises(OSError, match="Too many open files"):
+            listed(str(root))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        for fd in taken:
+            os.close(fd)
