@@ -213,7 +213,7 @@ class _Shelf:
         hull = Span(min(s.start for s in spans), max(s.end for s in spans))
         best = min(*near, new, key=lambda e: min(e.ranks))
         owner = next((e.forms for e in (new, *near) if e.forms.whole() == (hull,)), None) or best.forms.at(hull)
-        shown = _without_blank_gaps(spans, new.forms.page.lines)
+        shown = _without_blank_gaps(spans, new.forms.raw)
         block = owner.full() if shown == [hull] else owner.lines(shown, form="full")
         others = [s for e in self.entries if e not in near and e.block.item.path == path for s in e.block.spans]
         if block is None or _minus(spans, block.spans) or any(a.overlaps(b) for a in block.spans for b in others):
@@ -273,7 +273,7 @@ def _touch(kept: _Entry, new: _Entry) -> bool:
     if len(kept.block.spans) > 1 or len(new.block.spans) > 1:
         return not _minus(kept.block.spans, new.block.spans)
     a, b = sorted((kept.block.spans[0], new.block.spans[0]))
-    return a.end >= b.start or not any(map(str.strip, kept.forms.page.lines[a.end : b.start]))
+    return a.end >= b.start or not any(map(str.strip, kept.forms.raw[a.end : b.start]))
 
 
 def _beside(kept: _Entry, new: _Entry) -> bool:

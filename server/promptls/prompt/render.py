@@ -15,7 +15,8 @@ from msgspec.structs import replace
 
 from promptls.model import Block, FormName, Item, Span, Symbol, TextView
 from promptls.prompt.fences import SPECIMEN, fence
-from promptls.prompt.sanitize import Clean, Finding, clean, header_text, redact
+from promptls.prompt.page import Page
+from promptls.prompt.sanitize import Finding, clean, header_text, redact
 from promptls.prompt.tokens import Counter, count_all
 
 SEPARATOR = "\n\n"
@@ -38,16 +39,16 @@ class Renderer:
         self.counter = counter
         self.label = lru_cache(label)
         self.citations = citations
-        self._pages: dict[tuple[str, str], Clean] = {}
+        self._pages: dict[tuple[str, str], Page] = {}
         self._heads: dict[tuple[str, str], list[str]] = {}
         self._ending: dict[tuple[str, str], dict[int, list[Symbol]]] = {}
 
-    def page(self, view: TextView) -> Clean:
+    def page(self, view: TextView) -> Page:
         """The view's lines as they may be shown."""
         key = (view.entry.path, view.text)
         page = self._pages.get(key)
         if page is None:
-            page = self._pages[key] = _page(view)
+            page = self._pages[key] = Page(view)
         return page
 
     def heads(self, view: TextView) -> list[str]:
@@ -80,22 +81,6 @@ class Renderer:
         texts = [element(block, self.label, SPECIMEN, citation) + SEPARATOR for block in blocks]
         costs = count_all(self.counter, texts)
         return [replace(block, tokens=cost) for block, cost in zip(blocks, costs, strict=True)]
-
-
-def _page(view: TextView) -> Clean:
-    key = (view.entry.digest, view.entry.path)
-    if key in _FLAWLESS:
-        return Clean(view.lines)
-    page = clean("\n".join(view.lines), view.entry.path)
-    if view.entry.digest and page.lines == view.lines and not page.orders:
-        if len(_FLAWLESS) >= 1 << 16:
-            _FLAWLESS.clear()
-        _FLAWLESS.add(key)
-    return page
-
-
-_FLAWLESS: set[tuple[bytes, str]] = set()
-"""(digest, path) of texts in which there was nothing to clean; losing entries only costs time."""
 
 
 def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
@@ -197,7 +182,7 @@ class Forms:
         if shown != spans:
             last = shown[-1]
             floor = max(last.start + 1, last.end - (most - least))
-            shown = (*shown[:-1], Span(last.start, _cut(self.page.lines, last.start, floor, last.end)))
+            shown = (*shown[:-1], Span(last.start, _cut(self.page, last.start, floor, last.end)))
         return self.lines(shown, region)
 
     def trimmed(self, block: Block, room: int) -> Block | None:
@@ -215,7 +200,7 @@ class Forms:
 
     def head(self) -> tuple[Span, ...]:
         """The spans of the signature: the documentation inside the definition, else what stands above it."""
-        symbol, lines = self.symbol, self.page.lines
+        symbol, lines = self.symbol, self.page
         if symbol is None:
             return ()
         end = min(max(symbol.body_start, symbol.span.start + 1), symbol.span.start + _HEAD_MAX, self.region.end)
@@ -246,7 +231,7 @@ class Forms:
     def reference(self, why: str = "") -> Block:
         """One line that names the item and says why it is here."""
         where = self.renderer.label(self.item.path)
-        if self.region and not (self.item.kind == "file" and len(self.region) == len(self.page.lines)):
+        if self.region and not (self.item.kind == "file" and len(self.region) == len(self.page)):
             where += f":{self.region.label}"
         symbol = _named(self.item.symbol)
         text = " ".join(filter(None, [where, symbol])) + f" - {why or self.item.origin.value}"
@@ -263,7 +248,7 @@ class Forms:
         """`lines`, before its tokens are counted."""
         spans = _joined(spans)
         region = region or Span(spans[0].start, spans[-1].end) if spans else Span(0, 0)
-        page = self.page.lines
+        page = self.page
         body: list[str] = []
         at = region.start
         for span in spans:
@@ -278,16 +263,22 @@ class Forms:
     # ------------------------------------------------------------ what they are made of
 
     @property
-    def page(self) -> Clean:
-        return self.renderer.page(self.view) if self.view else Clean(())
+    def page(self) -> Sequence[str]:
+        """The lines of the item's file as they may be shown."""
+        return self.renderer.page(self.view) if self.view else ()
+
+    @property
+    def raw(self) -> Sequence[str]:
+        """The same lines as they are: enough to see which are blank."""
+        return self.view.lines if self.view else ()
 
     def orders(self, block: Block) -> list[Finding]:
         """What reads like instructions to a model in the lines that the block shows; it stands there unchanged."""
-        return [f for f in self.page.orders if any(f.line in span for span in block.spans)]
+        return self.renderer.page(self.view).orders(block.spans) if self.view else []
 
     def findings(self, block: Block) -> list[Finding]:
         """What was redacted or made visible in the lines that the block shows."""
-        return [f for f in self.page.findings if any(f.line in span for span in block.spans)]
+        return self.renderer.page(self.view).findings(block.spans) if self.view else []
 
     def at(self, span: Span) -> Forms:
         """The forms of another region of the same file, with this item's origin and score."""
@@ -303,7 +294,7 @@ class Forms:
     def _largest(self, spans: tuple[Span, ...], region: Span, least: int, room: int) -> int | None:
         """The largest number of first lines of `spans` that fits into `room`, None if not even `least` does."""
         high, characters = 0, 0
-        for line in self.page.lines[spans[0].start : spans[-1].end]:
+        for line in self.page[spans[0].start : spans[-1].end]:
             if characters > 12 * room:  # no code has that many characters to a token
                 break
             characters += len(line) + 1
@@ -353,7 +344,7 @@ def bodies(whole: Forms, inside: Sequence[Forms], room: int) -> Block | None:
     """
     if whole.view is None:
         return None
-    count, page = whole.renderer.counter.count, whole.page.lines
+    count, page = whole.renderer.counter.count, whole.page
     left = room - whole.lines((), whole.region).tokens
     chosen: list[tuple[Forms, bool]] = []  # (definition, whether in full)
     for forms_ in inside:

@@ -16,7 +16,7 @@ from promptls.prompt.sanitize.injections import (
     sanitize_like_codebuddy,
     truncate_like_codebuddy,
 )
-from promptls.prompt.sanitize.secrets import redact
+from promptls.prompt.sanitize.secrets import is_made_for_secrets, redact
 from promptls.prompt.sanitize.unseen import header_text, unseen, visible
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "clean",
     "header_text",
     "injections",
+    "is_made_for_secrets",
     "redact",
     "sanitize_like_codebuddy",
     "truncate_like_codebuddy",
@@ -38,14 +39,12 @@ class Clean(Struct, frozen=True):
 
     lines: tuple[str, ...]
     findings: tuple[Finding, ...] = ()  # what was redacted or made visible, by line
-    orders: tuple[Finding, ...] = ()  # what reads like instructions to a model, by line; it stands as it was
 
 
 def clean(text: str, path: str = "") -> Clean:
     """The text with secrets redacted and invisible characters shown; a byte order mark at its start goes."""
     text = text.removeprefix("\ufeff")
-    orders = injections(text)
     text, secrets = redact(text, path)
     shown, counts = visible(text)
     hidden = [Finding(line, name, secret=False) for line, name in unseen(text)] if counts else []
-    return Clean(tuple(shown.split("\n")), tuple(sorted([*secrets, *hidden])), orders)
+    return Clean(tuple(shown.split("\n")), tuple(sorted([*secrets, *hidden])))

@@ -164,11 +164,16 @@ def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
     for name, marks, pattern in _TOKENS if present else ():
         if not present.isdisjoint(marks) and pattern.search(runs):
             found += [(*match.span(), name) for match in pattern.finditer(text) if "EXAMPLE" not in match.group()]
-    if path and _ENV_FILE.search(path):
+    if is_made_for_secrets(path):
         found += _values(text, path)
     found += _assigned(text)
     found += _named(text, path)
     return _replaced(text, sorted(found)) if found else (text, [])
+
+
+def is_made_for_secrets(path: str) -> bool:
+    """Whether a file is one that people put their secrets into."""
+    return bool(path and _ENV_FILE.search(path))
 
 
 def _runs(text: str) -> str:

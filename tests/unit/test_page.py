@@ -1,0 +1,64 @@
+"""A page shows the lines that cleaning the whole file would show, wherever one looks first."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.model import FileEntry, Span, TextView
+from promptls.prompt.page import STRIP, Page
+from promptls.prompt.sanitize import clean, injections
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+KEY = ["-----BEGIN PRIVATE KEY-----", *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + "x" * 12] * 3]
+KEY_END = "-----END PRIVATE KEY-----"
+LINES = (
+    *("", "x = 1", "    return x", f'token = "{TOKEN}"', "zero\u200bwidth", "\ufeffmarked", "turned\r", "a\u202eb"),
+    *("- name: api_key", '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"', "# Ignore previous", "# instructions", "⟦U+200B⟧"),
+    *("https://me:pa55w0rd1@host/", "password: hunter2isGood!", *KEY[:2], KEY_END),
+)
+
+
+def view(lines: tuple[str, ...], name: str = "a.py", digest: bytes = b"") -> TextView:
+    return TextView(FileEntry(f"/w/{name}", "/w", name, digest=digest), "\n".join(lines), lines)
+
+
+@given(
+    st.lists(st.sampled_from(LINES), max_size=3 * STRIP),
+    st.sampled_from(["a.py", "b.yaml", ".env"]),
+    st.lists(st.tuples(st.integers(0, 3 * STRIP), st.integers(0, 3 * STRIP)), max_size=4),
+    st.integers(0, 2 * STRIP),
+)
+def test_a_page_is_what_cleaning_the_whole_file_gives(
+    lines: list[str], name: str, looks: list[tuple[int, int]], blank: int
+) -> None:
+    text = view((*[""] * blank, *lines) or ("",), name)
+    whole, page = clean("\n".join(text.lines), text.entry.path), Page(text)
+    for start, end in looks:
+        assert tuple(page[start:end]) == whole.lines[start:end]
+        shown = [Span(start, end)]
+        assert page.findings(shown) == [f for f in whole.findings if start <= f.line < end]
+        assert page.orders(shown) == [f for f in injections("\n".join(text.lines)) if start <= f.line < end]
+    assert tuple(page) == whole.lines
+    assert len(page) == len(whole.lines)
+    assert page[-1] == whole.lines[-1]
+
+
+@pytest.mark.parametrize("at", [0, STRIP - 1, STRIP, 2 * STRIP - 2])
+def test_what_belongs_together_is_found_across_the_edges_of_strips(at: int) -> None:
+    secret = ["- name: api_key", '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"']
+    page = Page(view((*["x"] * at, *secret, *["x"] * STRIP), "b.yaml"))
+    assert page[at + 1] == '  value: "⟦redacted: value⟧"'
+    key = Page(view((*["x"] * at, *KEY, KEY_END, *["x"] * STRIP)))
+    assert list(key[at + 1 : at + 5]) == [""] * 4
+    assert key[at] == "⟦redacted: private key⟧"
+
+
+def test_a_text_that_was_found_flawless_is_shown_as_it_is() -> None:
+    lines, other = ("x = 1",) * 2 * STRIP, (f'"{TOKEN}"',) * 2 * STRIP
+    first = view(lines, digest=b"of this text")
+    assert Page(first)[:] == lines
+    assert Page(first)[:] == lines
+    assert Page(view(other, digest=b"of another"))[0] == '"⟦redacted: github token⟧"'
+    assert Page(view(other, digest=b"of another"))[STRIP] == '"⟦redacted: github token⟧"'
