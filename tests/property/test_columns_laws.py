@@ -159,6 +159,24 @@ def test_similarities_are_cosines_to_the_precision_of_eight_bits() -> None:
     assert not columns.view().similarities(np.ones(3, np.float32)).any()
 
 
+def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
+    rng = np.random.default_rng(1)
+    found = rng.normal(size=(40, 256)).astype(np.float16)
+    asked = rng.normal(size=256).astype(np.float32)
+    keys = [bytes([n]) for n in range(len(found))]
+    seen = []
+    for order in (range(40), rng.permutation(40).tolist()):
+        columns = Columns()
+        columns.fill(rows_of(((keys[n], ["word"]) for n in order), found[list(order)].tobytes()))
+        columns.move([("x.py", "x.py", [], [keys[n] for n in order])])
+        view = columns.view()
+        near = view.similarities(asked)
+        seen.append([float(near[view.row(key)]) for key in keys])
+    assert seen[0] == seen[1]
+    exact = found.astype(np.float64) @ asked.astype(np.float64)
+    assert np.abs(seen[0] - exact).max() < 0.02 * np.abs(exact).max()
+
+
 def test_a_rare_term_weighs_more() -> None:
     columns = Columns()
     columns.fill(rows_of((bytes([i]), ["common", "rare"] if i == 0 else ["common"]) for i in range(10)))

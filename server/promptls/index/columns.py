@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+from simsimd import cdist
 
 from promptls.index.image import Part
 from promptls.index.rows import Rows
@@ -26,10 +27,10 @@ TAIL = 20_000
 """Postings that may lie unsorted; a view sorts them, in a millisecond."""
 SLACK = 5_000
 """Rows that nobody needs any more and that may stay: dropping them copies all others."""
-_BLOCK = 2_048
-"""Rows whose vectors are widened to floats at a time: what stays in a core's cache."""
-_EXACT = 1 << 24
-"""Whole numbers up to here are exact in 32-bit floats."""
+_BLOCK = 1 << 16
+"""Rows whose products are taken at a time: a bound to the memory for them."""
+_HIGH, _FINE = 255, 255 * 127 + 127
+"""A question's numbers are -_FINE to _FINE, in two parts of eight bits: _HIGH times the one, and the other."""
 _NONE = np.zeros(0, np.int32)
 _TERMS, _VECTOR, _STORED, _BARE = 1, 2, 4, 8
 """What a row has: bits of `Columns.has`.  A bare row counts as having its vector: there was no model to make one."""
@@ -52,6 +53,7 @@ class Totals(Struct, frozen=True):
     alive: NDArray[np.bool_]  # by row
     rows: NDArray[np.int64]  # in each file
     terms: NDArray[np.float64]  # in the texts of each file
+    log_length: NDArray[np.float32]  # by row: ln(1 + terms)
 
 
 class _Segment(Struct, frozen=True):
@@ -124,7 +126,7 @@ class View:
             length = self.length if self._all_alive else self.length[alive]
             rows = np.bincount(living, minlength=n)
             terms = np.asarray(np.bincount(living, length, n), np.float64)
-            self._totals = Totals(of, alive, rows, terms)
+            self._totals = Totals(of, alive, rows, terms, np.log1p(self.length, dtype=np.float32))
         return self._totals
 
     def row(self, key: bytes) -> int:
@@ -228,16 +230,19 @@ class View:
     def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector (of any row without a vector: 0).
 
-        The vector is rounded, too, so far that all sums of products are whole numbers that a float holds exactly:
-        then they do not depend on the order of adding, nor on where a row stands.
+        The vector is rounded, too, so that all sums of products are whole numbers: then they do not depend on the
+        order of adding, nor on where a row stands.
         """
         out = np.zeros(len(self), np.float32)
         peak = float(np.abs(vector).max(initial=0.0))
         if vector.size == self.dimension and peak > 0:
-            step = peak / (_EXACT // (127 * vector.size))
-            rounded = np.rint(vector / step).astype(np.float32)
+            step = peak / _FINE
+            rounded = np.rint(vector / step)
+            high = np.rint(rounded / _HIGH)
+            parts = np.stack([high, rounded - _HIGH * high]).astype(np.int8)
             for at in range(0, len(out), _BLOCK):
-                out[at : at + _BLOCK] = self._vectors[at : at + _BLOCK].astype(np.float32) @ rounded
+                of_high, of_low = np.asarray(cdist(parts, self._vectors[at : at + _BLOCK], metric="dot"))
+                out[at : at + _BLOCK] = _HIGH * of_high + of_low
             out *= self._scale * np.float32(step)
         return out
 

@@ -222,26 +222,28 @@ def _found(
 ) -> tuple[Candidates, Sequence[Item]]:
     """Regions that nobody asked for, and all that were found before anything was left out."""
     profile_, token = wanted.profile, request.token
+    most = finding.considered(profile_, wanted.budget)
     found: Sequence[Item] = ()
     with clock.stage("retrieval", 0) as given:
         if taken.intent.codebase and wanted.wants("retrieval") and (profile_.gathering.beside_mentions or not asked):
             if profile_.gathering.source == "graph":
                 found = finding.from_graph(around.graph(request), question, profile_.gathering.considered, request)
             else:
-                found = finding.regions_for(taken.intent.query, asked, request, around.index, around.strategy)
+                query, strategy = taken.intent.query, around.strategy
+                found = finding.regions_for(query, asked, request, around.index, strategy, most)
         given.append(len(found))
     token.check()
 
     threshold = profile_.scoring.threshold if wanted.threshold is None else wanted.threshold
-    most = finding.considered(profile_, wanted.budget)
     if profile_.scoring.formula == "legs":  # scored already: only what is good enough is read
         with clock.stage("threshold", len(found)) as given:
-            good = above_threshold(found, threshold, profile_.scoring.relative)
-            given.append(len(good[0]))
-        with clock.stage("dedup", min(most, len(good[0]))) as given:
-            candidates = finding.with_texts(good[0][:most], request, scored=True)
-            candidates = finding.distinct(Candidates(candidates.regions, candidates.views), profile_)
-            candidates = Candidates(candidates.regions, candidates.views, (*candidates.dropped, *good[1]))
+            good, late = above_threshold(found, threshold, profile_.scoring.relative)
+            room = 0 if profile_.gathering.considered else wanted.budget
+            read = finding.with_texts(good[:most], request, room, scored=True)
+            given.append(len(good))
+        with clock.stage("dedup", len(read.regions)) as given:
+            candidates = finding.distinct(read, profile_)
+            candidates = Candidates(candidates.regions, candidates.views, (*candidates.dropped, *late))
             given.append(len(candidates.regions))
     else:
         with clock.stage("threshold", min(most, len(found))) as given:

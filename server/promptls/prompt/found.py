@@ -22,10 +22,12 @@ from promptls.prompt.profile import Profile
 from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, by_worth, decayed, diverse
 from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
 
-CONSIDERED = 40
-"""Found regions that are looked at, whatever the budget …"""
-CONSIDERED_PER_TOKEN = 1 / 60
-"""… and more for larger budgets: a region seldom costs less than 60 tokens."""
+CONSIDERED = 16, 1 / 200
+"""Found regions that are read, whatever the budget, and for each token of it …"""
+AT_MOST = 40, 1 / 60
+"""… and as many of these as it takes for their texts to be …"""
+ENOUGH = 12
+"""… so many characters for each token of the budget: three times what fits."""
 
 
 class Candidates(Struct, frozen=True):
@@ -37,10 +39,14 @@ class Candidates(Struct, frozen=True):
 
 
 def regions_for(
-    query: Query, asked: Sequence[Item], request: Request, index: Index, strategy: Strategy
+    query: Query, asked: Sequence[Item], request: Request, index: Index, strategy: Strategy, most: int
 ) -> Sequence[Item]:
-    """Regions for the question; those of mentioned folders and files are looked for there too and come first."""
+    """Regions for the question; those of mentioned folders and files are looked for there too and come first.
+
+    `most` of them will be read.
+    """
     snapshot, token = request.snapshot, request.token
+    strategy = replace(strategy, reach=strategy.reach.for_regions(most))
     seen = scanned(query, index, token)
     everywhere = retrieve(query, snapshot, index, strategy, token, seen=seen).items
     within = {i.path for i in asked if i.kind != "folder"}
@@ -64,24 +70,29 @@ def from_graph(view: GraphView, question: str, seeds: int, request: Request) -> 
 
 
 def considered(profile: Profile, budget: int) -> int:
-    """How many regions are looked at."""
-    return profile.gathering.considered or int(CONSIDERED + budget * CONSIDERED_PER_TOKEN)
+    """How many regions are read at most."""
+    return profile.gathering.considered or int(AT_MOST[0] + budget * AT_MOST[1])
 
 
-def with_texts(items: Sequence[Item], request: Request, scored: bool = False) -> Candidates:
+def with_texts(items: Sequence[Item], request: Request, budget: int = 0, scored: bool = False) -> Candidates:
     """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again.
 
-    Those that are `scored` come without what only formulas look at.
+    With a `budget` no more of them than can fill it several times over.  Those that are `scored` come without what
+    only formulas look at.
     """
     regions: list[Region] = []
     views: dict[str, TextView] = {}
     now = time.time()
-    for item in items:
+    least, characters = int(CONSIDERED[0] + budget * CONSIDERED[1]), 0
+    for i, item in enumerate(items):
+        if budget and i >= least and characters >= ENOUGH * budget:
+            break
         view = request.sources.read(item.path)
         if isinstance(view, TextView) and (current := in_view(item, view, request)) is not None:
             views[item.path] = view
             region = Region(current, view.slice(current.span)) if scored else _region(current, view, now)
             regions.append(region)
+            characters += len(region.text)
         request.token.check()
     return Candidates(tuple(regions), views)
 

@@ -32,7 +32,7 @@ HIGH = 0.5
 LARGE = 400
 """Tokens up to which an implicit item is not held back for the sake of others."""
 
-REST = 24
+REST = 48
 """Tokens that are not worth filling: less than a fence and two lines."""
 
 COUNTED = 64

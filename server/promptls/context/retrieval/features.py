@@ -200,15 +200,15 @@ def _coverage(
         symbol = unit.symbol
         if symbol is None or not symbol.name:
             continue
-        if asked.isdisjoint(qualified := terms(symbol.qualified)):
+        if asked.isdisjoint(qualified := _terms(symbol.qualified)):
             continue
         for term in asked.intersection(qualified):
             name[i, column[term]] = True
-        last = frozenset(terms(symbol.name))
+        last = frozenset(_terms(symbol.name))
         own[i] = len(last & asked) / max(1, len(last))
     in_path = np.zeros((len(entries), len(legs.terms)), bool)
     for i, entry in enumerate(entries):
-        for term in asked.intersection(terms(entry.name)):
+        for term in asked.intersection(_terms(entry.name)):
             in_path[i, column[term]] = True
     weight = legs.idf / (float(legs.idf.sum()) + 1e-6)
     path = in_path[file]
@@ -234,9 +234,15 @@ def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
     return np.log1p([often[term] for term in last]).astype(np.float32)
 
 
+@lru_cache(maxsize=1 << 15)
+def _terms(name: str) -> tuple[str, ...]:
+    """The terms of a name; the same names come with many questions."""
+    return tuple(terms(name))
+
+
 def _last_term(name: str) -> str:
     """The term of a whole name, that of its only word if it has but one."""
-    found = terms(name)
+    found = _terms(name)
     return found[-1] if found else ""
 
 

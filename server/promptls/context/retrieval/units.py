@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from promptls.context.query import Query, looks_like_code
@@ -43,15 +44,19 @@ ENDINGS = (
 class Reach(Struct, frozen=True):
     """How many of each kind are looked at."""
 
-    both: int = 500
-    semantic: int = 200
-    keyword: int = 200
-    files: int = 16
-    per_file: int = 60
+    likely: int = 450
+    files: int = 8
+    per_file: int = 20
     referrers: int = 50  # best units whose references are followed
 
+    def for_regions(self, most: int) -> Reach:
+        """Far enough to choose so many regions."""
+        return replace(self, likely=max(self.likely, CHOICE * most))
 
-FAR = Reach(both=800, semantic=300, keyword=300, per_file=80)
+
+CHOICE = 3
+"""Likely rows for each region that is wanted."""
+FAR = Reach(likely=800, per_file=80)
 """Worth .002 of NDCG@10 to a search, and nothing to a prompt."""
 
 
@@ -74,21 +79,20 @@ def units_for(
 ) -> list[Unit]:
     """Units by path and place; `within` limits them to these files."""
     gathered = _Gathered(snapshot, view, within)
-    both = legs.both
+    both, likely = legs.both, legs.likely
     if within is not None:
-        both = np.full_like(both, -1)
         rows = gathered.rows_of(within)
-        both[rows] = legs.both[rows]
-    for scores, most in ((both, reach.both), (legs.similarity, reach.semantic), (legs.keyword, reach.keyword)):
-        gathered.rows(_best(np.where(both < 0, 0, scores), most))
+        both, likely = np.full_like(both, -1), np.zeros_like(likely)
+        both[rows], likely[rows] = legs.both[rows], legs.likely[rows]
+    gathered.rows(_best(likely, reach.likely))
     names = _named_definitions(query, snapshot)
     for path, symbol in names:
         gathered.definition(path, symbol)
     paths = dict(_named_files(query, snapshot))
     for path in paths:
         gathered.chunk(path, 0)
-    for path in _best_files(legs, both, view, reach.files):
-        gathered.file(path, both, reach.per_file)
+    for path in _best_files(legs, both, view, reach.files) if reach.files else ():
+        gathered.file(path, likely, reach.per_file)
     for at in _best(both, reach.referrers):
         gathered.referred(int(at))
     return gathered.units(names, paths)
