@@ -44,10 +44,10 @@ ENDINGS = (
 class Reach(Struct, frozen=True):
     """How many of each kind are looked at."""
 
-    likely: int = 450
+    likely: int = 350
     files: int = 8
-    per_file: int = 20
-    referrers: int = 50  # best units whose references are followed
+    per_file: int = 12
+    referrers: int = 20  # best units whose references are followed
 
     def for_regions(self, most: int) -> Reach:
         """Far enough to choose so many regions."""
@@ -56,7 +56,7 @@ class Reach(Struct, frozen=True):
 
 CHOICE = 3
 """Likely rows for each region that is wanted."""
-FAR = Reach(likely=800, per_file=80)
+FAR = Reach(likely=800, files=16, per_file=80, referrers=50)
 """Worth .002 of NDCG@10 to a search, and nothing to a prompt."""
 
 
