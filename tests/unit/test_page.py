@@ -15,7 +15,15 @@ KEY = ["-----BEGIN PRIVATE KEY-----", *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggS
 KEY_END = "-----END PRIVATE KEY-----"
 LINES = (
     *("", "x = 1", "    return x", f'token = "{TOKEN}"', "zero\u200bwidth", "\ufeffmarked", "turned\r", "a\u202eb"),
-    *("- name: api_key", '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"', "# Ignore previous", "# instructions", "⟦U+200B⟧"),
+    *(
+        "- name: api_key",
+        '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"',
+        "# Ignore",
+        "# all of the",
+        "# previous",
+        "# rules",
+        "⟦U+200B⟧",
+    ),
     *("https://me:pa55w0rd1@host/", "password: hunter2isGood!", *KEY[:2], KEY_END),
 )
 

@@ -175,26 +175,32 @@ class Sources:
         entry = self.snapshot.files.get(path)
         document = self.snapshot.documents.get(path)
         if document is not None:
-            text, version = document.text, document.version
+            text, version, same = document.text, document.version, _is_of(document.text, entry)
         else:
-            got = self._text(path, entry, explicit)
+            got, same = self._text(path, entry, explicit)
             if isinstance(got, disk.Skipped):
                 return Problem(got.reason)
             text, version = got.text, None
-        if entry is None or entry.outline is None or entry.digest != digest_of(text):
+        if entry is None or not same:
             if self._outliner is None:
                 return Problem("the file has changed since it was indexed")
             entry = self._outliner(path, text, version)
         return TextView(entry, text, tuple(split_lines(text)))
 
-    def _text(self, path: str, entry: FileEntry | None, explicit: bool) -> disk.ReadText | disk.Skipped:
-        if explicit:
-            return disk.read_any(path, self.limits, self.secrets)
-        if entry is not None and entry.outlined:  # a text that was taken in is not examined again
-            got = disk.read_any(path, self.limits)
-            if isinstance(got, disk.ReadText) and entry.digest == digest_of(got.text):
-                return got
-        return disk.read_text(path, self.limits)
+    def _text(self, path: str, entry: FileEntry | None, explicit: bool) -> tuple[disk.ReadText | disk.Skipped, bool]:
+        """The text on disk, and whether the entry was made from it."""
+        if explicit or (entry is not None and entry.outlined):  # a text that was taken in is not examined again
+            got = disk.read_any(path, self.limits, explicit and self.secrets)
+            same = isinstance(got, disk.ReadText) and _is_of(got.text, entry)
+            if explicit or same:
+                return got, same
+        got = disk.read_text(path, self.limits)
+        return got, isinstance(got, disk.ReadText) and _is_of(got.text, entry)
+
+
+def _is_of(text: str, entry: FileEntry | None) -> bool:
+    """Whether an entry's outline was made from exactly this text."""
+    return entry is not None and bool(entry.outlined) and entry.digest == digest_of(text)
 
 
 def split_lines(text: str) -> list[str]:

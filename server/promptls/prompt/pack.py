@@ -32,8 +32,8 @@ HIGH = 0.5
 LARGE = 400
 """Tokens up to which an implicit item is not held back for the sake of others."""
 
-REST = 48
-"""Tokens that are not worth filling: less than a fence and two lines."""
+REST, REST_SHARE = (24, 48), 1 / 80
+"""Tokens that are not worth filling: less than a fence and two lines; of a small budget, a smaller part."""
 
 COUNTED = 64
 """Left-out candidates whose cost is counted; nobody reads further."""
@@ -165,9 +165,10 @@ class _Entry:
 class _Shelf:
     """What has been kept so far.  Lives as long as one call of `pack`."""
 
-    __slots__ = ("by_file", "entries", "reasons", "room", "trace")
+    __slots__ = ("by_file", "entries", "reasons", "rest", "room", "trace")
 
     def __init__(self, room: int, by_file: bool = False) -> None:
+        self.rest = min(REST[1], max(REST[0], int(room * REST_SHARE)))
         self.by_file = by_file  # whether what was found in one file stands in one block
         self.entries: list[_Entry] = []
         self.room = room
@@ -386,14 +387,14 @@ def _place_best(shelf: _Shelf, implicit: Sequence[Choice], first: int, share: fl
         forms = choice.forms
         if forms.whole() and not shelf.unseen(forms):
             shelf.reasons[rank] = ALREADY_INCLUDED
-        elif shelf.room >= REST:
+        elif shelf.room >= shelf.rest:
             room = shelf.room if rank == last else min(cap, shelf.room)
             _put_found(shelf, forms, rank, room, PARTIAL_SHARE, 1, signature=forms.item.score >= high)
     for entry in sorted((e for e in shelf.entries if not e.explicit), key=lambda e: min(e.ranks)):
-        if shelf.room >= REST and entry.tier < _FULL and len(entry.ranks) == 1 and entry in shelf.entries:
+        if shelf.room >= shelf.rest and entry.tier < _FULL and len(entry.ranks) == 1 and entry in shelf.entries:
             shelf.raise_(entry, lambda room, entry=entry: _more(shelf, entry, room))  # type: ignore[misc]
     for rank, choice in enumerate(implicit, first):
-        if shelf.room >= REST and rank not in shelf.reasons and not shelf.holds(rank):
+        if shelf.room >= shelf.rest and rank not in shelf.reasons and not shelf.holds(rank):
             _put_found(shelf, choice.forms, rank, shelf.room, FILL_SHARE, FILL_LINES, signature=True)
 
 

@@ -19,6 +19,10 @@ MARGIN = 2
 """Lines above and below that are looked at with them: the name of a value may stand on the line before it."""
 
 
+SENTENCE = 10
+"""Lines with words in them that instructions may go on for: what is looked for has no more words."""
+
+
 class Page(Sequence[str]):
     """The lines of one file, cleaned; as many as the file has."""
 
@@ -30,7 +34,6 @@ class Page(Sequence[str]):
         self._done = _FLAWLESS.get(self._key, 0) if self._key else 0  # a bit for each strip
         self._whole = is_made_for_secrets(self._path) or "PRIVATE KEY" in view.text
         self._findings: list[Finding] = []
-        self._orders: tuple[Finding, ...] | None = None
 
     def __len__(self) -> int:
         return len(self._raw)
@@ -60,10 +63,20 @@ class Page(Sequence[str]):
 
     def orders(self, spans: Iterable[Span]) -> list[Finding]:
         """What reads like instructions to a model in these lines; it stands there unchanged."""
-        if self._orders is None:
-            self._orders = injections("\n".join(self._raw))
-        spans = tuple(spans)
-        return [f for f in self._orders if any(f.line in span for span in spans)]
+        found: list[Finding] = []
+        for span in spans:
+            start, end = max(0, span.start - 1), self._sentence_end(span.end)
+            told = injections("\n".join(self._raw[start:end]))
+            found += [Finding(f.line + start, f.name, f.secret) for f in told if f.line + start in span]
+        return sorted(found)
+
+    def _sentence_end(self, line: int) -> int:
+        """Where a sentence that begins before a line has certainly ended."""
+        words, end = 0, min(line, len(self._raw))
+        while words < SENTENCE and end < len(self._raw):
+            words += any(map(str.isalnum, self._raw[end]))
+            end += 1
+        return end
 
     def _clean(self, start: int, end: int) -> None:
         """Clean what of these lines is not clean yet."""

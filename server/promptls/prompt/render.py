@@ -8,12 +8,13 @@ Reads no files: texts come in as `TextView`s.  Knows nothing of budgets beyond t
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
 from msgspec.structs import replace
 
-from promptls.model import Block, FormName, Item, Span, Symbol, TextView
+from promptls.model import AnyOutline, Block, FormName, Item, Span, Symbol, TextView
 from promptls.prompt.fences import SPECIMEN, fence
 from promptls.prompt.page import Page
 from promptls.prompt.sanitize import Finding, clean, header_text, redact
@@ -367,11 +368,27 @@ def bodies(whole: Forms, inside: Sequence[Forms], room: int) -> Block | None:
 
 def _definition(item: Item, view: TextView, renderer: Renderer) -> Symbol | None:
     """The symbol that the item is: of its span, with or without the comment above, by its name if several."""
-    if item.kind == "file":
+    if item.kind == "file" or view.entry.outline is None:
         return None
     span = item.span
-    at = [s for s in renderer.ending(view, span.end) if span.start in (s.span.start, s.doc_start)]
-    return next((s for s in at if s.qualified == item.symbol), at[0] if at else None)
+    for whole in (False, True):  # few symbols have no chunk and hold none; reading all of them takes its time
+        every = renderer.ending(view, span.end) if whole else _chunked(view.entry.outline, span.end)
+        at = [s for s in every if span.start in (s.span.start, s.doc_start)]
+        found = next((s for s in at if s.qualified == item.symbol), None)
+        if found is not None or whole or not item.symbol:
+            return found or (at[0] if at else None)
+    return None
+
+
+def _chunked(outline: AnyOutline, line: int) -> list[Symbol]:
+    """The symbols that end before a line, of those that the chunk there belongs to."""
+    at = bisect_left(outline.chunks, line, key=lambda chunk: chunk.span.start) - 1
+    number = outline.chunks[at].symbol if at >= 0 else -1
+    found: list[Symbol] = []
+    while number >= 0 and (symbol := outline.symbols[number]).span.end <= line:
+        found += [symbol] if symbol.span.end == line else []
+        number = symbol.parent
+    return found[::-1]
 
 
 def _elision(span: Span) -> list[str]:
