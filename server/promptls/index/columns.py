@@ -29,8 +29,6 @@ SLACK = 5_000
 """Rows that nobody needs any more and that may stay: dropping them copies all others."""
 _BLOCK = 1 << 16
 """Rows whose products are taken at a time: a bound to the memory for them."""
-_HIGH, _FINE = 255, 255 * 127 + 127
-"""A question's numbers are -_FINE to _FINE, in two parts of eight bits: _HIGH times the one, and the other."""
 _NONE = np.zeros(0, np.int32)
 _TERMS, _VECTOR, _STORED, _BARE = 1, 2, 4, 8
 """What a row has: bits of `Columns.has`.  A bare row counts as having its vector: there was no model to make one."""
@@ -230,19 +228,16 @@ class View:
     def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector (of any row without a vector: 0).
 
-        The vector is rounded, too, so that all sums of products are whole numbers: then they do not depend on the
-        order of adding, nor on where a row stands.
+        The vector is rounded to eight bits, too: sums of whole numbers do not depend on the order of adding, nor on
+        where a row stands.
         """
         out = np.zeros(len(self), np.float32)
         peak = float(np.abs(vector).max(initial=0.0))
         if vector.size == self.dimension and peak > 0:
-            step = peak / _FINE
-            rounded = np.rint(vector / step)
-            high = np.rint(rounded / _HIGH)
-            parts = np.stack([high, rounded - _HIGH * high]).astype(np.int8)
+            step = peak / 127
+            rounded = np.rint(vector / step).astype(np.int8)[None]
             for at in range(0, len(out), _BLOCK):
-                of_high, of_low = np.asarray(cdist(parts, self._vectors[at : at + _BLOCK], metric="dot"))
-                out[at : at + _BLOCK] = _HIGH * of_high + of_low
+                out[at : at + _BLOCK] = np.asarray(cdist(rounded, self._vectors[at : at + _BLOCK], metric="dot"))[0]
             out *= self._scale * np.float32(step)
         return out
 
