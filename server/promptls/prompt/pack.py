@@ -191,14 +191,16 @@ class _Shelf:
         Lines that are shown already are not shown again.  False if it does not fit or nothing of it is left.
         """
         room = min(room, self.room)
+        spans = entry.block.spans
+        left = _minus(spans, self.shown(entry.block.item.path))
+        if left == list(spans) and entry.block.tokens - entry.forms.header_at_most() > room:
+            return False  # even beside its neighbours, under their header
         near = [e for e in self.entries if _touch(e, entry)]
         if near and self._join(near, entry, room):
             return True
         beside = [e for e in self.entries if _beside(e, entry)] if self.by_file else []
         if beside and self._join(beside, entry, room):
             return True
-        spans = entry.block.spans
-        left = _minus(spans, self.shown(entry.block.item.path))
         if spans and not left:
             return False
         if left != list(spans):

@@ -26,6 +26,9 @@ SEPARATOR = "\n\n"
 DOC_MAX, DOC_HEAD = 12, 6
 """A comment above a definition is shown whole up to `DOC_MAX` lines, else its first `DOC_HEAD`."""
 
+FENCE_MOST = 80
+"""Tokens of a fence and its header beside the names in it; the estimate counts 68 for the longest one."""
+
 _HEAD_MAX = 20  # lines of a signature
 _NAME_MAX = 120  # characters of a symbol's name in a header: a section's heading can be a paragraph
 _CITATION = "P10"  # stands for the citation while blocks are measured
@@ -262,6 +265,10 @@ class Forms:
         return Block(self.shown, form, "\n".join(body), tuple(spans), 0)
 
     # ------------------------------------------------------------ what they are made of
+
+    def header_at_most(self) -> int:
+        """Tokens that the header of a block and its fence take at most; a path may stand there twice."""
+        return FENCE_MOST + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
 
     @property
     def page(self) -> Sequence[str]:

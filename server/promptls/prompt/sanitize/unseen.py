@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 # Runs of variation selectors carry hidden bytes; a single one only chooses between two looks of an emoji.
 _UNSEEN = re.compile(
@@ -65,6 +66,7 @@ def _class(character: str) -> str:
     return "tag character" if character >= "\U000e0000" else "zero width"
 
 
+@lru_cache(maxsize=1 << 12)
 def header_text(value: str) -> str:
     """A path or a name as it may stand between the quotes of a header: one line that cannot end it.
 
