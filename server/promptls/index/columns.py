@@ -81,7 +81,7 @@ def _segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np
 class View:
     """The rows of one moment, for readers."""
 
-    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
+    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_often", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
                  "_segments", "_size", "_terms", "_totals", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
                  "path_length")  # fmt: skip
 
@@ -103,6 +103,7 @@ class View:
         self._alive = self.file >= 0
         self._all_alive = bool(self._alive.all())
         self._postings: dict[str, Postings] = {}
+        self._often: dict[str, int] = {}
         self._totals: Totals | None = None
 
     def __len__(self) -> int:
@@ -205,6 +206,11 @@ class View:
 
     def frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
         """The same for many terms at once."""
+        if lacking := [term for term in terms if term not in self._often]:
+            self._often.update(zip(lacking, self._counted(lacking).tolist(), strict=True))
+        return np.array([self._often[term] for term in terms], np.int64)
+
+    def _counted(self, terms: Sequence[str]) -> NDArray[np.int64]:
         numbers = np.array([self._terms.number(term) for term in terms], np.int32)
         out = np.zeros(len(terms), np.int64)
         for segment in self._segments if len(numbers) else ():

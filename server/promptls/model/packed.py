@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from typing import Generic, TypeVar, overload
 
 import msgspec
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from promptls.model.outline import Chunk, Import, Outline, Reference, Symbol, references_of, uses_of, variables_of
 
@@ -148,8 +150,8 @@ class _Symbols(Sequence[Symbol]):
 class OutlineView:
     """An outline that is read as far as somebody looks; see `Outline` for what its parts are."""
 
-    __slots__ = ("_packed", "chunks", "doc", "imports", "language", "lines", "problem", "ref_names", "refs", "symbols",
-                 "typed", "words")  # fmt: skip
+    __slots__ = ("_chunk_of", "_packed", "_used", "chunks", "doc", "imports", "language", "lines", "problem",
+                 "ref_names", "refs", "symbols", "typed", "words")  # fmt: skip
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed
@@ -160,6 +162,25 @@ class OutlineView:
         self.ref_names, self.words = opened.ref_names, opened.words
         self.refs, self.typed = opened.refs, opened.typed
         self.problem, self.doc = opened.problem, opened.doc
+        self._used: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
+        self._chunk_of: dict[int, int] | None = None
+
+    def used(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+        """(indexes into `ref_names`, lines) of the references, by line."""
+        if self._used is None:
+            refs = np.frombuffer(self.refs, np.uint32)
+            used, lines = refs[::3], refs[1::3]
+            if (lines[1:] < lines[:-1]).any():
+                order = np.argsort(lines, kind="stable")
+                used, lines = used[order], lines[order]
+            self._used = used, lines
+        return self._used
+
+    def chunk_of(self, symbol: int) -> int:
+        """The index of the first chunk that belongs to a symbol, -1 if there is none."""
+        if self._chunk_of is None:
+            self._chunk_of = {chunk.symbol: i for i, chunk in reversed([*enumerate(self.chunks)])}
+        return self._chunk_of.get(symbol, -1)
 
     def references(self) -> Iterator[tuple[str, int]]:
         """(name, line) of each reference, in document order."""

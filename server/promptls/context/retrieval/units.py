@@ -19,7 +19,7 @@ from promptls.context.query import Query, looks_like_code
 from promptls.context.retrieval.legs import Floats, Legs, scaled
 from promptls.index.columns import View
 from promptls.index.snapshot import Place, Snapshot
-from promptls.model import AnyOutline, Chunk, FileEntry, Span, Symbol
+from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 
 WHOLE = 150
 """Lines up to which a part of a function stands for all of it."""
@@ -91,8 +91,8 @@ def units_for(
     paths = dict(_named_files(query, snapshot))
     for path in paths:
         gathered.chunk(path, 0)
-    for path in _best_files(legs, both, view, reach.files) if reach.files else ():
-        gathered.file(path, likely, reach.per_file)
+    for number in _best_files(legs, both, view, reach.files):
+        gathered.file(number, likely, reach.per_file)
     for at in _best(both, reach.referrers):
         gathered.referred(int(at))
     return gathered.units(names, paths)
@@ -105,8 +105,8 @@ def _best(scores: Floats, most: int) -> NDArray[np.int64]:
     return found if len(found) <= most else found[values >= np.partition(values, -most)[-most]]
 
 
-def _best_files(legs: Legs, both: Floats, view: View, most: int) -> list[str]:
-    """The files with the most evidence: their best chunks, their words as a whole, their meaning."""
+def _best_files(legs: Legs, both: Floats, view: View, most: int) -> list[int]:
+    """The numbers of the files with the most evidence: their best chunks, their words as a whole, their meaning."""
     top = _best(both, 5 * most)
     rank = np.searchsorted(np.sort(-both[top]), -both[top])  # equal ones share it, whichever row comes first
     found = np.bincount(view.file[top], both[top] / (1 + 0.1 * rank), len(legs.whole))
@@ -115,7 +115,7 @@ def _best_files(legs: Legs, both: Floats, view: View, most: int) -> list[str]:
         return []
     score = found / best + 0.5 * legs.whole + 0.5 * scaled(legs.meant, 20)
     order = sorted(np.flatnonzero(found > 0).tolist(), key=lambda f: (-round(float(score[f]), 5), view.files[f]))
-    return [view.files[f] for f in order[:most]]
+    return order[:most]
 
 
 class _Gathered:
@@ -149,23 +149,13 @@ class _Gathered:
     def definition(self, path: str, symbol: int) -> None:
         outline = self.snapshot.outline(path)
         assert outline is not None
-        for i, chunk in enumerate(outline.chunks):
-            if chunk.symbol == symbol:
-                self.chunk(path, i)
-                return
+        at = outline.chunk_of(symbol)
+        if at >= 0:
+            self.chunk(path, at)
 
-    def file(self, path: str, scores: Floats, most: int) -> None:
+    def file(self, number: int, scores: Floats, most: int) -> None:
         """The best chunks of a file."""
-        outline = self.snapshot.outline(path)
-        if outline is None:
-            return
-        chunks = outline.chunks
-        order: Sequence[int] = range(len(chunks))
-        if len(chunks) > most:
-            value = [float(scores[row]) if (row := self.view.row(c.key)) >= 0 else 0.0 for c in chunks]
-            order = sorted(order, key=lambda i: (-round(value[i], 5), i))[:most]
-        for i in order:
-            self.chunk(path, i)
+        self.rows(_best(np.where(self.view.file == number, scores, 0), most))
 
     def referred(self, row: int) -> None:
         """Definitions that the code of a row refers to by names that few definitions have."""
@@ -215,13 +205,9 @@ def _at(outline: AnyOutline | None, index: int, key: bytes) -> int:
 _WHOLE_KINDS = frozenset({"function", "method", "constructor"})
 
 
-def names_used(outline: AnyOutline, spans: Sequence[Span]) -> list[set[str]]:
+def names_used(outline: OutlineView, spans: Sequence[Span]) -> list[set[str]]:
     """For each span the names that the code in it refers to."""
-    refs, names = np.frombuffer(outline.refs, np.uint32), outline.ref_names
-    used, lines = refs[::3], refs[1::3]
-    if (lines[1:] < lines[:-1]).any():
-        order = np.argsort(lines, kind="stable")
-        used, lines = used[order], lines[order]
+    (used, lines), names = outline.used(), outline.ref_names
     starts = lines.searchsorted(np.array([span.start for span in spans], np.uint32)).tolist()
     ends = lines.searchsorted(np.array([span.end for span in spans], np.uint32)).tolist()
     return [{names[n] for n in used[a:b].tolist()} for a, b in zip(starts, ends, strict=True)]
