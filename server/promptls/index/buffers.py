@@ -142,17 +142,21 @@ class Buffers:
         state = self._state_of(path)
         if state is None or path not in state.failed:  # those are tried again from time to time, not with each look
             self._workspace.touch([path])
-        return self._entry(path, self._outline(path, text)[0], version)
+        return self._entry(path, self._outline(path, text, rows=False)[0], version)
 
-    def _outline(self, path: str, text: str) -> tuple[FileScan, Embedded, str]:
+    def _outline(self, path: str, text: str, rows: bool = True) -> tuple[FileScan, Embedded, str]:
         """Outline and new rows of a text, by the interactive worker; if that fails without a grammar, and why."""
 
         known = scanning.Known(self._publisher.seen)  # nobody waits for the store: what it may hold is made once more
 
         def job(channel: Channel) -> tuple[FileScan, Embedded]:
             scan = scanning.scan_buffer(channel, ScanText(path, text), TIMEOUT_S)
-            rows = scanning.find_terms(channel, [scan], self._publisher.seen)
-            return scan, scanning.embed(channel, rows, known)
+            if not rows:
+                if path not in self._workspace.documents:
+                    channel.call(Forget(path), TIMEOUT_S)
+                return scan, Embedded(Rows(()))
+            termed = scanning.find_terms(channel, [scan], self._publisher.seen)
+            return scan, scanning.embed(channel, termed, known)
 
         try:
             return *self._pool.interactive(job).result(6 * TIMEOUT_S), ""

@@ -51,6 +51,8 @@ QUERY_TIMEOUT_S = 10.0
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
+BUSY = 10
+"""How much rarer the folders of a root are walked for changes while it is indexed."""
 VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
@@ -210,11 +212,14 @@ class Indexer:
     def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
         """Look for changes on disk that nobody has told us of, if the last walk is older than `after_s`.
 
-        Waits for what is found as long as that is quick; a larger change is taken in in the background.
+        Waits for what is found as long as that is quick; a larger change is taken in in the background.  While there is
+        much to take in anyway nobody waits, and walks are rarer.
         """
         now = time.monotonic()
-        late = [s for s in list(self._roots.values()) if s.walked and not s.walks and now - s.walked_at > after_s]
+        known = [s for s in list(self._roots.values()) if s.walked and not s.walks]
+        late = [s for s in known if now - s.walked_at > (after_s if s.complete else BUSY * after_s)]
         if late:
+            patience_s = patience_s if self.searchable else 0.0
             self.workspace.rescan([s.root.path for s in late])
             self._wait(lambda: self.searchable, None, patience_s)
 

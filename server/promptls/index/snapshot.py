@@ -156,6 +156,17 @@ class Sources:
             view = self._views[path] = self._read(path, explicit)
         return view
 
+    def text(self, path: str) -> str | Problem:
+        """The text of a file that somebody asked for, or why there is none; its structure nobody waits for."""
+        view = self._views.get(path)
+        if isinstance(view, TextView):
+            return view.text
+        document = self.snapshot.documents.get(path)
+        if document is not None:
+            return document.text
+        got = disk.read_any(path, self.limits, self.secrets)
+        return got.text if isinstance(got, disk.ReadText) else Problem(got.reason)
+
     def exhibit(self, name: str, text: str) -> str:
         """The path under which a text that is no file can be read during this request; `name` is what people see."""
         path = EXHIBIT + name

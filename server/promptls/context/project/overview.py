@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from promptls.context.project.facts import ProjectFacts, outermost
 from promptls.context.project.notes import architecture_notes
 from promptls.context.project.readme import Part, cut, is_readme, parts_of
-from promptls.index.snapshot import Snapshot, Sources
-from promptls.model import Note, Root, TextView
+from promptls.index.snapshot import Snapshot, Sources, split_lines
+from promptls.model import Note, Root
 
 OVERVIEW_WORDS = (
     "overview",
@@ -106,12 +106,12 @@ _COMMON = re.compile(r"readme|architecture|design|overview|index\.|contributing"
 def _parts(sources: Sources, root: Root, name: str, most: int) -> list[Note]:
     """The parts of a text, in order but for those that say little of the code, up to `most` characters."""
     path = f"{root.path.rstrip('/')}/{name}"
-    view = sources.read(path, explicit=True)
-    if not isinstance(view, TextView):
+    found = sources.text(path)
+    if not isinstance(found, str):
         return []
     label = sources.snapshot.label(path)
     notes: list[Note] = []
-    for part in sorted(parts_of("\n".join(view.lines)), key=lambda part: bool(_LATE.search(part.title))):
+    for part in sorted(parts_of("\n".join(split_lines(found))), key=lambda part: bool(_LATE.search(part.title))):
         text = _shown(part, min(PART_CHARACTERS, most))
         if len(text) > most:
             break
@@ -135,8 +135,8 @@ def codebuddy_overview(sources: Sources) -> tuple[Note, ...]:
             path = f"{root.path.rstrip('/')}/{name}"
             if path not in sources.snapshot.files:
                 continue
-            view = sources.read(path, explicit=True)
-            if isinstance(view, TextView):
+            text = sources.text(path)
+            if isinstance(text, str):
                 label = sources.snapshot.label(path)
-                notes.append(Note(view.text[:COMMON_CHARACTERS], label, COMMON_SCORE))
+                notes.append(Note(text[:COMMON_CHARACTERS], label, COMMON_SCORE))
     return tuple(notes)

@@ -22,8 +22,9 @@ from promptls.context.project.hubs import Places, Seen, imported, places_of
 from promptls.context.project.manifests import read_manifest, reader_of
 from promptls.context.project.reading import Manifest
 from promptls.context.project.readme import Opening, is_readme, opening
-from promptls.index.snapshot import Snapshot, Sources
-from promptls.model import FileEntry, Root, TextView
+from promptls.index.digest import digest_of
+from promptls.index.snapshot import Snapshot, Sources, split_lines
+from promptls.model import FileEntry, Root
 
 MOST_MANIFESTS = 200
 MOST_DEPTH = 4  # folders above a manifest that counts
@@ -216,12 +217,12 @@ def _look(sources: Sources, state: _State, name: str) -> None:
     if entry is not None and known is not None and entry.digest and known.digest == entry.digest:
         return
     state.read.pop(name, None)
-    view = sources.read(path, explicit=True)
-    if not isinstance(view, TextView):
+    found = sources.text(path)
+    if not isinstance(found, str):
         return
-    text = "\n".join(view.lines)
+    text = "\n".join(split_lines(found))
     state.read[name] = _Read(
-        view.entry.digest,
+        digest_of(found),
         read_manifest(name, text) if reader_of(name) is not None else None,
         opening(text) if is_readme(name) else None,
         name.endswith(".py") and _GUARD.search(text) is not None,

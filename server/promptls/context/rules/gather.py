@@ -22,7 +22,7 @@ from promptls.index import disk
 from promptls.index.disk.named import files_in, kept_out, present, read_named
 from promptls.index.snapshot import Sources, split_lines
 from promptls.index.syntax.languages import language_of
-from promptls.model import Note, Problem, Root, TextView
+from promptls.model import Note, Problem, Root
 
 MOST_FILES = 200
 """Files in play that are looked at."""
@@ -226,12 +226,12 @@ def _import(sources: Sources, of: Place, path: str) -> tuple[str, str] | str:
     if place == of.path:
         return "it is the file itself"
     if place in sources.snapshot.files or place in sources.snapshot.documents:
-        view = sources.read(place, explicit=True)
-        if not isinstance(view, TextView):
-            return view.message
-        if len(view.text) > MOST_BYTES:
+        found = sources.text(place)
+        if not isinstance(found, str):
+            return found.message
+        if len(found) > MOST_BYTES:
             return f"it has more than {MOST_BYTES:,} characters"
-        return sources.snapshot.label(place), frontmatter.parse("\n".join(view.lines)).body
+        return sources.snapshot.label(place), frontmatter.parse("\n".join(split_lines(found))).body
     if not is_convention(target):
         return "there is no such file in the workspace, or it is ignored"
     problems: list[Problem] = []

@@ -13,7 +13,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from promptls.index.snapshot import Sources, split_lines
-from promptls.model import Root, TextView
+from promptls.model import Root
 
 PLACES = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 """The first that is there counts: the hosts' own folders before the common ones."""
@@ -50,9 +50,9 @@ def _read(sources: Sources, root: Root) -> Owners | None:
     for name in PLACES:
         path = f"{root.path.rstrip('/')}/{name}"
         if path in sources.snapshot.files:
-            view = sources.read(path, explicit=True)
-            if isinstance(view, TextView):
-                return Owners(sources.snapshot.label(path), _patterns(view.text))
+            text = sources.text(path)
+            if isinstance(text, str):
+                return Owners(sources.snapshot.label(path), _patterns(text))
     return None
 
 
