@@ -73,10 +73,16 @@ class Companions:
         with self._lock:
             self._follow(snapshot)
 
-    def expand(self, query: Query, snapshot: Snapshot, columns: View, limits: Limits = LIMITS) -> Query:
-        """The query with `corrected` and `expanded`; what was put right is among its terms and names too."""
+    def expand(
+        self, query: Query, snapshot: Snapshot, columns: View, limits: Limits = LIMITS, complete: bool = True
+    ) -> Query:
+        """The query with `corrected` and `expanded`; what was put right is among its terms and names too.
+
+        While the index is not `complete`, and each question would meet other names, the table stays as it is.
+        """
         with self._lock:
-            self._follow(snapshot)
+            if complete or not self._files:
+                self._follow(snapshot)
             found = self._corrections(query, columns)[: limits.corrections]
             terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
             terms = tuple(dict.fromkeys(terms))

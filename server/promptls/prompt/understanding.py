@@ -31,8 +31,13 @@ class Understood(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def understood(message: str, question: str, profile: Profile, request: Request, around: Surroundings) -> Understood:
-    """The reading that the profile wants.  `question` is the message without its file mentions."""
+def understood(
+    message: str, question: str, profile: Profile, request: Request, around: Surroundings, complete: bool = True
+) -> Understood:
+    """The reading that the profile wants.  `question` is the message without its file mentions.
+
+    `complete`: whether all files of the index are there.
+    """
     columns = around.index.columns()
     intent = understand(
         message,
@@ -55,7 +60,7 @@ def understood(message: str, question: str, profile: Profile, request: Request, 
             intent = replace(intent, codebase=bool(question.strip()))
     intent, warnings = _with_model(intent, question, request, around.model)
     if classifier == "default":
-        query = around.companions.expand(intent.query, request.snapshot, around.index.columns())
+        query = around.companions.expand(intent.query, request.snapshot, columns, complete=complete)
         intent = replace(intent, query=query)
     most = profile.understanding.keywords or len(keywords)
     return Understood(intent, Asked(question, keywords[:most], intent.action), warnings)
