@@ -43,13 +43,16 @@ class Figures(Struct, kw_only=True):
     symbols: int
     bare: float  # the bare parse
     ready: float  # from the start of the process to everything stored
+    spent: tuple[float, float]  # processor seconds until then: of the server, of all other processes
     usable: float  # to files, names and words
     busy: tuple[float, float]  # buildPrompt while a first scan runs, one of its own
     warm: float  # a start when nothing has changed
     prompt: tuple[float, float]  # 4,000 tokens
+    stages: dict[str, float]  # medians of the parts of such a prompt; "around": protocol, and reading the answer
     long_prompt: tuple[float, float]  # 20,000 tokens
     search: tuple[float, float]
     edit: tuple[float, float]  # from a didChange to a prompt that holds the new text
+    seen: tuple[float, float]  # from a didChange to a completion that offers the new symbol
     edited_lines: int  # of the file that was edited
     memory: float  # MB of the server and all its processes, after the questions, when the index has rested
     peak: float  # MB of the server alone
@@ -116,10 +119,10 @@ def peak(pid: int) -> float:
     return next((int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM:")), 0.0)
 
 
-def spent(pid: int) -> tuple[float, int]:
+def spent(pid: int, alone: bool = False) -> tuple[float, int]:
     """(processor seconds, bytes written) of a process and all below it so far; (0, 0) where the system does not tell."""
     seconds, written = 0.0, 0
-    for one in family(pid):
+    for one in [pid] if alone else family(pid):
         try:
             fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
             seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -145,14 +148,17 @@ def timed(calls: Iterable[Callable[[], object]]) -> list[float]:
     return out
 
 
-def _first_scan(client: Client, root: Path) -> tuple[float, float]:
-    """(seconds to usable, to ready) of a scan that nobody disturbs: the server tells by itself how far it is."""
+def _first_scan(client: Client, root: Path) -> tuple[float, float, tuple[float, float]]:
+    """(seconds to usable, to ready, processor seconds) of a scan that nobody disturbs: the server tells by itself how
+    far it is."""
     start = time.perf_counter()
     client.initialize(root)
     client.wait_note("promptls/statusChanged", lambda status: status["usable"] and status["roots"], WAIT_S)
     usable = time.perf_counter() - start
     client.wait_note("promptls/statusChanged", lambda status: status["state"] in ("ready", "degraded"), WAIT_S)
-    return usable, time.perf_counter() - start
+    ready = time.perf_counter() - start
+    own = spent(client.process.pid, alone=True)[0]
+    return usable, ready, (own, spent(client.process.pid)[0] - own)
 
 
 def _busy(client: Client, root: Path, questions: list[str]) -> list[float]:
@@ -174,6 +180,37 @@ def _to_edit(texts: dict[str, str]) -> tuple[Path, str] | None:
     """The file whose length is nearest to two thousand lines."""
     found = min((p for p in texts if p.endswith(".py")), key=lambda p: abs(texts[p].count("\n") - 2000), default=None)
     return (Path(found), texts[found]) if found is not None else None
+
+
+def _prompts(client: Client, questions: list[str]) -> tuple[list[float], dict[str, float]]:
+    """(seconds of prompts of 4,000 tokens, medians of their parts)."""
+    times: list[float] = []
+    parts: dict[str, list[float]] = {}
+    for question in questions:
+        start = time.perf_counter()
+        result = client.build(question, budget={"tokens": 4000})
+        times.append(time.perf_counter() - start)
+        stages = {stage["name"]: stage["ms"] / 1000 for stage in result["trace"]["stages"]}
+        for name, took in {**stages, "around": times[-1] - sum(stages.values())}.items():
+            parts.setdefault(name, []).append(took)
+    return times, {name: statistics.median(took) for name, took in parts.items()}
+
+
+def _seen(client: Client, path: Path, text: str) -> list[float]:
+    """Seconds from a didChange to a completion that offers the new symbol: files, names, words and vectors follow it."""
+    client.open(path, text)
+    lines, out = text.count("\n"), []
+    for n in range(EDITS):
+        where = {"line": lines, "character": 0}
+        start = time.perf_counter()
+        client.change(path, n + 2, {"range": {"start": where, "end": where}, "text": f"def seen_{n}(x):\n    pass\n"})
+        typed = f"@#seen_{n}"
+        result = client.request("promptls/completeMention", {"text": typed, "offset": len(typed)}, WAIT_S)
+        out.append(time.perf_counter() - start)
+        assert f"seen_{n}" in str(result)
+        lines += 2
+    client.close(path)
+    return out
 
 
 def _edits(client: Client, path: Path, text: str) -> list[float]:
@@ -209,7 +246,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
     texts.clear()  # the server gets the memory
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder) / "cache")
-        usable, ready = _first_scan(client, root)
+        usable, ready, took = _first_scan(client, root)
         say(f"first scan {ready:.1f} s, {ready / bare:.1f} × the bare parse; usable after {usable:.1f} s")
         status = client.request("promptls/status", {}, WAIT_S)
         held = status["roots"][0]
@@ -226,11 +263,12 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
         warm = time.perf_counter() - start
         say(f"warm start {warm:.2f} s")
         timed([lambda q=q: client.build(q) for q in questions[:10]])  # type: ignore[misc]
-        short = two(timed([lambda q=q: client.build(q, budget={"tokens": 4000}) for q in questions]))  # type: ignore[misc]
+        short, stages = _prompts(client, questions)
         whole = two(timed([lambda q=q: client.build(q, budget={"tokens": 20000}) for q in questions]))  # type: ignore[misc]
         found = two(timed([lambda q=q: client.search(q) for q in questions]))  # type: ignore[misc]
-        say(f"prompt {1000 * short[0]:.0f} / {1000 * short[1]:.0f} ms")
+        say(f"prompt {1000 * two(short)[0]:.0f} / {1000 * two(short)[1]:.0f} ms")
         typed = two(_edits(client, *edited)) if edited else (0.0, 0.0)
+        seen = two(_seen(client, *edited)) if edited else (0.0, 0.0)
         idle = threading.Event()
         idle.wait(40.0)  # until helpers that have nothing to do have left
         before = spent(client.process.pid)
@@ -244,13 +282,16 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
             symbols=held["symbols"],
             bare=bare,
             ready=ready,
+            spent=took,
             usable=usable,
             busy=two(busy) if busy else (0.0, 0.0),
             warm=warm,
-            prompt=short,
+            prompt=two(short),
+            stages=stages,
             long_prompt=whole,
             search=found,
             edit=typed,
+            seen=seen,
             edited_lines=edited[1].count("\n") if edited else 0,
             memory=resident(client.process.pid),
             peak=peak(client.process.pid),
@@ -279,7 +320,8 @@ def rows_of(figures: Figures) -> list[tuple[str, str]]:
         ("buildPrompt, 4,000 tokens", pair(f.prompt)),
         ("buildPrompt, 20,000 tokens", pair(f.long_prompt)),
         ("search", pair(f.search)),
-        (f"didChange to the answer, {f.edited_lines:,} lines", pair(f.edit)),
+        (f"didChange to a completion with it, {f.edited_lines:,} lines", pair(f.seen)),
+        ("didChange to a prompt with it", pair(f.edit)),
         ("memory, all processes, idle", f"{f.memory:.0f} MB"),
         ("peak of the server", f"{f.peak:.0f} MB"),
         ("disk", f"{f.disk:,.0f} bytes a chunk"),

@@ -6,14 +6,16 @@ A large workspace has more outlines than there is memory for when they are open,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, TypeVar, overload
 
 import msgspec
-import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from promptls.model.outline import Chunk, Import, Outline, Reference, Symbol, references_of, uses_of, variables_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 UNPACKED = 1_500_000
 """Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
@@ -168,6 +170,8 @@ class OutlineView:
     def used(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """(indexes into `ref_names`, lines) of the references, by line."""
         if self._used is None:
+            import numpy as np  # whatever starts with the nouns would wait for it
+
             refs = np.frombuffer(self.refs, np.uint32)
             used, lines = refs[::3], refs[1::3]
             if (lines[1:] < lines[:-1]).any():

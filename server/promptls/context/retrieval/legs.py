@@ -26,6 +26,8 @@ SEMANTIC, KEYWORD = 0.55, 0.45
 LIKELY = (6.2, 2.3, 1.75, 0.62)
 """What similarity, keywords (the best text at 1), the words of the whole file and ln(1 + terms) are worth to a row's
 prospects: logistic regression on which rows came to be among the best 60 for questions of 30 held-out documents."""
+NOISE = 0.02
+"""Similarity that says nothing: vectors of eight bits are no more exact."""
 SCALED = 100
 """A leg's scale has its best score at 1 and that of this rank at 0."""
 
@@ -81,7 +83,8 @@ def _likely(similarity: Floats, keyword: Floats, whole: Floats, totals: Totals) 
     meaning, words, file, length = LIKELY
     best = max(float(keyword.max(initial=0.0)), 1e-6)
     out = meaning * similarity + (words / best) * keyword + file * of_whole + length * totals.log_length
-    return np.where(totals.alive & ((similarity > 0) | (keyword > 0) | (of_whole > 0)), out + 10, 0).astype(np.float32)
+    spoken_of = (similarity > NOISE) | (keyword > 0) | (of_whole > 0)
+    return np.where(totals.alive & spoken_of, out + 10, 0).astype(np.float32)
 
 
 def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]]) -> Floats:
