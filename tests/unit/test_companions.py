@@ -86,6 +86,17 @@ def test_a_word_of_some_text_is_no_typing_error(workspace: Snapshot) -> None:
     assert Companions().expand(analyse("the sesion ends"), workspace, columns.view()).corrected == ()
 
 
+def test_while_an_index_is_made_the_table_stays_as_it_is(tmp_path: Path) -> None:
+    first = snapshot_of(CODE, tmp_path / "a")
+    second = snapshot_of(CODE.replace("session_timeout", "session_owner"), tmp_path / "a")
+    query, columns = analyse("session"), Columns().view()
+    kept = Companions()
+    whole = kept.expand(query, first, columns, complete=False)
+    assert whole == _expand("session", first)
+    assert kept.expand(query, second, columns, complete=False) == whole
+    assert kept.expand(query, second, columns) == _expand("session", second)
+
+
 def test_following_changes_equals_starting_anew(tmp_path: Path) -> None:
     first = snapshot_of(CODE, tmp_path / "a")
     second = snapshot_of(

@@ -161,6 +161,21 @@ def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:
         assert legs.body[row] == pytest.approx(expected, rel=1e-5)
 
 
+def test_what_a_question_speaks_of_is_likely_and_nothing_else(shop: Snapshot) -> None:
+    view = Indexed(shop).columns()
+    likely = scan(("amount",), None, view).likely  # no model: words alone
+    spoken_of = {view.files[view.file[row]].rsplit("/", 1)[-1] for row in np.flatnonzero(likely).tolist()}
+    assert spoken_of == {"prices.py", "test_prices.py"}
+    assert scan(("nowhere",), None, view).likely.max() == 0
+    own = max(range(len(view)), key=lambda row: likely[row])
+    assert view.files[view.file[own]].endswith("prices.py")
+
+
+def test_who_wants_more_regions_looks_at_more_places() -> None:
+    assert Reach().for_regions(10) == Reach()
+    assert Reach().for_regions(1000).likely == 3000
+
+
 def test_a_leg_is_scaled_from_the_hundredth_best_to_the_best() -> None:
     values = np.arange(1, 301, dtype=np.float32)
     found = scaled(values)

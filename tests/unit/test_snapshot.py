@@ -1,9 +1,12 @@
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.snapshot import Snapshot, split_lines, with_entries
-from promptls.model import Chunk, FileEntry, Outline, Root, Span, Symbol, pack, symbols_in
+from promptls.index.disk import Limits
+from promptls.index.snapshot import OpenDocument, Snapshot, Sources, split_lines, with_entries
+from promptls.model import Chunk, FileEntry, Outline, Problem, Root, Span, Symbol, pack, symbols_in
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 
@@ -51,6 +54,21 @@ def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
 def test_symbols_are_counted_without_a_look_at_them(count: int) -> None:
     symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
     assert symbols_in(pack(Outline("python", 9, (symbol,) * count))) == count
+
+
+def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:
+    file = tmp_path / "new.py"
+    file.write_text("x = 1\n")
+    path = file.as_posix()
+
+    def outliner(*_: object) -> FileEntry:
+        raise AssertionError("nobody asked for the structure")
+
+    sources = Sources(Snapshot(), Limits(), outliner)
+    assert sources.text(path) == "x = 1\n"
+    assert isinstance(sources.text(path + "x"), Problem)
+    opened = Snapshot(documents=Snapshot().documents.set(path, OpenDocument("y = 2\n", 1)))
+    assert Sources(opened, Limits(), outliner).text(path) == "y = 2\n"
 
 
 def test_roots_and_labels() -> None:

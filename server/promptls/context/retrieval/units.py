@@ -1,5 +1,5 @@
-"""Which places of the workspace are looked at closely: chunks that a leg ranks high, that the question names,
-that share a file with several such, or that the best of them refer to.
+"""Which places of the workspace are looked at closely: chunks that are likely to be a part of the answer, that the
+question names, that stand in the best files, or that the best of them refer to.
 
 The columns propose rows; the snapshot says where their texts stand, and drops what stands nowhere.
 """
