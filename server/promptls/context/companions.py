@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import chain
 
 from msgspec import Struct
@@ -62,7 +62,7 @@ class Companions:
         self._files: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # path → digest of its text, its names
         self._count: Counter[str] = Counter()  # how many files define a name
         self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
-        self._names_of: dict[str, set[str]] = {}  # term → names
+        self._names_of: dict[str, str | set[str]] = {}  # term → names; most have one, which needs no set
         self._length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
 
     def follow(self, snapshot: Snapshot) -> None:
@@ -123,9 +123,12 @@ class Companions:
             for term in terms:
                 held = self._names_of.get(term)
                 if held is None:
-                    held = self._names_of[term] = set()
+                    self._names_of[term] = name
                     self._length.setdefault((term[0], len(term)), set()).add(term)
-                held.add(name)
+                elif isinstance(held, str):
+                    self._names_of[term] = {held, name}
+                else:
+                    held.add(name)
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
@@ -135,10 +138,15 @@ class Companions:
             del self._count[name], self._parts[name]
             for term in _terms(name):
                 held = self._names_of[term]
-                held.discard(name)
-                if not held:
+                if isinstance(held, set):
+                    held.discard(name)
+                if not held or held == name:
                     del self._names_of[term]
                     self._length[term[0], len(term)].discard(term)
+
+    def _names_with(self, term: str) -> Collection[str]:
+        held = self._names_of.get(term, ())
+        return (held,) if isinstance(held, str) else held
 
     # ------------------------------------------------------------ asking
 
@@ -166,7 +174,7 @@ class Companions:
         ]
         hits = process.extract(term, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
         right = [
-            (distance, -columns.frequency(t), -len(self._names_of[t]), t)
+            (distance, -columns.frequency(t), -len(self._names_with(t)), t)
             for t, distance, _ in hits
             if t[0] == term[0] or t[:2] == term[1::-1]
         ]
@@ -176,17 +184,17 @@ class Companions:
         """Companions of the terms with their weights: the share of names that two terms have in common (Dice)."""
         scores: defaultdict[str, float] = defaultdict(float)
         left = LOOKED_AT
-        for count_of, term in sorted((len(self._names_of.get(t, ())), t) for t in terms):
+        for count_of, term in sorted((len(self._names_with(t)), t) for t in terms):
             left -= count_of
             if left < 0:
                 break
             if count_of < TOGETHER:
                 continue
-            names = self._names_of[term]
+            names = self._names_with(term)
             together = Counter(chain.from_iterable(map(self._parts.__getitem__, names)))
             for other, count in together.items():
                 if count >= TOGETHER and other != term and other not in never and other not in terms:
-                    scores[other] += 2 * count / (len(names) + len(self._names_of[other]))
+                    scores[other] += 2 * count / (len(names) + len(self._names_with(other)))
         best = sorted(((-score, term) for term, score in scores.items()))[: limits.expansions]
         return tuple((term, round(limits.weight * min(1.0, -score), 3)) for score, term in best)
 

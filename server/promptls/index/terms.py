@@ -51,7 +51,7 @@ def _at_capitals(run: str) -> list[str]:
     return [run[a:b] for a, b in pairwise(cuts)]
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def word_terms(word: str) -> tuple[str, ...]:
     """Terms of one word or identifier, in order; () for stop words and data."""
     if len(word) > _MAX_WORD:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-UNPACKED = 1_500_000
+UNPACKED = 800_000
 """Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
-OPENED = 800
+OPENED = 400
 """Outlines that are kept open, twice, each some kilobytes."""
 
 Value = TypeVar("Value")

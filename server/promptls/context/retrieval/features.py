@@ -234,7 +234,7 @@ def _mentions(symbols: Sequence[Symbol | None], view: View) -> Floats:
     return np.log1p([often[term] for term in last]).astype(np.float32)
 
 
-@lru_cache(maxsize=1 << 15)
+@lru_cache(maxsize=1 << 13)
 def _terms(name: str) -> tuple[str, ...]:
     """The terms of a name; the same names come with many questions."""
     return tuple(terms(name))
