@@ -17,6 +17,7 @@ from promptls.context.retrieval.legs import K1, B, scaled, scan
 from promptls.context.retrieval.retrieve import describe
 from promptls.context.retrieval.units import Reach
 from promptls.context.retrieval.weights import Sum, bundled
+from promptls.index.rows import rows_of
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import terms
 from promptls.model import CancelToken
@@ -147,6 +148,25 @@ def test_the_order_of_rows_makes_no_difference(shop: Snapshot) -> None:
     assert np.array_equal(one.values, two.values)
 
 
+def test_what_is_gone_from_the_workspace_makes_no_difference(shop: Snapshot) -> None:
+    query, token = analyse("how is the price reduced?"), CancelToken()
+    fresh, old = Indexed(shop), Indexed(shop)
+    columns = old._columns
+    for n in range(120):
+        key, path = bytes([n]) * 16, f"/gone/price_{n}.py"
+        columns.fill(
+            rows_of([(key, ["price", "amount"])], columns.view().vectors(np.array([0])).astype(np.float16).tobytes())
+        )
+        columns.move([(path, path[1:], [], [key])])
+        columns.move([(path, path[1:], [key], [])])
+    one = describe(query, shop, fresh, Reach(files=2), token)
+    two = describe(query, shop, old, Reach(files=2), token)
+    assert one is not None and two is not None
+    assert [(u.entry.path, u.index) for u in one.units] == [(u.entry.path, u.index) for u in two.units]
+    for name in NAMES:
+        assert one.column(name) == pytest.approx(two.column(name)), name
+
+
 def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:
     view = Indexed(shop).columns()
     legs = scan(("amount", "price", "nowhere"), None, view)
@@ -184,6 +204,13 @@ def test_a_leg_is_scaled_from_the_hundredth_best_to_the_best() -> None:
     assert found[250] == pytest.approx(50 / 99)
     assert scaled(np.array([0.5, 1.0], np.float32)).tolist() == pytest.approx([0.5, 1.0])
     assert scaled(np.zeros(0, np.float32)).size == 0
+
+
+def test_what_is_gone_makes_no_difference_to_a_scale() -> None:
+    values = np.array([-0.2, 0.1, 0.5, 0.9], np.float32)
+    padded = np.concatenate([values, np.zeros(200, np.float32)])
+    assert scaled(padded)[:4].tolist() == scaled(values).tolist()
+    assert scaled(values)[0] == 0
 
 
 def test_what_surroundings_make_of_a_score() -> None:

@@ -130,13 +130,11 @@ def _means(similarity: Floats, totals: Totals) -> Floats:
 
 
 def scaled(scores: Floats, rank: int = SCALED) -> Floats:
-    """Scores on 0…1: 1 for the best, 0 for the one at `rank` and all below; few scores start at 0."""
-    if not len(scores):
-        return scores
-    if len(scores) < rank:
-        low, high = min(0.0, float(scores.min())), float(scores.max())
-    else:
-        positive = scores[scores > 0]  # partition is slow where many values are equal
-        high = float(scores.max())
-        low = float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
+    """Scores on 0…1: 1 for the best, 0 for the one at `rank` and all below; few scores start at 0.
+
+    What is not above 0 makes no difference: of texts and files that are gone, some remember more than others.
+    """
+    positive = scores[scores > 0]  # partition is slow where many values are equal
+    high = float(positive.max(initial=0.0))
+    low = float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
     return np.asarray(np.clip((scores - low) / (high - low + 1e-9), 0, 1), np.float32)
