@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from promptls.index.disk import Limits
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, split_lines, with_entries
-from promptls.model import Chunk, FileEntry, Outline, Problem, Root, Span, Symbol, pack, symbols_in
+from promptls.model import Chunk, FileEntry, Outline, Problem, Root, Span, Symbol, pack, symbols_in, view_of
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 
@@ -51,9 +51,12 @@ def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 255, 256, 70_000])
-def test_symbols_are_counted_without_a_look_at_them(count: int) -> None:
+@pytest.mark.parametrize("language", ["c", "python", "x" * 31, "x" * 32, "x" * 200])
+@pytest.mark.parametrize("lines", [0, 127, 128, 255, 256, 70_000, 2**32])
+def test_symbols_are_counted_without_a_look_at_them(count: int, language: str, lines: int) -> None:
     symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
-    assert symbols_in(pack(Outline("python", 9, (symbol,) * count))) == count
+    packed = pack(Outline(language, lines, (symbol,) * count))
+    assert symbols_in(packed) == count == len(view_of(packed).symbols)
 
 
 def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:
