@@ -161,6 +161,43 @@ def test_a_branch_switch_embeds_only_what_was_never_seen(start: Start, shop: Pat
     ]
 
 
+def test_a_branch_switch_of_a_thousand_files_embeds_only_what_is_new(start: Start, shop: Path) -> None:
+    """Each file has a function that stays and one that the other branch has in other words."""
+    folder = shop / "many"
+    folder.mkdir()
+
+    def write(said: str) -> None:
+        for n in range(1000):
+            lines = [
+                f"def stays_{n}(x):",
+                f"    return x + {n}",
+                "",
+                f"def turns_{n}(x):",
+                f"    return {said!r} * {n}",
+                "",
+            ]
+            (folder / f"part_{n}.py").write_text("\n".join(lines))
+
+    write("here")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "many")
+    git(shop, "checkout", "-qb", "other")
+    write("there")
+    git(shop, "commit", "-qam", "other")
+    git(shop, "checkout", "-q", "-")
+    client = start(shop)
+    here = client.settled()
+    git(shop, "checkout", "-q", "other")
+    client.files_changed(*(folder / f"part_{n}.py" for n in range(1000)))
+    there = client.settled()
+    assert there["embedder"]["embedded"] == here["embedder"]["embedded"] + 1000
+    git(shop, "checkout", "-q", "-")
+    client.request("promptls/reindex", {})  # what changed is found without being told
+    back = client.settled()
+    assert back["embedder"]["embedded"] == there["embedder"]["embedded"]
+    assert "'here' * 77" in client.build("what does @#turns_77 return?")["prompt"]
+
+
 def test_a_changed_ignore_file_takes_effect(visit: Visit, shop: Path) -> None:
     client = visit(shop)
     client.settled()
