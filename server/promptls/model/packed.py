@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 UNPACKED = 800_000
 """Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
-OPENED = 400
-"""Outlines that are kept open, twice, each some kilobytes."""
+OPENED = 8_000_000
+"""Bytes of packed outlines that are kept open, twice; a question of a search looks into up to a thousand files."""
 
 Value = TypeVar("Value")
 
@@ -42,14 +42,14 @@ class _Recent(Generic[Value]):
     def get(self, packed: bytes) -> Value | None:
         found = self._recent.get(packed)
         if found is None and (found := self._before.get(packed)) is not None:
-            self.put(packed, found, 1)
+            self.put(packed, found)
         return found
 
-    def put(self, packed: bytes, value: Value, size: int) -> None:
+    def put(self, packed: bytes, value: Value) -> None:
         if self._size > self._most:
             self._before, self._recent, self._size = self._recent, {}, 0
         self._recent[packed] = value
-        self._size += size
+        self._size += len(packed)
 
 
 class _Opened(Struct, array_like=True, gc=False):
@@ -87,7 +87,7 @@ def unpack(packed: bytes) -> Outline:
     found = _whole.get(packed)
     if found is None:
         found = _unpack.decode(packed)
-        _whole.put(packed, found, len(packed))
+        _whole.put(packed, found)
     return found
 
 
@@ -211,5 +211,5 @@ def view_of(packed: bytes) -> OutlineView:
     found = _views.get(packed)
     if found is None:
         found = OutlineView(packed)
-        _views.put(packed, found, 1)
+        _views.put(packed, found)
     return found
