@@ -54,9 +54,9 @@ class Reach(Struct, frozen=True):
         return replace(self, likely=max(self.likely, CHOICE * most))
 
 
-CHOICE = 3
+CHOICE = 2
 """Likely rows for each region that is wanted."""
-FAR = Reach(likely=800, files=16, per_file=80, referrers=50)
+FAR = Reach(likely=500, files=16, per_file=80, referrers=50)
 """Worth .002 of NDCG@10 to a search, and nothing to a prompt."""
 
 
