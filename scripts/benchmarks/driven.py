@@ -202,39 +202,32 @@ def _prompts(client: Client, questions: list[str]) -> tuple[list[float], dict[st
     return times, {name: statistics.median(took) for name, took in parts.items()}
 
 
-def _seen(client: Client, path: Path, text: str) -> list[float]:
-    """Seconds from a didChange to a completion that offers the new symbol: files, names, words and vectors follow it."""
+def _edits(client: Client, path: Path, text: str, ask: Callable[[Client, str], None]) -> list[float]:
+    """Seconds from a didChange that brings a function to an answer that knows it; `ask` is given its name."""
     client.open(path, text)
     lines, out = text.count("\n"), []
     for n in range(EDITS):
-        where = {"line": lines, "character": 0}
+        where, name = {"line": lines, "character": 0}, f"freshly_typed_{n}"
+        change = {"range": {"start": where, "end": where}, "text": f"def {name}(x):\n    return x * {n}\n"}
         start = time.perf_counter()
-        client.change(path, n + 2, {"range": {"start": where, "end": where}, "text": f"def seen_{n}(x):\n    pass\n"})
-        typed = f"@#seen_{n}"
-        result = client.request("promptls/completeMention", {"text": typed, "offset": len(typed)}, WAIT_S)
+        client.change(path, n + 2, change)
+        ask(client, name)
         out.append(time.perf_counter() - start)
-        assert f"seen_{n}" in str(result)
         lines += 2
     client.close(path)
     return out
 
 
-def _edits(client: Client, path: Path, text: str) -> list[float]:
-    """Seconds from a didChange to an answer that holds the new text."""
-    client.open(path, text)
-    lines = text.count("\n")
-    out = []
-    for n in range(EDITS):
-        where = {"line": lines, "character": 0}
-        new = f"def freshly_typed_{n}(x):\n    return x * {n}\n"
-        start = time.perf_counter()
-        client.change(path, n + 2, {"range": {"start": where, "end": where}, "text": new})
-        result = client.build(f"what does @#freshly_typed_{n} return?", budget={"tokens": 2000})
-        out.append(time.perf_counter() - start)
-        assert f"return x * {n}" in result["prompt"]
-        lines += 2
-    client.close(path)
-    return out
+def _in_completion(client: Client, name: str) -> None:
+    """Files, names, words and vectors are published together: that a symbol is offered stands for all of them."""
+    typed = f"@#{name}"
+    result = client.request("promptls/completeMention", {"text": typed, "offset": len(typed)}, WAIT_S)
+    assert name in str(result["items"])
+
+
+def _in_prompt(client: Client, name: str) -> None:
+    result = client.build(f"what does @#{name} return?", budget={"tokens": 2000})
+    assert f"def {name}(x):" in result["prompt"]
 
 
 def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figures:
@@ -273,8 +266,8 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
         whole = two(timed([lambda q=q: client.build(q, budget={"tokens": 20000}) for q in questions]))  # type: ignore[misc]
         found = two(timed([lambda q=q: client.search(q) for q in questions]))  # type: ignore[misc]
         say(f"prompt {1000 * two(short)[0]:.0f} / {1000 * two(short)[1]:.0f} ms")
-        typed = two(_edits(client, *edited)) if edited else (0.0, 0.0)
-        seen = two(_seen(client, *edited)) if edited else (0.0, 0.0)
+        typed = two(_edits(client, *edited, _in_prompt)) if edited else (0.0, 0.0)
+        seen = two(_edits(client, *edited, _in_completion)) if edited else (0.0, 0.0)
         idle = threading.Event()
         idle.wait(40.0)  # until helpers that have nothing to do have left
         before = spent(client.process.pid)

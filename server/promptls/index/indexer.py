@@ -51,8 +51,8 @@ QUERY_TIMEOUT_S = 10.0
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
-BUSY = 10
-"""How much rarer the folders of a root are walked for changes while it is indexed."""
+RARER_WHILE_INDEXED = 10
+"""Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
 VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
@@ -217,7 +217,7 @@ class Indexer:
         """
         now = time.monotonic()
         known = [s for s in list(self._roots.values()) if s.walked and not s.walks]
-        late = [s for s in known if now - s.walked_at > (after_s if s.complete else BUSY * after_s)]
+        late = [s for s in known if now - s.walked_at > (after_s if s.complete else RARER_WHILE_INDEXED * after_s)]
         if late:
             patience_s = patience_s if self.searchable else 0.0
             self.workspace.rescan([s.root.path for s in late])

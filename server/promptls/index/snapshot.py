@@ -188,7 +188,7 @@ class Sources:
         if document is not None:
             text, version, same = document.text, document.version, _is_of(document.text, entry)
         else:
-            got, same = self._text(path, entry, explicit)
+            got, same = self._on_disk(path, entry, explicit)
             if isinstance(got, disk.Skipped):
                 return Problem(got.reason)
             text, version = got.text, None
@@ -198,7 +198,7 @@ class Sources:
             entry = self._outliner(path, text, version)
         return TextView(entry, text, tuple(split_lines(text)))
 
-    def _text(self, path: str, entry: FileEntry | None, explicit: bool) -> tuple[disk.ReadText | disk.Skipped, bool]:
+    def _on_disk(self, path: str, entry: FileEntry | None, explicit: bool) -> tuple[disk.ReadText | disk.Skipped, bool]:
         """The text on disk, and whether the entry was made from it."""
         if explicit or (entry is not None and entry.outlined):  # a text that was taken in is not examined again
             got = disk.read_any(path, self.limits, explicit and self.secrets)

@@ -238,8 +238,7 @@ def _found(
     if profile_.scoring.formula == "legs":  # scored already: only what is good enough is read
         with clock.stage("threshold", len(found)) as given:
             good, late = above_threshold(found, threshold, profile_.scoring.relative)
-            room = 0 if profile_.gathering.considered else wanted.budget
-            read = finding.with_texts(good[:most], request, room, scored=True)
+            read = finding.best(good, request, profile_, wanted.budget)
             given.append(len(good))
         with clock.stage("dedup", len(read.regions)) as given:
             candidates = finding.distinct(read, profile_)

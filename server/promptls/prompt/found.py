@@ -22,12 +22,12 @@ from promptls.prompt.profile import Profile
 from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, by_worth, decayed, diverse
 from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
 
-CONSIDERED = 16, 1 / 200
-"""Found regions that are read, whatever the budget, and for each token of it …"""
-AT_MOST = 40, 1 / 60
-"""… and as many of these as it takes for their texts to be …"""
-ENOUGH = 12
-"""… so many characters for each token of the budget: three times what fits."""
+LEAST, LEAST_PER_TOKEN = 16, 1 / 200
+"""Found regions that are read, and more of them for each token of the budget."""
+MOST, MOST_PER_TOKEN = 40, 1 / 60
+"""Regions that are read at most: one seldom costs less than 60 tokens."""
+ENOUGH_PER_TOKEN = 12
+"""Characters of regions, for each token of the budget, after which no more are read: three times what fits."""
 
 
 class Candidates(Struct, frozen=True):
@@ -71,21 +71,31 @@ def from_graph(view: GraphView, question: str, seeds: int, request: Request) -> 
 
 def considered(profile: Profile, budget: int) -> int:
     """How many regions are read at most."""
-    return profile.gathering.considered or int(AT_MOST[0] + budget * AT_MOST[1])
+    return profile.gathering.considered or int(MOST + budget * MOST_PER_TOKEN)
 
 
-def with_texts(items: Sequence[Item], request: Request, budget: int = 0, scored: bool = False) -> Candidates:
+def best(items: Sequence[Item], request: Request, profile: Profile, budget: int) -> Candidates:
+    """The first items with their texts: as many as the profile says, or as fill the budget several times over."""
+    if profile.gathering.considered:
+        return with_texts(items[: profile.gathering.considered], request, scored=True)
+    least, enough = int(LEAST + budget * LEAST_PER_TOKEN), ENOUGH_PER_TOKEN * budget
+    return with_texts(items[: considered(profile, budget)], request, scored=True, least=least, enough=enough)
+
+
+def with_texts(
+    items: Sequence[Item], request: Request, scored: bool = False, least: int = 0, enough: int | None = None
+) -> Candidates:
     """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again.
 
-    With a `budget` no more of them than can fill it several times over.  Those that are `scored` come without what
+    No more than `least` items once their texts have `enough` characters.  Those that are `scored` come without what
     only formulas look at.
     """
     regions: list[Region] = []
     views: dict[str, TextView] = {}
     now = time.time()
-    least, characters = int(CONSIDERED[0] + budget * CONSIDERED[1]), 0
+    characters = 0
     for i, item in enumerate(items):
-        if budget and i >= least and characters >= ENOUGH * budget:
+        if enough is not None and i >= least and characters >= enough:
             break
         view = request.sources.read(item.path)
         if isinstance(view, TextView) and (current := in_view(item, view, request)) is not None:

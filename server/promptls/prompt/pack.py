@@ -32,8 +32,8 @@ HIGH = 0.5
 LARGE = 400
 """Tokens up to which an implicit item is not held back for the sake of others."""
 
-REST, REST_SHARE = (24, 48), 1 / 80
-"""Tokens that are not worth filling: less than a fence and two lines; of a small budget, a smaller part."""
+LEAST_REST, MOST_REST, REST_SHARE = 24, 48, 1 / 80
+"""Tokens that are not worth filling: this share of the budget, between less than a fence and two lines of code."""
 
 COUNTED = 64
 """Left-out candidates whose cost is counted; nobody reads further."""
@@ -168,7 +168,7 @@ class _Shelf:
     __slots__ = ("by_file", "entries", "reasons", "rest", "room", "trace")
 
     def __init__(self, room: int, by_file: bool = False) -> None:
-        self.rest = min(REST[1], max(REST[0], int(room * REST_SHARE)))
+        self.rest = min(MOST_REST, max(LEAST_REST, int(room * REST_SHARE)))
         self.by_file = by_file  # whether what was found in one file stands in one block
         self.entries: list[_Entry] = []
         self.room = room
@@ -193,8 +193,8 @@ class _Shelf:
         room = min(room, self.room)
         spans = entry.block.spans
         left = _minus(spans, self.shown(entry.block.item.path))
-        if left == list(spans) and entry.block.tokens - entry.forms.header_at_most() > room:
-            return False  # even beside its neighbours, under their header
+        if left == list(spans) and entry.block.tokens - entry.forms.heading_allowance() > room:
+            return False  # nor would it fit beside its neighbours, under their header
         near = [e for e in self.entries if _touch(e, entry)]
         if near and self._join(near, entry, room):
             return True

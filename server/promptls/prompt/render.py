@@ -266,8 +266,8 @@ class Forms:
 
     # ------------------------------------------------------------ what they are made of
 
-    def header_at_most(self) -> int:
-        """Tokens that the header of a block and its fence hardly exceed; a path may stand there twice."""
+    def heading_allowance(self) -> int:
+        """Tokens that the header of a block and its fence seldom exceed; a path may stand there twice."""
         return FENCE_MOST + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
 
     @property
