@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from promptls.context.mentions.request import Client, Request
 from promptls.index import disk
-from promptls.index.columns import Columns, View
+from promptls.index.columns import Columns
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
 from promptls.index.rows import rows_of
@@ -30,6 +30,7 @@ from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, w
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
 from promptls.index.terms import terms
+from promptls.index.view import View
 from promptls.model import FileEntry, Outline, Root, Span, pack
 
 

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import columns as module
-from promptls.index.columns import Columns, View
+from promptls.index import columns as owner
+from promptls.index import view as readers
+from promptls.index.columns import Columns
 from promptls.index.rows import Rows, rows_of
+from promptls.index.view import View
 
 DIMENSION = 8
 TERMS = "a b c d ab cd".split()
@@ -71,8 +73,8 @@ def said(view: View) -> dict[str, object]:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "TAIL", 5)
-    monkeypatch.setattr(module, "_BLOCK", 3)
+    monkeypatch.setattr(owner, "TAIL", 5)
+    monkeypatch.setattr(readers, "_BLOCK", 3)
 
 
 @given(STEPS)

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from promptls.index import store as module
-from promptls.index.columns import Columns, View
+from promptls.index.columns import Columns
 from promptls.index.image import Part
 from promptls.index.rows import Rows, rows_of
 from promptls.index.store import Store, StoreFailed, open_store
 from promptls.index.table import Identity
+from promptls.index.view import View
 
 IDENTITY = Identity("model", 8, 1, 1)
 

@@ -18,9 +18,9 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from promptls.context.query import Query
-from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import STOP_WORDS, stem, word_terms, words
+from promptls.index.view import View
 
 EXPANSIONS = 6
 """Terms that are added to a query, at most."""

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
 from promptls.index.buffers import Buffers
-from promptls.index.columns import View
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.image import Part
@@ -38,6 +37,7 @@ from promptls.index.store import Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.table import Identity, reason
 from promptls.index.terms import TERMS_VERSION
+from promptls.index.view import View
 from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
 from promptls.index.work.pool import Channel, Pool
 from promptls.index.workspace import Dirty, Workspace

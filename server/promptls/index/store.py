@@ -20,10 +20,10 @@ import msgspec
 import numpy as np
 
 from promptls.index import image
-from promptls.index.columns import View
 from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.table import Identity, exists, reason, version_of
+from promptls.index.view import View
 from promptls.index.work.messages import AddRows, Done, Failed, OpenTable, ReadRows, Request, SomeRows, Tidy
 from promptls.index.work.pool import Channel, WorkerFailed
 

@@ -11,13 +11,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
-from promptls.index.columns import View
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
 from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot
 from promptls.index.store import Store, StoreFailed
 from promptls.index.table import VERSIONS_KEPT, reason
+from promptls.index.view import View
 from promptls.index.work.frugal import trim
 from promptls.model import FileEntry
 

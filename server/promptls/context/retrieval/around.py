@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from promptls.context.retrieval.legs import Floats
 from promptls.context.retrieval.units import Unit, names_used
-from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
+from promptls.index.view import View
 
 Numbers = NDArray[np.int64]
 

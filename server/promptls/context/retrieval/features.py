@@ -18,9 +18,9 @@ from promptls.context.query import Query
 from promptls.context.retrieval.around import SPREAD, Around, around, ranks, spread
 from promptls.context.retrieval.legs import KEYWORD, SEMANTIC, Floats, Legs
 from promptls.context.retrieval.units import Unit
-from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import terms
+from promptls.index.view import View
 from promptls.model import FileEntry, Symbol
 
 MINOR = re.compile(

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.columns import Postings, Totals, View
+from promptls.index.view import Postings, Totals, View
 
 Floats = NDArray[np.float32]
 

@@ -18,9 +18,9 @@ from promptls.context.retrieval.legs import Floats, Legs
 from promptls.context.retrieval.units import FAR, Reach, units_for
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
-from promptls.index.columns import View
 from promptls.index.snapshot import Snapshot
 from promptls.index.syntax.kinds import TYPE_KINDS
+from promptls.index.view import View
 from promptls.model import CancelToken, Item, Origin
 
 

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from promptls.context.query import Query, looks_like_code
 from promptls.context.retrieval.legs import Floats, Legs, scaled
-from promptls.index.columns import View
 from promptls.index.snapshot import Place, Snapshot
+from promptls.index.view import View
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 
 WHOLE = 150
