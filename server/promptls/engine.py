@@ -42,7 +42,7 @@ from promptls.settings import Settings, cache_folder, config_file, user_settings
 
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
-"""How old the last walk may be when a prompt is built."""
+"""How old the last look at the disk may be when a prompt is built."""
 
 
 class Engine:
@@ -74,9 +74,13 @@ class Engine:
         self.graph = Graph(Resolvers().at)
 
     def _changed(self) -> None:
-        """After each step of the indexer, on its thread: tell, and have followed what is better done before a request."""
+        """After each step of the indexer, on its thread: tell, and have followed what is better done before a request.
+
+        At first not before everything is stored, which would otherwise wait for it.
+        """
         self._tell()
-        if self.indexer.searchable and not self._following.locked():
+        done = self.indexer.searchable if self._settled else self.indexer.stored
+        if done and not self._following.locked():
             try:
                 self._idle.submit(self._follow)
             except RuntimeError:
@@ -91,7 +95,7 @@ class Engine:
                     self.indexer.awaken()
                 self.companions.follow(snapshot)
                 warm(snapshot)
-                if not self._settled and self.indexer.standing().state == "ready":
+                if not self._settled and self.indexer.stored:
                     self._settled = True
                     self.projects.at(self.indexer.sources(snapshot))
                     settle()
@@ -162,7 +166,7 @@ class Engine:
     def view(self, token: CancelToken, reconcile_s: float = RECONCILE_S) -> Snapshot:
         """The workspace as of now: every keystroke, and what has changed on disk.
 
-        Clients need not watch files: the roots are walked again when the last walk is `reconcile_s` old.
+        Clients need not watch files: the roots are looked at again when the last look is `reconcile_s` old.
         """
         self.indexer.reconcile(reconcile_s)
         return self.indexer.view(token)

@@ -210,17 +210,34 @@ class Indexer:
         return PatternMatches(found, frozenset(languages), seen)
 
     def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
-        """Look for changes on disk that nobody has told us of, if the last walk is older than `after_s`.
+        """Look for changes on disk that nobody has told us of, if the last look is older than `after_s`.
 
-        Waits for what is found as long as that is quick; a larger change is taken in in the background.  While there is
-        much to take in anyway nobody waits, and walks are rarer.
+        A look is a stat of what is known; a walk follows if that has changed, and otherwise now and then when nobody
+        waits for it.  Waits for what is found as long as that is quick; a larger change is taken in in the background.
+        While there is much to take in anyway nobody waits, and walks are rarer.
         """
         now = time.monotonic()
         known = [s for s in list(self._roots.values()) if s.walked and not s.walks]
-        late = [s for s in known if now - s.walked_at > (after_s if s.complete else RARER_WHILE_INDEXED * after_s)]
-        if late:
-            patience_s = patience_s if self.searchable else 0.0
+        late = [s for s in known if now - s.looked_at > (after_s if s.complete else RARER_WHILE_INDEXED * after_s)]
+        if not late:
+            return
+        if not self.searchable:
             self.workspace.rescan([s.root.path for s in late])
+            return
+        found = False
+        for state in late:
+            state.looked_at = now
+            looked = scanning.look(state.root, state.seen, self._publisher.snapshot)
+            if looked is None:
+                self.workspace.rescan([state.root.path])
+            elif looked[0]:
+                self.workspace.touch(looked[0])
+            else:
+                state.walk_later(now)
+                self.workspace.nudge()
+                continue
+            found = True
+        if found:
             self._wait(lambda: self.searchable, None, patience_s)
 
     def wait_ready(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
@@ -229,7 +246,7 @@ class Indexer:
 
     def wait_stored(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
         """Wait until everything known is on disk too."""
-        return self._wait(lambda: self.searchable and self._stored, token, timeout_s)
+        return self._wait(lambda: self.stored, token, timeout_s)
 
     @property
     def searchable(self) -> bool:
@@ -241,6 +258,11 @@ class Indexer:
             and len(states) == len(self.workspace.roots)
             and all(s.complete for s in states)
         )
+
+    @property
+    def stored(self) -> bool:
+        """Whether all of that is on disk too, or has to wait for a disk that takes nothing."""
+        return self.searchable and self._stored
 
     @property
     def usable(self) -> bool:
@@ -311,6 +333,8 @@ class Indexer:
     def _rest(self) -> float:
         """Seconds until something is to be looked at though nothing has changed."""
         pauses = [self._writer.pause.left] if self._writer.pausing else []
+        now = time.monotonic()
+        pauses += [max(0.0, state.walk_at - now) for state in self._roots.values() if state.walk_at]
         if not self._trying and any(state.lacking for state in self._roots.values()):
             pauses.append(self._opened.left)
         return min([*pauses, SWEEP_EVERY_S])
@@ -322,8 +346,11 @@ class Indexer:
         self._tell()
         if dirty.paths:
             self._look_at(dirty.paths)
-        for root in dirty.rescan:
+        now = time.monotonic()
+        due = {state.root.path for state in self._roots.values() if 0 < state.walk_at <= now}
+        for root in {*dirty.rescan, *due}:
             if (state := self._roots.get(root)) is not None:
+                state.walk_at = 0.0
                 state.walks += 1
                 self._walker.submit(self._walk, state, root in dirty.full)
         if dirty.full:
@@ -413,6 +440,8 @@ class Indexer:
     def _walk_and_post(
         self, state: RootState, recalled: Mapping[str, FileEntry], live: bool = False, full: bool = False
     ) -> None:
+        state.seen = None
+        began, began_ns = time.monotonic(), time.time_ns()
         try:
             found = scanning.walk(state.root, self.config.limits, self._closed)
             state.trouble("folder")
@@ -425,7 +454,12 @@ class Indexer:
             )
             self._post(state.walk_finished)  # what is not seen is not gone
             return
+        state.walk_took = time.monotonic() - began
         self._post(lambda: self._walked(state, found, recalled, live, full))
+        try:
+            state.seen = disk.remember(state.root.path, found, self.config.limits, began_ns)
+        except OSError as error:
+            log.info("the next look at %s will be a walk: %s", state.root.path, error)
 
     def _open_store(self, state: RootState) -> None:
         """Open a root's store (writer thread)."""

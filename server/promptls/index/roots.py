@@ -20,13 +20,18 @@ from promptls.model import FileEntry, Root, symbols_in
 
 log = logging.getLogger(__name__)
 
+WALK_EVERY_S, WALK_AFTER_S = 10.0, 0.5
+"""How old the last walk is when another is due though nothing is known to have changed, and how long it waits for the
+answers that somebody waits for."""
+WALK_SHARE = 20
+"""Times as long as a walk has taken nobody need walk again: a twentieth of one core at the most."""
+
 
 class RootState:
     """Mutable; changed by the indexer's thread, save for what `opened` says."""
 
-    __slots__ = ("again", "failed", "manifest", "outlining", "pending", "records", "root", "store", "store_ready",
-                 "tries", "troubles",
-                 "walked_at", "walks")  # fmt: skip
+    __slots__ = ("again", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
+                 "store_ready", "tries", "troubles", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
@@ -41,6 +46,10 @@ class RootState:
         self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
         self.walks = 1  # walks asked for and not finished; the first one opens the root
         self.walked_at = 0.0  # time.monotonic() of the last one that has finished
+        self.walk_took = 0.0  # seconds
+        self.walk_at = 0.0  # time.monotonic() of the next one that nobody waits for; 0: none is due
+        self.looked_at = 0.0  # time.monotonic() of the last look at what had changed, a walk or less
+        self.seen: disk.Seen | None = None  # what the last walk saw; set by the walk thread
         self.troubles: dict[str, str] = {}  # by what they are about ("folder", "files", "rows", …), as sentences
 
     @property
@@ -87,7 +96,13 @@ class RootState:
     def walk_finished(self) -> None:
         """Note that a walk has been taken in."""
         self.walks -= 1
-        self.walked_at = time.monotonic()
+        self.walked_at = self.looked_at = time.monotonic()
+        self.walk_at = 0.0
+
+    def walk_later(self, now: float) -> None:
+        """Have a walk made soon that nobody waits for, if the last one is old enough for its price."""
+        if not self.walk_at and now - self.walked_at > max(WALK_EVERY_S, WALK_SHARE * self.walk_took):
+            self.walk_at = now + WALK_AFTER_S
 
     def job_finished(self, path: str) -> None:
         """Note that a job has reported on a file."""

@@ -9,6 +9,7 @@ Any thread; blocking.  Knows nothing of the index, of open buffers or of LSP.
 from __future__ import annotations
 
 from promptls.index.disk.git import git_head
+from promptls.index.disk.glance import Seen, moved, remember, written
 from promptls.index.disk.paths import from_uri, inside, to_uri
 from promptls.index.disk.patterns import matching
 from promptls.index.disk.policy import Policy
@@ -31,6 +32,7 @@ __all__ = [
     "Limits",
     "Policy",
     "ReadText",
+    "Seen",
     "Skipped",
     "Verdict",
     "exhausted",
@@ -42,10 +44,13 @@ __all__ = [
     "is_folder",
     "kind_of_secrets",
     "matching",
+    "moved",
     "read_any",
     "read_text",
+    "remember",
     "secret",
     "stat",
     "to_uri",
     "walk",
+    "written",
 ]
