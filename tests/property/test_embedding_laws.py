@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from promptls.index.embedding.embedder import BUNDLED_FOLDER
+from promptls.index.embedding.embedder import BUNDLED_FOLDER, EmbeddingSpec, _FastEmbedder, _from_folder, load
 from promptls.index.embedding.words import WordTokenizer, by_words
 
 LONGEST = 40
@@ -47,9 +48,24 @@ def test_ids_of_real_files() -> None:
 
 
 def test_padding_reaches_to_the_longest_of_a_batch() -> None:
-    one, two = QUICK.encode_batch(["open the file", "open"])
-    assert len(one.ids) == len(two.ids) == sum(one.attention_mask)
-    assert list(two.ids[: sum(two.attention_mask)]) == QUICK.ids("open")
+    one, two = QUICK.ids("open the file"), QUICK.ids("open")
+    ids, mask = QUICK.padded([one, two])
+    assert ids.shape == mask.shape == (2, len(one))
+    assert list(ids[0]) == one and mask[0].all()
+    assert list(ids[1][mask[1] == 1]) == two
+
+
+def test_vectors_are_those_that_fastembed_makes() -> None:
+    quick, slow = load(EmbeddingSpec()), _FastEmbedder(_from_folder(BUNDLED_FOLDER))
+    texts = [
+        "def total(cart):\n    return sum(cart)",
+        "",
+        "Straße 變數",
+        "x" * 3000,
+        *["open the file " * n for n in range(12)],
+    ]
+    assert np.allclose(quick.embed(texts), slow.embed(texts), atol=1e-6)
+    assert np.allclose(quick.embed_query("where is it?"), slow.embed_query("where is it?"), atol=1e-6)
 
 
 @pytest.mark.parametrize("change", ["normalizer", "pre_tokenizer", "truncation"])

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import os
-import shutil
 import struct
 import time
 import zlib
@@ -22,6 +21,8 @@ import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from promptls.index.places import without_folder
 
 log = logging.getLogger(__name__)
 
@@ -68,13 +69,11 @@ class _Header(Struct, frozen=True, array_like=True):
 def write(file: Path, identity: bytes, version: bytes, part: Part) -> None:
     """Make the image anew, with one part.  Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.is_dir() and not file.is_symlink():
-        shutil.rmtree(file)  # nobody knows how it came there; it is our place
     fresh = file.with_name(file.name + f".{os.getpid()}")
     try:
         with fresh.open("wb") as stream:
             _write(stream, identity, version, part)
-        fresh.replace(file)
+        fresh.replace(without_folder(file))
     finally:
         fresh.unlink(missing_ok=True)
 

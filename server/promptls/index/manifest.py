@@ -7,7 +7,6 @@ and made anew.  (size, mtime_ns) are a hint that a file is unchanged; its digest
 from __future__ import annotations
 
 import logging
-import shutil
 import sqlite3
 import threading
 from collections.abc import Iterable
@@ -17,6 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from promptls.index.places import without_folder
 from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
@@ -159,8 +159,4 @@ def _connect(file: Path) -> sqlite3.Connection:
 
 def _delete(file: Path) -> None:
     for suffix in ("", "-wal", "-shm"):
-        there = file.with_name(file.name + suffix)
-        if there.is_dir() and not there.is_symlink():
-            shutil.rmtree(there)  # nobody knows how it came there; it is our place
-        else:
-            there.unlink(missing_ok=True)
+        without_folder(file.with_name(file.name + suffix)).unlink(missing_ok=True)

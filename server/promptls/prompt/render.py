@@ -377,14 +377,16 @@ def _definition(item: Item, view: TextView, renderer: Renderer) -> Symbol | None
     """The symbol that the item is: of its span, with or without the comment above, by its name if several."""
     if item.kind == "file" or view.entry.outline is None:
         return None
-    span = item.span
-    for whole in (False, True):  # few symbols have no chunk and hold none; reading all of them takes its time
-        every = renderer.ending(view, span.end) if whole else _chunked(view.entry.outline, span.end)
-        at = [s for s in every if span.start in (s.span.start, s.doc_start)]
-        found = next((s for s in at if s.qualified == item.symbol), None)
-        if found is not None or whole or not item.symbol:
-            return found or (at[0] if at else None)
-    return None
+    found = _beginning(item, _chunked(view.entry.outline, item.span.end))
+    if item.symbol and (found is None or found.qualified != item.symbol):
+        found = _beginning(item, renderer.ending(view, item.span.end))  # few have no chunk; reading all takes its time
+    return found
+
+
+def _beginning(item: Item, symbols: Iterable[Symbol]) -> Symbol | None:
+    """Of the symbols those that begin with the item: that of its name, else the first."""
+    at = [s for s in symbols if item.span.start in (s.span.start, s.doc_start)]
+    return next((s for s in at if s.qualified == item.symbol), at[0] if at else None)
 
 
 def _chunked(outline: AnyOutline, line: int) -> list[Symbol]:

@@ -83,7 +83,8 @@ def load(spec: EmbeddingSpec) -> Embedder:
     folder = _folder(spec)
     try:
         if folder is not None:
-            return _FastEmbedder(_from_folder(folder))
+            model = _from_folder(folder)
+            return _WordEmbedder(model) if _of_words(model) else _FastEmbedder(model)
         fastembed = import_whole("fastembed")
         return _FastEmbedder(fastembed.TextEmbedding(spec.model, threads=1, local_files_only=not spec.allow_download))
     except ModelUnavailable:
@@ -137,13 +138,44 @@ def _output_of(model: Path) -> tuple[int, bool]:
     return dimension, len(shape) == 2
 
 
+def _of_words(model: Any) -> bool:
+    """Whether a model is of the bundled one's kind: tokens by words, two inputs, pooled by itself."""
+    inner = model.model
+    inputs, outputs = inner.model.get_inputs(), inner.model.get_outputs()
+    return (
+        by_words(inner.tokenizer)
+        and {node.name for node in inputs} == {"input_ids", "attention_mask"}
+        and [len(node.shape) for node in outputs] == [2]
+    )
+
+
+class _WordEmbedder:
+    """The session that fastembed has loaded, given arrays: what fastembed does around a run takes as long as the run."""
+
+    def __init__(self, model: Any) -> None:
+        self._cut = CHARACTERS_PER_TOKEN * _longest(model)
+        self._session = model.model.model
+        self._tokenizer = WordTokenizer(model.model.tokenizer)
+        self.dimension = int(self._session.get_outputs()[0].shape[-1])
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        found = [self._tokenizer.ids(text[: self._cut]) for text in texts]
+        order = sorted(range(len(found)), key=lambda i: len(found[i]))  # texts of one length: little padding
+        vectors = np.empty((len(found), self.dimension), dtype=np.float32)
+        for start in range(0, len(order), BATCH):
+            rows = order[start : start + BATCH]
+            ids, mask = self._tokenizer.padded([found[i] for i in rows])
+            vectors[rows] = self._session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+        return _unit(vectors)
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        return self.embed([text]).reshape(-1)
+
+
 class _FastEmbedder:
     def __init__(self, model: Any) -> None:
         self._model = model
         self._cut = CHARACTERS_PER_TOKEN * _longest(model)
-        inner = model.model
-        if by_words(inner.tokenizer):
-            inner.tokenizer = WordTokenizer(inner.tokenizer)
         self.dimension = int(self.embed_query("dimension").shape[-1])
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Sequence
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,13 +34,6 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _APART = {i: " " for i in range(128) if not chr(i).isalnum()}
 MOST_RUNS = 200_000
 """Runs remembered; then it begins anew."""
-
-
-class Encoding(NamedTuple):
-    """What fastembed reads of an encoded text."""
-
-    ids: NDArray[np.int64]
-    attention_mask: NDArray[np.int64]
 
 
 class _Pieces(dict[str, list[int]]):
@@ -71,7 +64,7 @@ class _Runs(dict[str, list[int]]):
 
 
 class WordTokenizer:
-    """Stands in for a `tokenizers.Tokenizer` in fastembed.  For one thread."""
+    """Token ids of texts, and arrays of them as the model takes them.  For one thread."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -87,16 +80,15 @@ class WordTokenizer:
         runs = text.translate(_APART).split()
         return list(chain.from_iterable(map(self._runs.__getitem__, runs)))[: self._longest]
 
-    def encode_batch(self, texts: Sequence[str]) -> list[Encoding]:
-        """All texts, padded to the longest of them."""
-        found = [self.ids(text) for text in texts]
+    def padded(self, found: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(ids, attention mask) of texts: a row each, filled up to the longest of them."""
         width = max(map(len, found), default=0)
         ids = np.full((len(found), width), self._pad, np.int64)
         mask = np.zeros((len(found), width), np.int64)
         for row, its in enumerate(found):
             ids[row, : len(its)] = its
             mask[row, : len(its)] = 1
-        return [Encoding(*rows) for rows in zip(ids, mask, strict=True)]
+        return ids, mask
 
 
 def _plain(encoded: Any) -> list[int]:
