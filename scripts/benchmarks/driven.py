@@ -126,12 +126,14 @@ def peak(pid: int) -> float:
 
 
 def spent(pid: int, alone: bool = False) -> tuple[float, int]:
-    """(processor seconds, bytes written) of a process and all below it so far; (0, 0) where the system does not tell."""
+    """(processor seconds, bytes written) of a process and all below it so far, those that have ended included in the
+    seconds unless `alone`; (0, 0) where the system does not tell."""
     seconds, written = 0.0, 0
     for one in [pid] if alone else family(pid):
         try:
             fields = Path(f"/proc/{one}/stat").read_text().rsplit(")", 1)[1].split()
-            seconds += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+            ticks = sum(map(int, fields[11:13] if alone else fields[11:15]))
+            seconds += ticks / os.sysconf("SC_CLK_TCK")
             written += int(re.search(r"^write_bytes: (\d+)", Path(f"/proc/{one}/io").read_text(), re.MULTILINE)[1])  # type: ignore[index]
         except (OSError, TypeError):
             continue

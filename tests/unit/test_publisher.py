@@ -1,13 +1,15 @@
-"""What waits to be written does not grow with what was typed, only with what stands somewhere."""
+"""What waits to be written does not grow with what was typed, and what is counted follows what is published."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from promptls.index.publisher import DEAD_ROWS, Publisher
 from promptls.index.rows import Rows, rows_of
+from promptls.model import keys_in, names_in
 from workspaces import snapshot_of
 
 
@@ -29,3 +31,22 @@ def test_rows_of_texts_that_are_gone_do_not_wait_for_ever(tmp_path: Path) -> Non
     assert all(map(publisher.known, alive))
     gone = (0).to_bytes(16, "big")
     assert not publisher.known(gone)  # comes back as a text that nobody has seen
+
+
+def test_tallies_follow_every_change(tmp_path: Path) -> None:
+    publisher = Publisher()
+    text = "-- a/one.py --\ndef f(): ...\n\n\ndef g(): ...\n-- b/two.py --\nclass C:\n    def m(self): ...\n-- b/three.txt --\nwords of some length, long enough to be a chunk of their own and more\n"
+    snapshot = snapshot_of(text, tmp_path, roots=("a", "b"))
+    roots = [root.path for root in snapshot.roots]
+    files = dict(snapshot.files)
+    skipped = {path: replace(entry, outlined=b"", skipped="binary") for path, entry in files.items()}
+    for changes in (files, skipped, files, dict.fromkeys(files), files):
+        for path, entry in changes.items():
+            publisher.publish({path: entry})
+            held = list(publisher.snapshot.files.values())
+            for root in roots:
+                mine = [e for e in held if e.root == root]
+                keys = {key for e in mine for key in keys_in(e.outlined)}
+                symbols = sum(len(names_in(e.outlined)) for e in mine)
+                counted = (len(mine), symbols, sum(bool(e.skipped) for e in mine), len(keys), 0)
+                assert publisher.tally(root) == counted

@@ -6,7 +6,21 @@ from hypothesis import strategies as st
 
 from promptls.index.disk import Limits
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, split_lines, with_entries
-from promptls.model import Chunk, FileEntry, Outline, Problem, Root, Span, Symbol, pack, symbols_in, view_of
+from promptls.index.syntax.scan import scan
+from promptls.model import (
+    Chunk,
+    FileEntry,
+    Outline,
+    Problem,
+    Root,
+    Span,
+    Symbol,
+    keys_in,
+    names_in,
+    pack,
+    symbols_in,
+    view_of,
+)
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 
@@ -57,6 +71,16 @@ def test_symbols_are_counted_without_a_look_at_them(count: int, language: str, l
     symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
     packed = pack(Outline(language, lines, (symbol,) * count))
     assert symbols_in(packed) == count == len(view_of(packed).symbols)
+
+
+def test_names_and_keys_are_read_alone() -> None:
+    files = sorted(Path(__file__).parent.glob("test_*.py"))
+    for file in files:
+        outline = scan(file.read_text("utf-8"), "python").outline
+        packed = pack(outline)
+        assert names_in(packed) == [symbol.name for symbol in outline.symbols]
+        assert keys_in(packed) == [chunk.key for chunk in outline.chunks]
+    assert names_in(b"") == keys_in(b"") == []
 
 
 def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from promptls.context.query import Query
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import STOP_WORDS, stem, word_terms, words
 from promptls.index.view import View
+from promptls.model import names_in
 
 EXPANSIONS = 6
 """Terms that are added to a query, at most."""
@@ -101,12 +102,11 @@ class Companions:
             old = self._files.get(path)
             if old is not None and entry.digest and old[0] == entry.digest and entry.outlined:
                 continue
-            outline = entry.outline
-            if outline is None:
+            if not entry.outlined:
                 if old is not None:
                     self._remove(self._files.pop(path)[1])
                 continue
-            names = tuple(sorted({s.name for s in outline.symbols if s.name}))
+            names = tuple(sorted(set(filter(None, names_in(entry.outlined)))))
             if old is None or old[1] != names:
                 self._remove(old[1] if old is not None else ())
                 self._add(names)

@@ -95,17 +95,18 @@ class Columns:
             rows = np.flatnonzero((self.file[:n] >= 0) & (self.has[:n] & (_TERMS | _VECTOR) != _TERMS | _VECTOR))
             return {self.paths[file] for row in rows.tolist() for file, _ in self._places(row)}
 
-    def count(self, files: Collection[str]) -> tuple[int, int]:
-        """(texts, those with a vector) that stand in these files; any thread."""
+    def count(self, files: Collection[str] | None = None) -> tuple[int, int]:
+        """(texts, those with a vector) that stand in these files, or in any; any thread."""
         with self._lock:
             n = len(self.keys)
-            wanted = np.array([path in files for path in self.paths] or [False], bool)
-            mine = (self.file[:n] >= 0) & wanted[self.file[:n]]
-            for row, places in self.more.items():
-                mine[row] = mine[row] or any(wanted[file] for file, _ in places)
-            return int(np.count_nonzero(mine)), int(
-                np.count_nonzero(mine & (self.has[:n] & (_VECTOR | _BARE) == _VECTOR))
-            )
+            mine = self.file[:n] >= 0
+            if files is not None:
+                wanted = np.array([path in files for path in self.paths] or [False], bool)
+                mine &= wanted[self.file[:n]]
+                for row, places in self.more.items():
+                    mine[row] = mine[row] or any(wanted[file] for file, _ in places)
+            made = mine & (self.has[:n] & (_VECTOR | _BARE) == _VECTOR)
+            return int(np.count_nonzero(mine)), int(np.count_nonzero(made))
 
     def fill(self, rows: Rows, stored: bool = False) -> None:
         """Give rows what has been made for them, as far as they lack it; rows that are not there come dead.
@@ -115,7 +116,7 @@ class Columns:
         if not rows.keys:
             return
         with self._lock:
-            at = np.array([self._row(key) for key in rows.keys], np.int64)
+            at = self._rows(rows.keys)
             has = self.has[at]
             lack = has & _TERMS == 0
             if lack.any():
@@ -131,7 +132,7 @@ class Columns:
         if not part.keys:
             return
         with self._lock:
-            at = np.array([self._row(key) for key in part.keys], np.int64)
+            at = self._rows(part.keys)
             has = self.has[at]
             if part.vectors.shape[1] != self.vectors.shape[1]:
                 self._grow(len(self.file), part.vectors.shape[1])
@@ -172,15 +173,24 @@ class Columns:
     def move(self, files: Iterable[Moved]) -> None:
         """Say where the texts of files stand now."""
         with self._lock:
+            begun: dict[int, tuple[int, int]] = {}  # row → (file, chunk) of texts that stood nowhere
             for path, name, before, after in files:
                 number = self._file(path, name)
-                for key in set(before).difference(after):
-                    self._leave(number, key)
+                if before:
+                    self._begin(begun)
+                    for key in set(before).difference(after):
+                        self._leave(number, key)
                 standing: dict[bytes, list[int]] = {}
                 for at, key in enumerate(after):
                     standing.setdefault(key, []).append(at)
-                for key, places in standing.items():
-                    self._stand(number, key, places)
+                rows = self._rows(standing).tolist()
+                for row, places in zip(rows, standing.values(), strict=True):
+                    if len(places) == 1 and row not in begun and self.file[row] < 0:
+                        begun[row] = number, places[0]
+                    else:
+                        self._begin(begun)
+                        self._stand(number, row, places)
+            self._begin(begun)
             self._view = None
 
     def keep(self, needed: Collection[bytes], slack: int = SLACK) -> None:
@@ -219,17 +229,33 @@ class Columns:
                 self.path_terms.setdefault(term, []).append(number)
         return number
 
-    def _row(self, key: bytes) -> int:
-        """The row of a key; a new one has nothing yet, not even a place."""
-        row = self.rows.get(key)
-        if row is None:
-            row = len(self.keys)
-            if row >= len(self.file):
-                self._grow(max(256, row * 3 // 2), self.vectors.shape[1])
-            self.file[row], self.has[row], self.scale[row], self.length[row] = -1, 0, 0, 0
-            self.keys.append(key)
-            self.rows[key] = row
-        return row
+    def _rows(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
+        """The rows of keys; new ones have nothing yet, not even a place."""
+        known, held = self.rows, self.keys
+        first = len(held)
+        found: list[int] = []
+        for key in keys:
+            row = known.get(key)
+            if row is None:
+                row = known[key] = len(held)
+                held.append(key)
+            found.append(row)
+        if len(held) > first:
+            if len(held) > len(self.file):
+                self._grow(max(256, len(held) * 3 // 2), self.vectors.shape[1])
+            self.file[first : len(held)] = -1
+            for blank in (self.has, self.scale, self.length):
+                blank[first : len(held)] = 0
+        return np.array(found, np.int64)
+
+    def _begin(self, begun: dict[int, tuple[int, int]]) -> None:
+        """Give texts that stood nowhere their one place, and clear the list of them."""
+        if begun:
+            rows, places = list(begun), np.array(list(begun.values()), np.int32)
+            self.file[rows], self.at[rows] = places[:, 0], places[:, 1]
+            self.alive += len(rows)
+            self.total += int(self.length[rows].sum())
+            begun.clear()
 
     def _grow(self, size: int, width: int) -> None:
         """Make room.  Readers keep the arrays that they have: growing makes new ones."""
@@ -274,9 +300,8 @@ class Columns:
         if len(self.tail_ids) > TAIL:
             self._freeze()
 
-    def _stand(self, file: int, key: bytes, at: Sequence[int]) -> None:
+    def _stand(self, file: int, row: int, at: Sequence[int]) -> None:
         """A text stands in a file, at these chunks of it."""
-        row = self._row(key)
         known = self.file[row]
         if known < 0:
             self.alive += 1

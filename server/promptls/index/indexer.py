@@ -298,10 +298,9 @@ class Indexer:
         return Standing(state, self._publisher.snapshot.generation, *self.progress(), trouble, self.usable)
 
     def status(self) -> Status:
-        """Where the index stands, with everything counted: takes time in a large workspace."""
+        """Where the index stands, with everything counted."""
         standing = self.standing()  # first: what is counted later cannot be older than what it says
-        snapshot = self._publisher.snapshot
-        roots = tuple(status_of(s, snapshot, self._publisher.columns) for s in list(self._roots.values()))
+        roots = tuple(status_of(s, self._publisher.tally(s.root.path)) for s in list(self._roots.values()))
         model, problem = self.config.embedding.model, self._pool.problem
         return Status(standing, roots, model, self._dimension or 0, problem, self._publisher.embedded)
 

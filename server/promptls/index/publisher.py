@@ -8,30 +8,40 @@ yet wait in `fresh`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
-from promptls.index.columns import Columns
+from promptls.index.columns import Columns, Moved
 from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot, with_entries
-from promptls.model import FileEntry
+from promptls.model import FileEntry, keys_in, symbols_in
 
 _NO_ROWS = Rows(())
-TOGETHER = 200
-"""Files whose outlines are at hand together."""
 DEAD_ROWS = 500
 """Fresh rows of texts that are gone again may wait for them to come back, as many as are alive and so many more."""
+
+
+class Tally(NamedTuple):
+    """What the files of a root come to."""
+
+    files: int
+    symbols: int
+    skipped: int  # files known by name only, each with a reason
+    chunks: int  # texts
+    vectors: int  # texts with a vector
 
 
 class Publisher:
     """Made by the indexer."""
 
-    __slots__ = ("_living", "columns", "embedded", "fresh", "snapshot")
+    __slots__ = ("_living", "_tallies", "columns", "embedded", "fresh", "snapshot")
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
         self.columns = Columns()
         self.fresh: list[Rows] = []  # with vectors, in no store yet
         self.embedded = 0  # rows made since the start
+        self._tallies: dict[str, tuple[int, int, int]] = {}  # root → (files, symbols, files that were skipped)
         self._living = 0  # fresh rows that were needed when that was last looked at
 
     def known(self, key: bytes) -> bool:
@@ -46,18 +56,18 @@ class Publisher:
         self, changes: Mapping[str, FileEntry | None], rows: Rows = _NO_ROWS, without: Iterable[bytes] = ()
     ) -> None:
         """Replace, add or remove (None) files, and take in rows made for them; those `without` get no vector."""
-        whole = list(changes.items())
-        snapshot = self.snapshot
-        for start in range(0, len(whole), TOGETHER):  # each outline is unpacked once for both
-            part = whole[start : start + TOGETHER]
-            moved = []
-            for path, entry in part:
-                old = snapshot.files.get(path)
-                if (old.outlined if old is not None else b"") != (entry.outlined if entry is not None else b""):
-                    moved.append((path, (entry or old).name, _keys(old), _keys(entry)))  # type: ignore[union-attr]
-            self.columns.move(moved)
-            snapshot = with_entries(snapshot, part)
-        self.snapshot = snapshot
+        files = self.snapshot.files
+        moved: list[Moved] = []
+        for path, entry in changes.items():
+            old = files.get(path)
+            before, after = (old.outlined if old is not None else b""), (entry.outlined if entry is not None else b"")
+            if before != after:
+                moved.append((path, (entry or old).name, keys_in(before), keys_in(after)))  # type: ignore[union-attr]
+            for one, sign in ((old, -1), (entry, 1)):
+                if one is not None:
+                    self._tally(one, sign)
+        self.columns.move(moved)
+        self.snapshot = with_entries(self.snapshot, changes.items())
         self.columns.fill(rows)
         self.columns.settle(without)
         if rows.vectors:
@@ -65,6 +75,17 @@ class Publisher:
             self.fresh.append(rows)
             if sum(map(len, self.fresh)) > 2 * self._living + DEAD_ROWS:
                 self.stored(())  # typing makes a row a keystroke, and most are never written
+
+    def tally(self, root: str) -> Tally:
+        """What the files of a root come to; any thread."""
+        others = any(count[0] for other, count in list(self._tallies.items()) if other != root)
+        mine = {e.path for e in self.snapshot.files.values() if e.root == root} if others else None
+        return Tally(*self._tallies.get(root, (0, 0, 0)), *self.columns.count(mine))
+
+    def _tally(self, entry: FileEntry, sign: int) -> None:
+        files, symbols, skipped = self._tallies.get(entry.root, (0, 0, 0))
+        held = symbols_in(entry.outlined) if entry.outlined else 0
+        self._tallies[entry.root] = files + sign, symbols + sign * held, skipped + sign * bool(entry.skipped)
 
     def take_in(self, rows: Rows | Part) -> None:
         """Make the rows of a store searchable."""
@@ -101,8 +122,3 @@ class Publisher:
     def lost(self, keys: Iterable[bytes]) -> None:
         """Note that rows are in no store any more."""
         self.columns.forget(keys)
-
-
-def _keys(entry: FileEntry | None) -> list[bytes]:
-    outline = entry.outline if entry is not None else None
-    return [chunk.key for chunk in outline.chunks] if outline is not None else []

@@ -11,12 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.index import disk, scanning
-from promptls.index.columns import Columns
 from promptls.index.manifest import Manifest
-from promptls.index.snapshot import Snapshot
+from promptls.index.publisher import Tally
 from promptls.index.status import RootStatus
 from promptls.index.store import Store
-from promptls.model import FileEntry, Root, symbols_in
+from promptls.model import FileEntry, Root
 
 log = logging.getLogger(__name__)
 
@@ -113,18 +112,16 @@ class RootState:
             self.pending.pop(path, None)
 
 
-def status_of(state: RootState, snapshot: Snapshot, columns: Columns) -> RootStatus:
-    """Count what a root holds."""
-    entries = [e for e in snapshot.files.values() if e.root == state.root.path]
-    chunks, vectors = columns.count({e.path for e in entries})
+def status_of(state: RootState, tally: Tally) -> RootStatus:
+    """What a root holds."""
     return RootStatus(
         state.root,
-        files=len(entries),
-        symbols=sum(symbols_in(e.outlined) for e in entries if e.outlined),
-        chunks=chunks,
-        vectors=vectors,
+        files=tally.files,
+        symbols=tally.symbols,
+        chunks=tally.chunks,
+        vectors=tally.vectors,
         pending=len(state.pending),
-        skipped=sum(1 for e in entries if e.skipped),
+        skipped=tally.skipped,
         last_error=state.error,
         disk=_disk(state.store),
     )

@@ -33,7 +33,7 @@ from promptls.index.work.messages import (
     Vectors,
 )
 from promptls.index.work.pool import Channel, WorkerFailed
-from promptls.model import CancelToken, FileEntry, Root, unpack
+from promptls.model import CancelToken, FileEntry, Root, keys_in
 
 BATCH_FILES = 32
 BATCH_BYTES = 300_000
@@ -213,7 +213,7 @@ def scan_buffer(channel: Channel, request: ScanText, timeout_s: float) -> FileSc
 
 def find_terms(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> Rows:
     """Rows without vectors for the chunks that nobody has seen."""
-    keys = dict.fromkeys(c.key for s in scans if s.outlined for c in unpack(s.outlined).chunks)
+    keys = dict.fromkeys(key for scan in scans for key in keys_in(scan.outlined))
     wanted = tuple(key for key in keys if not known(key))
     if not wanted:
         return Rows(())

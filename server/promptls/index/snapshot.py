@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.layered import Layered
-from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbol, TextView, pack
+from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbol, TextView, names_in, pack
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
@@ -123,8 +123,7 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
 
 
 def _symbol_names(entry: FileEntry | None) -> list[str]:
-    outline = entry.outline if entry is not None else None
-    return [s.name.lower() for s in outline.symbols] if outline is not None else []
+    return [name.lower() for name in names_in(entry.outlined)] if entry is not None else []
 
 
 class Sources:

@@ -68,9 +68,36 @@ class _Opened(Struct, array_like=True, gc=False):
     doc: str
 
 
+class _Name(Struct, array_like=True, gc=False):
+    """A symbol of which only the first part is read."""
+
+    name: str
+
+
+class _Named(Struct, array_like=True, gc=False):
+    language: msgspec.Raw
+    lines: msgspec.Raw
+    symbols: list[_Name]
+
+
+class _Key(Struct, array_like=True, gc=False):
+    """A chunk of which only the first part is read."""
+
+    key: bytes
+
+
+class _Keyed(Struct, array_like=True, gc=False):
+    language: msgspec.Raw
+    lines: msgspec.Raw
+    symbols: msgspec.Raw
+    chunks: list[_Key]
+
+
 _pack = msgspec.msgpack.Encoder()
 _unpack = msgspec.msgpack.Decoder(Outline)
 _open = msgspec.msgpack.Decoder(_Opened)
+_named = msgspec.msgpack.Decoder(_Named)
+_keyed = msgspec.msgpack.Decoder(_Keyed)
 _split = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _symbol = msgspec.msgpack.Decoder(Symbol)
 _whole: _Recent[Outline] = _Recent(UNPACKED)
@@ -89,6 +116,16 @@ def unpack(packed: bytes) -> Outline:
         found = _unpack.decode(packed)
         _whole.put(packed, found)
     return found
+
+
+def names_in(packed: bytes) -> list[str]:
+    """The names of the symbols in a packed outline, and nothing else of it."""
+    return [symbol.name for symbol in _named.decode(packed).symbols] if packed else []
+
+
+def keys_in(packed: bytes) -> list[bytes]:
+    """The keys of the chunks in a packed outline, and nothing else of it."""
+    return [chunk.key for chunk in _keyed.decode(packed).chunks] if packed else []
 
 
 def symbols_in(packed: bytes) -> int:

@@ -73,7 +73,7 @@ class PromptServer(LanguageServer):
         self.started = False  # the client has said that it is initialized
         self.lost = False  # its messages could not be told apart any more
         self.running: set[asyncio.Task[Any]] = set()
-        self.status_due = False
+        self.status_due: asyncio.TimerHandle | None = None
         self.status_cost = 0.0
         self.last_status: Json = {}
         self.progress_token: str | None = None
@@ -532,15 +532,23 @@ async def _show(ls: PromptServer, argument: Any) -> Json:
 
 
 def _tell_status(ls: PromptServer) -> None:
-    """Tell the client soon; called on the loop after every step of the indexer."""
-    if ls.status_due or ls.loop is None:
+    """Tell the client soon, a new state at once; called on the loop after every step of the indexer."""
+    if ls.loop is None or ls.engine is None or not ls.engine.done():
         return
-    ls.status_due = True
-    ls.loop.call_later(max(STATUS_DELAY_S, 20 * ls.status_cost), lambda: asyncio.ensure_future(_send_status(ls)))
+    standing = ls.engine.result().indexer.standing()
+    told = ls.last_status.get("state"), ls.last_status.get("usable")
+    delay = STATUS_DELAY_S
+    if told == (standing.state, standing.usable):
+        delay = max(delay, 20 * ls.status_cost)
+    if ls.status_due is not None:
+        if ls.status_due.when() <= ls.loop.time() + delay:
+            return
+        ls.status_due.cancel()
+    ls.status_due = ls.loop.call_later(delay, lambda: asyncio.ensure_future(_send_status(ls)))
 
 
 async def _send_status(ls: PromptServer) -> None:
-    ls.status_due = False
+    ls.status_due = None
     if ls.engine is None or not ls.engine.done() or ls.protocol._shutdown or ls.loop is None:
         return
     start = time.perf_counter()

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.index.layered import Layered
 from promptls.index.snapshot import Place, Snapshot
-from promptls.model import FileEntry, Root
+from promptls.model import FileEntry, Root, names_in
 
 _KEPT = 2  # catalogs kept of each sort: the last snapshot, and one that is still being worked on
 _SMALL = 5_000  # changes that never make a rebuild worth its time
@@ -272,7 +272,7 @@ def _extend_symbols(
 
 
 def _names(entries: Iterable[FileEntry]) -> frozenset[str]:
-    return frozenset(s.name for e in entries if (outline := e.outline) is not None for s in outline.symbols if s.name)
+    return frozenset(name for entry in entries for name in names_in(entry.outlined) if name)
 
 
 def _symbol_layer(names: Iterable[str]) -> Haystack:
