@@ -230,8 +230,8 @@ class Indexer:
             looked = scanning.look(state.root, state.seen, self._publisher.snapshot)
             if looked is None:
                 self.workspace.rescan([state.root.path])
-            elif looked[0]:
-                self.workspace.touch(looked[0])
+            elif looked:
+                self.workspace.touch(looked)
             else:
                 state.walk_later(now)
                 self.workspace.nudge()

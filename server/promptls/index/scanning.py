@@ -38,8 +38,9 @@ from promptls.model import CancelToken, FileEntry, Root, keys_in
 BATCH_FILES = 32
 BATCH_BYTES = 300_000
 """About 50 ms of parsing: small enough that results flow, large enough that messages do not count."""
-LOOK_S = 0.015
-"""What a prompt may wait for a look at what was written: some 6,000 files."""
+LOOKED_AT = 10_000
+"""Files up to which a prompt waits for a look at each, some 25 ms; of more only the folders are looked at, and what was
+written in them shows in what the prompt reads and in the next walk."""
 FILE_TIMEOUT_S = 3.0
 """What a file may take in a worker before the worker is given up; a parse is cut off far earlier."""
 EMBED_TIMEOUT_S = 1.0
@@ -81,14 +82,14 @@ def walk(root: Root, limits: disk.Limits, token: CancelToken) -> list[disk.Found
     return list(disk.walk(root.path, limits, token))
 
 
-def look(root: Root, seen: disk.Seen | None, snapshot: Snapshot) -> tuple[list[str], bool] | None:
-    """(files that were written since, whether all were looked at); None if the root has to be walked to know."""
+def look(root: Root, seen: disk.Seen | None, snapshot: Snapshot) -> list[str] | None:
+    """Files that were written since; None if the root has to be walked to know."""
     if seen is None or disk.moved(seen):
         return None
+    if len(snapshot.files) > LOOKED_AT:
+        return []
     mine = (e for e in snapshot.files.values() if e.root == root.path and e.path not in snapshot.documents)
-    files = [(e.path, e.size, e.mtime_ns) for e in mine]
-    changed, looked_at = disk.written(files, LOOK_S)
-    return changed, looked_at == len(files)
+    return disk.written((e.path, e.size, e.mtime_ns) for e in mine)
 
 
 def compare(

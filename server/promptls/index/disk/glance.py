@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import stat as modes
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -65,13 +64,10 @@ def moved(seen: Seen) -> bool:
     )
 
 
-def written(files: Sequence[tuple[str, int, int]], seconds: float) -> tuple[list[str], int]:
-    """(those of the files (path, size, mtime in ns) that differ on disk, how many were looked at in time)."""
+def written(files: Iterable[tuple[str, int, int]]) -> list[str]:
+    """Those of the files (path, size, mtime in ns) that differ on disk."""
     out: list[str] = []
-    until = time.perf_counter() + seconds
-    for at, (path, size, mtime_ns) in enumerate(files):
-        if not at % 256 and time.perf_counter() > until:
-            return out, at
+    for path, size, mtime_ns in files:
         try:
             now = os.lstat(path)
         except OSError:
@@ -79,7 +75,7 @@ def written(files: Sequence[tuple[str, int, int]], seconds: float) -> tuple[list
             continue
         if now.st_mtime_ns != mtime_ns or now.st_size != size:
             out.append(path)
-    return out, len(files)
+    return out
 
 
 def _time(folder: str, before_ns: int | None = None) -> int:
