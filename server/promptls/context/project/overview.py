@@ -70,9 +70,10 @@ def is_overview(question: str) -> bool:
 def files_meant(snapshot: Snapshot, question: str) -> tuple[str, ...]:
     """Files (absolute paths) that a question speaks of by their purpose: "who owns …" is CODEOWNERS.  The outermost first."""
     found: dict[str, None] = {}
+    bases = snapshot.basenames
     for asks, called in _MEANT:
         if asks.search(question):
-            paths = [p for base, at in snapshot.basenames.items() if called.fullmatch(base) for p in at]
+            paths = [p for base in filter(called.fullmatch, bases) for p in bases[base]]
             found |= dict.fromkeys(outermost(paths)[:MOST_MEANT])
     return tuple(found)
 
@@ -96,7 +97,8 @@ def overview(sources: Sources, facts: Sequence[ProjectFacts] = ()) -> tuple[Note
 def _names(snapshot: Snapshot, root: Root) -> list[str]:
     """Names, relative to the root, of the files that could be readmes or guides."""
     base = root.path.rstrip("/") + "/"
-    found = (p for name, at in snapshot.basenames.items() if _COMMON.match(name) for p in at if p.startswith(base))
+    bases = snapshot.basenames
+    found = (p for name in filter(_COMMON.match, bases) for p in bases[name] if p.startswith(base))
     return [path[len(base) :] for path in found]
 
 
