@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -183,6 +184,8 @@ class Columns:
                 standing: dict[bytes, list[int]] = {}
                 for at, key in enumerate(after):
                     standing.setdefault(key, []).append(at)
+                for key in _unmoved(before, after, standing):
+                    del standing[key]
                 rows = self._rows(standing).tolist()
                 for row, places in zip(rows, standing.values(), strict=True):
                     if len(places) == 1 and row not in begun and self.file[row] < 0:
@@ -373,3 +376,9 @@ class Columns:
                 )
             )
         self.segments = tuple(stack)
+
+
+def _unmoved(before: Sequence[bytes], after: Sequence[bytes], standing: Mapping[bytes, Sequence[int]]) -> list[bytes]:
+    """The keys that stand once in a file, where they stood once before."""
+    alone = Counter(before)
+    return [a for b, a in zip(before, after, strict=False) if a == b and alone[a] == 1 and len(standing[a]) == 1]

@@ -9,6 +9,7 @@ Knows nothing of the store, of workers or of LSP.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from immutables import Map
@@ -96,14 +97,17 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
         old = files.get(path)
         before, after = _symbol_names(old), _symbol_names(entry)
         if before != after:
-            for name in set(before):
+            moved = {name for pair in zip_longest(before, after, fillvalue="") if pair[0] != pair[1] for name in pair}
+            mine: dict[str, list[Place]] = {name: [] for name in moved if name}
+            for i, name in enumerate(after):
+                if name in mine:
+                    mine[name].append((path, i))
+            for name, places in mine.items():
                 known = names.get(name)
                 known = snapshot.names.get(name) if known is None else known
-                names[name] = tuple(place for place in known if place[0] != path)
-            for i, name in enumerate(after):
-                if name:
-                    known = names.get(name)
-                    names[name] = (*(snapshot.names.get(name) if known is None else known), (path, i))
+                names[name] = (
+                    (*(place for place in known if place[0] != path), *places) if before else (*known, *places)
+                )
         base = path.rsplit("/", 1)[-1].lower()
         if (old is None) != (entry is None):
             at = basenames.get(base)
