@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 UNPACKED = 800_000
 """Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
-OPENED = 8_000_000
-"""Bytes of packed outlines that are kept open, twice; a question of a search looks into up to a thousand files."""
+OPENED = 11_000_000
+"""Bytes of packed outlines that are kept open, twice, in hardly more memory: those of a million lines.  A question of a
+search looks into up to a thousand files."""
 
 Value = TypeVar("Value")
 
@@ -59,11 +60,11 @@ class _Opened(Struct, array_like=True, gc=False):
     lines: int
     symbols: msgspec.Raw
     chunks: tuple[Chunk, ...]
-    imports: tuple[Import, ...]
+    imports: msgspec.Raw
     ref_names: tuple[str, ...]
     refs: bytes
-    typed: bytes
-    words: tuple[str, ...]
+    typed: msgspec.Raw
+    words: msgspec.Raw
     problem: str
     doc: str
 
@@ -96,6 +97,9 @@ class _Keyed(Struct, array_like=True, gc=False):
 _pack = msgspec.msgpack.Encoder()
 _unpack = msgspec.msgpack.Decoder(Outline)
 _open = msgspec.msgpack.Decoder(_Opened)
+_imports = msgspec.msgpack.Decoder(tuple[Import, ...])
+_typed = msgspec.msgpack.Decoder(bytes)
+_words = msgspec.msgpack.Decoder(tuple[str, ...])
 _named = msgspec.msgpack.Decoder(_Named)
 _keyed = msgspec.msgpack.Decoder(_Keyed)
 _split = msgspec.msgpack.Decoder(list[msgspec.Raw])
@@ -187,20 +191,44 @@ class _Symbols(Sequence[Symbol]):
 class OutlineView:
     """An outline that is read as far as somebody looks; see `Outline` for what its parts are."""
 
-    __slots__ = ("_chunk_of", "_packed", "_used", "chunks", "doc", "imports", "language", "lines", "problem",
-                 "ref_names", "refs", "symbols", "typed", "words")  # fmt: skip
+    __slots__ = ("_chunk_of", "_closed", "_imports", "_packed", "_typed", "_used", "_words", "chunks", "doc", "language",
+                 "lines", "problem", "ref_names", "refs", "symbols")  # fmt: skip
 
     def __init__(self, packed: bytes) -> None:
         self._packed = packed
         opened = _open.decode(packed)
         self.language, self.lines = opened.language, opened.lines
         self.symbols: Sequence[Symbol] = _Symbols(packed, opened.symbols)
-        self.chunks, self.imports = opened.chunks, opened.imports
-        self.ref_names, self.words = opened.ref_names, opened.words
-        self.refs, self.typed = opened.refs, opened.typed
+        self.chunks = opened.chunks
+        self.ref_names, self.refs = opened.ref_names, opened.refs
         self.problem, self.doc = opened.problem, opened.doc
+        self._closed = opened.imports, opened.typed, opened.words
+        self._imports: tuple[Import, ...] | None = None
+        self._typed: bytes | None = None
+        self._words: tuple[str, ...] | None = None
         self._used: tuple[NDArray[np.uint32], NDArray[np.uint32]] | None = None
         self._chunk_of: dict[int, int] | None = None
+
+    @property
+    def imports(self) -> tuple[Import, ...]:
+        """The statements that import something."""
+        if self._imports is None:
+            self._imports = _imports.decode(self._closed[0])
+        return self._imports
+
+    @property
+    def typed(self) -> bytes:
+        """What declarations say of variables; see `Outline.typed`."""
+        if self._typed is None:
+            self._typed = _typed.decode(self._closed[1])
+        return self._typed
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Distinct receivers, variables and types."""
+        if self._words is None:
+            self._words = _words.decode(self._closed[2])
+        return self._words
 
     def used(self) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
         """(indexes into `ref_names`, lines) of the references, by line."""
