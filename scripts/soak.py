@@ -6,6 +6,7 @@ files.  The picture is SVG, written here: lines in five panels need no library.
 
 from __future__ import annotations
 
+import argparse
 import sys
 import tempfile
 from collections.abc import Callable
@@ -32,8 +33,11 @@ WIDTH, HEIGHT = 900, 150
 
 
 def main() -> int:
-    edits = int(sys.argv[1]) if len(sys.argv) > 1 else 50_000
-    picture = Path(sys.argv[2] if len(sys.argv) > 2 else "soak.svg")
+    parser = argparse.ArgumentParser(prog="scripts/soak", description="A long session of editing, measured.")
+    parser.add_argument("edits", type=int, nargs="?", default=50_000)
+    parser.add_argument("picture", type=Path, nargs="?", default=Path("soak.svg"), help="an SVG file")
+    wanted = parser.parse_args()
+    edits, picture = wanted.edits, wanted.picture
     head = f"{'edits':>7} {'s':>6} {'server':>7} {'workers':>7} {'fds':>4} {'thr':>4} {'disk':>6} {'rows':>6}"
     print(head + "   prompt p50/p95   search p50/p95   complete p50/p95", flush=True)
     with tempfile.TemporaryDirectory() as top, ended(Place(Path(top), files=60)) as place:
