@@ -76,6 +76,9 @@ def test_what_has_just_changed_is_walked_again(tmp_path: Path) -> None:
     plant(root, TREE)
     fresh = seen(root)
     assert disk.moved(fresh)
+    root.rename(tmp_path / "elsewhere")
+    assert disk.moved(fresh)
+    (tmp_path / "elsewhere").rename(root)
     aged(root)
     assert not disk.moved(seen(root))
 

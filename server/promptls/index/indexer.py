@@ -219,15 +219,11 @@ class Indexer:
         now = time.monotonic()
         known = [s for s in list(self._roots.values()) if s.walked and not s.walks]
         late = [s for s in known if now - s.looked_at > (after_s if s.complete else RARER_WHILE_INDEXED * after_s)]
-        if not late:
-            return
-        if not self.searchable:
-            self.workspace.rescan([s.root.path for s in late])
-            return
+        patience_s = patience_s if self.searchable else 0.0
         found = False
         for state in late:
             state.looked_at = now
-            looked = scanning.look(state.root, state.seen, self._publisher.snapshot)
+            looked = scanning.look(state.root, state.seen, self._publisher.snapshot) if state.complete else None
             if looked is None:
                 self.workspace.rescan([state.root.path])
             elif looked:
@@ -263,6 +259,11 @@ class Indexer:
     def stored(self) -> bool:
         """Whether all of that is on disk too, or has to wait for a disk that takes nothing."""
         return self.searchable and self._stored
+
+    @property
+    def phase(self) -> tuple[bool, bool, bool]:
+        """(usable, searchable, being written): while it is the same, hardly anything but counts has changed."""
+        return self.usable, self.searchable, self._writer.writing
 
     @property
     def usable(self) -> bool:

@@ -27,7 +27,7 @@ WALK_SHARE = 20
 
 
 class RootState:
-    """Mutable; changed by the indexer's thread, save for what `opened` says."""
+    """Mutable; changed by the indexer's thread, save where it says otherwise."""
 
     __slots__ = ("again", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
                  "store_ready", "tries", "troubles", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
@@ -46,8 +46,8 @@ class RootState:
         self.walks = 1  # walks asked for and not finished; the first one opens the root
         self.walked_at = 0.0  # time.monotonic() of the last one that has finished
         self.walk_took = 0.0  # seconds
-        self.walk_at = 0.0  # time.monotonic() of the next one that nobody waits for; 0: none is due
-        self.looked_at = 0.0  # time.monotonic() of the last look at what had changed, a walk or less
+        self.walk_at = 0.0  # time.monotonic() of the next one that nobody waits for; 0: none is due; any thread
+        self.looked_at = 0.0  # time.monotonic() of the last look at what had changed, a walk or less; any thread
         self.seen: disk.Seen | None = None  # what the last walk saw; set by the walk thread
         self.troubles: dict[str, str] = {}  # by what they are about ("folder", "files", "rows", …), as sentences
 

@@ -105,9 +105,9 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
             for name, places in mine.items():
                 known = names.get(name)
                 known = snapshot.names.get(name) if known is None else known
-                names[name] = (
-                    (*(place for place in known if place[0] != path), *places) if before else (*known, *places)
-                )
+                if before:  # a new file stands nowhere, and popular names in thousands of others
+                    known = tuple(place for place in known if place[0] != path)
+                names[name] = (*known, *places)
         base = path.rsplit("/", 1)[-1].lower()
         if (old is None) != (entry is None):
             at = basenames.get(base)

@@ -75,6 +75,7 @@ class PromptServer(LanguageServer):
         self.running: set[asyncio.Task[Any]] = set()
         self.status_due: asyncio.TimerHandle | None = None
         self.status_cost = 0.0
+        self.status_phase: tuple[bool, bool, bool] | None = None  # of the index when its status was last made
         self.last_status: Json = {}
         self.progress_token: str | None = None
 
@@ -535,11 +536,8 @@ def _tell_status(ls: PromptServer) -> None:
     """Tell the client soon, a new state at once; called on the loop after every step of the indexer."""
     if ls.loop is None or ls.engine is None or not ls.engine.done():
         return
-    standing = ls.engine.result().indexer.standing()
-    told = ls.last_status.get("state"), ls.last_status.get("usable")
-    delay = STATUS_DELAY_S
-    if told == (standing.state, standing.usable):
-        delay = max(delay, 20 * ls.status_cost)
+    new = ls.engine.result().indexer.phase != ls.status_phase
+    delay = STATUS_DELAY_S if new else max(STATUS_DELAY_S, 20 * ls.status_cost)
     if ls.status_due is not None:
         if ls.status_due.when() <= ls.loop.time() + delay:
             return
@@ -552,6 +550,7 @@ async def _send_status(ls: PromptServer) -> None:
     if ls.engine is None or not ls.engine.done() or ls.protocol._shutdown or ls.loop is None:
         return
     start = time.perf_counter()
+    ls.status_phase = ls.engine.result().indexer.phase
     try:
         status: Json = await ls.loop.run_in_executor(
             ls.requests, ENDPOINTS["promptls/status"][1], ls.engine.result(), protocol.NoParams(), CancelToken()

@@ -59,7 +59,7 @@ def remember(root: str, found: Iterable[Found], limits: Limits, began_ns: int) -
 
 def moved(seen: Seen) -> bool:
     """Whether a folder or a rule has changed since: then only a walk can tell which files there are."""
-    return any(_time(path) != then for path, then in seen.folders.items()) or any(
+    return any(then < 0 or _time(path) != then for path, then in seen.folders.items()) or any(
         stat(path) != then for path, then in seen.rules.items()
     )
 
