@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from promptls.index.digest import digest_of
+from promptls.index.syntax import findings
 from promptls.index.syntax.chunks import MAX_LINES
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SYMBOL_KINDS
 from promptls.index.syntax.languages import language_of
@@ -70,16 +72,30 @@ def tampered(text: str, change: Edit) -> str:
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
-@given(changes=EDITS)
-def test_parsing_on_from_the_version_before_changes_nothing(language: str, changes: list[Edit]) -> None:
+@given(changes=EDITS, piece=st.sampled_from([60, 250, findings.PIECE]))
+def test_going_on_from_the_version_before_changes_nothing(language: str, changes: list[Edit], piece: int) -> None:
     text = SAMPLES[language]
-    parsed = scan(text, language)
+    with patch.object(findings, "PIECE", piece):
+        parsed = scan(text, language, edited=True)
+        for change in changes:
+            text = tampered(text, change)
+            parsed, fresh = scan(text, language, parsed), scan(text, language)
+            assume(not fresh.outline.problem.startswith("parsing took"))
+            assert parsed.outline == fresh.outline
+            assert parsed.texts == fresh.texts
+
+
+@pytest.mark.parametrize("language", sorted(SAMPLES))
+@LAWS
+@given(changes=EDITS, piece=st.sampled_from([1, 60, 250]))
+def test_asking_piece_by_piece_finds_what_one_question_finds(language: str, changes: list[Edit], piece: int) -> None:
+    text = SAMPLES[language]
     for change in changes:
         text = tampered(text, change)
-        parsed, fresh = scan(text, language, parsed), scan(text, language)
-        assume(not fresh.outline.problem.startswith("parsing took"))
-        assert parsed.outline == fresh.outline
-        assert parsed.texts == fresh.texts
+    with patch.object(findings, "PIECE", piece):
+        apart = scan(text, language)
+    with patch.object(findings, "MOST_CHILDREN", -1):
+        assert apart.outline == scan(text, language).outline
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))

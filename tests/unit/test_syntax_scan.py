@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from promptls.index.syntax import findings
 from promptls.index.syntax.scan import edit, plain, scan
 from promptls.model import Outline, Span, Symbol
 
@@ -211,6 +212,28 @@ def test_a_new_version_starts_from_the_old_one() -> None:
     assert before.outline == scan(PYTHON, "python", after).outline, "the old version is as it was"
     assert scan(text, "javascript", before).outline == scan(text, "javascript").outline
     assert scan(text, "python", plain(PYTHON, "python")).outline == after.outline
+
+
+def test_an_error_anywhere_lets_the_parser_read_the_rest_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(findings, "PIECE", 60)
+    whole = "function f(a) {\n  if (a) {\n    return 1\n  } else {\n    return 2\n  }\n}\n"
+    tail = "\nexport const tail = <A>(self: List<A>): List<A> => {\n  return self.tail\n}\nvar x = <A>(b: C) => b\n"
+    before = scan(whole + tail, "typescript", edited=True)
+    broken = whole.replace("else", "eelse") + tail
+    after, fresh = scan(broken, "typescript", before), scan(broken, "typescript")
+    assert after.tree is not None and before.tree is not None
+    assert "type_assertion" in str(after.tree.root_node) and "type_assertion" not in str(before.tree.root_node)
+    assert after.outline == fresh.outline
+    assert [(s.name, s.kind) for s in after.outline.symbols] == [(s.name, s.kind) for s in before.outline.symbols]
+    assert scan(whole + tail, "typescript", after).outline == before.outline
+
+
+def test_a_file_of_many_small_parts_is_asked_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(f"def f{n}(x):\n    return g{n}(x)\n" for n in range(40))
+    known = scan(text, "python").outline
+    monkeypatch.setattr(findings, "MOST_CHILDREN", 30)
+    monkeypatch.setattr(findings, "PIECE", 20)
+    assert scan(text, "python").outline == known and len(known.symbols) == 40
 
 
 def test_characters_that_crash_a_scanner_stay_out_of_its_sight() -> None:

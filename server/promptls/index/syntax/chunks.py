@@ -9,7 +9,7 @@ long definitions) nodes; works without a grammar, so it must not import one.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -53,18 +53,18 @@ class _Part(NamedTuple):
 class Chunker:
     """Cuts one file.  `chunks` and `texts` are the result."""
 
-    __slots__ = ("_budget", "_children", "_lines", "_nodes", "_solid", "_symbols", "chunks", "texts")
+    __slots__ = ("_budget", "_children", "_lines", "_node_of", "_solid", "_symbols", "chunks", "texts")
 
     def __init__(
         self,
         lines: Sequence[str],
         symbols: Sequence[Symbol] = (),
-        nodes: Sequence[Node] = (),
         solid: Sequence[bool] = (),
+        node_of: Callable[[int], Node | None] = lambda _symbol: None,
     ) -> None:
         self.chunks: list[Chunk] = []
         self.texts: dict[bytes, str] = {}
-        self._lines, self._symbols, self._nodes, self._solid = lines, symbols, nodes, solid
+        self._lines, self._symbols, self._solid, self._node_of = lines, symbols, solid, node_of
         self._budget = list(accumulate(map(len, lines), initial=0))  # characters before each line, ends not counted
         self._children: dict[int, list[int]] = {}
         for index, symbol in enumerate(symbols):
@@ -169,8 +169,9 @@ class Chunker:
         """Lines before which a cut falls between statements or definitions, and how deep they stand."""
         lines = self._lines
         places: dict[int, int] = {}
-        if 0 <= owner < len(self._nodes):
-            for line, depth in _statements(self._nodes[owner], start, end):
+        node = self._node_of(owner) if owner >= 0 else None
+        if node is not None:
+            for line, depth in _statements(node, start, end):
                 while line - 1 > start and self._is_comment(line - 1):
                     line -= 1
                 rank = depth * 10 - (5 if not lines[line - 1].strip() else 0)

@@ -7,6 +7,7 @@ Pure functions of text.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 from promptls.index.syntax.languages import Language
@@ -90,17 +91,18 @@ def comment_text(lines: Sequence[str]) -> str:
     return _clip(" ".join(found))
 
 
-def docstring(data: bytes, start: int) -> str:
-    """First paragraph of the string literal that stands at a byte, "" if there is none."""
+def docstring(data: bytes, start: int, end: int = sys.maxsize) -> str:
+    """First paragraph of the string literal that stands at a byte and ends before another, "" if there is none."""
     if data[start : start + 1] not in (b'"', b"'", b"r", b"R", b"u", b"U"):
         return ""
-    match = _DOCSTRING.match(data, start, start + 20_000)
+    match = _DOCSTRING.match(data, start, min(end, start + 20_000))
     return paragraph(next(g for g in match.groups() if g is not None)) if match else ""
 
 
-def attribute_doc(data: bytes, start: int) -> str:
-    """First paragraph of the attribute that stands at a byte, such as Elixir's `@doc`, "" if there is none."""
-    match = _ATTRIBUTE_DOC.match(data, start, start + 20_000)
+def attribute_doc(data: bytes, start: int, end: int = sys.maxsize) -> str:
+    """First paragraph of the attribute that stands at a byte, such as Elixir's `@doc`, and ends before another; "" if
+    there is none."""
+    match = _ATTRIBUTE_DOC.match(data, start, min(end, start + 20_000))
     return paragraph(match.group(1) or match.group(2) or b"") if match else ""
 
 

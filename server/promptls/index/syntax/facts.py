@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS
 from promptls.index.syntax.source import Source
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
 
 MARKS = ("yields", "spawns", "defers", "awaits")
 """Captures of the reference query that mark the function they stand in."""
@@ -56,13 +52,14 @@ _PUBLIC = re.compile(r"\b(?:public|open|protected)\b")
 _NO_UNDERSCORE = frozenset({"python", "dart", "lua", "julia", "r", "bash", "perl", "ruby", "zig"})
 
 
-def complexities(spans: Sequence[tuple[int, int, int]], kinds: Sequence[str], forks: Sequence[Node]) -> list[int]:
+def complexities(spans: Sequence[tuple[int, int, int]], kinds: Sequence[str], forks: Sequence[int]) -> list[int]:
     """By definition its own cyclomatic number; 0 for what is not callable.
 
-    `spans` are (first byte, end byte, index of the parent), in document order, parents first.
+    `spans` are (first byte, end byte, index of the parent), in document order, parents first; `forks` bytes in
+    ascending order.
     """
     out = [1 if kind in CALLABLE_KINDS else 0 for kind in kinds]
-    for owner in owners(spans, sorted(node.start_byte for node in forks)):
+    for owner in owners(spans, forks):
         while owner >= 0 and not out[owner]:
             owner = spans[owner][2]
         if owner >= 0:

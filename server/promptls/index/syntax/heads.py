@@ -101,11 +101,12 @@ def signature(source: Source, start: int, end: int, row: Language, whole: bool) 
     return text if len(text) <= MAX_SIGNATURE else text[: MAX_SIGNATURE - 1].rstrip() + "…"
 
 
-def body_start(source: Source, body: Node | None, end: int, row: Language) -> int:
-    """First line after the head of a definition that ends before line `end`; `end` without a body."""
+def body_start(source: Source, body: int | None, end: int, row: Language) -> int:
+    """First line after the head of a definition of which the body begins at a byte, and that ends before line `end`;
+    `end` without a body."""
     if body is None:
         return end
-    at = body.start_byte
+    at = body
     first = source.data[at : at + 1]
     if not first or first.isalnum() or first in b"\"'@_":
         while at > 0 and source.data[at - 1] in b" \t\n":

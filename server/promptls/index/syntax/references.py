@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax import names
 from promptls.index.syntax.languages import LANGUAGES
 from promptls.index.syntax.source import Source
 from promptls.index.syntax.typing import declared_type
-from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE
+from promptls.model import MENTION
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
+    from promptls.index.syntax.findings import Findings
+    from promptls.index.syntax.kept import Kept
 
 MAX_REFERENCES = 50_000
 MAX_TYPED = 20_000
@@ -26,7 +28,6 @@ UNKNOWN = "?"
 """A receiver that is no plain name: an element of something, the end of a long chain."""
 LITERAL = "''"
 
-_KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "iface": IMPLEMENT}
 _ARROWS = frozenset({"c", "cpp", "php", "perl"})
 _REACH = 160  # bytes before a name in which its receiver is looked for
 _CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
@@ -57,67 +58,84 @@ class References:
         self.typed = b""
 
 
-def references(source: Source, captures: dict[str, list[Node]], language: str, named: set[int]) -> References:
-    """What the captures of the reference query come to; `named` are bytes where names of definitions begin."""
+def references(source: Source, findings: Findings, language: str, named: set[int], kept: Kept | None) -> References:
+    """What the names that were found refer to; `named` are bytes where names of definitions begin."""
     found = References()
-    words: dict[str, int] = {}
+    words: dict[str, int] = {"": 0}
     ends: dict[int, tuple[int, int]] = {}  # they come in no order; of two that begin alike the longer one counts
-    for capture, kind in _KINDS.items():
-        for node in captures.get(capture, ()):
-            start, reach = node.start_byte, (node.end_byte, kind)
-            if ends.get(start, (0, 0)) < reach:
-                ends[start] = reach
+    for start, end, kind in findings.names:
+        if ends.get(start, (0, 0)) < (end, kind):
+            ends[start] = end, kind
     data, starts = source.data, source.starts
-    index: dict[bytes, tuple[str, int]] = {}  # text → (its name, index of what is written before it)
     numbers: dict[str, int] = {}
-    alone = words.setdefault("", 0)
-    plain: dict[bytes, int] = {}  # simple receivers, backwards
     out = array("I")
-    ignored = names.NO_REFERENCES.get(language, frozenset())
-    arrows, joints = language in _ARROWS, b".:\\>" if language != "bash" else b""
+    tell = _teller(data, language)
+    known = kept.references if kept is not None else None
     line = 0
     for start in sorted(ends)[:MAX_REFERENCES]:
         if start in named:
             continue
         end, kind = ends[start]
-        text = data[start:end]
-        known = index.get(text)
-        if known is None:
-            name = names.reference(text.decode("utf-8", "replace"), language)
-            known = index[text] = (name, words.setdefault(_written(text), len(words)))
-        name, word = known
-        if name in ("", "_"):
+        if known is None or start < _REACH:
+            told = tell(start, end)
+        else:
+            written = data[start - _REACH : end]
+            told = known.get(written) or known.put(written, tell(start, end))
+        name, word = told
+        if not name:
             continue
         while starts[line + 1] <= start:
             line += 1
-        before = data[start - 1] if start else 0
-        if before in joints or (before in _BLANK and _chained(data, start)):
-            match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
-            at = plain.get(match.group(1)) if match else None
-            if at is None:
-                on = receiver(data, start, arrows)
-                if language != "ruby":
-                    on = on.lstrip("@")  # of a decorator
-                at = words.setdefault(on, len(words))
-                if match:
-                    plain[match.group(1)] = at
-            word = at
-        if word != alone or name not in ignored:
-            out.extend((numbers.setdefault(name, len(numbers)), line, word << 3 | kind))
+        out.extend((numbers.setdefault(name, len(numbers)), line, words.setdefault(word, len(words)) << 3 | kind))
     if language == "markdown":
         _mentions(source, numbers, words, out)
     found.names, found.refs = tuple(numbers), out.tobytes()
-    found.typed = _typed(source, captures.get("typed", []), language, words)
+    found.typed = _typed(source, findings.places.get("typed", ()), language, words, kept)
     found.words = tuple(words)
     return found
 
 
-def _typed(source: Source, nodes: list[Node], language: str, words: dict[str, int]) -> bytes:
+def _teller(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]:
+    """A function that tells of the bytes of a reference which name it is, "" if none that counts, and what is written
+    before it; that depends on nothing but the `_REACH` bytes before them."""
+    names_of: dict[bytes, tuple[str, str]] = {}  # text → (its name, what of the text stands before that)
+    plain: dict[bytes, str] = {}  # simple receivers, by what is written backwards
+    ignored = names.NO_REFERENCES.get(language, frozenset())
+    arrows, joints = language in _ARROWS, b".:\\>" if language != "bash" else b""
+    sigils = "" if language == "ruby" else "@"  # of a decorator
+
+    def tell(start: int, end: int) -> tuple[str, str]:
+        text = data[start:end]
+        known = names_of.get(text)
+        if known is None:
+            name = names.reference(text.decode("utf-8", "replace"), language)
+            known = names_of[text] = ("" if name == "_" else name, _written(text))
+        name, word = known
+        before = data[start - 1] if start else 0
+        if name and (before in joints or (before in _BLANK and _chained(data, start))):
+            match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
+            if match is None:
+                word = receiver(data, start, arrows).lstrip(sigils)
+            else:
+                simple = match.group(1)
+                word = plain.get(simple) or plain.setdefault(simple, receiver(data, start, arrows).lstrip(sigils))
+        return ("" if not word and name in ignored else name), word
+
+    return tell
+
+
+def _typed(source: Source, places: Sequence[int], language: str, words: dict[str, int], kept: Kept | None) -> bytes:
     """Triples (variable, type, line) of what declarations say of variables."""
     out = array("I")
     data = source.data
-    for start in sorted({node.start_byte for node in nodes})[:MAX_TYPED]:
-        for variable, of in declared_type(data[start : start + _REACH].decode("utf-8", "replace"), language):
+    for start in sorted(set(places))[:MAX_TYPED]:
+        written = data[start : start + _REACH]
+        told = kept.types.get(written) if kept is not None else None
+        if told is None:
+            told = declared_type(written.decode("utf-8", "replace"), language)
+            if kept is not None:
+                kept.types.put(written, told)
+        for variable, of in told:
             out.extend((words.setdefault(variable, len(words)), words.setdefault(of, len(words)), source.row(start)))
     return out.tobytes()
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import Chunker
 from promptls.index.syntax.docs import file_doc
+from promptls.index.syntax.kept import Kept
 from promptls.index.syntax.languages import BY_NAME
 from promptls.index.syntax.limits import misshapen, unparsable
 from promptls.index.syntax.source import Source
@@ -31,7 +32,7 @@ LEAST_S = 0.2
 class Parsed:
     """One version of a text, and what the next version can be parsed from.  Not for other processes."""
 
-    __slots__ = ("data", "language", "order", "outline", "texts", "tree")
+    __slots__ = ("data", "kept", "language", "order", "outline", "texts", "tree")
 
     def __init__(
         self,
@@ -40,12 +41,14 @@ class Parsed:
         data: bytes = b"",
         tree: Tree | None = None,
         order: tuple[GrammarSource, ...] = ORDER,
+        kept: Kept | None = None,
     ) -> None:
         self.outline = outline
         self.texts = texts  # chunk key → what is embedded and searched
         self.data = data  # the bytes that `tree` was parsed from
         self.tree = tree
         self.order = order
+        self.kept = kept
         self.language = outline.language
 
 
@@ -55,8 +58,10 @@ def scan(
     previous: Parsed | None = None,
     timeout_s: float = 1.0,
     order: tuple[GrammarSource, ...] = ORDER,
+    edited: bool = False,
 ) -> Parsed:
-    """Outline and chunks of a text; `previous` is an earlier version of it and makes this faster.
+    """Outline and chunks of a text; `previous` is an earlier version of it and makes this faster.  `edited` says that
+    there will be a next version; for others nothing is kept.
 
     Never fails: without a grammar, or when the parse takes more than `timeout_s` of processor time (less
     for small texts), the chunks are plain windows and `Outline.problem` says why.
@@ -75,22 +80,27 @@ def scan(
         return plain(text, language, f"no grammar for {language} is installed")
     from tree_sitter import Parser
 
+    from promptls.index.syntax.drafts import node_at
     from promptls.index.syntax.outline import outline_of
 
     parser = Parser(found.grammar)
     tree = None
     budget_s = min(timeout_s, LEAST_S + len(source.data) / SLOWEST)
     deadline = time.thread_time() + budget_s
-    if previous is not None and previous.tree is not None and (previous.language, previous.order) == (language, order):
+    kept = Kept() if edited else None
+    if previous is not None and (previous.language, previous.order) == (language, order):
         tree = _reparse(parser, source.code, previous, deadline)
+        kept = previous.kept or Kept()
     if tree is None:
         tree = _parse(parser, source.code, None, deadline)
     if tree is None:
         return plain(text, language, f"parsing took more than {budget_s:.2g} s")
     if misshapen(tree.root_node):
         return plain(text, language, "it is nested too deeply, or mostly not understood")
-    shape = outline_of(source, tree, found, language)
-    cut = Chunker(source.lines, shape.symbols, shape.nodes, shape.solid)
+    shape = outline_of(source, tree, found, language, kept)
+    cut = Chunker(source.lines, shape.symbols, shape.solid, lambda symbol: node_at(tree, shape.nodes[symbol]))
+    if kept is not None:
+        kept.turn()
     outline = Outline(
         language=language,
         lines=len(source.lines),
@@ -106,7 +116,7 @@ def scan(
             source.lines, source.data, min((s.doc_start for s in shape.symbols), default=len(source.lines)), row
         ),
     )
-    return Parsed(outline, cut.texts, source.code, tree, order)
+    return Parsed(outline, cut.texts, source.code, tree, order, kept)
 
 
 def plain(text: str, language: str, problem: str = "") -> Parsed:

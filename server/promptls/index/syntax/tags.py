@@ -38,6 +38,7 @@ class Tags(NamedTuple):
     structure: tree_sitter.Query | None
     roles: tuple[str, ...]  # by pattern of `structure`: the capture that says what the pattern finds
     references: tree_sitter.Query | None
+    single: bool  # every pattern has one root: what it finds in a node does not depend on what is around it
     rejected: tuple[str, ...]  # patterns that the grammar does not know
 
 
@@ -56,6 +57,7 @@ def tags(language: str, order: tuple[Source, ...] = SOURCES) -> Tags | None:
         structure=structure,
         roles=tuple(_role(pattern) for pattern in known),
         references=references,
+        single=_rooted(structure) and _rooted(references),
         rejected=tuple(pattern for pattern in found if pattern not in accepted),
     )
 
@@ -105,6 +107,10 @@ def _knows(grammar: tree_sitter.Language, pattern: str) -> bool:
         and all(grammar.field_id_for_name(name) for name in _FIELD.findall(pattern))
         and all(grammar.id_for_node_kind(text, False) for text in _LITERAL.findall(pattern))
     )
+
+
+def _rooted(query: tree_sitter.Query | None) -> bool:
+    return query is None or all(query.is_pattern_rooted(at) for at in range(query.pattern_count))
 
 
 def _accepts(grammar: tree_sitter.Language, pattern: str) -> bool:

@@ -112,7 +112,7 @@ class Worker:
         return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), pack(parsed.outline))
 
     def _scan_document(self, request: ScanText) -> FileScan:
-        parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain)
+        parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain, edited=True)
         self.documents[request.path] = parsed
         return FileScan(request.path, digest=digest_of(request.text), outlined=pack(parsed.outline))
 
@@ -135,12 +135,12 @@ class Worker:
                 files.append((path, tuple(spans)))
         return Matched(tuple(files), tuple(languages))
 
-    def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool) -> Parsed:
+    def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool, edited: bool = False) -> Parsed:
         language = language_of(path, text[:_HEAD])
         if as_plain:
             return plain(text, language, "the grammar hung or crashed on this text")
 
-        return scan(text, language, previous, order=self.grammar_order)
+        return scan(text, language, previous, order=self.grammar_order, edited=edited)
 
     def _terms(self, keys: tuple[bytes, ...]) -> Rows:
         found = {key: text for key in keys if (text := self._text(key)) is not None}

@@ -13,6 +13,10 @@
 (public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function body: (_) @body)]) @method
 (class_body (public_field_definition name: (_) @name) @field)
 
+; With an error anywhere in the file, the grammar may read "<A>(x: A) => x" as an assertion about a function.
+(variable_declarator name: (identifier) @name value: (type_assertion (arrow_function body: (_) @body))) @function
+(lexical_declaration . (variable_declarator value: (type_assertion (arrow_function))) @inner .) @wrap
+
 (ambient_declaration [
   (function_signature) (class_declaration) (abstract_class_declaration) (interface_declaration)
   (module) (internal_module) (enum_declaration) (type_alias_declaration) (lexical_declaration) (variable_declaration)
