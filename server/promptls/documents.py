@@ -10,6 +10,8 @@ import re
 import threading
 from bisect import bisect_right
 from collections.abc import Collection
+from itertools import accumulate, count
+from operator import add
 
 from msgspec import Struct
 
@@ -102,7 +104,11 @@ class Text:
     def __init__(self, text: str, encoding: str = "utf-16") -> None:
         self.text = text
         self.encoding = encoding
-        self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        if "\r" in text:
+            self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
+        else:  # as nearly always, and for every keystroke: ten times as fast
+            lengths = accumulate(map(len, text.split("\n")[:-1]))
+            self._starts = [0, *map(add, lengths, count(1))]
 
     def position(self, offset: int) -> tuple[int, int]:
         """(line, character) of an offset; one outside of the text is moved to its nearer end."""

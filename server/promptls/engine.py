@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -43,6 +44,8 @@ from promptls.settings import Settings, cache_folder, config_file, user_settings
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
 """How old the last look at the disk may be when a prompt is built."""
+CALM_S = 0.15
+"""How long nothing has changed before what can wait follows: between two keystrokes it would only be in the way."""
 
 
 class Engine:
@@ -60,6 +63,8 @@ class Engine:
         self._tell = on_change
         self._send = send  # to the editor's language model, None where there is none
         self._following = threading.Lock()
+        self._closed = threading.Event()
+        self._changed_at = 0.0  # time.monotonic() of the last step of the indexer
         self._awake = False  # whether the worker that users wait for was started
         self._settled = False  # whether the index has been complete once
         self.indexer = Indexer(config_of(settings), workspace, self._changed)
@@ -79,6 +84,7 @@ class Engine:
         At first not before everything is stored, which would otherwise wait for it.
         """
         self._tell()
+        self._changed_at = time.monotonic()
         done = self.indexer.searchable if self._settled else self.indexer.stored
         if done and not self._following.locked():
             try:
@@ -89,6 +95,9 @@ class Engine:
     def _follow(self) -> None:
         if self._following.acquire(blocking=False):
             try:
+                while (left := self._changed_at + CALM_S - time.monotonic()) > 0:
+                    if self._closed.wait(left):
+                        return
                 snapshot = self.indexer.view()
                 if not self._awake:
                     self._awake = True
@@ -141,6 +150,7 @@ class Engine:
 
     def close(self) -> None:
         """Stop everything."""
+        self._closed.set()
         self.indexer.close()
         self.history.close()
         self._let_go_of_model()

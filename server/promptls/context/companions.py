@@ -18,10 +18,10 @@ from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from promptls.context.query import Query
-from promptls.index.snapshot import Snapshot
+from promptls.index.snapshot import Snapshot, difference
 from promptls.index.terms import STOP_WORDS, stem, word_terms, words
 from promptls.index.view import View
-from promptls.model import names_in
+from promptls.model import FileEntry, names_in
 
 EXPANSIONS = 6
 """Terms that are added to a query, at most."""
@@ -55,12 +55,13 @@ LIMITS = Limits()
 class Companions:
     """The terms of all names of definitions, by term."""
 
-    __slots__ = ("_count", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
+    __slots__ = ("_count", "_entries", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._names: object = None  # identity of the names that the table was made of
-        self._files: dict[str, tuple[bytes, tuple[str, ...]]] = {}  # path → digest of its text, its names
+        self._entries: list[FileEntry] = []
+        self._files: dict[str, tuple[str, ...]] = {}  # path → the names that are defined there
         self._count: Counter[str] = Counter()  # how many files define a name
         self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
         self._names_of: dict[str, str | set[str]] = {}  # term → names; most have one, which needs no set
@@ -82,7 +83,7 @@ class Companions:
         While the index is not `complete`, and each question would meet other names, the table stays as it is.
         """
         with self._lock:
-            if complete or not self._files:
+            if complete or not self._entries:
                 self._follow(snapshot)
             found = self._corrections(query, columns)[: limits.corrections]
             terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
@@ -96,21 +97,15 @@ class Companions:
     def _follow(self, snapshot: Snapshot) -> None:
         if self._names is snapshot.names:
             return
-        for path in [p for p in self._files if p not in snapshot.files]:
-            self._remove(self._files.pop(path)[1])
-        for path, entry in snapshot.files.items():
-            old = self._files.get(path)
-            if old is not None and entry.digest and old[0] == entry.digest and entry.outlined:
-                continue
-            if not entry.outlined:
-                if old is not None:
-                    self._remove(self._files.pop(path)[1])
-                continue
-            names = tuple(sorted(set(filter(None, names_in(entry.outlined)))))
-            if old is None or old[1] != names:
-                self._remove(old[1] if old is not None else ())
-                self._add(names)
-            self._files[path] = (entry.digest, names)
+        self._entries, changed, gone = difference(self._entries, snapshot.files)
+        for entry in gone:
+            self._remove(self._files.pop(entry.path, ()))
+        for entry in changed:
+            old, new = set(self._files.get(entry.path, ())), set(filter(None, names_in(entry.outlined)))
+            if old != new:
+                self._remove(old - new)
+                self._add(new - old)
+                self._files[entry.path] = tuple(new)
         self._names = snapshot.names
 
     def _add(self, names: Iterable[str]) -> None:

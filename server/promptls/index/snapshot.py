@@ -9,7 +9,8 @@ Knows nothing of the store, of workers or of LSP.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import zip_longest
+from itertools import compress, zip_longest
+from operator import is_not
 from pathlib import PurePosixPath
 
 from immutables import Map
@@ -29,6 +30,9 @@ Place = tuple[str, int]
 
 Outliner = Callable[[str, str, "int | None"], FileEntry]
 """(path, text, version) → the entry of exactly that text; must not block for long."""
+
+
+_FEW = 5_000  # entries that are looked up one by one
 
 
 def is_exhibit(path: str) -> bool:
@@ -124,6 +128,26 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
         names=snapshot.names.with_changes(names),
         basenames=snapshot.basenames.with_changes(basenames),
     )
+
+
+def difference(
+    before: list[FileEntry], files: Map[str, FileEntry]
+) -> tuple[list[FileEntry], list[FileEntry], list[FileEntry]]:
+    """(the entries now, those of them that are not in `before`, those in `before` whose path has gone), by identity.
+
+    An edit leaves all others in their places, so one pass in C finds it: this runs once for each edit.
+    """
+    if len(before) == len(files):
+        places = list(compress(range(len(before)), map(is_not, files.values(), before)))
+        if len(places) <= _FEW:
+            changed = [entry for i in places if (entry := files.get(before[i].path)) is not None]
+            if len(changed) == len(places):
+                now = before.copy()
+                for i, entry in zip(places, changed, strict=True):
+                    now[i] = entry
+                return now, changed, []
+    now, known = list(files.values()), set(map(id, before))
+    return now, [entry for entry in now if id(entry) not in known], [e for e in before if e.path not in files]
 
 
 def _symbol_names(entry: FileEntry | None) -> list[str]:

@@ -10,8 +10,7 @@ from __future__ import annotations
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, compress
-from operator import is_not
+from itertools import accumulate
 from threading import Lock
 from typing import TypeVar
 
@@ -21,7 +20,7 @@ from msgspec.structs import replace
 
 from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.index.layered import Layered
-from promptls.index.snapshot import Place, Snapshot
+from promptls.index.snapshot import Place, Snapshot, difference
 from promptls.model import FileEntry, Root, names_in
 
 _KEPT = 2  # catalogs kept of each sort: the last snapshot, and one that is still being worked on
@@ -179,7 +178,7 @@ def _recall(
         if kept and fits(kept[-1]) and kept[-1].source is source:
             made = replace(kept[-1], files=snapshot.files)
         elif kept and fits(kept[-1]):
-            entries, changed = _difference(kept[-1].entries, snapshot.files)
+            entries, changed, _ = difference(kept[-1].entries, snapshot.files)
             if len(changed) <= max(_SMALL, len(entries) // 2):
                 made = extend(kept[-1], snapshot, entries, changed)
         if made is None:
@@ -187,24 +186,6 @@ def _recall(
         kept.append(made)
         del kept[:-_KEPT]
         return made
-
-
-def _difference(before: list[FileEntry], files: Map[str, FileEntry]) -> tuple[list[FileEntry], list[FileEntry]]:
-    """(the entries now, those of them that are not in `before`), by identity.
-
-    An edit leaves all others in their places, so one pass in C finds it: this runs once for each edit.
-    """
-    if len(before) == len(files):
-        places = list(compress(range(len(before)), map(is_not, files.values(), before)))
-        if len(places) <= _SMALL:
-            changed = [entry for i in places if (entry := files.get(before[i].path)) is not None]
-            if len(changed) == len(places):
-                now = before.copy()
-                for i, entry in zip(places, changed, strict=True):
-                    now[i] = entry
-                return now, changed
-    now, known = list(files.values()), set(map(id, before))
-    return now, [entry for entry in now if id(entry) not in known]
 
 
 def _build_paths(snapshot: Snapshot, entries: list[FileEntry]) -> Paths:

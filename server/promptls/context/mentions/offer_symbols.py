@@ -12,7 +12,7 @@ from promptls.context.mentions import file
 from promptls.context.mentions.catalog import fold, symbols_of
 from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.context.mentions.lookup import is_test, name_for, roots_named
-from promptls.context.mentions.offers import Ask, CompletionItem, cost, outline_of
+from promptls.context.mentions.offers import Ask, CompletionItem, cost, names_of, outline_of
 from promptls.context.mentions.spelling import spell
 from promptls.context.mentions.symbol import split
 from promptls.index.snapshot import Place, Snapshot
@@ -66,7 +66,7 @@ def _ranked(ask: Ask, name: str, holders: Sequence[str]) -> Iterator[Place]:
     """Definitions by their own name, those in holders of other names left out."""
     snapshot = ask.snapshot
     tiers: dict[str, Tier] = {}
-    near = {s.name for path in ask.opened for s in outline_of(snapshot, path) if s.name}
+    near = {name for path in ask.opened for name in names_of(snapshot, path) if name}
     opened = Haystack(((n, n) for n in near), paths=False)
     for tier, index in opened.search(name, ask.limit):
         tiers[opened.keys[index]] = tier

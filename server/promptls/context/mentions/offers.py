@@ -15,7 +15,7 @@ from promptls.context.mentions.registry import Registry
 from promptls.context.mentions.request import Request
 from promptls.documents import is_prompt
 from promptls.index.snapshot import Snapshot
-from promptls.model import Symbol
+from promptls.model import Symbol, names_in
 
 Tokens = Callable[[str], int]
 """Path → what the whole file would cost, in tokens."""
@@ -69,6 +69,12 @@ def outline_of(snapshot: Snapshot, path: str) -> Sequence[Symbol]:
     """The symbols of a file as the index knows them."""
     entry = snapshot.files.get(path)
     return entry.outline.symbols if entry is not None and entry.outline is not None else ()
+
+
+def names_of(snapshot: Snapshot, path: str) -> list[str]:
+    """The names of those symbols."""
+    entry = snapshot.files.get(path)
+    return names_in(entry.outlined) if entry is not None else []
 
 
 def cost(question: Ask, path: str, lines: int) -> int | None:
