@@ -1,8 +1,8 @@
 """Imports a library without the parts of it that are not used here.
 
 LanceDB loads the client of a remote catalogue, a thousand generated classes, when it is imported: 0.7 s of 1.2 s of a
-core at every start of the keeper.  fastembed loads what downloads models, for a model that lies on the disk.  Names are
-taken from those when classes are made, and not used afterwards; so whatever is asked of them is an empty class.
+core at every start of the keeper.  fastembed loads what downloads models, and models of images, for one of texts that
+lies on the disk.  Names are taken from those when classes are made, and not used afterwards; so whatever is asked of them is an empty class.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ class _Empty(MetaPathFinder, Loader):
     """Finds the packages it was told of, and what is in them, empty: every name in them is a class of that name."""
 
     def __init__(self, packages: Sequence[str]) -> None:
-        self._packages = frozenset(packages)
+        self._packages = tuple(f"{name}." for name in packages)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return ModuleSpec(name, self, is_package=True) if name.partition(".")[0] in self._packages else None
+        return ModuleSpec(name, self, is_package=True) if f"{name}.".startswith(self._packages) else None
 
     def create_module(self, spec: ModuleSpec) -> None:
         return None

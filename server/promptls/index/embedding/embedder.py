@@ -8,12 +8,12 @@ unless the user's own settings allow it.  Runs in worker processes.
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
@@ -30,8 +30,18 @@ CHARACTERS_PER_TOKEN = 7
 """No text needs more characters to fill the model's window; the rest is not even tokenised."""
 
 
-UNNEEDED = ("huggingface_hub", "requests", "PIL", "tqdm")
-"""What fastembed loads to fetch models and to look at images: nothing for a model in a folder."""
+UNNEEDED = (
+    "huggingface_hub",
+    "requests",
+    "PIL",
+    "tqdm",
+    "loguru",
+    "fastembed.image",
+    "fastembed.late_interaction",
+    "fastembed.late_interaction_multimodal",
+    "fastembed.sparse",
+)
+"""What fastembed loads to fetch models, to look at images and for models of other kinds: nothing for one in a folder."""
 
 
 class EmbeddingSpec(Struct, frozen=True):
@@ -70,11 +80,8 @@ def model_identity(spec: EmbeddingSpec) -> str:
 def declared_dimension(spec: EmbeddingSpec) -> int | None:
     """The dimension that a model folder's config.json declares, so that nobody need load the model to know it."""
     folder = _folder(spec)
-    try:
-        declared = json.loads((folder / "config.json").read_text("utf-8"))["dimension"] if folder else None
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return declared if isinstance(declared, int) and declared > 0 else None
+    config = _config(folder) if folder is not None else _Config()
+    return config.dimension if config.dimension > 0 else None
 
 
 def load(spec: EmbeddingSpec) -> Embedder:
@@ -111,7 +118,7 @@ def _from_folder(folder: Path) -> Any:
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
     if file is None:
         raise ModelUnavailable(f"The embedding model folder {folder} has no model.onnx; point embedding.model to one.")
-    dimension, pooled = _output_of(folder / file)
+    dimension, pooled = _declared(folder) or _output_of(folder / file)
     name = f"promptls/{hashlib.blake2b(str(folder).encode(), digest_size=6).hexdigest()}"
     if name not in {m["model"] for m in fastembed.TextEmbedding.list_supported_models()}:
         fastembed.TextEmbedding.add_custom_model(
@@ -123,6 +130,26 @@ def _from_folder(folder: Path) -> Any:
             model_file=file,
         )
     return fastembed.TextEmbedding(name, specific_model_path=str(folder), threads=1)
+
+
+class _Config(Struct):
+    """What a model folder's config.json may say of its vectors."""
+
+    dimension: int = 0
+    pooled: bool | None = None  # whether the model pools by itself
+
+
+def _config(folder: Path) -> _Config:
+    try:
+        return msgspec.json.decode((folder / "config.json").read_bytes(), type=_Config)
+    except (OSError, msgspec.MsgspecError, UnicodeError):
+        return _Config()
+
+
+def _declared(folder: Path) -> tuple[int, bool] | None:
+    """(dimension, whether the model pools by itself) if config.json tells both: the model need not be loaded for it."""
+    config = _config(folder)
+    return (config.dimension, config.pooled) if config.dimension > 0 and config.pooled is not None else None
 
 
 def _output_of(model: Path) -> tuple[int, bool]:

@@ -8,13 +8,14 @@ for tokenizers of another kind, the library is asked.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 _NORMALIZER = {
@@ -34,6 +35,22 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _APART = {i: " " for i in range(128) if not chr(i).isalnum()}
 MOST_RUNS = 200_000
 """Runs remembered; then it begins anew."""
+
+
+class _Kind(Struct):
+    """What of a tokenizer's model says how it goes about its work; the vocabulary is passed over."""
+
+    type: str
+    dropout: float | None = None
+
+
+class _Shape(Struct):
+    """A tokenizer as the library describes it."""
+
+    model: _Kind
+    normalizer: Any = None
+    pre_tokenizer: Any = None
+    post_processor: Any = None
 
 
 class _Pieces(dict[str, list[int]]):
@@ -97,12 +114,11 @@ def _plain(encoded: Any) -> list[int]:
 
 def by_words(tokenizer: Any) -> bool:
     """Whether a tokenizer is of the kind that `WordTokenizer` knows."""
-    shape = json.loads(tokenizer.to_str())
-    model = shape["model"]
+    shape = msgspec.json.decode(tokenizer.to_str(), type=_Shape)
     return (
-        (shape["normalizer"], shape["pre_tokenizer"], shape["post_processor"]) == (_NORMALIZER, _SPLIT, None)
+        (shape.normalizer, shape.pre_tokenizer, shape.post_processor) == (_NORMALIZER, _SPLIT, None)
         and tokenizer.truncation is not None
         and tokenizer.truncation["direction"] == "right"
-        and model["type"] == "BPE"
-        and not model["dropout"]
+        and shape.model.type == "BPE"
+        and not shape.model.dropout
     )
