@@ -39,7 +39,7 @@ def export(work: Path, trained: Sequence[Path], out: Path) -> None:
     }
     (out / "tokenizer_config.json").write_text(json.dumps(settings))
     (out / "special_tokens_map.json").write_text(json.dumps(special))
-    config = {"pad_token_id": 0, "model_type": "static", "dimension": table.shape[1]}
+    config = {"pad_token_id": 0, "model_type": "static", "dimension": table.shape[1], "pooled": True}
     (out / "config.json").write_text(json.dumps(config))
     rows = ["kind\tname\tversion\tlicence, as the package declares it"]
     rows += ["\t".join(p[1:]) for p in packages() if p.role == "train"]

@@ -153,7 +153,9 @@ def _log_to_file(verbose: bool) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     from promptls.index.work.frugal import be_frugal
+    from promptls.index.work.spawn import start_ahead
 
+    start_ahead()
     be_frugal()
     from promptls.server import serve_stdio, serve_tcp
 
@@ -353,6 +355,10 @@ def _answer(
     options: argparse.Namespace, method: str, params: dict[str, Any], indexed: bool = True
 ) -> Iterator[dict[str, Any]]:
     """The answer to one request on an index that is complete; what is new is stored after it was used."""
+    from promptls.index.work.spawn import start_ahead
+
+    if indexed:
+        start_ahead()
     from promptls import protocol
     from promptls.model import CancelToken
     from promptls.server import ENDPOINTS

@@ -15,8 +15,10 @@ import pytest
 
 from promptls.index import scanning
 from promptls.index.scanning import Embedded, Known, Outlined
+from promptls.index.work import spawn
 from promptls.index.work.messages import Configure, EmbedQuery, ScanFiles, Scanned, ScanText, Vector
 from promptls.index.work.pool import Channel, Pool, WorkerFailed
+from promptls.index.work.spawn import start_ahead
 from promptls.model import unpack
 
 NOTHING = Known(lambda key: False)
@@ -148,3 +150,36 @@ def test_a_pool_runs_both_lanes_and_closes_at_once(tmp_path: Path) -> None:
     assert [s.name for s in unpack(answer.files[0].outlined).symbols] == ["b"]
     pool.close()
     assert pool.bulk(lambda channel: None).cancelled()
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is no core for it")
+def test_a_worker_that_was_started_ahead_goes_to_whoever_needs_one_first() -> None:
+    start_ahead()
+    channel, second = Channel(CONFIGURE, background=True), Channel(CONFIGURE, background=False)
+    (ahead,) = spawn._ahead
+    channel.start()
+    second.start()
+    assert channel._process is ahead and second._process is not ahead and not spawn._ahead
+    assert os.getpriority(os.PRIO_PROCESS, ahead.pid) == 10 and channel.dimension == second.dimension == 512
+    channel.stop()
+    second.stop()
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is no core for it")
+def test_a_worker_that_was_started_ahead_and_has_died_is_not_waited_for() -> None:
+    start_ahead()
+    (ahead,) = spawn._ahead
+    ahead.kill()
+    ahead.wait()
+    channel = Channel(CONFIGURE, background=False)
+    channel.start()
+    assert channel.dimension == 512
+    channel.stop()
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="there is no core for it")
+def test_a_worker_that_nobody_has_asked_for_ends_with_the_pool() -> None:
+    start_ahead()
+    (ahead,) = spawn._ahead
+    Pool(CONFIGURE, bulk=1).close()
+    assert ahead.poll() is not None

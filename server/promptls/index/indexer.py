@@ -708,6 +708,8 @@ class Indexer:
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
             state.files_failed(batch, _why(error))
+        if state.outlining == self.config.workers and state.store is not None and not state.store.keys:
+            self._writer.submit(state.store.awaken)  # the last files are in work, and the first rows follow
 
     def _written(self, stored: list[bytes], swept: list[bytes]) -> None:
         self._writer.writing = False

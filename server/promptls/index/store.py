@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -26,6 +27,7 @@ from promptls.index.table import Identity, exists, reason, version_of
 from promptls.index.view import View
 from promptls.index.work.messages import AddRows, Done, Failed, OpenTable, ReadRows, Request, SomeRows, Tidy
 from promptls.index.work.pool import Channel, WorkerFailed
+from promptls.index.work.spawn import KEEPER
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +51,7 @@ _NOTHING = Part(
     np.zeros(0, np.int32),
     np.zeros(0, np.uint8),
 )
-_KEEPER = "promptls.index.work.keeper"
+Result = TypeVar("Result")
 _IMAGE = "rows.image"
 _WAITING = "rows.waiting"
 
@@ -236,15 +238,32 @@ class Store:
 
     # ---- the keeper
 
+    def awaken(self) -> None:
+        """Start the keeper before there are rows, which then do not wait for it to load LanceDB."""
+        try:
+            self._told(Channel.start)
+        except StoreFailed as error:
+            log.info("the keeper of %s does not start yet: %s", self.folder, error)  # the first write tries again
+
     def _ask(self, request: Request) -> SomeRows | Done:
+        with self._lock:
+            answer = self._told(lambda keeper: keeper.call(request, TIMEOUT_S))
+            self._opened, self._deaths = True, 0
+            if isinstance(answer, Failed):
+                raise StoreFailed(answer.problem, answer.damaged)
+            assert isinstance(answer, SomeRows | Done)
+            return answer
+
+    def _told(self, what: Callable[[Channel], Result]) -> Result:
+        """What comes of a talk with the keeper, which leaves a while after the last one."""
         with self._lock:
             if self._rest is not None:
                 self._rest.cancel()
             if self._keeper is None:
                 hello = OpenTable(str(self.folder), self.identity, renew=not self._opened)
-                self._keeper = Channel(hello, background=False, module=_KEEPER)
+                self._keeper = Channel(hello, background=False, module=KEEPER)
             try:
-                answer = self._keeper.call(request, TIMEOUT_S)
+                return what(self._keeper)
             except WorkerFailed as error:
                 self._deaths += error.said is None
                 damaged = error.said.damaged if error.said is not None else self._deaths >= DEATHS
@@ -253,11 +272,6 @@ class Store:
                 self._rest = threading.Timer(REST_S, self._leave)
                 self._rest.daemon = True
                 self._rest.start()
-            self._opened, self._deaths = True, 0
-            if isinstance(answer, Failed):
-                raise StoreFailed(answer.problem, answer.damaged)
-            assert isinstance(answer, SomeRows | Done)
-            return answer
 
     def _leave(self) -> None:
         with self._lock:

@@ -32,7 +32,12 @@ log = logging.getLogger(__name__)
 
 SCHEMA_VERSION = 3
 _TABLE = "chunks"
-UNNEEDED = ("lance_namespace", "lance_namespace_urllib3_client")
+UNNEEDED = (
+    "lance_namespace",
+    "lancedb.remote",
+    "lancedb.namespace",
+    "lancedb.functions",
+)
 """What LanceDB loads for remote catalogues, which nobody here asks."""
 _PLACES = re.compile(r'(,? at path "[^"]*")|(,? ?\S+\.rs:\d+(:\d+)?)')
 MAX_FRAGMENTS = 64

@@ -8,6 +8,7 @@ unless the user's own settings allow it.  Runs in worker processes.
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from promptls.index.embedding.words import WordTokenizer, by_words
 from promptls.index.unneeded import import_whole, import_without
 from promptls.settings import BUNDLED
+
+log = logging.getLogger(__name__)
 
 BUNDLED_FOLDER = Path(__file__).parent / "model"
 BATCH = 8
@@ -82,6 +85,14 @@ def declared_dimension(spec: EmbeddingSpec) -> int | None:
     folder = _folder(spec)
     config = _config(folder) if folder is not None else _Config()
     return config.dimension if config.dimension > 0 else None
+
+
+def prepare() -> None:
+    """Load the libraries that most models need, before it is known which model that is."""
+    try:
+        import_without("fastembed", UNNEEDED)
+    except Exception as error:
+        log.info("fastembed cannot be loaded: %s", error)  # `load` says so to the user
 
 
 def load(spec: EmbeddingSpec) -> Embedder:

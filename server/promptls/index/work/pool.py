@@ -8,21 +8,17 @@ there is work and leave after a while without; both kinds are restarted on deman
 from __future__ import annotations
 
 import logging
-import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
-from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import msgspec
 
-import promptls
 from promptls.index.work.messages import (
     Configure,
     Done,
@@ -34,6 +30,7 @@ from promptls.index.work.messages import (
     response_decoder,
     write_frame,
 )
+from promptls.index.work.spawn import WORKER, drop, end, spawn
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +38,6 @@ Result = TypeVar("Result")
 Job = Callable[["Channel"], Result]
 
 START_TIMEOUT_S = 60.0
-_PACKAGE_HOME = Path(promptls.__file__).parents[1]
 LATER_MOST = 40_000
 """Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
@@ -62,9 +58,7 @@ class WorkerFailed(Exception):
 class Channel:
     """One worker process and the talk with it.  Used by one thread at a time."""
 
-    def __init__(
-        self, configure: Configure | OpenTable, background: bool, module: str = "promptls.index.work.process"
-    ) -> None:
+    def __init__(self, configure: Configure | OpenTable, background: bool, module: str = WORKER) -> None:
         self._configure = configure
         self._module = module
         self._background = background
@@ -81,15 +75,7 @@ class Channel:
         if self._process is not None and self._process.poll() is None and not self._try_again():
             return
         self.stop()
-        command = [sys.executable, "-m", self._module]
-        env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-        self._process = subprocess.Popen(
-            command + (["--background"] if self._background else []),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            env=env,
-            cwd=_PACKAGE_HOME,  # `-m` imports from the working directory first: never from a workspace
-        )
+        self._process = spawn(self._module, self._background)
         self.starts += 1
         self._frames = queue.SimpleQueue()
         threading.Thread(target=_pump, args=(self._process, self._frames), daemon=True, name="worker-reader").start()
@@ -134,16 +120,8 @@ class Channel:
     def stop(self) -> None:
         """End the process, if any, at once."""
         process, self._process = self._process, None
-        if process is None:
-            return
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                try:
-                    stream.close()
-                except OSError:
-                    pass
+        if process is not None:
+            end(process)
 
 
 def _pump(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[bytes | None]) -> None:
@@ -267,6 +245,7 @@ class Pool:
             self._condition.notify_all()
         for task in dropped:
             task.future.cancel()
+        drop()
         for channel in self._channels:
             process = channel._process
             if process is not None:

@@ -1,6 +1,6 @@
 """The worker process: reads, parses, chunks and embeds, so that nothing of it can hurt the server.
 
-Started as `python -m promptls.index.work.process`; one request at a time from stdin, ends with it.
+Started by `spawn`; one request at a time from stdin, ends with it.
 A grammar that hangs or crashes here costs this process only; the pool starts another.
 Holds the trees of open buffers and the chunk texts that wait for their vectors, nothing else.
 """
@@ -8,13 +8,12 @@ Holds the trees of open buffers and the chunk texts that wait for their vectors,
 from __future__ import annotations
 
 import os
-import sys
 
 import numpy as np
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load, model_identity
+from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load, model_identity, prepare
 from promptls.index.rows import Rows, rows_of
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
@@ -168,11 +167,10 @@ def main() -> None:
     devnull = os.open(os.devnull, os.O_RDONLY)
     os.dup2(devnull, 0)
     worker = Worker()
+    prepare()
     while (body := read_frame(requests)) is not None:
         write_frame(responses, worker.answer(request_decoder.decode(body)))
 
 
 if __name__ == "__main__":
-    if hasattr(os, "nice") and "--background" in sys.argv:
-        os.nice(10)
     main()
