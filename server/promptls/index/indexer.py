@@ -15,13 +15,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import numpy as np
-from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from promptls.index import disk, scanning
+from promptls.index.asking import PatternMatches, Questions, find_matches, said
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
@@ -38,37 +37,29 @@ from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.table import Identity, reason
 from promptls.index.terms import TERMS_VERSION
 from promptls.index.view import View
-from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
-from promptls.index.work.pool import Channel, Pool
+from promptls.index.work.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
 from promptls.index.writer import Pause, Writer, unwritten
-from promptls.model import Cancelled, CancelToken, FileEntry, Root, Span
+from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.settings import BUNDLED
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 log = logging.getLogger(__name__)
 
-QUERY_TIMEOUT_S = 10.0
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
 RARER_WHILE_INDEXED = 10
 """Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
-VECTORS_KEPT = 256
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
-MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
 """Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
 TRIES = 3
 """A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
-
-
-class PatternMatches(Struct, frozen=True):
-    """Where a structural pattern was found."""
-
-    files: dict[str, tuple[Span, ...]]  # by path, the lines of each match
-    languages: frozenset[str]  # those in which the pattern has a meaning
-    seen: int  # files that were looked at
 
 
 class Indexer:
@@ -84,6 +75,7 @@ class Indexer:
         if config.embedding.model != BUNDLED:
             self._model = model_identity(config.embedding)
         self._pool = Pool(config.configure(self._model), config.workers)
+        self._questions = Questions(self._pool)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
@@ -98,10 +90,8 @@ class Indexer:
         self._trying = False  # whether that, and the work that it brings, goes on
         self._opened = Pause()
         self._dimension: int | None = None
-        self._vectors: dict[str, NDArray[np.float32]] = {}  # of questions asked lately
         self._bare = 0  # texts without a vector when that was last tried to be mended
         self._why_bare = ""
-        self._unasked = ""  # why the last question has no vector
         self._closed = CancelToken()
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
 
@@ -161,53 +151,11 @@ class Indexer:
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         """The vector of a question, None when the model cannot be used."""
-        known = self._vectors.get(text)
-        if known is not None:
-            return known
-        job = self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
-        try:
-            answer = job.result(2 * QUERY_TIMEOUT_S)
-        except Exception as error:
-            log.warning("no vector for the question: %s", error)
-            self._unasked = f"The question was searched for by words only ({_why(error)})."
-            return None
-        self._unasked = ""
-        if not isinstance(answer, Vector) or not answer.vector:
-            return None
-        if len(self._vectors) >= VECTORS_KEPT:
-            self._vectors.clear()
-        vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
-        return vector
+        return self._questions.vector(text)
 
     def matches(self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float) -> PatternMatches:
-        """Where a structural pattern matches in these files of the latest snapshot, as far as `seconds` reach.
-
-        Raises Cancelled.
-        """
-        documents = self._publisher.snapshot.documents
-        deadline = time.monotonic() + seconds
-        found: dict[str, tuple[Span, ...]] = {}
-        languages: set[str] = set()
-        seen = 0
-        for start in range(0, len(paths), MATCHED_TOGETHER):
-            token.check()
-            left = deadline - time.monotonic()
-            if left <= 0:
-                break
-            batch = tuple(paths[start : start + MATCHED_TOGETHER])
-            texts = {p: documents[p].text for p in batch if p in documents}
-            job = self._pool.bulk(_matching(Match(pattern, batch, texts), left + MATCH_GRACE_S))
-            try:
-                answer = job.result(left + 2 * MATCH_GRACE_S)
-            except Exception as error:  # a grammar that hangs, workers that are busy
-                log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
-                job.cancel()
-                continue
-            if isinstance(answer, Matched):
-                found.update(answer.files)
-                languages.update(answer.languages)
-                seen += len(batch)
-        return PatternMatches(found, frozenset(languages), seen)
+        """Where a structural pattern matches in these files of the latest snapshot; see `find_matches`."""
+        return find_matches(self._pool, pattern, paths, self._publisher.snapshot.documents, token, seconds)
 
     def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
         """Look for changes on disk that nobody has told us of, if the last look is older than `after_s`.
@@ -291,7 +239,12 @@ class Indexer:
     def standing(self) -> Standing:
         """How far the index is."""
         states = list(self._roots.values())
-        troubles = (self._pool.problem, *(s.error for s in states), PAUSED if self._paused else "", self._unasked)
+        troubles = (
+            self._pool.problem,
+            *(s.error for s in states),
+            PAUSED if self._paused else "",
+            self._questions.problem,
+        )
         trouble = next(filter(None, troubles), "")
         state: State = "indexing" if all(s.walked for s in states) else "scanning"
         if self.searchable and (self._stored or trouble):
@@ -450,7 +403,7 @@ class Indexer:
         except Exception as error:
             log.exception("cannot walk %s", state.root.path)
             state.trouble(
-                "folder", f"The folder cannot be listed ({_why(error)}); it is tried again from time to time."
+                "folder", f"The folder cannot be listed ({said(error)}); it is tried again from time to time."
             )
             self._post(state.walk_finished)  # what is not seen is not gone
             return
@@ -621,7 +574,7 @@ class Indexer:
                 present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
             except OSError as error:
                 state.trouble(
-                    "folder", f"Changes cannot be looked at ({_why(error)}); it is tried again from time to time."
+                    "folder", f"Changes cannot be looked at ({said(error)}); it is tried again from time to time."
                 )
                 continue  # the next walk finds them
             if gone:
@@ -707,7 +660,7 @@ class Indexer:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
-            state.files_failed(batch, _why(error))
+            state.files_failed(batch, said(error))
         if state.outlining == self.config.workers and state.store is not None and not state.store.keys:
             self._writer.submit(state.store.awaken)  # the last files are in work, and the first rows follow
 
@@ -717,12 +670,3 @@ class Indexer:
         self._publisher.stored(stored)
         for state in self._roots.values() if swept else ():
             self._queue_lost(state)  # texts that came back while they were swept
-
-
-def _why(error: BaseException) -> str:
-    """What went wrong, in a few words for people."""
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)
-
-
-def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
-    return lambda channel: channel.call(request, timeout_s)

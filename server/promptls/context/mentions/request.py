@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # they look at files and know nothing of mentions
     from promptls.context.mentions.anchors import Bound
     from promptls.context.mentions.recall import Recall
     from promptls.context.retrieval import Index, Strategy
-    from promptls.index.indexer import PatternMatches
+    from promptls.index.asking import PatternMatches
 
 
 class Finding(Struct, frozen=True):

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 __all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
 
 MAX_SYMBOLS = 20_000  # a file; the rest is left out and said to be
+LONGEST_KEPT = 10_000
+"""Bytes of a definition that is kept for the next version; longer ones are few, and hold others that are kept."""
 
 _OWNED_BY_NAME = frozenset(
     {"cpp", "javascript", "jsx", "typescript", "tsx", "vue", "svelte"}
@@ -232,6 +234,8 @@ def _known_symbol(
     above = docs.comment_start(source.lines, draft.first, row)
     begin, head_end = source.starts[above], _head_end(draft)
     reach = max(source.starts[draft.last + 1], head_end)
+    if reach - begin > LONGEST_KEPT:
+        return _symbol(source, draft, row, parent, complexity, marks, public)
     key = (
         source.data[begin:reach],
         (draft.first - above, draft.last - above),

@@ -1,0 +1,110 @@
+"""What requests ask of the workers: the vector of a question, and where a structural pattern matches.
+
+Any thread; nothing here changes the index.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from promptls.index.snapshot import OpenDocument
+from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
+from promptls.index.work.pool import Channel, Pool
+from promptls.model import CancelToken, Span
+
+log = logging.getLogger(__name__)
+
+QUERY_TIMEOUT_S = 10.0
+VECTORS_KEPT = 256
+MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
+
+
+class PatternMatches(Struct, frozen=True):
+    """Where a structural pattern was found."""
+
+    files: dict[str, tuple[Span, ...]]  # by path, the lines of each match
+    languages: frozenset[str]  # those in which the pattern has a meaning
+    seen: int  # files that were looked at
+
+
+class Questions:
+    """Vectors of questions, those asked lately kept."""
+
+    __slots__ = ("_pool", "_vectors", "problem")
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self.problem = ""  # why the last question has no vector, for people
+
+    def vector(self, text: str) -> NDArray[np.float32] | None:
+        """float32[dimension], None when the model cannot be used."""
+        known = self._vectors.get(text)
+        if known is not None:
+            return known
+        job = self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
+        try:
+            answer = job.result(2 * QUERY_TIMEOUT_S)
+        except Exception as error:
+            log.warning("no vector for the question: %s", error)
+            self.problem = f"The question was searched for by words only ({said(error)})."
+            return None
+        self.problem = ""
+        if not isinstance(answer, Vector) or not answer.vector:
+            return None
+        if len(self._vectors) >= VECTORS_KEPT:
+            self._vectors.clear()
+        vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
+        return vector
+
+
+def find_matches(
+    pool: Pool,
+    pattern: str,
+    paths: Sequence[str],
+    documents: Mapping[str, OpenDocument],
+    token: CancelToken,
+    seconds: float,
+) -> PatternMatches:
+    """Where a structural pattern matches in these files, open ones as in `documents`, as far as `seconds` reach.
+
+    Raises Cancelled.
+    """
+    deadline = time.monotonic() + seconds
+    found: dict[str, tuple[Span, ...]] = {}
+    languages: set[str] = set()
+    seen = 0
+    for start in range(0, len(paths), MATCHED_TOGETHER):
+        token.check()
+        left = deadline - time.monotonic()
+        if left <= 0:
+            break
+        batch = tuple(paths[start : start + MATCHED_TOGETHER])
+        texts = {p: documents[p].text for p in batch if p in documents}
+        job = pool.bulk(_matching(Match(pattern, batch, texts), left + MATCH_GRACE_S))
+        try:
+            answer = job.result(left + 2 * MATCH_GRACE_S)
+        except Exception as error:  # a grammar that hangs, workers that are busy
+            log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
+            job.cancel()
+            continue
+        if isinstance(answer, Matched):
+            found.update(answer.files)
+            languages.update(answer.languages)
+            seen += len(batch)
+    return PatternMatches(found, frozenset(languages), seen)
+
+
+def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
+    return lambda channel: channel.call(request, timeout_s)
+
+
+def said(error: BaseException) -> str:
+    """What went wrong, in a few words for people."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)
