@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 from unittest.mock import patch
 
 import pytest
@@ -96,6 +97,19 @@ def test_asking_piece_by_piece_finds_what_one_question_finds(language: str, chan
         apart = scan(text, language)
     with patch.object(findings, "MOST_CHILDREN", -1):
         assert apart.outline == scan(text, language).outline
+
+
+@pytest.mark.parametrize("order", ["pack", "legacy"])
+@pytest.mark.parametrize("language", sorted(SAMPLES))
+@LAWS
+@given(changes=EDITS)
+def test_a_broken_file_spoils_no_other(language: str, order: Literal["pack", "legacy"], changes: list[Edit]) -> None:
+    text = SAMPLES[language]
+    known = scan(text, language, order=(order,)).outline
+    for change in changes:
+        text = tampered(text, change)
+        scan(text, language, order=(order,))
+    assert scan(SAMPLES[language], language, order=(order,)).outline == known
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))

@@ -32,7 +32,6 @@ SAME_IN_BOTH = (
 OLDER = {
     "haskell": set[str](),
     "julia": set[str](),
-    "lua": set[str](),
     "markdown": set[str](),
     "perl": {"Shop.Cart.LIMIT"},
 }

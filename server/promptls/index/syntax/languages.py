@@ -97,7 +97,7 @@ LANGUAGES: tuple[Language, ...] = (
     _row("kotlin", "kt kts"),
     _row("swift", "swift", legacy=""),
     _row("scala", "scala sc sbt"),
-    _row("lua", "lua", shebangs="lua luajit", comments="lua"),
+    _row("lua", "lua", shebangs="lua luajit", legacy="", comments="lua"),  # that one keeps state from file to file
     _row("bash", "sh bash zsh ksh ebuild bats", files=".bashrc .bash_profile .profile .zshrc pkgbuild",
          shebangs="sh bash zsh ksh dash", comments="hash"),
     _row("elixir", "ex exs", shebangs="elixir", comments="hash"),
