@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls import __version__
+from promptls.index.work.spawn import start_ahead
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
@@ -153,7 +154,6 @@ def _log_to_file(verbose: bool) -> None:
 
 def _serve(options: argparse.Namespace) -> int:
     from promptls.index.work.frugal import be_frugal
-    from promptls.index.work.spawn import start_ahead
 
     start_ahead()
     be_frugal()
@@ -270,6 +270,7 @@ def _recipes(options: argparse.Namespace) -> int:
 
 
 def _index(options: argparse.Namespace) -> int:
+    start_ahead()
     from promptls import protocol
     from promptls.model import CancelToken
     from promptls.requests import index
@@ -355,8 +356,6 @@ def _answer(
     options: argparse.Namespace, method: str, params: dict[str, Any], indexed: bool = True
 ) -> Iterator[dict[str, Any]]:
     """The answer to one request on an index that is complete; what is new is stored after it was used."""
-    from promptls.index.work.spawn import start_ahead
-
     if indexed:
         start_ahead()
     from promptls import protocol

@@ -1,33 +1,52 @@
-"""The protocol's classes are made without what nobody calls, and attrs is as it was."""
+"""The protocol's classes are made without what nobody calls, and attrs is as it was; each in a process of its own."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
+LEAN = """
 import attrs
+import promptls.server
 from lsprotocol import converters, types
 
-import promptls.server  # noqa: F401  (brings the lean classes, if it is the first)
-from promptls.server.lean import import_lsprotocol
+assert "__eq__" not in vars(types.TextDocumentIdentifier) and "__repr__" not in vars(types.TextDocumentIdentifier)
+assert types.Position(1, 2) == types.Position(1, 2) < types.Position(2, 0)
+converter = converters.get_converter()
+written = {"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{"text": "x"}]}
+read = converter.structure(written, types.DidChangeTextDocumentParams)
+assert read.text_document.version == 2 and converter.unstructure(read) == written
+
+@attrs.define
+class Made:
+    size: int
+
+assert Made(1) == Made(1) and repr(Made(1)) == "Made(size=1)"
+"""
+OTHER_ATTRS = """
+import attrs
+
+define = attrs.define
+def picky(cls=None, **options):
+    if "getstate_setstate" in options:
+        raise TypeError("getstate_setstate")
+    return define(cls, **options)
+attrs.define = picky
+import promptls.server
+from lsprotocol import types
+
+assert attrs.define is picky and types.TextDocumentIdentifier("a") == types.TextDocumentIdentifier("a")
+"""
 
 
-def test_messages_are_read_and_written_as_ever() -> None:
-    converter = converters.get_converter()
-    written = {"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{"text": "x"}]}
-    read = converter.structure(written, types.DidChangeTextDocumentParams)
-    assert read.text_document.version == 2 and converter.unstructure(read) == written
+def run(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
-def test_places_are_compared_by_what_they_say() -> None:
-    assert types.Position(1, 2) == types.Position(1, 2) < types.Position(2, 0)
-    assert types.Range(types.Position(0, 1), types.Position(0, 2)) == types.Range(
-        types.Position(0, 1), types.Position(0, 2)
-    )
+def test_messages_are_read_and_written_and_places_compared_as_ever() -> None:
+    run(LEAN)
 
 
-def test_classes_made_later_are_whole() -> None:
-    import_lsprotocol()
-
-    @attrs.define
-    class Made:
-        size: int
-
-    assert Made(1) == Made(1) and repr(Made(1)).endswith("Made(size=1)")
+def test_with_another_attrs_the_classes_are_whole() -> None:
+    run(OTHER_ATTRS)

@@ -178,6 +178,28 @@ def test_what_goes_wrong_in_the_keeper_comes_back_as_a_sentence(folder: Path, op
     assert raised.value.damaged
 
 
+def test_a_keeper_that_is_awake_takes_the_first_rows(folder: Path, opened: list[Store]) -> None:
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    store.awaken()
+    assert store._keeper is not None
+    process = store._keeper._process
+    store.add([rows(1, 2)])
+    assert store._keeper._process is process and store.keys == {key_of(1), key_of(2)}
+
+
+def test_a_keeper_that_cannot_start_is_tried_again_by_the_first_rows(folder: Path, opened: list[Store]) -> None:
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    folder.rmdir()
+    folder.write_text("in the way")
+    store.awaken()
+    folder.unlink()
+    folder.mkdir()
+    store.add([rows(1)])
+    assert store.keys == {key_of(1)}
+
+
 def test_a_keeper_that_is_killed_is_replaced(folder: Path, opened: list[Store]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.snapshot import OpenDocument
+from promptls.index.status import why
 from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
 from promptls.index.work.pool import Channel, Pool
 from promptls.model import CancelToken, Span
@@ -23,6 +24,7 @@ log = logging.getLogger(__name__)
 QUERY_TIMEOUT_S = 10.0
 VECTORS_KEPT = 256
 MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
+"""Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
 
 
 class PatternMatches(Struct, frozen=True):
@@ -53,7 +55,7 @@ class Questions:
             answer = job.result(2 * QUERY_TIMEOUT_S)
         except Exception as error:
             log.warning("no vector for the question: %s", error)
-            self.problem = f"The question was searched for by words only ({said(error)})."
+            self.problem = f"The question was searched for by words only ({why(error)})."
             return None
         self.problem = ""
         if not isinstance(answer, Vector) or not answer.vector:
@@ -103,8 +105,3 @@ def find_matches(
 
 def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
     return lambda channel: channel.call(request, timeout_s)
-
-
-def said(error: BaseException) -> str:
-    """What went wrong, in a few words for people."""
-    return str(getattr(error, "strerror", None) or error or type(error).__name__)

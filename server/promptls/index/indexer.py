@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from promptls.index import disk, scanning
-from promptls.index.asking import PatternMatches, Questions, find_matches, said
+from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import declared_dimension, model_identity
@@ -31,7 +31,7 @@ from promptls.index.roots import RootState, status_of
 from promptls.index.rows import Rows
 from promptls.index.scanning import Embedded, Known, Outlined
 from promptls.index.snapshot import Snapshot, Sources
-from promptls.index.status import Standing, State, Status
+from promptls.index.status import Standing, State, Status, why
 from promptls.index.store import Store, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
 from promptls.index.table import Identity, reason
@@ -55,7 +55,6 @@ SWEEP_EVERY_S = 120.0
 RARER_WHILE_INDEXED = 10
 """Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
-"""Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
 TRIES = 3
 """A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
 FEW_FILES = 8
@@ -402,9 +401,7 @@ class Indexer:
             return
         except Exception as error:
             log.exception("cannot walk %s", state.root.path)
-            state.trouble(
-                "folder", f"The folder cannot be listed ({said(error)}); it is tried again from time to time."
-            )
+            state.trouble("folder", f"The folder cannot be listed ({why(error)}); it is tried again from time to time.")
             self._post(state.walk_finished)  # what is not seen is not gone
             return
         state.walk_took = time.monotonic() - began
@@ -574,7 +571,7 @@ class Indexer:
                 present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
             except OSError as error:
                 state.trouble(
-                    "folder", f"Changes cannot be looked at ({said(error)}); it is tried again from time to time."
+                    "folder", f"Changes cannot be looked at ({why(error)}); it is tried again from time to time."
                 )
                 continue  # the next walk finds them
             if gone:
@@ -660,7 +657,7 @@ class Indexer:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
-            state.files_failed(batch, said(error))
+            state.files_failed(batch, why(error))
         if state.outlining == self.config.workers and state.store is not None and not state.store.keys:
             self._writer.submit(state.store.awaken)  # the last files are in work, and the first rows follow
 

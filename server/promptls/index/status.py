@@ -64,3 +64,8 @@ class Status(Struct, frozen=True):
     dimension: int  # 0: no vectors
     problem: str  # why there are none
     embedded: int  # chunk texts embedded since the start; what was seen before is not embedded again
+
+
+def why(error: BaseException) -> str:
+    """What went wrong, in a few words for people."""
+    return str(getattr(error, "strerror", None) or error or type(error).__name__)

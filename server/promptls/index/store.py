@@ -31,6 +31,8 @@ from promptls.index.work.spawn import KEEPER
 
 log = logging.getLogger(__name__)
 
+Result = TypeVar("Result")
+
 SWEEP_SLACK = 5_000
 """Dead rows that may stay beside as many as are alive: they are what a branch switch finds again."""
 REST_S = 20.0
@@ -51,7 +53,6 @@ _NOTHING = Part(
     np.zeros(0, np.int32),
     np.zeros(0, np.uint8),
 )
-Result = TypeVar("Result")
 _IMAGE = "rows.image"
 _WAITING = "rows.waiting"
 
@@ -241,37 +242,37 @@ class Store:
     def awaken(self) -> None:
         """Start the keeper before there are rows, which then do not wait for it to load LanceDB."""
         try:
-            self._told(Channel.start)
+            with self._lock:
+                self._talk(Channel.start)
         except StoreFailed as error:
             log.info("the keeper of %s does not start yet: %s", self.folder, error)  # the first write tries again
 
     def _ask(self, request: Request) -> SomeRows | Done:
         with self._lock:
-            answer = self._told(lambda keeper: keeper.call(request, TIMEOUT_S))
+            answer = self._talk(lambda keeper: keeper.call(request, TIMEOUT_S))
             self._opened, self._deaths = True, 0
             if isinstance(answer, Failed):
                 raise StoreFailed(answer.problem, answer.damaged)
             assert isinstance(answer, SomeRows | Done)
             return answer
 
-    def _told(self, what: Callable[[Channel], Result]) -> Result:
-        """What comes of a talk with the keeper, which leaves a while after the last one."""
-        with self._lock:
-            if self._rest is not None:
-                self._rest.cancel()
-            if self._keeper is None:
-                hello = OpenTable(str(self.folder), self.identity, renew=not self._opened)
-                self._keeper = Channel(hello, background=False, module=KEEPER)
-            try:
-                return what(self._keeper)
-            except WorkerFailed as error:
-                self._deaths += error.said is None
-                damaged = error.said.damaged if error.said is not None else self._deaths >= DEATHS
-                raise StoreFailed(str(error), damaged, died=error.said is None) from error
-            finally:
-                self._rest = threading.Timer(REST_S, self._leave)
-                self._rest.daemon = True
-                self._rest.start()
+    def _talk(self, what: Callable[[Channel], Result]) -> Result:
+        """What comes of a talk with the keeper, which leaves a while after the last one; under the lock."""
+        if self._rest is not None:
+            self._rest.cancel()
+        if self._keeper is None:
+            hello = OpenTable(str(self.folder), self.identity, renew=not self._opened)
+            self._keeper = Channel(hello, background=False, module=KEEPER)
+        try:
+            return what(self._keeper)
+        except WorkerFailed as error:
+            self._deaths += error.said is None
+            damaged = error.said.damaged if error.said is not None else self._deaths >= DEATHS
+            raise StoreFailed(str(error), damaged, died=error.said is None) from error
+        finally:
+            self._rest = threading.Timer(REST_S, self._leave)
+            self._rest.daemon = True
+            self._rest.start()
 
     def _leave(self) -> None:
         with self._lock:

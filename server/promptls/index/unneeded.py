@@ -2,7 +2,8 @@
 
 LanceDB loads the client of a remote catalogue, a thousand generated classes, when it is imported: 0.7 s of 1.2 s of a
 core at every start of the keeper.  fastembed loads what downloads models, and models of images, for one of texts that
-lies on the disk.  Names are taken from those when classes are made, and not used afterwards; so whatever is asked of them is an empty class.
+lies on the disk.  Names are taken from those when classes are made, and not used afterwards (a logger's lines go
+nowhere); so whatever is asked of them is an empty class.
 """
 
 from __future__ import annotations

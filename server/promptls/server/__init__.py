@@ -1,7 +1,7 @@
 """The language server, the only importer of pygls and lsprotocol.
 
-offers: what can be asked for; lean: the protocol's classes; wire: how it comes and goes; connection: the state of one client, the handlers and the
-one wrapper of answers.
+offers: what can be asked for; lean: the protocol's classes; wire: how it comes and goes; connection: the state of one
+client, the handlers and the one wrapper of answers.
 """
 
 from promptls.server.lean import import_lsprotocol

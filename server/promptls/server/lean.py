@@ -32,6 +32,5 @@ def import_lsprotocol() -> None:
         import lsprotocol.types  # noqa: F401
     except TypeError as error:  # another attrs
         log.info("lsprotocol is loaded as it is: %s", error)
-        sys.modules.pop("lsprotocol.types", None)
     finally:
         attrs.define = define

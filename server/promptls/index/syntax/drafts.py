@@ -22,7 +22,7 @@ Extent = tuple[int, int, int]
 """A node when the tree is gone: (first byte, end byte, number of its kind in the grammar)."""
 
 STATED = CALLABLE_KINDS | REPEATED_KINDS | {"type", "property", "table", "view"}  # one statement, shown in whole
-REACHING = {"heading": "section", "package": "module", "stage": "stage"}  # up to the next of the same level
+_REACHING = {"heading": "section", "package": "module", "stage": "stage"}  # up to the next of the same level
 _BLANK = b" \t\n\f\v"
 
 
@@ -151,7 +151,7 @@ def settled(
         draft.first = source.row(draft.start)
         if by_end:
             _attach(source, draft, by_end, row)
-    if any(draft.kind in REACHING for draft in drafts):
+    if any(draft.kind in _REACHING for draft in drafts):
         _reach(source, drafts)
     for draft in drafts:
         while draft.end > draft.start and source.data[draft.end - 1] in _BLANK:
@@ -181,7 +181,7 @@ def _attach(source: Source, draft: Draft, by_end: dict[int, tuple[int, int]], ro
 
 def _reach(source: Source, drafts: list[Draft]) -> None:
     """Give headings and the like their extent: up to the next one of the same level or above."""
-    reaching = sorted((draft for draft in drafts if draft.kind in REACHING), key=lambda draft: draft.start)
+    reaching = sorted((draft for draft in drafts if draft.kind in _REACHING), key=lambda draft: draft.start)
     open_: list[tuple[int, Draft]] = []
     for draft in reaching:
         level = heads.level(source.slice(draft.start, draft.end)) if draft.kind == "heading" else 1
@@ -189,4 +189,4 @@ def _reach(source: Source, drafts: list[Draft]) -> None:
             open_.pop()[1].end = draft.start
         open_.append((level, draft))
         draft.end = len(source.data)
-        draft.kind = REACHING[draft.kind]
+        draft.kind = _REACHING[draft.kind]

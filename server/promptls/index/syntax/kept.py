@@ -19,7 +19,7 @@ Key = TypeVar("Key", bound="Hashable")
 Value = TypeVar("Value")
 
 
-class Known(Generic[Key, Value]):
+class Memo(Generic[Key, Value]):
     """Results by what they were made of: those that this version of the text has used, or the one before."""
 
     __slots__ = ("_before", "_now")
@@ -52,10 +52,10 @@ class Kept:
     __slots__ = ("pieces", "references", "symbols", "types")
 
     def __init__(self) -> None:
-        self.pieces: Known[tuple[int, int, bytes, bytes], Findings] = Known()
-        self.symbols: Known[Hashable, Symbol] = Known()
-        self.references: Known[bytes, tuple[str, str]] = Known()
-        self.types: Known[bytes, list[tuple[str, str]]] = Known()
+        self.pieces: Memo[tuple[int, int, bytes, bytes], Findings] = Memo()
+        self.symbols: Memo[Hashable, Symbol] = Memo()
+        self.references: Memo[bytes, tuple[str, str]] = Memo()
+        self.types: Memo[bytes, list[tuple[str, str]]] = Memo()
 
     def turn(self) -> None:
         """A version of the document is scanned."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax import docs, heads, names
 from promptls.index.syntax.drafts import STATED, Draft, Extent, settled
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from tree_sitter import Tree
 
-    from promptls.index.syntax.kept import Kept, Known
+    from promptls.index.syntax.kept import Kept, Memo
 
 __all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
 
@@ -84,8 +84,8 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str, kept: Kept
     public = listed(source, language)
     for at, draft in enumerate(nested):
         parent = shape.symbols[draft.parent] if draft.parent >= 0 else None
-        facts = source, draft, row, parent, counts[at], marks.get(at, ()), public
-        shape.symbols.append(_symbol(*facts) if kept is None else _known_symbol(*facts, kept.symbols))
+        facts = _Facts(source, draft, row, parent, counts[at], marks.get(at, ()), public)
+        shape.symbols.append(_symbol(facts) if kept is None else _known_symbol(facts, kept.symbols))
         shape.nodes.append(draft.node)
         shape.solid.append(draft.body is not None)
     shape.references = references(source, found, language, named, kept)
@@ -177,16 +177,21 @@ def _name(draft: Draft, parent: Draft | None, language: str) -> None:
     draft.qualified = ".".join([prefix, *path] if prefix else path)
 
 
-def _symbol(
-    source: Source,
-    draft: Draft,
-    row: Language,
-    parent: Symbol | None,
-    complexity: int,
-    marks: Sequence[str],
-    public: frozenset[str] | None,
-) -> Symbol:
-    """The finished symbol: spans, head, documentation and facts; `public` are the names that the file lists, if it does."""
+class _Facts(NamedTuple):
+    """What a symbol is made of."""
+
+    source: Source
+    draft: Draft
+    row: Language
+    parent: Symbol | None
+    complexity: int
+    marks: Sequence[str]
+    public: frozenset[str] | None  # the names that the file lists, if it does
+
+
+def _symbol(facts: _Facts) -> Symbol:
+    """The finished symbol: spans, head, documentation and facts."""
+    source, draft, row, parent, complexity, marks, public = facts
     end = draft.last + 1
     body_start = heads.body_start(source, draft.body[0] if draft.body is not None else None, end, row)
     doc = draft.doc
@@ -220,22 +225,14 @@ def _symbol(
     )
 
 
-def _known_symbol(
-    source: Source,
-    draft: Draft,
-    row: Language,
-    parent: Symbol | None,
-    complexity: int,
-    marks: Sequence[str],
-    public: frozenset[str] | None,
-    known: Known[Hashable, Symbol],
-) -> Symbol:
+def _known_symbol(facts: _Facts, known: Memo[Hashable, Symbol]) -> Symbol:
     """The same as `_symbol`, found by all that it depends on if it is known, and moved to where it stands."""
+    source, draft, row, parent, complexity, marks, public = facts
     above = docs.comment_start(source.lines, draft.first, row)
     begin, head_end = source.starts[above], _head_end(draft)
     reach = max(source.starts[draft.last + 1], head_end)
     if reach - begin > LONGEST_KEPT:
-        return _symbol(source, draft, row, parent, complexity, marks, public)
+        return _symbol(facts)
     key = (
         source.data[begin:reach],
         (draft.first - above, draft.last - above),
@@ -247,7 +244,7 @@ def _known_symbol(
     )
     symbol = known.get(key)
     if symbol is None:
-        return known.put(key, _symbol(source, draft, row, parent, complexity, marks, public))
+        return known.put(key, _symbol(facts))
     by = draft.first - symbol.span.start
     if by == 0 and draft.parent == symbol.parent:
         return symbol

@@ -69,7 +69,7 @@ def references(source: Source, findings: Findings, language: str, named: set[int
     data, starts = source.data, source.starts
     numbers: dict[str, int] = {}
     out = array("I")
-    tell = _teller(data, language)
+    read = _reader(data, language)
     known = kept.references if kept is not None else None
     line = 0
     for start in sorted(ends)[:MAX_REFERENCES]:
@@ -77,10 +77,10 @@ def references(source: Source, findings: Findings, language: str, named: set[int
             continue
         end, kind = ends[start]
         if known is None or start < _REACH:
-            told = tell(start, end)
+            told = read(start, end)
         else:
             written = data[start - _REACH : end]
-            told = known.get(written) or known.put(written, tell(start, end))
+            told = known.get(written) or known.put(written, read(start, end))
         name, word = told
         if not name:
             continue
@@ -95,16 +95,16 @@ def references(source: Source, findings: Findings, language: str, named: set[int
     return found
 
 
-def _teller(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]:
-    """A function that tells of the bytes of a reference which name it is, "" if none that counts, and what is written
-    before it; that depends on nothing but the `_REACH` bytes before them."""
+def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]:
+    """A function that reads a reference between two bytes: (its name, "" if none that counts; its receiver).  What it
+    returns depends on nothing but these bytes and the `_REACH` before them."""
     names_of: dict[bytes, tuple[str, str]] = {}  # text → (its name, what of the text stands before that)
     plain: dict[bytes, str] = {}  # simple receivers, by what is written backwards
     ignored = names.NO_REFERENCES.get(language, frozenset())
     arrows, joints = language in _ARROWS, b".:\\>" if language != "bash" else b""
     sigils = "" if language == "ruby" else "@"  # of a decorator
 
-    def tell(start: int, end: int) -> tuple[str, str]:
+    def read(start: int, end: int) -> tuple[str, str]:
         text = data[start:end]
         known = names_of.get(text)
         if known is None:
@@ -121,7 +121,7 @@ def _teller(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
                 word = plain.get(simple) or plain.setdefault(simple, receiver(data, start, arrows).lstrip(sigils))
         return ("" if not word and name in ignored else name), word
 
-    return tell
+    return read
 
 
 def _typed(source: Source, places: Sequence[int], language: str, words: dict[str, int], kept: Kept | None) -> bytes:

@@ -2,7 +2,7 @@
 
 Started by `spawn`; one request at a time from stdin, ends with it.
 A grammar that hangs or crashes here costs this process only; the pool starts another.
-Holds the trees of open buffers and the chunk texts that wait for their vectors, nothing else.
+Holds the trees of open buffers, what is kept of their parts, and the chunk texts that wait for their vectors, nothing else.
 """
 
 from __future__ import annotations
