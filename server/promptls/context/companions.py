@@ -35,6 +35,9 @@ TOGETHER = 2
 LOOKED_AT = 1000
 """Names that one query looks at, those of its rarest terms first; bounds the time, and common terms say little."""
 
+KEPT = 500
+"""Terms whose companions are kept."""
+
 LEAST_CORRECTED = 5
 """Letters of a word whose typing error is looked for; prose is full of shorter ones that are meant."""
 
@@ -55,7 +58,7 @@ LIMITS = Limits()
 class Companions:
     """The terms of all names of definitions, by term."""
 
-    __slots__ = ("_count", "_entries", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
+    __slots__ = ("_beside_of", "_count", "_entries", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -66,6 +69,9 @@ class Companions:
         self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
         self._names_of: dict[str, str | set[str]] = {}  # term → names; most have one, which needs no set
         self._length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
+        self._beside_of: dict[
+            str, list[tuple[str, int]]
+        ] = {}  # term → (term in the same names, in how many), of questions
 
     def follow(self, snapshot: Snapshot) -> None:
         """Bring the table to a snapshot: costs what has changed, all names at the first time.
@@ -116,6 +122,7 @@ class Companions:
             terms = _terms(name)
             self._parts[name] = _words(name, terms)
             for term in terms:
+                self._beside_of.pop(term, None)
                 held = self._names_of.get(term)
                 if held is None:
                     self._names_of[term] = name
@@ -132,6 +139,7 @@ class Companions:
                 continue
             del self._count[name], self._parts[name]
             for term in _terms(name):
+                self._beside_of.pop(term, None)
                 held = self._names_of[term]
                 if isinstance(held, set):
                     held.discard(name)
@@ -185,13 +193,22 @@ class Companions:
                 break
             if count_of < TOGETHER:
                 continue
-            names = self._names_with(term)
-            together = Counter(chain.from_iterable(map(self._parts.__getitem__, names)))
-            for other, count in together.items():
-                if count >= TOGETHER and other != term and other not in never and other not in terms:
-                    scores[other] += 2 * count / (len(names) + len(self._names_with(other)))
+            for other, count in self._together(term):
+                if other not in never and other not in terms:
+                    scores[other] += 2 * count / (count_of + len(self._names_with(other)))
         best = sorted(((-score, term) for term, score in scores.items()))[: limits.expansions]
         return tuple((term, round(limits.weight * min(1.0, -score), 3)) for score, term in best)
+
+    def _together(self, term: str) -> list[tuple[str, int]]:
+        """What stands in names with a term, often enough to count; kept, as questions have their words in common."""
+        known = self._beside_of.get(term)
+        if known is None:
+            if len(self._beside_of) >= KEPT:
+                self._beside_of.clear()
+            counted = Counter(chain.from_iterable(map(self._parts.__getitem__, self._names_with(term))))
+            known = [(other, count) for other, count in counted.items() if count >= TOGETHER and other != term]
+            self._beside_of[term] = known
+        return known
 
 
 def _terms(name: str) -> tuple[str, ...]:

@@ -7,7 +7,9 @@ vectors meanwhile, or move in their files; about those the snapshot has the last
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,8 +22,10 @@ from promptls.index.image import Part
 if TYPE_CHECKING:
     from promptls.index.columns import Columns
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 15
 """Rows whose products are taken at a time: a bound to the memory for them."""
+_BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
+"""For the products: Python runs beside them, and one core alone does not keep the memory busy."""
 _NONE = np.zeros(0, np.int32)
 
 
@@ -226,15 +230,30 @@ class View:
         The vector is rounded to eight bits, too: sums of whole numbers do not depend on the order of adding, nor on
         where a row stands.
         """
+        return self.similarities_soon(vector)()
+
+    def similarities_soon(self, vector: NDArray[np.float32]) -> Callable[[], NDArray[np.float32]]:
+        """Begin to compare, in other threads; what is returned waits for the `similarities`."""
         out = np.zeros(len(self), np.float32)
         peak = float(np.abs(vector).max(initial=0.0))
-        if vector.size == self.dimension and peak > 0:
-            step = peak / 127
-            rounded = np.rint(vector / step).astype(np.int8)[None]
-            for at in range(0, len(out), _BLOCK):
-                out[at : at + _BLOCK] = np.asarray(cdist(rounded, self._vectors[at : at + _BLOCK], metric="dot"))[0]
-            out *= self._scale * np.float32(step)
-        return out
+        if vector.size != self.dimension or peak <= 0:
+            return lambda: out
+        step = peak / 127
+        rounded = np.rint(vector / step).astype(np.int8)[None]
+
+        def compare(at: int) -> None:
+            part = slice(at, at + _BLOCK)
+            out[part] = np.asarray(cdist(rounded, self._vectors[part], metric="dot"))[0]
+            out[part] *= self._scale[part] * np.float32(step)
+
+        begun = [_BESIDE.submit(compare, at) for at in range(0, len(out), _BLOCK)]
+
+        def wait() -> NDArray[np.float32]:
+            for part in begun:
+                part.result()
+            return out
+
+        return wait
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """float32[len(rows), dimension]: unit vectors, to the precision of 8 bits a number."""

@@ -71,7 +71,7 @@ def from_graph(view: GraphView, question: str, seeds: int, request: Request) -> 
 
 def considered(profile: Profile, budget: int) -> int:
     """How many regions are read at most."""
-    return profile.gathering.considered or int(MOST + budget * MOST_PER_TOKEN)
+    return profile.gathering.considered or int(max(MOST, budget * MOST_PER_TOKEN))
 
 
 def best(items: Sequence[Item], request: Request, profile: Profile, budget: int) -> Candidates:

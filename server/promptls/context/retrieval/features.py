@@ -6,7 +6,6 @@ callers and callees among the units); what it is, whatever was asked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -17,25 +16,12 @@ from numpy.typing import NDArray
 from promptls.context.query import Query
 from promptls.context.retrieval.around import SPREAD, Around, around, ranks, spread
 from promptls.context.retrieval.legs import KEYWORD, SEMANTIC, Floats, Legs
+from promptls.context.retrieval.sorts import is_minor, sort_of
 from promptls.context.retrieval.units import Unit
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import terms
 from promptls.index.view import View
 from promptls.model import FileEntry, Symbol
-
-MINOR = re.compile(
-    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|examples?|samples?|demos?|docs?|vendor|third_party"
-    r"|deps|locales?|fixtures?|benchmarks?|benches)(/|$)"
-    r"|(^|/)(test_|conftest)[^/]*$|_test\.\w+$|_spec\.\w+$|\.(test|spec|stories|d)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
-    r"|\.(md|mdx|rst|txt|adoc|json|jsonc|ya?ml|toml|ini|cfg|html?|css|scss|less|svg|xml|csv|lock)$|(^|/)CHANGE"
-)
-"""Files that seldom hold the answer to a question about code, unless the question is about them."""
-_TEST = re.compile(
-    r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__)(/|$)|(^|/)(test_|conftest)[^/]*$|_test\.\w+$"
-    r"|_spec\.\w+$|\.(test|spec)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
-)
-_DOCS = re.compile(r"\.(md|mdx|rst|txt|adoc)$|(^|/)(docs?|CHANGE\w*)(/|$)", re.I)
-_ABOUT_TEST = re.compile(r"(^|/)(tests?|testing|specs?|__tests__)(/|$)|test", re.I)
 
 KINDS = (
     *("function", "method", "constructor", "class", "struct", "interface", "type", "variable", "constant", "field"),
@@ -106,9 +92,9 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
 
     similarity, semantic, keyword = by_row(legs.similarity), by_row(legs.semantic), by_row(legs.keyword)
     named, by_path = np.array([u.named for u in units], np.float32), np.array([u.by_path for u in units], np.float32)
-    sorts = [_sorts(e.name) for e in entries]
-    minor = np.array([s[0] and not _asked_for(e.name, query) for s, e in zip(sorts, entries, strict=True)], bool)[file]
-    test = np.array([s[1] for s in sorts], bool)[file]
+    sorts = [sort_of(e.name) for e in entries]
+    minor = np.array([is_minor(e.name, query) for e in entries], bool)[file]
+    test = np.array([s.test for s in sorts], bool)[file]
     has_name = np.array([u.symbol is not None and bool(u.symbol.name) for u in units], bool)
     both = SEMANTIC * semantic + KEYWORD * by_row(legs.worded)
     prior = both + NAME_BONUS * named + PATH_BONUS * by_path
@@ -149,7 +135,7 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         "definitions": np.log1p([_definitions(s, snapshot) for s in symbols]),
         "test": test,
         "test_sought": test & query.seeks_tests,
-        "docs": np.array([s[2] for s in sorts], bool)[file],
+        "docs": np.array([s.docs for s in sorts], bool)[file],
         "minor": minor,
         "has_name": has_name,
         **{f"is_{kind}": kinds == i for i, kind in enumerate(KINDS)},
@@ -182,17 +168,17 @@ def _coverage(
 ) -> dict[str, Floats]:
     """Shares of the question's terms, by idf, that the text, the name, the path, the file hold."""
     shape = (len(units), len(legs.terms))
-    text, of_file = np.zeros(shape, bool), np.zeros((len(entries), len(legs.terms)), bool)
-    has = np.zeros(len(view) + 1, bool)  # the last ones stand for units and files that the view does not know
-    inside = np.zeros(len(view.path_length) + 1, bool)
-    for j, found in enumerate(legs.postings):
-        has[found.rows] = True
-        text[:, j] = has[rows]
-        has[found.rows] = False
-        inside[:] = False
-        inside[view.file[found.rows]] = True
-        inside[-1] = False
-        of_file[:, j] = inside[of_view]
+    distinct, place = np.unique(rows, return_inverse=True)
+    at = np.full(len(view) + 1, -1, np.int32)  # the last one stands for units that the view does not know
+    at[distinct] = np.arange(len(distinct), dtype=np.int32)
+    at[-1] = -1
+    has = np.zeros((len(legs.terms), len(distinct) + 1), bool)  # the last one for what is no unit
+    for here, found in zip(has, legs.postings, strict=True):
+        here[at[found.rows]] = True
+    has[:, -1] = False
+    text = has.T[np.where(rows >= 0, place, -1)]
+    of_file = np.zeros((len(entries), len(legs.terms)), bool)
+    of_file[of_view >= 0] = legs.held.T[of_view[of_view >= 0]]
     column = {term: j for j, term in enumerate(legs.terms)}
     asked = frozenset(column)
     name, own = np.zeros(shape, bool), np.zeros(len(units), np.float32)
@@ -246,21 +232,6 @@ def _last_term(name: str) -> str:
     return found[-1] if found else ""
 
 
-@lru_cache(maxsize=1 << 14)
-def _sorts(name: str) -> tuple[bool, bool, bool]:
-    """Whether a file is of minor importance, a test, a document."""
-    return bool(MINOR.search(name)), bool(_TEST.search(name)), bool(_DOCS.search(name))
-
-
 def _definitions(symbol: Symbol | None, snapshot: Snapshot) -> int:
     """How many definitions bear its name."""
     return len(snapshot.names.get(symbol.name.lower(), ())) if symbol is not None and symbol.name else 0
-
-
-def _asked_for(name: str, query: Query) -> bool:
-    """Whether the question is about files of this sort."""
-    if query.about_tests and _ABOUT_TEST.search(name):
-        return True
-    if query.about_docs and _DOCS.search(name):
-        return True
-    return any(p.lower() in name.lower() for p in query.paths)

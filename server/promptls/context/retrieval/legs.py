@@ -45,6 +45,7 @@ class Legs(Struct, frozen=True):
     body: Floats  # BM25 of the text
     path: Floats  # by file: BM25 of its name
     keyword: Floats  # text and name of the file together
+    held: NDArray[np.bool_]  # [terms, files]: whether a text of the file holds the term
     whole: Floats  # by file: BM25 of its texts and name as one text, the best file at 1
     meant: Floats  # by file: mean similarity of its texts
     semantic: Floats  # similarity on its scale
@@ -55,28 +56,29 @@ class Legs(Struct, frozen=True):
 
 def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     """Score every row."""
+    compared = None if vector is None else view.similarities_soon(vector)
     known = tuple(t for t in terms if view.frequency(t) or len(view.named(t).rows))
     idf = np.array([view.idf(t) for t in known], np.float32)
     postings = tuple(view.postings(t) for t in known)
     totals = view.totals
     dead = None if totals.alive.all() else ~totals.alive
-    similarity = np.zeros(len(view), np.float32) if vector is None else np.round(view.similarities(vector), 5)
     body = np.zeros(len(view), np.float32)
     for weight, found in zip(idf, postings, strict=True):
         norm = K1 * (1 - B + B * view.length[found.rows] / view.mean_length)
         body[found.rows] += weight * _saturated(found.counts, norm.astype(np.float32))
     path = _of_names(known, idf, view)
     keyword = body + PATH * path[totals.of] if len(path) else body
+    held, whole = _of_files(known, postings, view)
+    similarity = np.zeros(len(view), np.float32) if compared is None else np.round(compared(), 5)
     if dead is not None:
         similarity[dead] = keyword[dead] = 0
     semantic, worded = scaled(similarity), scaled(keyword)
     both = SEMANTIC * semantic + KEYWORD * worded
     if dead is not None:
         both[dead] = -1
-    whole = _of_files(known, postings, view)
     likely = _likely(similarity, keyword, whole, totals)
     return Legs(
-        known, idf, postings, similarity, body, path, keyword, whole, _means(similarity, totals), semantic, worded, both,
+        known, idf, postings, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded, both,
         likely,
     )  # fmt: skip
 
@@ -106,23 +108,25 @@ def _of_names(terms: Sequence[str], idf: Floats, view: View) -> Floats:
     return out
 
 
-def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) -> Floats:
-    """BM25 with files as texts, divided by the best one's."""
+def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) -> tuple[NDArray[np.bool_], Floats]:
+    """(terms held by the texts of each file, BM25 with files as texts, divided by the best one's)."""
     n = len(view.path_length)
     out = np.zeros(n, np.float32)
+    held = np.zeros((len(terms), n), bool)
     of = view.totals.of
     length, living = view.totals.terms + view.path_length, view.totals.rows > 0
     count = max(1, int(living.sum()))
     norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
-    for term, found in zip(terms, postings, strict=True):
+    for term, found, here in zip(terms, postings, held, strict=True):
         often = np.bincount(of[found.rows], found.counts, n)
+        np.greater(often, 0, out=here)
         names = view.named(term)
         often[names.rows] += names.counts
         where = np.flatnonzero((often > 0) & living)
         idf = np.log(1 + (count - len(where) + 0.5) / (len(where) + 0.5))
         out[where] += idf * _saturated(often[where], norm[where])
     best = float(out.max(initial=0.0))
-    return out / best if best > 0 else out
+    return held, out / best if best > 0 else out
 
 
 def _means(similarity: Floats, totals: Totals) -> Floats:
