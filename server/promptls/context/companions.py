@@ -12,13 +12,14 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from itertools import chain
 
+from immutables import Map
 from msgspec import Struct
 from msgspec.structs import replace
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
 from promptls.context.query import Query
-from promptls.index.snapshot import Snapshot, difference
+from promptls.index.snapshot import Snapshot, Step, difference
 from promptls.index.terms import STOP_WORDS, stem, word_terms, words
 from promptls.index.view import View
 from promptls.model import FileEntry, names_in
@@ -58,12 +59,24 @@ LIMITS = Limits()
 class Companions:
     """The terms of all names of definitions, by term."""
 
-    __slots__ = ("_beside_of", "_count", "_entries", "_files", "_length", "_lock", "_names", "_names_of", "_parts")
+    __slots__ = (
+        "_beside_of",
+        "_count",
+        "_entries",
+        "_files",
+        "_length",
+        "_lock",
+        "_names",
+        "_names_of",
+        "_parts",
+        "_step",
+    )
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._names: object = None  # identity of the names that the table was made of
-        self._entries: list[FileEntry] = []
+        self._entries: Map[str, FileEntry] = Map()
+        self._step: Step | None = None  # of the snapshot that they belong to
         self._files: dict[str, tuple[str, ...]] = {}  # path → the names that are defined there
         self._count: Counter[str] = Counter()  # how many files define a name
         self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
@@ -103,7 +116,8 @@ class Companions:
     def _follow(self, snapshot: Snapshot) -> None:
         if self._names is snapshot.names:
             return
-        self._entries, changed, gone = difference(self._entries, snapshot.files)
+        changed, gone = difference(self._entries, self._step, snapshot)
+        self._entries, self._step = snapshot.files, snapshot.step
         for entry in gone:
             self._remove(self._files.pop(entry.path, ()))
         for entry in changed:

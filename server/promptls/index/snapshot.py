@@ -9,8 +9,7 @@ Knows nothing of the store, of workers or of LSP.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import compress, zip_longest
-from operator import is_not
+from itertools import zip_longest
 from pathlib import PurePosixPath
 
 from immutables import Map
@@ -32,7 +31,8 @@ Outliner = Callable[[str, str, "int | None"], FileEntry]
 """(path, text, version) → the entry of exactly that text; must not block for long."""
 
 
-_FEW = 5_000  # entries that are looked up one by one
+STEPS, FEW = 64, 5_000
+"""Changes that a snapshot remembers, and files that one of them may have."""
 
 
 def is_exhibit(path: str) -> bool:
@@ -47,6 +47,15 @@ class OpenDocument(Struct, frozen=True):
     version: int
 
 
+class Step:
+    """One change of the files; which one it is, its identity tells."""
+
+    __slots__ = ("paths",)
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self.paths = paths
+
+
 class Snapshot(Struct, frozen=True):
     """Everything known of the workspace at one moment."""
 
@@ -56,6 +65,12 @@ class Snapshot(Struct, frozen=True):
     names: Layered[Place] = Layered()  # lower-case symbol name → definitions
     basenames: Layered[str] = Layered()  # lower-case file name → paths
     documents: Map[str, OpenDocument] = Map()
+    steps: tuple[Step, ...] = ()  # the last changes of `files`, as far as they are remembered
+
+    @property
+    def step(self) -> Step | None:
+        """The change that led here; None where nothing is remembered."""
+        return self.steps[-1] if self.steps else None
 
     def root_of(self, path: str) -> Root | None:
         """The innermost root that holds `path`."""
@@ -97,7 +112,9 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
     files = snapshot.files.mutate()
     names: dict[str, tuple[Place, ...]] = {}  # those that change
     basenames: dict[str, tuple[str, ...]] = {}
+    paths: list[str] = []
     for path, entry in changes:
+        paths.append(path)
         old = files.get(path)
         before, after = _symbol_names(old), _symbol_names(entry)
         if before != after:
@@ -121,9 +138,11 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
             files[path] = entry
         elif old is not None:
             del files[path]
+    few = len(paths) <= FEW
     return replace(
         snapshot,
         generation=snapshot.generation + 1,
+        steps=(*snapshot.steps, Step(tuple(paths)))[-STEPS:] if few else (Step(()),),
         files=files.finish(),
         names=snapshot.names.with_changes(names),
         basenames=snapshot.basenames.with_changes(basenames),
@@ -131,23 +150,22 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
 
 
 def difference(
-    before: list[FileEntry], files: Map[str, FileEntry]
-) -> tuple[list[FileEntry], list[FileEntry], list[FileEntry]]:
-    """(the entries now, those of them that are not in `before`, those in `before` whose path has gone), by identity.
+    before: Map[str, FileEntry], step: Step | None, snapshot: Snapshot
+) -> tuple[list[FileEntry], list[FileEntry]]:
+    """(entries of the snapshot that are not in `before`, those in `before` whose path has gone), by identity.
 
-    An edit leaves all others in their places, so one pass in C finds it: this runs once for each edit.
+    `step` is that of the snapshot that `before` belongs to: as long as it is remembered, only what has changed since
+    is looked at.
     """
-    if len(before) == len(files):
-        places = list(compress(range(len(before)), map(is_not, files.values(), before)))
-        if len(places) <= _FEW:
-            changed = [entry for i in places if (entry := files.get(before[i].path)) is not None]
-            if len(changed) == len(places):
-                now = before.copy()
-                for i, entry in zip(places, changed, strict=True):
-                    now[i] = entry
-                return now, changed, []
-    now, known = list(files.values()), set(map(id, before))
-    return now, [entry for entry in now if id(entry) not in known], [e for e in before if e.path not in files]
+    files = snapshot.files
+    later = next((snapshot.steps[i + 1 :] for i, known in enumerate(snapshot.steps) if known is step), None)
+    if later is None:
+        changed = [entry for path, entry in files.items() if before.get(path) is not entry]
+        return changed, [entry for path, entry in before.items() if path not in files]
+    paths = {path for one in later for path in one.paths}
+    now, then = {path: files.get(path) for path in paths}, {path: before.get(path) for path in paths}
+    changed = [entry for path, entry in now.items() if entry is not None and then[path] is not entry]
+    return changed, [entry for path, entry in then.items() if entry is not None and now[path] is None]
 
 
 def _symbol_names(entry: FileEntry | None) -> list[str]:

@@ -209,12 +209,18 @@ async def _start_engine(ls: PromptServer) -> None:
     loop = ls.loop
 
     def build() -> Engine:
+        from promptls.index.config import config_of
+        from promptls.index.indexer import Indexer
+
+        indexer = Indexer(config_of(ls.settings), ls.ground)
+        indexer.start()  # it walks and hands out work while everything else is being imported
+
         from promptls.engine import Engine
         from promptls.language.desk import Desk
         from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
         send = (lambda params: _ask_editor(ls, loop, params)) if _offers(ls, "complete") else None
-        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
+        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send, indexer)
         ls.desk = Desk(engine, ls.documents, str(ls.workspace.position_encoding or "utf-16"))
         return engine
 

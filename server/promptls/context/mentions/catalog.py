@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.index.layered import Layered
-from promptls.index.snapshot import Place, Snapshot, difference
+from promptls.index.snapshot import Place, Snapshot, Step, difference
 from promptls.model import FileEntry, Root, names_in
 
 _KEPT = 2  # catalogs kept of each sort: the last snapshot, and one that is still being worked on
@@ -33,7 +33,7 @@ class Paths(Struct, frozen=True):
     files: Map[str, FileEntry]
     roots: tuple[Root, ...]
     source: Layered[str]  # `Snapshot.basenames`: the same map while no path comes or goes
-    entries: list[FileEntry]  # values of `files` when these were last compared
+    step: Step | None  # of the snapshot that `files` belong to
     built: frozenset[str] = frozenset()  # paths in the first haystack
     added: frozenset[str] = frozenset()  # paths in the second
     layers: tuple[Haystack, ...] = ()  # keys are absolute paths, those of folders with a slash at the end
@@ -112,7 +112,7 @@ class Symbols(Struct, frozen=True):
 
     files: Map[str, FileEntry]
     source: Layered[Place]  # `Snapshot.names`: the same map while no definition comes or goes
-    entries: list[FileEntry]
+    step: Step | None
     built: frozenset[str] = frozenset()
     added: frozenset[str] = frozenset()
     layers: tuple[Haystack, ...] = ()  # keys are names as written
@@ -166,8 +166,8 @@ def _recall(
     snapshot: Snapshot,
     source: object,
     fits: Callable[[_T], bool],
-    build: Callable[[Snapshot, list[FileEntry]], _T],
-    extend: Callable[[_T, Snapshot, list[FileEntry], list[FileEntry]], _T | None],
+    build: Callable[[Snapshot], _T],
+    extend: Callable[[_T, Snapshot, list[FileEntry]], _T | None],
 ) -> _T:
     """The kept catalog of these files, or one made from the last kept one, or a new one."""
     with _lock:
@@ -176,41 +176,39 @@ def _recall(
                 return known
         made: _T | None = None
         if kept and fits(kept[-1]) and kept[-1].source is source:
-            made = replace(kept[-1], files=snapshot.files)
+            made = replace(kept[-1], files=snapshot.files, step=snapshot.step)
         elif kept and fits(kept[-1]):
-            entries, changed, _ = difference(kept[-1].entries, snapshot.files)
-            if len(changed) <= max(_SMALL, len(entries) // 2):
-                made = extend(kept[-1], snapshot, entries, changed)
+            changed, _ = difference(kept[-1].files, kept[-1].step, snapshot)
+            if len(changed) <= max(_SMALL, len(snapshot.files) // 2):
+                made = extend(kept[-1], snapshot, changed)
         if made is None:
-            made = build(snapshot, list(snapshot.files.values()))
+            made = build(snapshot)
         kept.append(made)
         del kept[:-_KEPT]
         return made
 
 
-def _build_paths(snapshot: Snapshot, entries: list[FileEntry]) -> Paths:
-    layer = _path_layer(snapshot.roots, entries)
-    return _with_layers(snapshot, entries, frozenset(layer[1]), frozenset(), [layer])
+def _build_paths(snapshot: Snapshot) -> Paths:
+    layer = _path_layer(snapshot.roots, list(snapshot.files.values()))
+    return _with_layers(snapshot, frozenset(layer[1]), frozenset(), [layer])
 
 
-def _extend_paths(last: Paths, snapshot: Snapshot, entries: list[FileEntry], changed: list[FileEntry]) -> Paths | None:
+def _extend_paths(last: Paths, snapshot: Snapshot, changed: list[FileEntry]) -> Paths | None:
     added = last.added.union(e.path for e in changed if e.path not in last.built)
-    gone = len(last.built) + len(added) - len(entries)
+    gone = len(last.built) + len(added) - len(snapshot.files)
     if len(added) + gone > max(_SMALL, len(last.built) // 4):
         return None
     layers = list(zip(last.layers, last.order, last.folders, last.sizes, strict=True))
     if added != last.added:
         new = [snapshot.files[path] for path in added if path in snapshot.files]
         layers[1:] = [_path_layer(snapshot.roots, new)] if new else []
-    return _with_layers(snapshot, entries, last.built, added, layers)
+    return _with_layers(snapshot, last.built, added, layers)
 
 
-def _with_layers(
-    snapshot: Snapshot, entries: list[FileEntry], built: frozenset[str], added: frozenset[str], layers: list[_Layer]
-) -> Paths:
+def _with_layers(snapshot: Snapshot, built: frozenset[str], added: frozenset[str], layers: list[_Layer]) -> Paths:
     haystacks, order, folders, sizes = zip(*layers, strict=True)
-    files, names = snapshot.files, snapshot.basenames
-    return Paths(files, snapshot.roots, names, entries, built, added, haystacks, order, folders, sizes)
+    files, names, step = snapshot.files, snapshot.basenames, snapshot.step
+    return Paths(files, snapshot.roots, names, step, built, added, haystacks, order, folders, sizes)
 
 
 def _path_layer(roots: tuple[Root, ...], entries: Sequence[FileEntry]) -> _Layer:
@@ -237,19 +235,17 @@ def _path_layer(roots: tuple[Root, ...], entries: Sequence[FileEntry]) -> _Layer
     return Haystack(names, paths=True), order, folders, sizes
 
 
-def _build_symbols(snapshot: Snapshot, entries: list[FileEntry]) -> Symbols:
-    names = _names(entries)
-    return Symbols(snapshot.files, snapshot.names, entries, names, frozenset(), (_symbol_layer(names),))
+def _build_symbols(snapshot: Snapshot) -> Symbols:
+    names = _names(snapshot.files.values())
+    return Symbols(snapshot.files, snapshot.names, snapshot.step, names, frozenset(), (_symbol_layer(names),))
 
 
-def _extend_symbols(
-    last: Symbols, snapshot: Snapshot, entries: list[FileEntry], changed: list[FileEntry]
-) -> Symbols | None:
+def _extend_symbols(last: Symbols, snapshot: Snapshot, changed: list[FileEntry]) -> Symbols | None:
     added = last.added | (_names(changed) - last.built)
     if len(added) > max(_SMALL, len(last.built) // 4):
         return None
     layers = last.layers if added == last.added else (last.layers[0], _symbol_layer(added))
-    return Symbols(snapshot.files, snapshot.names, entries, last.built, added, layers)
+    return Symbols(snapshot.files, snapshot.names, snapshot.step, last.built, added, layers)
 
 
 def _names(entries: Iterable[FileEntry]) -> frozenset[str]:
