@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -177,6 +178,23 @@ def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
     assert seen[0] == seen[1]
     exact = found.astype(np.float64) @ asked.astype(np.float64)
     assert np.abs(seen[0] - exact).max() < 0.02 * np.abs(exact).max()
+
+
+def test_similarities_are_the_same_in_one_thread_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    keys = [bytes([n]) for n in range(40)]
+    columns = Columns()
+    columns.fill(rows_of(((key, ["word"]) for key in keys), rng.normal(size=(40, 256)).astype(np.float16).tobytes()))
+    columns.move([("x.py", "x.py", [], keys)])
+    view, asked = columns.view(), rng.normal(size=256).astype(np.float32)
+    whole = view.similarities(asked)
+    monkeypatch.setattr(readers, "_BLOCK", 7)
+    assert np.array_equal(view.similarities(asked), whole)
+    ended = ThreadPoolExecutor(1)
+    ended.shutdown()  # a pool that takes nothing, as one that gets no thread
+    monkeypatch.setattr(readers, "_BESIDE", ended)
+    assert np.array_equal(view.similarities(asked), whole)
+    assert whole.any()
 
 
 def test_a_rare_term_weighs_more() -> None:

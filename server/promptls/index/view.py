@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -243,10 +243,15 @@ class View:
 
         def compare(at: int) -> None:
             part = slice(at, at + _BLOCK)
-            out[part] = np.asarray(cdist(rounded, self._vectors[part], metric="dot"))[0]
-            out[part] *= self._scale[part] * np.float32(step)
+            products = np.asarray(cdist(rounded, self._vectors[part], metric="dot"), np.float32)[0]
+            out[part] = products * (self._scale[part] * np.float32(step))
 
-        begun = [_BESIDE.submit(compare, at) for at in range(0, len(out), _BLOCK)]
+        begun: list[Future[None]] = []
+        for at in range(0, len(out), _BLOCK):
+            try:
+                begun.append(_BESIDE.submit(compare, at))
+            except RuntimeError:  # no thread is to be had
+                compare(at)
 
         def wait() -> NDArray[np.float32]:
             for part in begun:
