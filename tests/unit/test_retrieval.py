@@ -93,6 +93,21 @@ def test_tests_come_later_unless_they_are_asked_for(shop: Snapshot) -> None:
     assert ranked("which test checks the reduction of an amount by ten percent?", shop)[0] == "test_apply_discount"
 
 
+def test_many_tests_leave_room_for_other_code_unless_they_are_sought(tmp_path: Path) -> None:
+    text = "-- shop/prices.py --\ndef shrink(amount, discount):\n    return amount - discount\n"
+    for n in range(8):
+        text += f'-- tests/test_{n}.py --\ndef test_{n}():\n    """The amount after a discount."""\n    assert {n}\n'
+    snapshot = snapshot_of(text, tmp_path)
+    few = Strategy(reach=Reach(likely=3, files=1, per_file=1, referrers=1))
+
+    def found(question: str) -> set[str]:
+        items = retrieve(analyse(question), snapshot, Indexed(snapshot), few, CancelToken()).items
+        return {item.symbol for item in items if item.symbol}
+
+    assert "shrink" in found("what happens to the amount after a discount?")
+    assert "shrink" not in found("which tests check the amount after a discount?")
+
+
 def test_what_confident_code_calls_is_found_without_a_word_in_common(tmp_path: Path) -> None:
     text = "-- a.py --\ndef rotate_ledger(book):\n    '''Close the ledger of the month.'''\n    return zq7(book)\n\n"
     text += "def zq7(v):\n    return v + 1\n\n" + "".join(

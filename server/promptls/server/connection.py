@@ -35,6 +35,7 @@ from promptls.settings import Settings, log_file, parse, user_settings
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
+    from promptls.index.indexer import Indexer
     from promptls.language.desk import Desk
 
 log = logging.getLogger(__name__)
@@ -64,6 +65,8 @@ class PromptServer(LanguageServer):
         self.tokens: set[CancelToken] = set()
         self.documents = Documents()
         self.engine: asyncio.Future[Engine] | None = None
+        self.indexer: Indexer | None = None  # the engine's first, which begins before the engine is made
+        self.stopped = False
         self.desk: Desk | None = None
         self.looking: asyncio.TimerHandle | None = None
         self.told: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → when, what the client said
@@ -110,10 +113,13 @@ class PromptServer(LanguageServer):
 
     def stop(self) -> None:
         """End all work."""
+        self.stopped = True
         for token in list(self.tokens):
             token.cancel()
         if self.engine is not None and self.engine.done() and not self.engine.cancelled():
             self.engine.result().close()
+        elif self.indexer is not None:
+            self.indexer.close()
         self.requests.shutdown(wait=False, cancel_futures=True)
 
 
@@ -212,8 +218,10 @@ async def _start_engine(ls: PromptServer) -> None:
         from promptls.index.config import config_of
         from promptls.index.indexer import Indexer
 
-        indexer = Indexer(config_of(ls.settings), ls.ground)
+        indexer = ls.indexer = Indexer(config_of(ls.settings), ls.ground)
         indexer.start()  # it walks and hands out work while everything else is being imported
+        if ls.stopped:
+            indexer.close()
 
         from promptls.engine import Engine
         from promptls.language.desk import Desk
