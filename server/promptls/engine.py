@@ -57,7 +57,6 @@ class Engine:
         workspace: Workspace,
         on_change: Callable[[], None] = lambda: None,
         send: Send | None = None,
-        indexer: Indexer | None = None,  # one that has begun already, with the same settings and workspace
     ) -> None:
         self.settings = settings
         self.workspace = workspace
@@ -68,8 +67,7 @@ class Engine:
         self._changed_at = 0.0  # time.monotonic() of the last step of the indexer
         self._awake = False  # whether the worker that users wait for was started
         self._settled = False  # whether the index has been complete once
-        self.indexer = indexer or Indexer(config_of(settings), workspace)
-        self._begun = indexer is not None
+        self.indexer = Indexer(config_of(settings), workspace, self._changed)
         self._idle = ThreadPoolExecutor(1, "follow")
         self.strategy = Strategy()
         self.companions = Companions()
@@ -79,7 +77,6 @@ class Engine:
         self.anchors = Anchors(cache_folder(settings) / "anchors")
         self.model = connect(settings.language_model, os.environ, send)
         self.graph = Graph(Resolvers().at)
-        self.indexer.on_change = self._changed
 
     def _changed(self) -> None:
         """After each step of the indexer, on its thread: tell, and have followed what is better done before a request.
@@ -115,10 +112,8 @@ class Engine:
                 self._following.release()
 
     def start(self) -> None:
-        """Begin to index, and to tell how far that is."""
+        """Begin to index."""
         self.indexer.start()
-        if self._begun:  # there may be no further step
-            self._changed()
 
     def surroundings(self) -> Surroundings:
         """What a prompt is made from beside the message and the snapshot."""

@@ -69,7 +69,7 @@ class Indexer:
     ) -> None:
         self.config = config
         self.workspace = workspace or Workspace()
-        self.on_change = on_change  # called after each step, on the indexer's thread
+        self._on_change = on_change
         self._model = ""  # its identity, whatever becomes of its files: one index, one model
         if config.embedding.model != BUNDLED:
             self._model = model_identity(config.embedding)
@@ -95,9 +95,8 @@ class Indexer:
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
 
     def start(self) -> None:
-        """Start the loop, once; workers and stores start with the first root."""
-        if self._thread.ident is None:
-            self._thread.start()
+        """Start the loop; workers and stores start with the first root."""
+        self._thread.start()
 
     def close(self) -> None:
         """Stop everything; what is not written is derived again at the next start."""
@@ -281,7 +280,7 @@ class Indexer:
                     return
                 log.exception("the indexer failed on a change and goes on")
             self._tell()
-            self.on_change()
+            self._on_change()
 
     def _rest(self) -> float:
         """Seconds until something is to be looked at though nothing has changed."""

@@ -35,7 +35,6 @@ from promptls.settings import Settings, log_file, parse, user_settings
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
-    from promptls.index.indexer import Indexer
     from promptls.language.desk import Desk
 
 log = logging.getLogger(__name__)
@@ -65,8 +64,6 @@ class PromptServer(LanguageServer):
         self.tokens: set[CancelToken] = set()
         self.documents = Documents()
         self.engine: asyncio.Future[Engine] | None = None
-        self.indexer: Indexer | None = None  # the engine's first, which begins before the engine is made
-        self.stopped = False
         self.desk: Desk | None = None
         self.looking: asyncio.TimerHandle | None = None
         self.told: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → when, what the client said
@@ -113,13 +110,10 @@ class PromptServer(LanguageServer):
 
     def stop(self) -> None:
         """End all work."""
-        self.stopped = True
         for token in list(self.tokens):
             token.cancel()
         if self.engine is not None and self.engine.done() and not self.engine.cancelled():
             self.engine.result().close()
-        elif self.indexer is not None:
-            self.indexer.close()
         self.requests.shutdown(wait=False, cancel_futures=True)
 
 
@@ -215,20 +209,12 @@ async def _start_engine(ls: PromptServer) -> None:
     loop = ls.loop
 
     def build() -> Engine:
-        from promptls.index.config import config_of
-        from promptls.index.indexer import Indexer
-
-        indexer = ls.indexer = Indexer(config_of(ls.settings), ls.ground)
-        indexer.start()  # it walks and hands out work while everything else is being imported
-        if ls.stopped:
-            indexer.close()
-
         from promptls.engine import Engine
         from promptls.language.desk import Desk
         from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
         send = (lambda params: _ask_editor(ls, loop, params)) if _offers(ls, "complete") else None
-        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send, indexer)
+        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
         ls.desk = Desk(engine, ls.documents, str(ls.workspace.position_encoding or "utf-16"))
         return engine
 
