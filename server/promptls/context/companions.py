@@ -60,12 +60,12 @@ class Companions:
     """The terms of all names of definitions, by term."""
 
     __slots__ = (
-        "_beside_of",
         "_count",
         "_entries",
         "_files",
         "_length",
         "_lock",
+        "_mates",
         "_names",
         "_names_of",
         "_parts",
@@ -82,9 +82,7 @@ class Companions:
         self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
         self._names_of: dict[str, str | set[str]] = {}  # term → names; most have one, which needs no set
         self._length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
-        self._beside_of: dict[
-            str, list[tuple[str, int]]
-        ] = {}  # term → (term in the same names, in how many), of questions
+        self._mates: dict[str, list[tuple[str, int]]] = {}  # of terms asked for: (term in the same names, in how many)
 
     def follow(self, snapshot: Snapshot) -> None:
         """Bring the table to a snapshot: costs what has changed, all names at the first time.
@@ -136,7 +134,7 @@ class Companions:
             terms = _terms(name)
             self._parts[name] = _words(name, terms)
             for term in terms:
-                self._beside_of.pop(term, None)
+                self._mates.pop(term, None)
                 held = self._names_of.get(term)
                 if held is None:
                     self._names_of[term] = name
@@ -153,7 +151,7 @@ class Companions:
                 continue
             del self._count[name], self._parts[name]
             for term in _terms(name):
-                self._beside_of.pop(term, None)
+                self._mates.pop(term, None)
                 held = self._names_of[term]
                 if isinstance(held, set):
                     held.discard(name)
@@ -215,13 +213,13 @@ class Companions:
 
     def _together(self, term: str) -> list[tuple[str, int]]:
         """What stands in names with a term, often enough to count; kept, as questions have their words in common."""
-        known = self._beside_of.get(term)
+        known = self._mates.get(term)
         if known is None:
-            if len(self._beside_of) >= KEPT:
-                self._beside_of.clear()
+            if len(self._mates) >= KEPT:
+                self._mates.clear()
             counted = Counter(chain.from_iterable(map(self._parts.__getitem__, self._names_with(term))))
             known = [(other, count) for other, count in counted.items() if count >= TOGETHER and other != term]
-            self._beside_of[term] = known
+            self._mates[term] = known
         return known
 
 

@@ -25,7 +25,7 @@ from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
 LEAST, LEAST_PER_TOKEN = 12, 1 / 250
 """Found regions that are read, and more of them for each token of the budget."""
 MOST, MOST_PER_TOKEN = 40, 1 / 60
-"""Regions that are read at most: one seldom costs less than 60 tokens."""
+"""Regions that are read at most, whichever is more: one seldom costs less than 60 tokens."""
 ENOUGH_PER_TOKEN = 8
 """Characters of regions, for each token of the budget, after which no more are read: about twice what fits."""
 

@@ -169,14 +169,13 @@ def _coverage(
     """Shares of the question's terms, by idf, that the text, the name, the path, the file hold."""
     shape = (len(units), len(legs.terms))
     distinct, place = np.unique(rows, return_inverse=True)
-    at = np.full(len(view) + 1, -1, np.int32)  # the last one stands for units that the view does not know
-    at[distinct] = np.arange(len(distinct), dtype=np.int32)
-    at[-1] = -1
-    has = np.zeros((len(legs.terms), len(distinct) + 1), bool)  # the last one for what is no unit
+    known = np.flatnonzero(distinct >= 0)
+    at = np.full(len(view), len(distinct), np.int32)  # of the units' rows; one place more for all others
+    at[distinct[known]] = known
+    has = np.zeros((len(legs.terms), len(distinct) + 1), bool)
     for here, found in zip(has, legs.postings, strict=True):
         here[at[found.rows]] = True
-    has[:, -1] = False
-    text = has.T[np.where(rows >= 0, place, -1)]
+    text = has.T[place]
     of_file = np.zeros((len(entries), len(legs.terms)), bool)
     of_file[of_view >= 0] = legs.held.T[of_view[of_view >= 0]]
     column = {term: j for j, term in enumerate(legs.terms)}
