@@ -146,6 +146,15 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
         client.kill()
 
 
+@pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """A folder for PYTHONPATH in which a package that is needed cannot be imported."""
+    folder = tmp_path / "broken"
+    folder.mkdir()
+    (folder / "simsimd.py").write_text('raise ImportError("libsim.so: cannot open shared object file")\n')
+    return folder
+
+
 class Host:
     """One server that workspaces come to and leave again, each of them indexed from nothing.
 

@@ -38,6 +38,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"promptls: {error}", file=sys.stderr)
         return USAGE
+    except ImportError as error:
+        logging.getLogger(__name__).exception("a package cannot be imported")
+        print(
+            f"promptls: a package that it needs cannot be imported ({error}); `promptls doctor` tells how to mend it.",
+            file=sys.stderr,
+        )
+        return WRONG
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.metadata
 import os
 import platform
@@ -17,15 +18,24 @@ from promptls import __version__
 from promptls.settings import Settings, cache_folder, config_file, log_file, user_settings
 
 PACKAGES = (
-    "pygls",
+    "fastembed",
+    "filelock",
+    "immutables",
+    "lancedb",
     "lsprotocol",
+    "msgspec",
+    "numpy",
+    "platformdirs",
+    "py-rust-stemmers",
+    "pygls",
+    "rapidfuzz",
+    "regex",
+    "simsimd",
+    "tqdm",
     "tree-sitter",
     "tree-sitter-language-pack",
-    "lancedb",
-    "fastembed",
-    "rapidfuzz",
-    "msgspec",
 )
+"""What promptls depends on, wherever it runs; each is imported under its own name."""
 TRIAL = "def ping(server):\n    return server.pong()\n"
 
 
@@ -40,23 +50,32 @@ class Finding(Struct, frozen=True):
 def examine() -> list[Finding]:
     """Look at everything promptls needs."""
     settings, problems = user_settings()
+    packages = [_package(name) for name in PACKAGES]
     findings = [
         Finding(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
-        *[_package(name) for name in PACKAGES],
+        *packages,
         _git(),
         *[Finding(False, p.message, f"Edit {config_file()}.") for p in problems],
         _settings_file(),
         _cache(settings),
         Finding(True, f"log: {log_file()}"),
     ]
-    return findings + _worker(settings)
+    return findings + _worker(settings) if all(package.ok for package in packages) else findings
 
 
 def _package(name: str) -> Finding:
     try:
-        return Finding(True, f"{name} {importlib.metadata.version(name)}")
+        version = importlib.metadata.version(name)
+        importlib.import_module(name.replace("-", "_"))
     except importlib.metadata.PackageNotFoundError:
         return Finding(False, f"{name} is not installed", f"{sys.executable} -m pip install {name}")
+    except Exception as error:  # whatever a package's own start may raise
+        return Finding(
+            False,
+            f"{name} {version} cannot be imported: {error}",
+            f"{sys.executable} -m pip install --force-reinstall {name}=={version}",
+        )
+    return Finding(True, f"{name} {version}")
 
 
 def _git() -> Finding:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from promptls.doctor import PACKAGES
 
 
 @pytest.fixture
@@ -98,8 +102,29 @@ def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:
     assert ill.returncode == 1
     assert "index.workers" in ill.stdout
     assert "/no/model" in ill.stdout
-    findings = json.loads(run("doctor", "--json").stdout)["findings"]
-    assert all(f["ok"] for f in findings if "no/model" not in f["what"]) or findings
+    findings = json.loads(run("doctor", "--json", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config")).stdout)[
+        "findings"
+    ]
+    wrong = " ".join(f["what"] for f in findings if not f["ok"])
+    assert "index.workers" in wrong
+    assert "/no/model" in wrong
+
+
+def test_a_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("search", "discount", cwd=shop, PYTHONPATH=str(broken))
+    assert done.returncode == 1
+    assert "libsim.so" in done.stderr
+    assert "promptls doctor" in done.stderr
+    assert "Traceback" not in done.stderr
+    told = run("doctor", PYTHONPATH=str(broken))
+    assert told.returncode == 1
+    assert [line.split(" ")[2] for line in told.stdout.split("\n") if line.startswith("BAD")] == ["simsimd"]
+    assert "pip install --force-reinstall simsimd==" in told.stdout
+
+
+def test_doctor_looks_at_every_package_that_is_depended_on() -> None:
+    required = [one for one in importlib.metadata.requires("promptls") or () if ";" not in one]
+    assert sorted(re.split(r"[<>=!~]", one)[0] for one in required) == sorted(PACKAGES)
 
 
 def test_nothing_is_written_into_the_workspace(run, shop: Path) -> None:  # type: ignore[no-untyped-def]

@@ -102,6 +102,23 @@ def test_a_workspace_without_folders_answers(start: Start) -> None:
     assert result["items"] == []
 
 
+def test_what_keeps_it_from_starting_is_told_and_it_starts_once_that_is_gone(
+    start: Start, shop: Path, broken: Path
+) -> None:
+    client = start(shop, env={"PYTHONPATH": str(broken)})
+    with pytest.raises(ServerError, match=r"libsim\.so: cannot open .* `promptls doctor`"):
+        client.build("discount")
+    assert "libsim.so" in client.wait_note("window/showMessage")["message"]
+    (broken / "simsimd.py").unlink()
+    assert client.wait_note("promptls/statusChanged", lambda s: s["state"] == "ready")["roots"][0]["files"] == 5
+    assert "def apply_discount(" in client.build("how is a discount applied?")["prompt"]
+    assert client.stop() == 0
+
+
+def test_a_server_that_cannot_start_still_ends(start: Start, shop: Path, broken: Path) -> None:
+    assert start(shop, env={"PYTHONPATH": str(broken)}).stop() == 0
+
+
 def test_wrong_settings_are_told_and_do_no_harm(start: Start, shop: Path) -> None:
     client = start(shop, options={"index": {"maxFileSize": "big"}})
     shown = client.wait_note("window/showMessage")

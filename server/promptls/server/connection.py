@@ -49,6 +49,8 @@ START_TIMEOUT_S = 5.0
 """How long the start waits for the client's settings; those that come later are applied when they come."""
 CONFIGURE_TIMEOUT_S = 2.0
 """How long a request waits for settings that the client is asked for; then the old ones hold."""
+RETRY_S = 2.0
+"""How long after it could not start promptls tries again: what was lacking may be there by then."""
 
 
 class PromptServer(LanguageServer):
@@ -63,7 +65,7 @@ class PromptServer(LanguageServer):
         self.requests = ThreadPoolExecutor(4, "request")
         self.tokens: set[CancelToken] = set()
         self.documents = Documents()
-        self.engine: asyncio.Future[Engine] | None = None
+        self.starting: asyncio.Future[Engine] | None = None  # what requests wait for
         self.desk: Desk | None = None
         self.looking: asyncio.TimerHandle | None = None
         self.told: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → when, what the client said
@@ -78,6 +80,14 @@ class PromptServer(LanguageServer):
         self.status_phase: tuple[bool, bool, bool] | None = None  # of the index when its status was last made
         self.last_status: Json = {}
         self.progress_token: str | None = None
+
+    @property
+    def engine(self) -> Engine | None:
+        """What answers, once it has started."""
+        begun = self.starting
+        if begun is None or not begun.done() or begun.cancelled() or begun.exception() is not None:
+            return None
+        return begun.result()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors outside of requests go to the log, not into the user's face."""
@@ -112,8 +122,8 @@ class PromptServer(LanguageServer):
         """End all work."""
         for token in list(self.tokens):
             token.cancel()
-        if self.engine is not None and self.engine.done() and not self.engine.cancelled():
-            self.engine.result().close()
+        if self.engine is not None:
+            self.engine.close()
         self.requests.shutdown(wait=False, cancel_futures=True)
 
 
@@ -142,7 +152,7 @@ def _lifecycle(server: PromptServer) -> None:
         ls.protocol._workspace = EditorDocuments(
             made.root_uri, workspace_folders=folders, position_encoding=made.position_encoding
         )
-        ls.engine = ls.loop.create_future()
+        ls.starting = ls.loop.create_future()
         ls.options = params.initialization_options or None
         ls.settings, problems = _own_settings(ls)
         ls.problems.extend(problems)
@@ -180,16 +190,16 @@ def _lifecycle(server: PromptServer) -> None:
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(ls: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
-        if params.token == ls.progress_token and ls.engine is not None and ls.engine.done():
-            ls.engine.result().indexer.pause()
+        if params.token == ls.progress_token and ls.engine is not None:
+            ls.engine.indexer.pause()
 
 
 def _apply_settings(ls: PromptServer) -> None:
     """Use the settings as they are now."""
     _tell_problems(ls)
-    if ls.engine is not None and ls.engine.done():
-        ls.engine.result().apply(ls.settings)
-        ls.ground = ls.engine.result().workspace
+    if ls.engine is not None:
+        ls.engine.apply(ls.settings)
+        ls.ground = ls.engine.workspace
     _look_soon(ls)
 
 
@@ -205,8 +215,9 @@ def _roots(folders: Iterable[lsp.WorkspaceFolder]) -> list[Root]:
 
 
 async def _start_engine(ls: PromptServer) -> None:
-    assert ls.engine is not None and ls.loop is not None
-    loop = ls.loop
+    """Start what answers; where that cannot be done requests are told why, until it can be."""
+    assert ls.starting is not None and ls.loop is not None
+    loop, starting = ls.loop, ls.starting
 
     def build() -> Engine:
         from promptls.engine import Engine
@@ -218,10 +229,31 @@ async def _start_engine(ls: PromptServer) -> None:
         ls.desk = Desk(engine, ls.documents, str(ls.workspace.position_encoding or "utf-16"))
         return engine
 
-    engine = await loop.run_in_executor(ls.requests, build)
-    if not ls.engine.done():
-        ls.engine.set_result(engine)
-        engine.start()
+    while True:
+        try:
+            engine = await loop.run_in_executor(ls.requests, build)
+            engine.start()
+            break
+        except Exception as error:
+            if ls.protocol._shutdown:
+                return
+            log.exception("promptls cannot start")
+            if not starting.done():
+                starting.set_exception(NotStarted(_not_started(error)))
+                ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Error, _not_started(error)))
+        await asyncio.sleep(RETRY_S)
+    if starting.done():
+        starting = ls.starting = loop.create_future()
+    starting.set_result(engine)
+
+
+class NotStarted(Exception):
+    """What answers could not be started; the text says why and what to do."""
+
+
+def _not_started(error: Exception) -> str:
+    why = str(error).rstrip(".") or type(error).__name__
+    return f"promptls cannot start: {why}. It tries again by itself; `promptls doctor` tells what is wrong and how to mend it."
 
 
 def _offers(ls: PromptServer, request: str) -> bool:
@@ -381,8 +413,8 @@ async def _answer(
     ls.tokens.add(token)
     try:
         decoded = protocol.decode(kind, params)
-        assert ls.engine is not None
-        subject: Any = await asyncio.shield(ls.engine)
+        assert ls.starting is not None
+        subject: Any = await asyncio.shield(ls.starting)
         if ls.configuring is not None and not ls.configuring.done():
             await asyncio.wait({ls.configuring}, timeout=CONFIGURE_TIMEOUT_S)
         if method in LANGUAGE:
@@ -396,6 +428,8 @@ async def _answer(
     except InvalidParams as error:
         data = {"field": error.field, "valid": list(error.valid)}
         raise JsonRpcInvalidParams(str(error), data=data) from None
+    except NotStarted as error:
+        raise JsonRpcInternalError(str(error)) from None
     except Cancelled:
         raise JsonRpcException("The request was cancelled.", -32800) from None
     except asyncio.CancelledError:
@@ -452,7 +486,7 @@ def _look_soon(ls: PromptServer) -> None:
 async def _look(ls: PromptServer) -> None:
     """Publish the diagnostics of all open prompt documents that have changed."""
     ls.looking = None
-    if ls.engine is None or not ls.engine.done() or ls.desk is None or ls.loop is None or ls.protocol._shutdown:
+    if ls.engine is None or ls.desk is None or ls.loop is None or ls.protocol._shutdown:
         return
     from promptls.language.trouble import diagnostics
 
@@ -534,9 +568,9 @@ async def _show(ls: PromptServer, argument: Any) -> Json:
 
 def _tell_status(ls: PromptServer) -> None:
     """Tell the client soon, a new state at once; called on the loop after every step of the indexer."""
-    if ls.loop is None or ls.engine is None or not ls.engine.done():
+    if ls.loop is None or ls.engine is None:
         return
-    new = ls.engine.result().indexer.phase != ls.status_phase
+    new = ls.engine.indexer.phase != ls.status_phase
     delay = STATUS_DELAY_S if new else max(STATUS_DELAY_S, 20 * ls.status_cost)
     if ls.status_due is not None:
         if ls.status_due.when() <= ls.loop.time() + delay:
@@ -547,13 +581,13 @@ def _tell_status(ls: PromptServer) -> None:
 
 async def _send_status(ls: PromptServer) -> None:
     ls.status_due = None
-    if ls.engine is None or not ls.engine.done() or ls.protocol._shutdown or ls.loop is None:
+    if ls.engine is None or ls.protocol._shutdown or ls.loop is None:
         return
     start = time.perf_counter()
-    ls.status_phase = ls.engine.result().indexer.phase
+    ls.status_phase = ls.engine.indexer.phase
     try:
         status: Json = await ls.loop.run_in_executor(
-            ls.requests, ENDPOINTS["promptls/status"][1], ls.engine.result(), protocol.NoParams(), CancelToken()
+            ls.requests, ENDPOINTS["promptls/status"][1], ls.engine, protocol.NoParams(), CancelToken()
         )
     except RuntimeError:
         return  # shutting down
