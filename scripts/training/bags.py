@@ -11,11 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from promptls.index.embedding.words import PLACE
+
 Ints = NDArray[np.int64]
 BITS = 16  # a token id fits
-
-
-PLACE = 8  # tokens that share a place
 PLACES = 20  # the last one is all the rest of a text
 
 

@@ -1,8 +1,9 @@
 """Table and weights → the model's folder: `export` of the training.
 
-The table is stored as int8, one scale a row, which is the token's factor.  The graph counts how often a token occurs
-in its text by comparing all with all, which is cheap for at most 256, weighs each occurrence by w · place / √count,
-and adds up.  The tokenizer is the one that training used; nothing else is needed to run the model.
+The table is stored as int8, one scale a row, which is the token's factor.  The graph adds up the rows of tokens by
+factor · mask: the mask is a weight of any scale, and what promptls gives is √count · mean place of distinct tokens
+(`promptls.index.embedding.words.weigh`), with the places of config.json.  With an ordinary mask, such as fastembed
+makes, all occurrences weigh the same.  The tokenizer is the one that training used.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from training.bags import PLACE
 from training.collect import packages
 from training.prepare import PAD, UNKNOWN
 
@@ -28,7 +28,7 @@ def export(work: Path, trained: Sequence[Path], out: Path) -> None:
     """Write the files that the product needs into `out`, and what was trained on; of several runs the mean."""
     out.mkdir(parents=True, exist_ok=True)
     table, places = mean(trained)
-    onnx.save(_graph(table, _by_position(places)), str(out / "model.onnx"))
+    onnx.save(_graph(table), str(out / "model.onnx"))
     shutil.copyfile(work / "tokenizer.json", out / "tokenizer.json")
     special = {"pad_token": PAD, "unk_token": UNKNOWN}
     settings = {
@@ -40,7 +40,7 @@ def export(work: Path, trained: Sequence[Path], out: Path) -> None:
     (out / "tokenizer_config.json").write_text(json.dumps(settings))
     (out / "special_tokens_map.json").write_text(json.dumps(special))
     config = {"pad_token_id": 0, "model_type": "static", "dimension": table.shape[1], "pooled": True}
-    (out / "config.json").write_text(json.dumps(config))
+    (out / "config.json").write_text(json.dumps({**config, "places": [round(float(place), 7) for place in places]}))
     rows = ["kind\tname\tversion\tlicence, as the package declares it"]
     rows += ["\t".join(p[1:]) for p in packages() if p.role == "train"]
     (out / "LICENCES.tsv").write_text("\n".join(rows) + "\n", "utf-8")
@@ -57,18 +57,13 @@ def mean(trained: Sequence[Path]) -> tuple[NDArray[np.float32], NDArray[np.float
     return np.mean(tables, axis=0), np.mean(places, axis=0)
 
 
-def _by_position(places: NDArray[np.float32]) -> NDArray[np.float32]:
-    """A weight for each position of the window; the last place is all the rest."""
-    return places[np.minimum(np.arange(WINDOW) // PLACE, len(places) - 1)]
-
-
 def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """(int8 rows, the scale of each)."""
     scale = np.maximum(np.abs(table).max(axis=1), 1e-9) / 127
     return np.round(table / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
 
-def _graph(table: NDArray[np.float32], places: NDArray[np.float32]) -> onnx.ModelProto:
+def _graph(table: NDArray[np.float32]) -> onnx.ModelProto:
     rows, scale = quantised(table)
     factor = scale.copy()
     factor[:2] = 0  # padding, and what the tokenizer does not know
@@ -78,23 +73,9 @@ def _graph(table: NDArray[np.float32], places: NDArray[np.float32]) -> onnx.Mode
         node("Cast", ["rows8"], ["rows"], to=TensorProto.FLOAT),
         node("Gather", ["factor", "input_ids"], ["known"]),
         node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
-        node("Shape", ["input_ids"], ["width"], start=1),
-        node("Slice", ["places", "zero", "width"], ["place"]),
-        node("Mul", ["known", "place"], ["placed"]),
-        node("Mul", ["placed", "mask"], ["weight"]),
-        node("Cast", ["input_ids"], ["ids"], to=TensorProto.INT32),
-        node("Unsqueeze", ["ids", "last"], ["down"]),
-        node("Unsqueeze", ["ids", "one"], ["across"]),
-        node("Equal", ["down", "across"], ["equal"]),
-        node("Cast", ["equal"], ["equals"], to=TensorProto.FLOAT),
-        node("Unsqueeze", ["mask", "last"], ["column"]),
-        node("MatMul", ["equals", "column"], ["counts3"]),
-        node("Squeeze", ["counts3", "last"], ["counts0"]),
-        node("Max", ["counts0", "unit"], ["counts"]),
-        node("Sqrt", ["counts"], ["roots"]),
-        node("Div", ["weight", "roots"], ["share"]),
-        node("Unsqueeze", ["share", "one"], ["shares"]),
-        node("MatMul", ["shares", "rows"], ["sum3"]),
+        node("Mul", ["known", "mask"], ["weight"]),
+        node("Unsqueeze", ["weight", "one"], ["weights"]),
+        node("MatMul", ["weights", "rows"], ["sum3"]),
         node("Squeeze", ["sum3", "one"], ["sum"]),
         node("ReduceL2", ["sum", "last"], ["length0"], keepdims=1),
         node("Max", ["length0", "least"], ["length"]),
@@ -103,11 +84,8 @@ def _graph(table: NDArray[np.float32], places: NDArray[np.float32]) -> onnx.Mode
     constants = {
         "table": rows,
         "factor": factor,
-        "places": places.astype(np.float32),
-        "zero": np.array([0], np.int64),
         "one": np.array([1], np.int64),
         "last": np.array([-1], np.int64),
-        "unit": np.array(1, np.float32),
         "least": np.array(1e-9, np.float32),
     }
     graph = helper.make_graph(

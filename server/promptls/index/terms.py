@@ -28,6 +28,7 @@ _PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
 _STEMMER = SnowballStemmer("english")
 _APART = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
+_APART_BYTES = bytes(ord(_APART.get(i, chr(i))) for i in range(128)) + bytes(128)
 _MOST_RUNS = 1 << 17
 _MAX_WORD = 64  # longer runs are data (base64, hashes), not names
 
@@ -68,23 +69,34 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text)
 
 
+def runs(text: str) -> list[str]:
+    """What stands between ASCII's spaces and signs: no word of a text reaches over these."""
+    try:
+        return text.encode("ascii").translate(_APART_BYTES).decode("ascii").split()  # of bytes: twice as fast
+    except UnicodeEncodeError:
+        return text.translate(_APART).split()
+
+
+def run_terms(run: str) -> list[str]:
+    """Search terms of one of the `runs` of a text."""
+    return list(chain.from_iterable(map(word_terms, _WORD.findall(run))))
+
+
 def terms(text: str) -> list[str]:
     """Search terms of a text, in order, with repetitions."""
-    if text.isascii():  # no word reaches over the other characters, so that each run of these is looked at once
-        return list(chain.from_iterable(map(_RUNS.__getitem__, text.translate(_APART).split())))
-    return list(chain.from_iterable(map(word_terms, _WORD.findall(text))))
+    return list(chain.from_iterable(map(_RUNS.__getitem__, runs(text))))
 
 
-class _Runs(dict[str, tuple[str, ...]]):
-    """Runs of ASCII letters, digits and underscores → their terms, learned as they are asked for.
+class _Runs(dict[str, list[str]]):
+    """Runs → their terms, learned as they are asked for.
 
     Any thread: at the worst two learn the same.
     """
 
-    def __missing__(self, run: str) -> tuple[str, ...]:
+    def __missing__(self, run: str) -> list[str]:
         if len(self) >= _MOST_RUNS:
             self.clear()
-        found = self[run] = tuple(chain.from_iterable(map(word_terms, _WORD.findall(run))))
+        found = self[run] = run_terms(run)
         return found
 
 

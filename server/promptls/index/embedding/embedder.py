@@ -19,7 +19,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.embedding.words import WordTokenizer, by_words
+from promptls.index.embedding.words import Ids, WordTokenizer, weigh
+from promptls.index.runs import Batch
 from promptls.index.unneeded import import_whole, import_without
 from promptls.settings import BUNDLED
 
@@ -28,6 +29,8 @@ log = logging.getLogger(__name__)
 BUNDLED_FOLDER = Path(__file__).parent / "model"
 BATCH = 8
 """Texts in one ONNX run: the fastest of 4…64 for the bundled model on one thread."""
+WEIGHT = 1 << 20
+"""Of 1, where weights are whole numbers: a mask's type is."""
 
 CHARACTERS_PER_TOKEN = 7
 """No text needs more characters to fill the model's window; the rest is not even tokenised."""
@@ -58,11 +61,20 @@ class ModelUnavailable(Exception):
     """The model cannot be loaded; the text is a sentence for the user."""
 
 
+Input = Ids | str
+"""What an embedder keeps of a text until it makes the vector."""
+
+
 class Embedder(Protocol):
-    """`embed` for stored texts, `embed_query` for questions: float32 [n, dimension], L2-normalised."""
+    """`embed` for stored texts, `embed_query` for questions: float32 [n, dimension], L2-normalised.
+
+    In two steps, for many texts: `inputs`, which are smaller than the texts, and `embed_inputs`.
+    """
 
     dimension: int
 
+    def inputs(self, batch: Batch) -> Sequence[Input]: ...
+    def embed_inputs(self, inputs: Sequence[Any]) -> NDArray[np.float32]: ...
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]: ...
     def embed_query(self, text: str) -> NDArray[np.float32]: ...
 
@@ -73,7 +85,7 @@ def model_identity(spec: EmbeddingSpec) -> str:
     if folder is None:
         return f"fastembed:{spec.model}"
     digest = hashlib.blake2b(digest_size=8)
-    for name in ("model.onnx", "tokenizer.json"):
+    for name in ("model.onnx", "tokenizer.json", "config.json"):
         file = folder / name
         if file.is_file():
             digest.update(file.read_bytes())
@@ -101,8 +113,8 @@ def load(spec: EmbeddingSpec) -> Embedder:
     folder = _folder(spec)
     try:
         if folder is not None:
-            model = _from_folder(folder)
-            return _WordEmbedder(model) if _of_words(model) else _FastEmbedder(model)
+            model, places = _from_folder(folder), _config(folder).places
+            return _WordEmbedder(model, places) if places else _FastEmbedder(model)
         fastembed = import_whole("fastembed")
         return _FastEmbedder(fastembed.TextEmbedding(spec.model, threads=1, local_files_only=not spec.allow_download))
     except ModelUnavailable:
@@ -148,6 +160,7 @@ class _Config(Struct):
 
     dimension: int = 0
     pooled: bool | None = None  # whether the model pools by itself
+    places: tuple[float, ...] = ()  # of a model that is given distinct tokens, weighed: what each place is worth
 
 
 def _config(folder: Path) -> _Config:
@@ -176,35 +189,42 @@ def _output_of(model: Path) -> tuple[int, bool]:
     return dimension, len(shape) == 2
 
 
-def _of_words(model: Any) -> bool:
-    """Whether a model is of the bundled one's kind: tokens by words, two inputs, pooled by itself."""
-    inner = model.model
-    inputs, outputs = inner.model.get_inputs(), inner.model.get_outputs()
-    return (
-        by_words(inner.tokenizer)
-        and {node.name for node in inputs} == {"input_ids", "attention_mask"}
-        and [len(node.shape) for node in outputs] == [2]
-    )
-
-
 class _WordEmbedder:
-    """The session that fastembed has loaded, given arrays: what fastembed does around its runs is a sixth of the time."""
+    """A model whose mask is the weight of each token: it is given distinct ones, in the session that fastembed has loaded.
 
-    def __init__(self, model: Any) -> None:
-        self._cut = CHARACTERS_PER_TOKEN * _longest(model)
+    A text has a third as many distinct tokens as tokens.  The scale of the weights does not matter: vectors are of
+    length 1.
+    """
+
+    def __init__(self, model: Any, places: Sequence[float]) -> None:
         self._session = model.model.model
         self._tokenizer = WordTokenizer(model.model.tokenizer)
+        self._places = np.array(places, np.float64)
         self.dimension = int(self._session.get_outputs()[0].shape[-1])
 
-    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        found = [self._tokenizer.ids(text[: self._cut]) for text in texts]
-        order = sorted(range(len(found)), key=lambda i: len(found[i]))  # texts of one length: little padding
-        vectors = np.empty((len(found), self.dimension), dtype=np.float32)
+    def inputs(self, batch: Batch) -> Sequence[Ids]:
+        return self._tokenizer.of(batch)
+
+    def embed_inputs(self, inputs: Sequence[Ids]) -> NDArray[np.float32]:
+        weighed = weigh(inputs, self._places)
+        ids, weights = weighed.ids, np.rint(weighed.weights * WEIGHT).astype(np.int64)
+        ends = np.cumsum(weighed.counts)
+        order = np.argsort(weighed.counts, kind="stable")  # texts of one size: little padding
+        vectors = np.empty((len(inputs), self.dimension), dtype=np.float32)
         for start in range(0, len(order), BATCH):
             rows = order[start : start + BATCH]
-            ids, mask = self._tokenizer.padded([found[i] for i in rows])
-            vectors[rows] = self._session.run(None, {"input_ids": ids, "attention_mask": mask})[0]
+            count = weighed.counts[rows, None]
+            column = np.arange(max(1, int(count.max())))
+            held = column < count
+            at = (ends[rows, None] - count + column)[held]
+            shape = (2, *held.shape)
+            given = np.zeros(shape, np.int64)
+            given[0][held], given[1][held] = ids[at], weights[at]
+            vectors[rows] = self._session.run(None, {"input_ids": given[0], "attention_mask": given[1]})[0]
         return _unit(vectors)
+
+    def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        return self.embed_inputs([np.array(self._tokenizer.ids(text), np.int32) for text in texts])
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self.embed([text]).reshape(-1)
@@ -215,6 +235,12 @@ class _FastEmbedder:
         self._model = model
         self._cut = CHARACTERS_PER_TOKEN * _longest(model)
         self.dimension = int(self.embed_query("dimension").shape[-1])
+
+    def inputs(self, batch: Batch) -> Sequence[str]:
+        return [text[: self._cut] for text in batch.texts]
+
+    def embed_inputs(self, inputs: Sequence[str]) -> NDArray[np.float32]:
+        return self.embed(inputs)
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
         cut = [text[: self._cut] for text in texts]

@@ -1,22 +1,27 @@
-"""The bundled model's tokenizer, name by name: the same token ids as the `tokenizers` library gives, in a tenth of
-the time.
+"""The bundled model's tokens, run by run, and what each weighs: the same token ids as the `tokenizers` library gives, in
+a tenth of the time.
 
-Its tokens never reach over a character that is no letter and no digit, so that each run of these is encoded once and
-looked up from then on.  Only texts of ASCII go this way (letters beyond have rules of their own); for others, and
-for tokenizers of another kind, the library is asked.
+Its tokens never reach over a character that is no letter and no digit, so that each run (`index.runs`) is encoded once
+and looked up from then on.  Texts with special tokens, and all texts where the tokenizer is of another kind, are left to
+the library.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
+
+from promptls.index.runs import Batch, Learn, Lists
+from promptls.index.terms import runs
+
+Ids = NDArray[np.int32]
 
 _NORMALIZER = {
     "type": "Sequence",
@@ -32,9 +37,10 @@ _NORMALIZER = {
 _SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|[0-9]+"}, "behavior": "Removed", "invert": True}
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 """What the two above make of ASCII."""
-_APART = {i: " " for i in range(128) if not chr(i).isalnum()}
-MOST_RUNS = 200_000
-"""Runs remembered; then it begins anew."""
+MOST_PIECES = 200_000
+"""Pieces of runs remembered; then it begins anew."""
+PLACE = 8
+"""Tokens of a text that share a place."""
 
 
 class _Kind(Struct):
@@ -60,56 +66,77 @@ class _Pieces(dict[str, list[int]]):
         self._model = tokenizer.model
 
     def __missing__(self, piece: str) -> list[int]:
-        if len(self) >= MOST_RUNS:
+        if len(self) >= MOST_PIECES:
             self.clear()
         found = self[piece] = [token.id for token in self._model.tokenize(piece)]
         return found
 
 
-class _Runs(dict[str, list[int]]):
-    """Letters and digits without a gap → their ids, from those of the pieces."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self._pieces = _Pieces(tokenizer)
-
-    def __missing__(self, run: str) -> list[int]:
-        if len(self) >= MOST_RUNS:
-            self.clear()
-        pieces = (piece.lower() for piece in _PIECE.findall(run))
-        found = self[run] = list(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
-        return found
-
-
 class WordTokenizer:
-    """Token ids of texts, and arrays of them as the model takes them.  For one thread."""
+    """Token ids of texts, as many as the model looks at, without padding.  For one thread."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
         self._longest: int = tokenizer.truncation["max_length"]
-        self._pad: int = (tokenizer.padding or {"pad_id": 0})["pad_id"]
         self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        self._runs = _Runs(tokenizer)
+        self._by_words = by_words(tokenizer)
+        self._pieces = _Pieces(tokenizer)
+        self._lists = Lists(self._begin)
 
     def ids(self, text: str) -> list[int]:
-        """Token ids, without padding."""
-        if not text.isascii() or any(special in text for special in self._special):
-            return _plain(self._tokenizer.encode(text))
-        runs = text.translate(_APART).split()
-        return list(chain.from_iterable(map(self._runs.__getitem__, runs)))[: self._longest]
+        """Of one text."""
+        if not self._is_plain(text):
+            return self._encoded(text)
+        return list(chain.from_iterable(map(self._of_run, runs(text))))[: self._longest]
 
-    def padded(self, found: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(ids, attention mask) of texts: a row each, filled up to the longest of them."""
-        width = max(map(len, found), default=0)
-        ids = np.full((len(found), width), self._pad, np.int64)
-        mask = np.zeros((len(found), width), np.int64)
-        for row, its in enumerate(found):
-            ids[row, : len(its)] = its
-            mask[row, : len(its)] = 1
-        return ids, mask
+    def of(self, batch: Batch) -> list[Ids]:
+        """Of each text."""
+        values, ends = self._lists.of(batch)
+        bounds = pairwise([0, *ends.tolist()])
+        found = [values[start : min(end, start + self._longest)] for start, end in bounds]
+        for at, text in enumerate(batch.texts):
+            if not self._is_plain(text):
+                found[at] = np.array(self._encoded(text), np.int32)
+        return found
+
+    def _begin(self) -> Learn:
+        return self._of_run
+
+    def _of_run(self, run: str) -> list[int]:
+        if not run.isascii():
+            return self._encoded(run)  # letters beyond have rules of their own
+        pieces = (piece.lower() for piece in _PIECE.findall(run))
+        return list(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
+
+    def _is_plain(self, text: str) -> bool:
+        return self._by_words and not any(special in text for special in self._special)
+
+    def _encoded(self, text: str) -> list[int]:
+        found = self._tokenizer.encode(text)
+        return [i for i, real in zip(found.ids, found.attention_mask, strict=True) if real]
 
 
-def _plain(encoded: Any) -> list[int]:
-    return [i for i, real in zip(encoded.ids, encoded.attention_mask, strict=True) if real]
+class Weighed(Struct, frozen=True):
+    """The distinct tokens of texts, one text after the other."""
+
+    ids: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    counts: NDArray[np.int64]  # distinct tokens of each text
+
+
+def weigh(found: Sequence[Ids], places: NDArray[np.float64]) -> Weighed:
+    """Σ of the places of a token's occurrences / √ of their number, which is √count · their mean place.
+
+    `places` are worth so much each, of `PLACE` tokens; the last one stands for all the rest of a text.
+    """
+    lengths = np.fromiter(map(len, found), np.int64, len(found))
+    flat = np.concatenate(found) if found else np.zeros(0, np.int32)
+    text = np.repeat(np.arange(len(found)), lengths)
+    position = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    place = places[np.minimum(position // PLACE, len(places) - 1)]
+    distinct, of = np.unique(text << 32 | flat, return_inverse=True)
+    weights = np.bincount(of, place) / np.sqrt(np.bincount(of))
+    return Weighed(distinct & 0xFFFFFFFF, weights, np.bincount(distinct >> 32, minlength=len(found)))
 
 
 def by_words(tokenizer: Any) -> bool:

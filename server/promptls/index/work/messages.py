@@ -49,7 +49,7 @@ class Forget(Struct, frozen=True, tag=True, array_like=True):
 
 
 class FindTerms(Struct, frozen=True, tag=True, array_like=True):
-    """Terms for chunk keys of the worker's last `ScanFiles` or of open buffers; texts are held until `Embed`."""
+    """Terms for chunk keys of the worker's last `ScanFiles` or of open buffers; what their vectors need is held until `Embed`."""
 
     keys: tuple[bytes, ...]
 

@@ -39,7 +39,7 @@ Job = Callable[["Channel"], Result]
 
 START_TIMEOUT_S = 60.0
 LATER_MOST = 40_000
-"""Texts that a worker may hold, some 30 MB, before it makes vectors though files wait to be outlined."""
+"""Texts of which a worker may hold the tokens, some 20 MB, before it makes vectors though files wait to be outlined."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 """A worker that could not load the model is started anew after so long, twice as long each time."""
 IDLE_S = 5.0

@@ -2,7 +2,8 @@
 
 Started by `spawn`; one request at a time from stdin, ends with it.
 A grammar that hangs or crashes here costs this process only; the pool starts another.
-Holds the trees of open buffers, what is kept of their parts, and the chunk texts that wait for their vectors, nothing else.
+Holds the trees of open buffers, what is kept of their parts, what is needed of texts that wait for their vectors, and
+what it has learned of words.
 """
 
 from __future__ import annotations
@@ -13,12 +14,20 @@ import numpy as np
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
-from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, ModelUnavailable, load, model_identity, prepare
-from promptls.index.rows import Rows, rows_of
+from promptls.index.embedding.embedder import (
+    Embedder,
+    EmbeddingSpec,
+    Input,
+    ModelUnavailable,
+    load,
+    model_identity,
+    prepare,
+)
+from promptls.index.rows import Rows
+from promptls.index.runs import Runs, TermReader
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
-from promptls.index.terms import terms
 from promptls.index.work.frugal import be_frugal
 from promptls.index.work.messages import (
     Configure,
@@ -56,7 +65,8 @@ class Worker:
         self.embedder: Embedder | None = None
         self.documents: dict[str, Parsed] = {}
         self.batch: dict[bytes, str] = {}  # of the last ScanFiles
-        self.held: dict[bytes, str] = {}  # texts that wait for their vectors
+        self.held: dict[bytes, Input] = {}  # of texts that wait for their vectors
+        self.runs, self.terms = Runs(), TermReader()
 
     def answer(self, request: Request) -> Response:
         if isinstance(request, ScanFiles):
@@ -143,14 +153,16 @@ class Worker:
 
     def _terms(self, keys: tuple[bytes, ...]) -> Rows:
         found = {key: text for key in keys if (text := self._text(key)) is not None}
-        self.held |= found
-        return rows_of((key, terms(text)) for key, text in found.items())
+        batch = self.runs.read(tuple(found.values()))
+        inputs = self.embedder.inputs(batch) if self.embedder else batch.texts
+        self.held.update(zip(found, inputs, strict=True))
+        return self.terms.rows(tuple(found), batch)
 
     def _vectors(self, keys: tuple[bytes, ...]) -> Vectors:
-        found = {key: text for key in keys if (text := self.held.get(key)) is not None}
+        found = {key: held for key in keys if (held := self.held.get(key)) is not None}
         if self.embedder is None or not found:
             return Vectors(tuple(found), b"")
-        return Vectors(tuple(found), self.embedder.embed(list(found.values())).astype(np.float16).tobytes())
+        return Vectors(tuple(found), self.embedder.embed_inputs(list(found.values())).astype(np.float16).tobytes())
 
     def _text(self, key: bytes) -> str | None:
         if key in self.batch:
