@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp import Client, ServerError
+from lsp import Client, Json, ServerError
 from promptls.server import create_server, percentage_of
 
 Start = Callable[..., Client]
@@ -60,6 +61,63 @@ def test_progress_is_shown_while_indexing(start: Start, shop: Path) -> None:
 
 def test_shutdown_and_exit(start: Start, shop: Path) -> None:
     assert start(shop).stop() == 0
+
+
+WAITING = {
+    "options": {"languageModel": {"use": "editor", "timeoutS": 100}},
+    "capabilities": {"experimental": {"promptls": {"complete": True}}},
+}
+ASKED = {"message": "how does a discount work, and where is it applied?"}
+ASKINGS = [("promptls/buildPrompt", ASKED), ("workspace/executeCommand", {"command": "promptls.buildPrompt", "arguments": [ASKED]})]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "params"), ASKINGS)
+def test_shutdown_while_an_answer_is_waited_for(start: Start, shop: Path, method: str, params: Json) -> None:
+    client = start(shop, **WAITING)
+    client.silent.add("promptls/complete")
+    asked = [client.start_request(method, params) for _ in range(2)]
+    client.wait_asked("promptls/complete")
+    assert client.stop() == 0
+    for one in asked:
+        with pytest.raises(ServerError, match="cancel"):
+            client.answer(one)
+
+
+@pytest.mark.parametrize(("method", "params"), ASKINGS)
+def test_what_is_cancelled_holds_nobody_up(start: Start, shop: Path, method: str, params: Json) -> None:
+    client = start(shop, **WAITING)
+    client.settled()
+    client.silent.add("promptls/complete")
+    asked = [client.start_request(method, params) for _ in range(4)]  # as many as there are threads
+    client.wait_asked("promptls/complete")
+    for one in asked:
+        client.notify("$/cancelRequest", {"id": one})
+    assert client.request("promptls/search", {"query": "discount"}, timeout=30)["hits"]
+
+
+def test_nothing_is_kept_of_commands_that_were_answered() -> None:
+    server, sent = create_server(), []
+
+    class Writer:
+        def write(self, data: bytes) -> None:
+            sent.append(data)
+
+        def close(self) -> None: ...
+
+    async def talk() -> None:
+        server.protocol.set_writer(Writer())  # type: ignore[arg-type]
+        hello = {"processId": None, "rootUri": None, "capabilities": {}}
+        server.protocol.handle_message({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
+        for number in range(1, 20):
+            params = {"command": "promptls.buildPrompt", "arguments": [{"message": 5}]}
+            message = {"jsonrpc": "2.0", "id": number, "method": "workspace/executeCommand", "params": params}
+            server.protocol.handle_message(message)
+        while len(sent) < 20:
+            await asyncio.sleep(0)
+
+    asyncio.run(talk())
+    server.stop()
+    assert not server.protocol._request_futures
 
 
 def test_exit_without_shutdown_is_an_error(start: Start, shop: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.io_ import StdoutWriter
-from pygls.protocol import LanguageServerProtocol
+from pygls.protocol import LanguageServerProtocol, lsp_method
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 from pygls.workspace import TextDocument
 from pygls.workspace import Workspace as EditorWorkspace
@@ -92,6 +92,16 @@ class Protocol(LanguageServerProtocol):
                 self._handle_response(msg_id, error=lsp.ResponseError(INVALID_REQUEST, "The answer does not fit."))
             return
         super().handle_message(structured)
+
+    @lsp_method(lsp.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(self, params: lsp.ExecuteCommandParams) -> Any:  # type: ignore[override]
+        """A command is one task, like any request: pygls', in two parts, keeps results and goes on when cancelled."""
+        handler = self.fm.commands.get(params.command)
+        if handler is None:
+            raise JsonRpcInvalidParams(
+                f"There is no command {params.command!r}; the server's capabilities list those that there are."
+            )
+        return await handler(*(params.arguments or ()))
 
     def _execute_handler(self, msg_id: Any, handler: Any, callback: Any, *args: Any, **kwargs: Any) -> None:
         super()._execute_handler(msg_id, handler, callback, *args, **kwargs)
