@@ -7,8 +7,10 @@ it stands, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import logging
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -31,6 +33,7 @@ class UsageError(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit code."""
+    _speak_utf8()
     options = _parser().parse_args(arguments)
     _log_to_file(options.verbose)
     try:
@@ -50,6 +53,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return DONE
+    except OSError as error:
+        logging.getLogger(__name__).exception("a command failed")
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"promptls: the system says: {error.strerror or error}{where}; see {_log_name()}.", file=sys.stderr)
+        return WRONG
+
+
+def _speak_utf8() -> None:
+    """Prompts hold any character: what is no terminal gets UTF-8, and nothing that cannot be said ends a command."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        if isinstance(stream, io.TextIOWrapper):
+            named = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            stream.reconfigure(encoding=None if named else "utf-8", errors="backslashreplace")
+
+
+def _log_name() -> str:
+    from promptls.settings import log_file
+
+    return str(log_file())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -169,9 +191,18 @@ def _serve(options: argparse.Namespace) -> int:
     if not options.tcp:
         return serve_stdio()
     host, _, port = options.tcp.rpartition(":")
-    if not port.isdigit() or host not in ("127.0.0.1", "localhost", "::1", "[::1]"):
+    if not _is_number(port) or int(port) > 65535 or host not in ("127.0.0.1", "localhost", "::1", "[::1]"):
         raise UsageError(f"--tcp takes a loopback address and a port, such as 127.0.0.1:2087, not {options.tcp!r}.")
-    return serve_tcp(host.strip("[]"), int(port))
+    try:
+        return serve_tcp(host.strip("[]"), int(port))
+    except OSError as error:
+        raise UsageError(
+            f"{options.tcp} cannot be listened on: {error.strerror or error}; name another port."
+        ) from None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def _prompt(options: argparse.Namespace) -> int:
@@ -251,7 +282,7 @@ def _memory(options: argparse.Namespace) -> int:
     given = {"title": options.title, "category": options.category}
     params |= {k: v for k, v in given.items() if v is not None}
     if options.expires is not None:
-        params["expires"] = int(options.expires) if options.expires.isdigit() else options.expires
+        params["expires"] = int(options.expires) if _is_number(options.expires) else options.expires
     with _answer(options, "promptls/memory", params, indexed=False) as result:
         if options.json:
             _print_json(result)
@@ -294,6 +325,9 @@ def _index(options: argparse.Namespace) -> int:
         _print_json(result)
     else:
         _print_roots(result)
+    if result["state"] == "degraded":
+        print(f"promptls: {result['message']}", file=sys.stderr)
+        return WRONG
     return DONE
 
 
@@ -337,6 +371,8 @@ def _root_paths(options: argparse.Namespace) -> list[str]:
             raise UsageError(f"the workspace {name!r} does not exist.")
         if not path.is_dir():
             raise UsageError(f"the workspace {name!r} is not a folder.")
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise UsageError(f"the workspace {name!r} cannot be read: you lack the permission.")
         out.append(path.resolve().as_posix())
     return out
 
@@ -377,7 +413,7 @@ def _answer(
             if indexed:
                 _wait(engine)
             yield run(engine, decoded, CancelToken())
-            sys.stdout.flush()
+            print(end="", flush=True)
             if indexed:
                 _wait(engine, stored=True)
         finally:

@@ -55,15 +55,20 @@ class Documents:
         self._recent: dict[str, None] = {}
 
     def put(self, document: PromptDocument, opted: Collection[str] = ()) -> None:
-        """A document was opened or edited."""
+        """A document was opened or edited, or is of another sort now."""
+        uri = document.uri
         with self._lock:
-            if is_prompt(document.uri, document.language, opted):
-                self._prompts[document.uri] = document
-            elif document.language == BUILT or document.uri.endswith(BUILT_ENDING):
-                self._built[document.uri] = document
+            self._recent.pop(uri, None)
+            if is_prompt(uri, document.language, opted):
+                self._built.pop(uri, None)
+                self._prompts[uri] = document
+                return
+            self._prompts.pop(uri, None)
+            if document.language == BUILT or uri.endswith(BUILT_ENDING):
+                self._built[uri] = document
             else:
-                self._recent.pop(document.uri, None)
-                self._recent[document.uri] = None
+                self._built.pop(uri, None)
+                self._recent[uri] = None
 
     def drop(self, uri: str) -> None:
         """A document was closed."""

@@ -57,8 +57,10 @@ class Engine:
         workspace: Workspace,
         on_change: Callable[[], None] = lambda: None,
         send: Send | None = None,
+        encoding: str = "utf-16",
     ) -> None:
         self.settings = settings
+        self.encoding = encoding  # of positions, as client and server have agreed
         self.workspace = workspace
         self._tell = on_change
         self._send = send  # to the editor's language model, None where there is none

@@ -200,7 +200,7 @@ def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tup
         attribute, kind = fields[section]
         current = getattr(settings, attribute)
         for name, value in values.items() if isinstance(values, Mapping) else [("", values)]:
-            full = f"{section}.{name}"
+            full = f"{section}.{name}" if name else section
             if not trusted and not {section, full}.isdisjoint(TRUSTED):
                 if value:
                     problems.append(
@@ -230,10 +230,13 @@ def user_settings() -> tuple[Settings, list[Problem]]:
     """The settings of the user's own configuration file, if there is one."""
     file = config_file()
     try:
-        with file.open("rb") as stream:
-            return parse(tomllib.load(stream), trusted=True)
+        return parse(tomllib.loads(file.read_text("utf-8-sig")), trusted=True)
     except FileNotFoundError:
         return Settings(), []
+    except UnicodeDecodeError:
+        return Settings(), [
+            Problem(f"The settings file {file} is not in UTF-8; defaults are used until it is saved so.")
+        ]
     except (OSError, tomllib.TOMLDecodeError) as error:
         return Settings(), [Problem(f"The settings file {file} cannot be read ({error}); defaults are used.")]
 

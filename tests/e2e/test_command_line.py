@@ -74,6 +74,9 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         (("prompt", "--budget", "many", "x"), "invalid int value"),
         (("search", "--limit", "0", "x"), "between 1 and 1000"),
         (("serve", "--tcp", "0.0.0.0:2087"), "loopback"),
+        (("serve", "--tcp", "127.0.0.1:99999"), "a loopback address and a port"),
+        (("serve", "--tcp", "127.0.0.1:²"), "a loopback address and a port"),
+        (("memory", "add", "hi", "--expires", "²"), "expires"),
         (("fly",), "invalid choice"),
         ((), "required"),
     ],
@@ -88,6 +91,29 @@ def test_what_cannot_be_served_is_one_sentence_and_code_2(
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_any_character_can_be_printed_anywhere(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    (shop / "shop/greek.py").write_text("def beta():\n    return 'β → …'\n")
+    said = run("prompt", "@greek.py", cwd=shop, PYTHONIOENCODING="ascii")
+    assert said.returncode == 0
+    assert "def beta()" in said.stdout
+    searched = run("search", "--json", "beta", cwd=shop, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+    assert searched.returncode == 0
+
+
+def test_an_index_that_cannot_be_stored_is_told(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("index", cwd=shop, PROMPTLS_CACHE="/proc/nowhere")
+    assert done.returncode == 1
+    assert "The cache cannot be written" in done.stderr
+
+
+def test_output_that_cannot_be_written_is_one_sentence(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    command = f"{sys.executable} -m promptls recipes > /dev/full"
+    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "No space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

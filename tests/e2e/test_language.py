@@ -215,6 +215,44 @@ def test_the_command_shows_the_prompt_as_a_document_that_folds(page: Page) -> No
     assert all(lines[f["startLine"]].startswith("<context-") and lines[f["endLine"]].startswith("</") for f in folds)
 
 
+@pytest.mark.parametrize("reply", [None, {"success": False}])
+def test_where_the_prompt_lies_is_told_when_it_cannot_be_shown(page: Page, reply: object) -> None:
+    page.client.replies["window/showDocument"] = reply
+    run = {"command": "promptls.openPrompt", "arguments": [{"uri": page.uri}]}
+    done = page.client.request("workspace/executeCommand", run)
+    assert not done["shown"]
+    file = done["uri"].removeprefix("file://")
+    assert file in page.client.wait_note("window/showMessage", lambda told: file in told["message"])["message"]
+
+
+def test_a_definition_is_explained_where_it_stands(page: Page) -> None:
+    line, file = '    return "ééééé𝒳𝒳𝒳𝒳", apply_discount(5, 1), other()', page.root / "shop/notes.py"
+    page.client.open(file, f"from shop.cart import apply_discount\n\n\ndef caller():\n{line}\n")
+    at = {"line": 4, "character": page.units(line[: line.index("(")])}
+    found = page.client.request("promptls/explain", {"uri": file.as_uri(), "position": at})
+    assert found["node"]["name"] == "apply_discount"
+
+
+def test_what_is_told_for_one_document_is_not_used_for_another(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}})
+    chosen = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
+    client.replies["promptls/clientContext"] = {
+        "selection": {"uri": (shop / "shop/money.py").as_uri(), "range": chosen}
+    }
+    client.settled()
+    one, two = shop / "one.prompt.md", shop / "two.prompt.md"
+    client.open(one, "what does @selection do?\n", language="promptls")
+    client.open(two, "nothing is mentioned\n", language="promptls")
+
+    def hover(document: Path) -> int:
+        here = {"textDocument": {"uri": document.as_uri()}, "position": {"line": 0, "character": 12}}
+        return client.start_request("textDocument/hover", here)
+
+    for _ in range(30):
+        asked = [hover(one), hover(two), hover(one), hover(two)]
+        assert all("money.py" in str(client.answer(request)) for request in asked[::2])
+
+
 def test_other_documents_are_left_alone(page: Page) -> None:
     page.client.open(page.root / "shop/money.py", "@decorator\ndef x(): ...\n")
     other = {"textDocument": {"uri": (page.root / "shop/money.py").as_uri()}}

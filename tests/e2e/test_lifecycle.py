@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from lsp import Client, Json, ServerError
-from promptls.server import create_server, percentage_of
+from promptls.server import create_server
+from promptls.server.progress import percentage_of
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")

@@ -1,6 +1,8 @@
+from pathlib import Path
+
 import pytest
 
-from promptls.settings import Settings, parse
+from promptls.settings import Settings, config_file, parse, user_settings
 
 
 def test_nothing_set_means_the_defaults() -> None:
@@ -45,3 +47,24 @@ def test_a_workspace_cannot_name_a_model_an_endpoint_or_a_folder(data: dict[str,
     trusted, none = parse(data, trusted=True)
     assert trusted != Settings()
     assert not none
+
+
+@pytest.mark.parametrize(
+    ("written", "tokens", "told"),
+    [
+        (b"[budget]\ntokens = 3000\n", 3000, ""),
+        (b"\xef\xbb\xbf[budget]\ntokens = 3000\n", 3000, ""),
+        ("# größer\n[budget]\ntokens = 3000\n".encode("latin-1"), 0, "is not in UTF-8"),
+        ("[budget]\ntokens = 3000\n".encode("utf-16"), 0, "is not in UTF-8"),
+        (b"[budget\n", 0, "cannot be read"),
+    ],
+)
+def test_the_users_file_as_it_may_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes, tokens: int, told: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    config_file().parent.mkdir(parents=True)
+    config_file().write_bytes(written)
+    settings, problems = user_settings()
+    assert settings.budget.tokens == tokens
+    assert [told in problem.message for problem in problems] == [True] * bool(told)

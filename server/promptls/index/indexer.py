@@ -356,7 +356,9 @@ class Indexer:
         for left in self._roots.values():
             self._queue_lost(left)  # what they share with a root that is gone
         for root in roots:
-            if root.path not in before:
+            if root.path in before:
+                self._roots[root.path].root = root  # it may have another name
+            else:
                 self._roots[root.path] = state = RootState(root)
                 self._walker.submit(self._open_root, state)
                 self._writer.submit(lambda s=state: self._open_store(s))  # type: ignore[misc]

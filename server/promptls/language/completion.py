@@ -49,7 +49,7 @@ def completion(desk: Desk, params: protocol.DocumentPosition, token: CancelToken
         return None
     offset = text.offset(params.position.line, params.position.character)
     snapshot = desk.engine.view(token, LOOK_S)
-    request = desk.engine.request(desk.context, snapshot, token, uri)
+    request = desk.engine.request(desk.context(uri), snapshot, token, uri)
     done = complete(text.text, offset, request, LIMIT, lambda path: cost_of(path, snapshot))
     if done.start == done.end:
         return {"isIncomplete": False, "items": []}

@@ -26,6 +26,7 @@ from promptls.requests.prompt import budget_of
 LOOK_S = 15.0
 """How old the last walk of the roots may be while a question is only being written."""
 
+_SILENCE = protocol.Context()
 UNCOUNTED = 4000
 """Tokens assumed where the settings name a model or counter that does not exist; building says what is wrong."""
 
@@ -67,40 +68,38 @@ class Reading(Struct, frozen=True):
 class Desk:
     """The prompt documents of one connection, read when somebody looks at them."""
 
-    def __init__(self, engine: Engine, documents: Documents, encoding: str) -> None:
+    def __init__(self, engine: Engine, documents: Documents) -> None:
         self.engine = engine
         self.documents = documents
-        self.encoding = encoding
         self._lock = threading.Lock()
         self._readings: dict[str, Reading] = {}
         self._recalls: dict[str, Recall] = {}
-        self._said = protocol.Context()
+        self._said: dict[str, protocol.Context] = {}
 
-    @property
-    def context(self) -> protocol.Context:
-        """What the editor has last said of itself; where it says nothing, which documents were used last."""
-        said, recent = self._said, self.documents.recent
+    def context(self, uri: str) -> protocol.Context:
+        """What the editor has last said of itself for a document; where it says nothing, which were used last."""
+        said, recent = self._said.get(uri, _SILENCE), self.documents.recent
         return structs.replace(
             said,
             active_document=said.active_document or (recent[0] if recent else None),
             open_documents=said.open_documents or recent,
         )
 
-    def hear(self, context: protocol.Context) -> None:
-        """The editor has told of itself."""
-        self._said = context
+    def hear(self, uri: str, context: protocol.Context) -> None:
+        """The editor has told of itself what the mentions of a document need."""
+        self._said[uri] = context
 
     def text(self, uri: str) -> Text | None:
         """The text of an open prompt document."""
         document = self.documents.get(uri)
-        return Text(document.text, self.encoding) if document is not None else None
+        return Text(document.text, self.engine.encoding) if document is not None else None
 
     def read(self, uri: str, token: CancelToken) -> Reading | None:
         """The reading of an open prompt document as of now, None for any other."""
         document = self.documents.get(uri)
         if document is None:
             return None
-        context = self.context
+        context = self.context(uri)
         snapshot = self.engine.view(token, LOOK_S)
         with self._lock:
             recall = self._recalls.setdefault(uri, Recall())
@@ -124,7 +123,7 @@ class Desk:
             and (known.budget, known.counter) == (budget, counter)
         )
         run = dry_run(document.text, request, budget, counter, known.run if known is not None and same else None)
-        reading = Reading(document, Text(document.text, self.encoding), request, run, budget, counter)
+        reading = Reading(document, Text(document.text, self.engine.encoding), request, run, budget, counter)
         with self._lock:
             self._readings[uri] = reading
         return reading
@@ -134,6 +133,7 @@ class Desk:
         with self._lock:
             self._readings.pop(uri, None)
             self._recalls.pop(uri, None)
+            self._said.pop(uri, None)
 
 
 def position_of(text: Text, offset: int) -> Json:

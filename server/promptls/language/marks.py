@@ -102,7 +102,7 @@ def folds(desk: Desk, params: protocol.Document, token: CancelToken) -> list[Jso
     document = desk.documents.built(params.text_document.uri)
     if document is None:
         return None
-    text = Text(document.text, desk.encoding)
+    text = Text(document.text, desk.engine.encoding)
     out: list[Json] = []
     opened: dict[str, int] = {}
     for found in _FENCE.finditer(text.text):

@@ -28,8 +28,8 @@ def will_rename_files(desk: Desk, params: protocol.RenameFilesParams, token: Can
     snapshot = desk.engine.view(token)
     changes: Json = {}
     for document in _documents(desk, snapshot, token):
-        text = Text(document.text, desk.encoding)
-        request = desk.engine.request(desk.context, snapshot, token, document.uri)
+        text = Text(document.text, desk.engine.encoding)
+        request = desk.engine.request(desk.context(document.uri), snapshot, token, document.uri)
         edits = []
         for outcome in resolve_all(document.text, request):
             name = _renamed(outcome, pairs, snapshot)

@@ -11,6 +11,7 @@ from promptls.context.graph.explain import Explanation, Related
 from promptls.context.graph.markdown import markdown
 from promptls.context.graph.nodes import Edge, GraphResult, Node
 from promptls.context.graph.view import GraphView
+from promptls.documents import Text
 from promptls.engine import Engine
 from promptls.index import disk
 from promptls.model import CancelToken
@@ -66,15 +67,14 @@ def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) 
 
 
 def _word(engine: Engine, path: str, position: protocol.Position, token: CancelToken) -> str:
-    """The identifier at a position, "" where there is none; `character` counts UTF-16 units or fewer."""
+    """The identifier at a position, "" where there is none."""
     request = engine.request(protocol.Context(), engine.view(token), token)
     view = request.sources.read(path, explicit=True)
     lines = getattr(view, "lines", ())
     if not 0 <= position.line < len(lines):
         return ""
     line = lines[position.line]
-    at = len(line.encode("utf-16-le", "surrogatepass")[: 2 * position.character].decode("utf-16-le", "ignore"))
-    start = end = at
+    start = end = Text(line, engine.encoding).offset(0, position.character)
     while start > 0 and (line[start - 1].isalnum() or line[start - 1] in "_$"):
         start -= 1
     while end < len(line) and (line[end].isalnum() or line[end] in "_$"):

@@ -231,6 +231,8 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
     """promptls/completeMention"""
     if not 0 <= params.offset <= results.utf16_offset(params.text, len(params.text)):
         raise InvalidParams("offset: it must lie inside the text.", "offset")
+    if not 1 <= params.limit <= 1000:
+        raise InvalidParams("limit: it must lie between 1 and 1000.", "limit")
     snapshot = engine.view(token)
     request = engine.request(params.context, snapshot, token)
     offset = _code_points(params.text, params.offset)

@@ -8,7 +8,7 @@ from promptls.server.lean import import_lsprotocol
 
 import_lsprotocol()
 
-from promptls.server.connection import create_server, percentage_of, serve_stdio, serve_tcp  # noqa: E402
+from promptls.server.connection import create_server, serve_stdio, serve_tcp  # noqa: E402
 from promptls.server.offers import ENDPOINTS, LANGUAGE  # noqa: E402
 
-__all__ = ["ENDPOINTS", "LANGUAGE", "create_server", "percentage_of", "serve_stdio", "serve_tcp"]
+__all__ = ["ENDPOINTS", "LANGUAGE", "create_server", "serve_stdio", "serve_tcp"]

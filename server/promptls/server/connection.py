@@ -11,7 +11,6 @@ import logging
 import os
 import sys
 import time
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -21,17 +20,20 @@ from lsprotocol import types as lsp
 from msgspec import structs
 from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
 from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
 
 from promptls import __version__, protocol
-from promptls.documents import COPY, OPEN, Documents, PromptDocument
+from promptls.documents import COPY, OPEN, Documents, PromptDocument, is_prompt
 from promptls.frames import Lost, frames
 from promptls.index import disk
 from promptls.index.workspace import Workspace
-from promptls.model import Cancelled, CancelToken, Problem, Root
+from promptls.model import Cancelled, CancelToken, Root
 from promptls.protocol import InvalidParams, Json
+from promptls.server.configuration import Configuration
 from promptls.server.offers import ENDPOINTS, LANGUAGE
+from promptls.server.progress import Progress
 from promptls.server.wire import EditorDocuments, Output, Protocol
-from promptls.settings import Settings, log_file, parse, user_settings
+from promptls.settings import Settings, log_file
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
@@ -47,8 +49,8 @@ STATUS_DELAY_S = 0.05
 """Changes of state within this time are told together."""
 START_TIMEOUT_S = 5.0
 """How long the start waits for the client's settings; those that come later are applied when they come."""
-CONFIGURE_TIMEOUT_S = 2.0
-"""How long a request waits for settings that the client is asked for; then the old ones hold."""
+TELL_TIMEOUT_S = 2.0
+"""How long a request waits for what the client is asked of itself."""
 RETRY_S = 2.0
 """How long after it could not start promptls tries again: what was lacking may be there by then."""
 
@@ -59,9 +61,9 @@ class PromptServer(LanguageServer):
     def __init__(self) -> None:
         super().__init__("promptls", __version__, protocol_cls=Protocol, max_workers=2)
         self.ground = Workspace()
-        self.settings: Settings = Settings()
-        self.options: Any = None  # the initialization options, which are the user's own settings
-        self.problems: deque[Problem] = deque()  # of settings, not yet told
+        self.folders: dict[str, Root] = {}  # by path
+        self.configuration = Configuration()
+        self.bar = Progress(self)
         self.requests = ThreadPoolExecutor(4, "request")
         self.tokens: set[CancelToken] = set()
         self.documents = Documents()
@@ -70,7 +72,6 @@ class PromptServer(LanguageServer):
         self.looking: asyncio.TimerHandle | None = None
         self.told: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → when, what the client said
         self.looked: dict[str, Any] = {}  # URI → diagnostics as they were told last
-        self.configuring: asyncio.Task[Any] | None = None
         self.loop: asyncio.AbstractEventLoop | None = None
         self.started = False  # the client has said that it is initialized
         self.lost = False  # its messages could not be told apart any more
@@ -79,7 +80,6 @@ class PromptServer(LanguageServer):
         self.status_cost = 0.0
         self.status_phase: tuple[bool, bool, bool] | None = None  # of the index when its status was last made
         self.last_status: Json = {}
-        self.progress_token: str | None = None
 
     @property
     def engine(self) -> Engine | None:
@@ -88,6 +88,11 @@ class PromptServer(LanguageServer):
         if begun is None or not begun.done() or begun.cancelled() or begun.exception() is not None:
             return None
         return begun.result()
+
+    @property
+    def settings(self) -> Settings:
+        """What holds now: the user's own, and the workspace's over them."""
+        return self.configuration.settings
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """Errors outside of requests go to the log, not into the user's face."""
@@ -153,11 +158,9 @@ def _lifecycle(server: PromptServer) -> None:
             made.root_uri, workspace_folders=folders, position_encoding=made.position_encoding
         )
         ls.starting = ls.loop.create_future()
-        ls.options = params.initialization_options or None
-        ls.settings, problems = _own_settings(ls)
-        ls.problems.extend(problems)
+        ls.configuration.begin(params.initialization_options or None)
         root = [] if folders or not made.root_uri else [lsp.WorkspaceFolder(made.root_uri, "")]
-        ls.ground.set_roots(_roots(folders or root))
+        _follow_folders(ls, folders or root, ())
 
     @server.feature(lsp.INITIALIZED)
     async def initialized(ls: PromptServer, params: lsp.InitializedParams) -> None:
@@ -165,14 +168,10 @@ def _lifecycle(server: PromptServer) -> None:
             return
         ls.started = True
         ls.later(_register_watchers(ls))
-        asked = ls.later(_pull_settings(ls))
+        asked = ls.later(_ask_for_settings(ls))
         await asyncio.wait({asked}, timeout=START_TIMEOUT_S)
         await _start_engine(ls)
-        _tell_problems(ls)
-        if not asked.done():
-            log.warning("the client has not told its settings yet; they count when they come")
-            await asyncio.wait({asked})
-            _apply_settings(ls)
+        _apply_settings(ls)  # they may have changed meanwhile
 
     @server.feature(lsp.SHUTDOWN)
     def shutdown(ls: PromptServer, params: None) -> None:
@@ -180,38 +179,81 @@ def _lifecycle(server: PromptServer) -> None:
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     def folders_changed(ls: PromptServer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-        ls.ground.set_roots(_roots(ls.workspace.folders.values()))
+        _follow_folders(ls, params.event.added, params.event.removed)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def configuration_changed(ls: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
-        ls.configuring = asyncio.current_task()
-        await _pull_settings(ls)
-        _apply_settings(ls)
+        if _can_ask_for_settings(ls):
+            await _ask_for_settings(ls)
+        elif isinstance(pushed := _plain(params.settings), dict) and "promptls" in pushed:
+            ls.configuration.push(pushed["promptls"])
+            _apply_settings(ls)
 
     @server.feature(lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL)
     def progress_cancelled(ls: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
-        if params.token == ls.progress_token and ls.engine is not None:
+        if ls.bar.is_shown(params.token) and ls.engine is not None:
             ls.engine.indexer.pause()
+
+
+def _can_ask_for_settings(ls: PromptServer) -> bool:
+    workspace = ls.client_capabilities.workspace
+    return workspace is not None and bool(workspace.configuration)
+
+
+async def _ask_for_settings(ls: PromptServer) -> None:
+    """Have the client tell the workspace's settings, and use them."""
+
+    async def question() -> Any:
+        item = lsp.ConfigurationItem(section="promptls")
+        got = await ls.workspace_configuration_async(lsp.ConfigurationParams([item]))
+        return _plain(got[0]) if got else None
+
+    if _can_ask_for_settings(ls):
+        await ls.configuration.ask(question)
+        _apply_settings(ls)
 
 
 def _apply_settings(ls: PromptServer) -> None:
     """Use the settings as they are now."""
-    _tell_problems(ls)
+    for problem in ls.configuration.news():
+        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem))
+    _sort_documents(ls)
     if ls.engine is not None:
         ls.engine.apply(ls.settings)
         ls.ground = ls.engine.workspace
     _look_soon(ls)
 
 
-def _roots(folders: Iterable[lsp.WorkspaceFolder]) -> list[Root]:
-    """Workspace folders as roots."""
-    out = []
-    for folder in folders:
+def _sort_documents(ls: PromptServer) -> None:
+    """Which documents are prompts is a matter of settings, too."""
+    opted = ls.settings.documents.languages
+    for document in ls.workspace.text_documents.values():
+        now = is_prompt(document.uri, document.language_id or "", opted)
+        if now != (ls.documents.get(document.uri) is not None):
+            ls.documents.put(_prompt_document(document), opted)
+            if not now:
+                _let_go(ls, document.uri)
+
+
+def _let_go(ls: PromptServer, uri: str) -> None:
+    """Nothing is shown of a document any more."""
+    if ls.desk is not None:
+        ls.desk.forget(uri)
+    if ls.looked.pop(uri, None):
+        ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+
+def _follow_folders(
+    ls: PromptServer, added: Iterable[lsp.WorkspaceFolder], removed: Iterable[lsp.WorkspaceFolder]
+) -> None:
+    """Workspace folders come and go; one that is in both has another name now."""
+    for folder in removed:
+        ls.folders.pop(disk.from_uri(folder.uri) or "", None)
+    for folder in added:
         path = disk.from_uri(folder.uri)
         if path is not None:
-            path = path.rstrip("/") or "/"
-            out.append(Root(path, folder.name or path.rsplit("/", 1)[-1] or path, folder.uri))
-    return out
+            ls.folders[path] = Root(path, folder.name or path.rsplit("/", 1)[-1] or path, folder.uri)
+    ls.ground.set_roots(ls.folders.values())
 
 
 async def _start_engine(ls: PromptServer) -> None:
@@ -225,8 +267,9 @@ async def _start_engine(ls: PromptServer) -> None:
         from promptls.requests import index, prompt  # noqa: F401  (before the first request comes)
 
         send = (lambda params: _ask_editor(ls, loop, params)) if _offers(ls, "complete") else None
-        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send)
-        ls.desk = Desk(engine, ls.documents, str(ls.workspace.position_encoding or "utf-16"))
+        encoding = str(ls.workspace.position_encoding or "utf-16")
+        engine = Engine(ls.settings, ls.ground, lambda: _soon(loop, lambda: _tell_status(ls)), send, encoding)
+        ls.desk = Desk(engine, ls.documents)
         return engine
 
     while True:
@@ -292,35 +335,6 @@ async def _register_watchers(ls: PromptServer) -> None:
         log.info("the client does not watch files: %s", error)
 
 
-def _own_settings(ls: PromptServer) -> tuple[Settings, list[Problem]]:
-    """What the user's own file and the start of the server say: the ground on which a workspace's settings stand."""
-    settings, problems = user_settings()
-    settings, more = parse(ls.options, settings, trusted=True)
-    return settings, problems + more
-
-
-async def _pull_settings(ls: PromptServer) -> None:
-    """Ask the client for the workspace's settings; one that it no longer names is as the user has it."""
-    workspace = ls.client_capabilities.workspace
-    if workspace is None or not workspace.configuration:
-        return
-    try:
-        got = await ls.workspace_configuration_async(
-            lsp.ConfigurationParams([lsp.ConfigurationItem(section="promptls")])
-        )
-    except JsonRpcException as error:
-        log.info("the client gave no settings: %s", error)
-        return
-    own, _ = _own_settings(ls)
-    ls.settings, problems = parse(_plain(got[0]) if got else None, own)
-    ls.problems.extend(problems)
-
-
-def _tell_problems(ls: PromptServer) -> None:
-    while ls.problems:
-        ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, ls.problems.popleft().message))
-
-
 def _plain(value: Any) -> Any:
     """JSON again from what pygls made of it."""
     if hasattr(value, "_asdict"):
@@ -335,13 +349,12 @@ def _plain(value: Any) -> Any:
 
 def _documents(server: PromptServer) -> None:
     def put(ls: PromptServer, uri: str, edited: bool) -> None:
-        document = ls.workspace.get_text_document(uri)
-        version, language = document.version or 0, document.language_id or ""
-        ls.documents.put(PromptDocument(uri, language, version, document.source), ls.settings.documents.languages)
+        document = _prompt_document(ls.workspace.get_text_document(uri))
+        ls.documents.put(document, ls.settings.documents.languages)
         _look_soon(ls)
         path = disk.from_uri(uri)
         if path is not None:
-            ls.ground.put_document(path, document.source, version, edited)
+            ls.ground.put_document(path, document.text, document.version, edited)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)
     def opened(ls: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -366,16 +379,17 @@ def _documents(server: PromptServer) -> None:
     def closed(ls: PromptServer, params: lsp.DidCloseTextDocumentParams) -> None:
         uri = params.text_document.uri
         ls.documents.drop(uri)
-        if ls.desk is not None:
-            ls.desk.forget(uri)
-        if ls.looked.pop(uri, None):
-            ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        _let_go(ls, uri)
         if path := disk.from_uri(uri):
             ls.ground.close_document(path)
 
     @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
     def files_changed(ls: PromptServer, params: lsp.DidChangeWatchedFilesParams) -> None:
         ls.ground.touch([p for p in (disk.from_uri(c.uri) for c in params.changes) if p])
+
+
+def _prompt_document(document: TextDocument) -> PromptDocument:
+    return PromptDocument(document.uri, document.language_id or "", document.version or 0, document.source)
 
 
 # ---- requests
@@ -415,13 +429,12 @@ async def _answer(
         decoded = protocol.decode(kind, params)
         assert ls.starting is not None
         subject: Any = await asyncio.shield(ls.starting)
-        if ls.configuring is not None and not ls.configuring.done():
-            await asyncio.wait({ls.configuring}, timeout=CONFIGURE_TIMEOUT_S)
+        await ls.configuration.settled()
         if method in LANGUAGE:
             subject = ls.desk
             document = ls.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
             if document is not None and ls.desk is not None:
-                ls.desk.hear(await _told(ls, document.text, protocol.Context()))
+                ls.desk.hear(document.uri, await _told(ls, document.text, protocol.Context()))
         elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
             decoded = structs.replace(decoded, context=await _told(ls, decoded.message, decoded.context))
         return await asyncio.get_running_loop().run_in_executor(ls.requests, run, subject, decoded, token)
@@ -457,7 +470,7 @@ async def _told(ls: PromptServer, message: str, context: protocol.Context) -> pr
     if known is None or time.monotonic() - known[0] > TOLD_S:
         asked = ls.protocol.send_request_async("promptls/clientContext", {"kinds": missing})
         try:
-            answer = _plain(await asyncio.wait_for(asked, CONFIGURE_TIMEOUT_S))
+            answer = _plain(await asyncio.wait_for(asked, TELL_TIMEOUT_S))
             known = (time.monotonic(), protocol.decode(protocol.Context, answer))
         except (JsonRpcException, InvalidParams, asyncio.TimeoutError) as error:
             log.info("the client tells nothing of %s: %s", ", ".join(missing), error)
@@ -493,7 +506,7 @@ async def _look(ls: PromptServer) -> None:
     desk, changed = ls.desk, False
     for document in ls.documents.all():
         try:
-            desk.hear(await _told(ls, document.text, protocol.Context()))
+            desk.hear(document.uri, await _told(ls, document.text, protocol.Context()))
             reading = await ls.loop.run_in_executor(ls.requests, desk.read, document.uri, CancelToken())
         except RuntimeError:
             return  # shutting down
@@ -545,7 +558,7 @@ async def _show(ls: PromptServer, argument: Any) -> Json:
     document = ls.documents.get(uri) if isinstance(uri, str) else prompts[-1] if prompts else None
     if document is None:
         raise JsonRpcInvalidParams("uri: it must name an open prompt document.", data={"field": "uri", "valid": []})
-    context = protocol.encode(ls.desk.context) if ls.desk is not None else {}
+    context = protocol.encode(ls.desk.context(document.uri)) if ls.desk is not None else {}
     params = {"message": document.text, "document": document.uri, "context": context}
     built = await _answer(ls, "promptls/buildPrompt", *ENDPOINTS["promptls/buildPrompt"], params)
     from promptls.language.built import write_built
@@ -555,8 +568,11 @@ async def _show(ls: PromptServer, argument: Any) -> Json:
     window = ls.client_capabilities.window
     shown = False
     if window is not None and window.show_document is not None and window.show_document.support:
-        result = await ls.window_show_document_async(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
-        shown = result.success
+        try:
+            result = await ls.window_show_document_async(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
+            shown = result.success
+        except JsonRpcException as error:
+            log.info("the client does not show the prompt: %s", error)
     if not shown:
         said = f"The prompt ({built['tokens']['used']:,} tokens) is in {file}."
         ls.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, said))
@@ -597,39 +613,7 @@ async def _send_status(ls: PromptServer) -> None:
     ls.last_status = status
     ls.protocol.notify("promptls/statusChanged", status)
     _look_soon(ls)
-    await _send_progress(ls, status)
-
-
-async def _send_progress(ls: PromptServer, status: Json) -> None:
-    window = ls.client_capabilities.window
-    if window is None or not window.work_done_progress:
-        return
-    progress = ls.work_done_progress
-    busy = status["state"] in ("scanning", "indexing")
-    if busy and ls.progress_token is None:
-        ls.progress_token = f"promptls-index-{time.monotonic_ns()}"
-        token = ls.progress_token
-        try:
-            await progress.create_async(token)
-        except JsonRpcException:
-            return
-        progress.begin(
-            token,
-            lsp.WorkDoneProgressBegin(title="promptls", percentage=0, message=status["message"], cancellable=True),
-        )
-    elif busy and ls.progress_token is not None:
-        report = lsp.WorkDoneProgressReport(message=status["message"], percentage=percentage_of(status))
-        progress.report(ls.progress_token, report)
-    elif not busy and ls.progress_token is not None:
-        progress.end(ls.progress_token, lsp.WorkDoneProgressEnd(message=status["message"]))
-        ls.progress_token = None
-
-
-def percentage_of(status: Json) -> int:
-    """How much of all files is done; files that nobody knew of yet are only waiting, not negative work."""
-    known: int = sum(max(r["files"], r["pending"]) for r in status["roots"])
-    waiting: int = sum(r["pending"] for r in status["roots"])
-    return 100 * (known - waiting) // max(1, known)
+    await ls.bar.show(status)
 
 
 async def _serve(server: PromptServer) -> bool:
