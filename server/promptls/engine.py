@@ -234,7 +234,7 @@ def _findings(context: protocol.Context) -> Iterator[Finding]:
 def survey(root: str) -> Json:
     """What the index on disk holds for a folder, without changing anything."""
     config = config_of(user_settings()[0])
-    found = survey_root(root, config.cache, config.limits)
+    found = survey_root(root, config)
     return {
         "path": root,
         "files": found.files,

@@ -54,14 +54,18 @@ class Buffers:
     def follow(self, dirty: Dirty) -> None:
         """Outline what was opened, edited or saved, and take closed buffers back from the disk."""
         for path, document in dirty.documents.items():
-            entry = self._publisher.snapshot.files.get(path)
-            if entry is None or entry.version != document.version or path in dirty.changed:
+            entry, state = self._publisher.snapshot.files.get(path), self._state_of(path)
+            moved = entry is not None and state is not None and entry.root != state.root.path
+            if entry is None or entry.version != document.version or path in dirty.changed or moved:
                 self._take_in(path, document)
         for path in [p for p in self._publisher.snapshot.documents if p not in dirty.documents]:
             snapshot = self._publisher.snapshot
             self._publisher.snapshot = replace(snapshot, documents=snapshot.documents.delete(path))
-            self._hidden.discard(path)
-            self._take_back(path)
+            if path in self._hidden:
+                self._hidden.discard(path)
+                self._workspace.touch([path])  # it may be shown by now
+            else:
+                self._take_back(path)
 
     def _take_in(self, path: str, document: OpenDocument) -> None:
         snapshot = self._publisher.snapshot
@@ -73,7 +77,7 @@ class Buffers:
         if disk.secret(path) or (entry is None and disk.ignored(state.root.path, [path], self._limits)):
             self._hidden.add(path)
             return
-        lacking = path in self._poor or self._bare(entry)
+        lacking = path in self._poor or self._bare(entry) or (entry is not None and entry.root != state.root.path)
         if lacking or entry is None or entry.outline is None or known is None or known.text != document.text:
             scan, made, problem = self._outline(path, document.text)
             self._note(state, path, problem, same=known is not None and known.text == document.text)
@@ -84,6 +88,23 @@ class Buffers:
             self._publisher.publish({path: entry})
         if path not in self._workspace.unsaved:
             self._record_saved(state, entry)
+
+    def judge_again(self, state: RootState) -> None:
+        """Rules may have changed: open buffers of a root that are ignored by now are hidden, others no longer."""
+        mine = [path for path in self._publisher.snapshot.documents if self._state_of(path) is state]
+        try:
+            ignored = disk.ignored(state.root.path, mine, self._limits) if mine else set()
+        except OSError as error:
+            log.info("open documents are not judged again: %s", error)
+            return
+        for path in mine:
+            if path in ignored and path not in self._hidden:
+                self._hidden.add(path)
+                self._publisher.publish({path: None})
+                state.records[state.name_of(path)] = None
+            elif path in self._hidden and path not in ignored and not disk.secret(path):
+                self._hidden.discard(path)
+                self._workspace.again([path])
 
     def again(self) -> list[str]:
         """Open buffers that may have better luck with a worker now; any thread."""
@@ -167,10 +188,9 @@ class Buffers:
             return scan, Embedded(Rows(())), str(error) or type(error).__name__
 
     def _entry(self, path: str, scan: FileScan, version: int | None) -> FileEntry:
-        known = self._publisher.snapshot.files.get(path)
-        if known is None:
-            state = self._state_of(path)
-            root, name = (state.root.path, state.name_of(path)) if state else ("", path)
+        state, known = self._state_of(path), self._publisher.snapshot.files.get(path)
+        root, name = (state.root.path, state.name_of(path)) if state else ("", path)
+        if known is None or known.root != root:
             known = FileEntry(path, root, name)
         return replace(known, digest=scan.digest, version=version, outlined=scan.outlined, skipped=scan.skipped)
 

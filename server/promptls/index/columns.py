@@ -67,13 +67,16 @@ class Columns:
 
     def made(self, key: bytes) -> bool:
         """Whether a text has its terms and its vector (an empty one where there is no model); any thread."""
-        row = self.rows.get(key)
-        return row is not None and int(self.has[row]) & (_TERMS | _VECTOR) == _TERMS | _VECTOR
+        return self._has(key) & (_TERMS | _VECTOR) == _TERMS | _VECTOR
 
     def vectored(self, key: bytes) -> bool:
         """Whether a text has its terms and a real vector; any thread."""
-        row = self.rows.get(key)
-        return row is not None and int(self.has[row]) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
+        return self._has(key) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
+
+    def _has(self, key: bytes) -> int:
+        with self._lock:  # keys and arrays are changed together
+            row = self.rows.get(key)
+            return 0 if row is None else int(self.has[row])
 
     def bare(self) -> tuple[int, set[str]]:
         """(texts that stand somewhere and lack a vector, the files in which they stand); any thread."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
+from hashlib import blake2b
 from typing import Literal
 
 from msgspec import Struct
@@ -48,3 +50,20 @@ def config_of(settings: Settings) -> IndexConfig:
         grammar_order=index.grammars,
         workers=index.workers or min(4, os.cpu_count() or 1),
     )
+
+
+def made_with(config: IndexConfig) -> bytes:
+    """What outlines depend on beside the text, in four bytes: limits, and the grammars that are installed."""
+    limits = (config.limits.max_file_size, config.limits.max_line)
+    said = repr((limits, config.grammar_order, [_version(name) for name in _GRAMMARS]))
+    return blake2b(said.encode(), digest_size=4).digest()
+
+
+_GRAMMARS = ("tree-sitter", "tree-sitter-language-pack", "tree-sitter-languages")
+
+
+def _version(name: str) -> str:
+    try:
+        return importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        return ""

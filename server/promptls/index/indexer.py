@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from promptls.index import disk, scanning
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
-from promptls.index.config import IndexConfig
+from promptls.index.config import IndexConfig, made_with
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.image import Part
 from promptls.index.manifest import Manifest
@@ -362,7 +362,8 @@ class Indexer:
                 self._roots[root.path] = state = RootState(root)
                 self._walker.submit(self._open_root, state)
                 self._writer.submit(lambda s=state: self._open_store(s))  # type: ignore[misc]
-        if before and any(b.path.startswith(a.path + "/") for a in roots for b in roots):
+        every = before | {root.path for root in roots}
+        if before and any(b.startswith(a.rstrip("/") + "/") for a in every for b in every - {a}):
             self.workspace.rescan(before)  # a nested root takes files from the one around it, or gives them back
 
     def _identity(self) -> Identity:
@@ -375,11 +376,14 @@ class Indexer:
     def _folder(self, root: Root) -> Path:
         return Path(self.config.cache) / scanning.folder_name(root) / scanning.version_name(self._identity())
 
+    def _manifest(self, state: RootState) -> Manifest:
+        return Manifest(self._folder(state.root) / "files.sqlite", made_with(self.config))
+
     def _open_root(self, state: RootState) -> None:
         """Walk a new root and recall what is known of its files (walk thread)."""
         recalled: dict[str, FileEntry] = {}
         try:
-            state.manifest = Manifest(self._folder(state.root) / "files.sqlite")
+            state.manifest = self._manifest(state)
             recalled = state.manifest.load(state.root.path)
         except Exception as error:
             log.warning("nothing is recalled of %s: %s", state.root.path, error)
@@ -466,7 +470,7 @@ class Indexer:
                 continue
             if state.manifest is None:
                 try:
-                    state.manifest = Manifest(self._folder(state.root) / "files.sqlite")
+                    state.manifest = self._manifest(state)
                     state.trouble("records")
                 except Exception as error:
                     log.info("still no manifest for %s: %s", state.root.path, error)
@@ -493,6 +497,8 @@ class Indexer:
             self._purge(state)
         state.records |= dict.fromkeys(gone)
         self._publisher.publish(changes)
+        state.drop(path for path, entry in changes.items() if entry is None)
+        self._buffers.judge_again(state)
         state.walk_finished()
         if state.again:
             stale = [*stale, *(path for path in {*state.failed, *self._bare_files(state)} if path in mine)]
@@ -564,11 +570,12 @@ class Indexer:
     def _look_at(self, paths: Iterable[str]) -> None:
         """Files that may have changed on disk: sort them into gone, ignored and to be outlined."""
         for state in list(self._roots.values()):
-            mine = [p for p in paths if self._root_state(p) is state and p not in self.workspace.documents]
+            touched = [p for p in paths if self._root_state(p) is state]
+            if any(scanning.changes_rules(p) or disk.is_folder(p) for p in touched):  # rules count as they are on disk
+                self.workspace.rescan([state.root.path])
+            mine = [p for p in touched if p not in self.workspace.documents]
             if not mine:
                 continue
-            if any(scanning.changes_rules(p) or disk.is_folder(p) for p in mine):
-                self.workspace.rescan([state.root.path])
             try:
                 present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
             except OSError as error:
@@ -578,6 +585,7 @@ class Indexer:
                 continue  # the next walk finds them
             if gone:
                 self._publisher.publish(dict.fromkeys(gone))
+                state.drop(gone)
                 state.records |= dict.fromkeys(state.name_of(path) for path in gone)
             self._queue(state, present)
 
@@ -589,8 +597,9 @@ class Indexer:
         wanted = list(dict.fromkeys(paths))
         if self._paused and len(wanted) > FEW_FILES:
             return
+        state.dropped.difference_update(wanted)
         for path in wanted:
-            state.pending[path] = state.pending.get(path, 0) + 1
+            state.job_begins(path)
         few = len(wanted) <= FEW_FILES and state.store_ready.done()
         submit = self._pool.interactive if few else self._pool.bulk
         known = Known(self._publisher.seen, state.store_ready)
@@ -607,7 +616,7 @@ class Indexer:
         """Have the worker that holds the texts make their vectors, when all files are outlined."""
         paths = tuple(scan.path for scan in event.scans)
         for path in paths:
-            state.pending[path] = state.pending.get(path, 0) + 1
+            state.job_begins(path)
         known = Known(self._publisher.seen, state.store_ready)
         report = lambda done: self._post(lambda: self._report(state, done))  # noqa: E731
         job = scanning.embedding_job(event.rows, known, report)
@@ -620,7 +629,8 @@ class Indexer:
         for path in paths:
             state.job_finished(path)
         if self._roots.get(state.root.path) is state and not all(map(self._publisher.known, rows.keys)):
-            self._queue(state, [p for p in paths if p not in self.workspace.documents], again=True)
+            files, documents = self._publisher.snapshot.files, self.workspace.documents
+            self._queue(state, [p for p in paths if p in files and p not in documents], again=True)
 
     def _report(self, state: RootState, event: Outlined | Embedded) -> None:
         if self._roots.get(state.root.path) is not state:
@@ -631,7 +641,7 @@ class Indexer:
         changes: dict[str, FileEntry | None] = {}
         later: list[str] = []
         for scan in event.scans:
-            if scan.path in self.workspace.documents:
+            if scan.path in self.workspace.documents or scan.path in state.dropped:
                 continue
             now, known = disk.stat(scan.path), self._publisher.snapshot.files.get(scan.path)
             if now is not None and now != (scan.size, scan.mtime_ns):  # it has changed since it was read

@@ -21,7 +21,7 @@ from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-FORMAT = 4
+FORMAT = 5
 """Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
 
 _SCHEMA = """
@@ -41,6 +41,7 @@ class _Record(Struct, frozen=True, array_like=True):
     digest: bytes
     skipped: str
     outlined: bytes
+    made_with: bytes
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -50,8 +51,9 @@ _decoder = msgspec.msgpack.Decoder(_Record)
 class Manifest:
     """File records of one workspace folder, by name relative to it.  Thread-safe."""
 
-    def __init__(self, file: Path) -> None:
+    def __init__(self, file: Path, made_with: bytes = b"") -> None:
         self._file = file
+        self._made_with = made_with  # what outlines depend on beside the text; what was made otherwise is not known
         self._lock = threading.Lock()
         self._db = _open(file)
         self._inode = file.stat().st_ino
@@ -76,6 +78,8 @@ class Manifest:
             except (msgspec.MsgspecError, TypeError, ValueError) as error:
                 log.warning("a record of %s is left out: %s", self._file, error)
                 continue
+            if r.made_with != self._made_with:
+                continue
             path = f"{root.rstrip('/')}/{r.name}"
             out[path] = FileEntry(path, root, r.name, r.size, r.mtime_ns, r.digest, None, r.outlined, r.skipped)
         return out
@@ -89,7 +93,8 @@ class Manifest:
         records = []
         for e in entries:
             if _storable(e.name):
-                blob = _encoder.encode(_Record(e.name, e.size, e.mtime_ns, e.digest, e.skipped, e.outlined))
+                record = _Record(e.name, e.size, e.mtime_ns, e.digest, e.skipped, e.outlined, self._made_with)
+                blob = _encoder.encode(record)
                 records.append((e.name, blob, _seal(blob)))
         names = [(name,) for name in gone if _storable(name)]
         with self._lock:

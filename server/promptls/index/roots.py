@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from concurrent.futures import Future
 from pathlib import Path
 
 from msgspec import Struct
 
 from promptls.index import disk, scanning
+from promptls.index.config import IndexConfig, made_with
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Tally
 from promptls.index.status import RootStatus
@@ -29,7 +30,7 @@ WALK_SHARE = 20
 class RootState:
     """Mutable; changed by the indexer's thread, save where it says otherwise."""
 
-    __slots__ = ("again", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
+    __slots__ = ("again", "dropped", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
                  "store_ready", "tries", "troubles", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
@@ -39,6 +40,7 @@ class RootState:
         self.store_ready: Future[Store | None] = Future()
         self.outlining = 0  # batches of files that wait for their outlines
         self.pending: dict[str, int] = {}  # path → jobs that are to report on it
+        self.dropped: set[str] = set()  # of these, files that are gone or ignored by now
         self.failed: set[str] = set()  # paths of files that workers have failed on, or could not be started for
         self.tries: dict[str, int] = {}  # how often that has been so, by path
         self.again = False  # whether the next walk has them tried again
@@ -103,6 +105,10 @@ class RootState:
         if not self.walk_at and now - self.walked_at > max(WALK_EVERY_S, WALK_SHARE * self.walk_took):
             self.walk_at = now + WALK_AFTER_S
 
+    def job_begins(self, path: str) -> None:
+        """Note that a job is to report on a file."""
+        self.pending[path] = self.pending.get(path, 0) + 1
+
     def job_finished(self, path: str) -> None:
         """Note that a job has reported on a file."""
         left = self.pending.get(path, 0) - 1
@@ -110,6 +116,11 @@ class RootState:
             self.pending[path] = left
         else:
             self.pending.pop(path, None)
+            self.dropped.discard(path)
+
+    def drop(self, paths: Iterable[str]) -> None:
+        """Note files that are gone or ignored: what jobs have still to say of them comes too late."""
+        self.dropped.update(path for path in paths if path in self.pending)
 
 
 def status_of(state: RootState, tally: Tally) -> RootStatus:
@@ -144,13 +155,13 @@ class Survey(Struct, frozen=True):
     folder: str
 
 
-def survey(root: str, cache: str, limits: disk.Limits) -> Survey:
+def survey(root: str, config: IndexConfig) -> Survey:
     """Compare a folder with its index on disk; changes nothing."""
-    found = {f.path: f for f in disk.walk(root, limits)}
-    place = Path(cache) / scanning.folder_name(Root(root, root.rsplit("/", 1)[-1] or root, ""))
+    found = {f.path: f for f in disk.walk(root, config.limits)}
+    place = Path(config.cache) / scanning.folder_name(Root(root, root.rsplit("/", 1)[-1] or root, ""))
     recalled: dict[str, FileEntry] = {}
     for file in place.glob("*/files.sqlite"):
-        manifest = Manifest(file)
+        manifest = Manifest(file, made_with(config))
         recalled |= manifest.load(root)
         manifest.close()
     same = sum(1 for p, f in found.items() if (e := recalled.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns))

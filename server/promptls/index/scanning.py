@@ -118,7 +118,7 @@ def compare(
         if known is not None and not full and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
             if current is not known:
                 changes[path] = known
-            if not known.outlined and not known.skipped:
+            if (not known.outlined and not known.skipped) or (known.skipped == disk.DENIED and disk.readable(path)):
                 stale.append(path)
             continue
         if current is None:
@@ -126,9 +126,14 @@ def compare(
         stale.append(path)
     for path, entry in snapshot.files.items():
         mine = entry.root == root.path and path not in snapshot.documents
-        if mine and path not in found and (not live or path in recalled):
+        if mine and path not in found and (not live or _unwritten(recalled.get(path), entry)):
             changes[path] = None
     return changes, stale
+
+
+def _unwritten(before: FileEntry | None, now: FileEntry) -> bool:
+    """Whether a file has not been written since; it may have been outlined."""
+    return before is not None and (before.size, before.mtime_ns) == (now.size, now.mtime_ns)
 
 
 def batches(paths: Sequence[str], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
@@ -245,7 +250,9 @@ def dimension(channel: Channel) -> int:
 
 def changes_rules(path: str) -> bool:
     """Whether a change of this file can change what is ignored."""
-    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore"} or path.endswith("/.git/info/exclude")
+    return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore", "CACHEDIR.TAG"} or path.endswith(
+        "/.git/info/exclude"
+    )
 
 
 def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot, limits: disk.Limits) -> tuple[list[str], list[str]]:
@@ -255,7 +262,8 @@ def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot, limits: disk.
     for path in paths:
         if disk.stat(path) is None and not disk.is_folder(path):
             inside = path.rstrip("/") + "/"
-            gone += [p for p in snapshot.files if p == path or p.startswith(inside)]
+            known = [p for p in snapshot.files if p == path or p.startswith(inside)]
+            gone += [p for p in known if p not in snapshot.documents]
     ignored = disk.ignored(root.path, present, limits) if present else set()
     gone += [p for p in present if p in ignored and p in snapshot.files]
     return [p for p in present if p not in ignored], gone

@@ -212,8 +212,10 @@ class Store:
                 image.append(self._file, self._seal, version, view.part(keys))
                 self._parts.append(len(keys))
                 self._version = version
-        except OSError as error:
-            log.warning("the image of %s is not up to date: %s", self.folder, error)
+        except Exception as error:  # whatever it is: the table has the rows, and the next start reads that
+            log.warning(
+                "the image of %s is not up to date: %s", self.folder, error, exc_info=not isinstance(error, OSError)
+            )
             self._version = b""
 
     @property

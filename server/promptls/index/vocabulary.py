@@ -65,7 +65,10 @@ class Vocabulary:
 
     def texts(self) -> list[str]:
         """All terms in the order of their numbers."""
-        frozen, recent = self._frozen, self._recent
+        while True:  # another thread may write
+            frozen, recent = self._frozen, self._recent.copy()
+            if frozen is self._frozen:
+                break
         out = [t for piece in frozen.texts for t in piece.decode("utf-8", "surrogatepass").split("\n")]
         return out + [term for term, number in recent.items() if number >= len(out)]
 

@@ -70,6 +70,7 @@ class Workspace:
         with self._condition:
             self.unsaved -= {path}
             self._changed.add(path)
+            self._paths.add(path)
             self._wake()
 
     def again(self, paths: Iterable[str]) -> None:

@@ -138,12 +138,37 @@ class Writer:
     def _write(
         self, states: list[RootState], rows: Batch, records: Records, view: View, snapshot: Snapshot, idle: bool
     ) -> None:
+        keys: list[bytes] = []
+        swept: list[bytes] = []
+        failed = True
+        try:
+            failed = not self._written_all(states, rows, records, view, snapshot, idle, keys, swept)
+        except Exception:
+            log.exception("what was to be written is written later")
+        self._stale_since = time.monotonic()
+        if rows:
+            self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
+        self.pause.note(failed)
+        self._written(keys, swept)
+        if idle:
+            trim()
+
+    def _written_all(
+        self,
+        states: list[RootState],
+        rows: Batch,
+        records: Records,
+        view: View,
+        snapshot: Snapshot,
+        idle: bool,
+        keys: list[bytes],
+        swept: list[bytes],
+    ) -> bool:
+        """Write, note in `keys` and `swept` whose rows there are and are no longer, and tell whether all went well."""
         failed = False
         for state in states:
             if state.store is not None and state.store.gone:
                 self._damaged(state.store, StoreFailed("somebody has deleted it"))
-        keys: list[bytes] = []
-        swept: list[bytes] = []
         for state, new in rows:
             try:
                 assert state.store is not None
@@ -177,13 +202,7 @@ class Writer:
                     "records", f"The cache cannot be written ({reason(error)}); it is tried again from time to time."
                 )
                 self._unkept.append((state, changed))
-        self._stale_since = time.monotonic()
-        if rows:
-            self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
-        self.pause.note(failed)
-        self._written(keys, swept)
-        if idle:
-            trim()
+        return not failed
 
 
 def _record(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:

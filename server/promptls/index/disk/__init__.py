@@ -14,6 +14,7 @@ from promptls.index.disk.paths import from_uri, inside, to_uri
 from promptls.index.disk.patterns import matching
 from promptls.index.disk.policy import Policy
 from promptls.index.disk.reading import (
+    DENIED,
     Limits,
     ReadText,
     Skipped,
@@ -21,6 +22,7 @@ from promptls.index.disk.reading import (
     is_folder,
     read_any,
     read_text,
+    readable,
     stat,
 )
 from promptls.index.disk.rules import Verdict
@@ -28,6 +30,7 @@ from promptls.index.disk.secret_files import kind_of_secrets, secret
 from promptls.index.disk.tree import Found, explain, ignored, walk
 
 __all__ = [
+    "DENIED",
     "Found",
     "Limits",
     "Policy",
@@ -47,6 +50,7 @@ __all__ = [
     "moved",
     "read_any",
     "read_text",
+    "readable",
     "remember",
     "secret",
     "stat",

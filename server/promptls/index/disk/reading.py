@@ -94,6 +94,10 @@ class ReadText(Struct, frozen=True):
     mtime_ns: int
 
 
+DENIED = "permission to read it is denied"
+"""Says nothing of the content: a file may be readable again though neither its size nor its time has changed."""
+
+
 class _Passing(str):
     """A reason that says nothing about the file."""
 
@@ -125,6 +129,11 @@ def stat(path: str) -> tuple[int, int] | None:
     except (OSError, ValueError):
         return None
     return (found.st_size, found.st_mtime_ns) if modes.S_ISREG(found.st_mode) else None
+
+
+def readable(path: str) -> bool:
+    """Whether somebody with our rights may read a file."""
+    return os.access(path, os.R_OK)
 
 
 def is_folder(path: str) -> bool:
@@ -229,7 +238,7 @@ def _trouble(path: str, error: OSError | ValueError) -> str:
         return "there is no such file"
     if isinstance(error, PermissionError):
         # Windows says this of a folder too.
-        return "it is a folder" if os.path.isdir(path) else "permission to read it is denied"
+        return "it is a folder" if os.path.isdir(path) else DENIED
     if isinstance(error, IsADirectoryError):
         return "it is a folder"
     if isinstance(error, NotADirectoryError):

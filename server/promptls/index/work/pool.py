@@ -55,6 +55,10 @@ class WorkerFailed(Exception):
         self.died = died  # by itself, by somebody, or for lack of memory; not because it took too long
 
 
+class PoolClosed(Exception):
+    """Nobody wants answers any more: no worker is started."""
+
+
 class Channel:
     """One worker process and the talk with it.  Used by one thread at a time."""
 
@@ -67,11 +71,14 @@ class Channel:
         self.problem = ""
         self.dimension = 0
         self.starts = 0
+        self.closed = False
         self._pause = FIRST_PAUSE_S
         self._not_before = 0.0  # time.monotonic()
 
     def start(self) -> None:
-        """Start the process unless it runs.  Raises WorkerFailed."""
+        """Start the process unless it runs.  Raises WorkerFailed, PoolClosed."""
+        if self.closed:
+            raise PoolClosed
         if self._process is not None and self._process.poll() is None and not self._try_again():
             return
         self.stop()
@@ -247,6 +254,7 @@ class Pool:
             task.future.cancel()
         drop()
         for channel in self._channels:
+            channel.closed = True
             process = channel._process
             if process is not None:
                 process.kill()

@@ -1,0 +1,302 @@
+"""What a running index shows is what a fresh one would show: rules, roots, open buffers and settings that change."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from promptls.index import disk, scanning
+from promptls.index.columns import Columns
+from promptls.index.config import IndexConfig
+from promptls.index.indexer import Indexer
+from promptls.index.snapshot import OpenDocument, Snapshot, with_entries
+from promptls.index.vocabulary import Vocabulary
+from promptls.index.work.pool import Pool, PoolClosed
+from promptls.model import FileEntry, Root
+
+Shown = dict[str, tuple[str, str, bytes, str]]
+ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
+
+
+class Place:
+    """A folder and the indexes of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.root = folder, folder / "root"
+        self.root.mkdir()
+        self.indexers: list[Indexer] = []
+
+    def write(self, name: str, text: str) -> str:
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file.as_posix()
+
+    def roots(self, *names: str) -> list[Root]:
+        folders = [(self.root / name).resolve() for name in names or ("",)]
+        return [Root(folder.as_posix(), folder.name, folder.as_uri()) for folder in folders]
+
+    def index(self, *names: str, cache: str = "cache", limits: disk.Limits | None = None) -> Indexer:
+        config = IndexConfig(cache=str(self.folder / cache), limits=limits or disk.Limits(), workers=1)
+        indexer = Indexer(config)
+        indexer.workspace.set_roots(self.roots(*names))
+        self.indexers.append(indexer)
+        indexer.start()
+        return indexer
+
+    def shown(self, indexer: Indexer) -> Shown:
+        assert indexer.wait_ready(timeout_s=60)
+        return {path: (e.root, e.name, e.digest, e.skipped) for path, e in indexer.view().files.items()}
+
+    def fresh(self, like: Indexer) -> Shown:
+        """What an index shows that has seen nothing but this disk and these buffers."""
+        indexer = Indexer(
+            IndexConfig(cache=str(self.folder / f"fresh-{len(self.indexers)}"), limits=like.config.limits, workers=1)
+        )
+        self.indexers.append(indexer)
+        indexer.workspace.set_roots(like.workspace.roots)
+        for path, document in like.workspace.documents.items():
+            indexer.workspace.put_document(path, document.text, document.version, edited=False)
+        indexer.start()
+        return self.shown(indexer)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    here = Place(tmp_path.resolve())
+    yield here
+    for indexer in here.indexers:
+        indexer.close()
+
+
+def names(shown: Shown) -> list[str]:
+    return sorted(name for _, name, _, _ in shown.values())
+
+
+# ---------------------------------------------------------------- rules
+
+
+def test_files_that_are_ignored_while_they_wait_stay_out(place: Place) -> None:
+    for number in range(200):
+        place.write(f"big/f{number}.py", f"def f{number}(x):\n    return x + {number}\n" * 20)
+    place.write("keep.py", ONE)
+    index = place.index()
+    while len(index.view().files) < 201:
+        pass
+    index.workspace.touch([place.write(".gitignore", "big/\n")])
+    assert names(place.shown(index)) == [".gitignore", "keep.py"]
+    assert index.wait_stored(timeout_s=60)
+    assert place.shown(index) == place.fresh(index)
+
+
+@pytest.mark.parametrize("touched", [True, False])
+def test_rules_that_are_saved_in_the_editor_count(place: Place, touched: bool) -> None:
+    place.write("a.py", ONE)
+    rules = place.write(".gitignore", "x\n")
+    index = place.index()
+    assert names(place.shown(index)) == [".gitignore", "a.py"]
+    index.workspace.put_document(rules, "a.py\n", 2, edited=True)
+    assert names(place.shown(index)) == [".gitignore", "a.py"]
+    place.write(".gitignore", "a.py\n")
+    index.workspace.saved(rules)
+    if touched:
+        index.workspace.touch([rules])
+    assert names(place.shown(index)) == [".gitignore"]
+
+
+@pytest.mark.parametrize(("before", "after"), [("x\n", "a.py\n"), ("a.py\n", "x\n")])
+def test_an_open_buffer_is_ignored_as_the_rules_are_now(place: Place, before: str, after: str) -> None:
+    path = place.write("a.py", ONE)
+    place.write(".gitignore", before)
+    index = place.index()
+    place.shown(index)
+    index.workspace.put_document(path, ONE, 1, edited=False)
+    place.shown(index)
+    index.workspace.touch([place.write(".gitignore", after)])
+    assert place.shown(index) == place.fresh(index)
+    index.workspace.put_document(path, TWO, 2, edited=True)
+    assert place.shown(index) == place.fresh(index)
+    index.workspace.close_document(path)
+    assert place.shown(index) == place.fresh(index)
+
+
+def test_a_buffer_with_secrets_stays_out_after_it_is_closed(place: Place) -> None:
+    path = place.write(".env", "TOKEN=x\n")
+    index = place.index()
+    before = place.shown(index)
+    index.workspace.put_document(path, "TOKEN=y\n", 1, edited=True)
+    place.shown(index)
+    index.workspace.close_document(path)
+    assert place.shown(index) == before == place.fresh(index)
+
+
+# ---------------------------------------------------------------- roots
+
+
+def test_a_nested_root_takes_files_and_gives_them_back(place: Place) -> None:
+    opened = place.write("sub/a.py", ONE)
+    place.write("sub/b.py", ONE)
+    place.write("c.py", ONE)
+    index = place.index()
+    place.shown(index)
+    index.workspace.put_document(opened, ONE, 1, edited=False)
+    for roots in (place.roots("", "sub"), place.roots("")):
+        index.workspace.set_roots(roots)
+        assert place.shown(index) == place.fresh(index)
+        index.workspace.put_document(opened, TWO, 2, edited=True)
+        assert place.shown(index) == place.fresh(index)
+    index.workspace.close_document(opened)
+    assert place.shown(index) == place.fresh(index)
+
+
+def test_a_folder_that_is_gone_leaves_its_open_buffers(place: Place) -> None:
+    path = place.write("sub/a.py", ONE)
+    other = place.write("sub/b.py", ONE)
+    entries = [(p, FileEntry(p, place.root.as_posix(), p.removeprefix(f"{place.root}/"))) for p in (path, other)]
+    snapshot = with_entries(Snapshot(roots=tuple(place.roots())), entries)
+    snapshot = snapshot.__class__(
+        roots=snapshot.roots,
+        files=snapshot.files,
+        documents=snapshot.documents.set(path, OpenDocument(ONE, 1)),
+    )
+    for file in (path, other):
+        Path(file).unlink()
+    (place.root / "sub").rmdir()
+    folder = (place.root / "sub").as_posix()
+    assert scanning.sort_out(place.roots()[0], [folder], snapshot, disk.Limits()) == ([], [other])
+
+
+# ---------------------------------------------------------------- walks
+
+
+def compared(
+    before: FileEntry, now: FileEntry, found: list[FileEntry]
+) -> tuple[dict[str, FileEntry | None], list[str]]:
+    """What a walk that began with `before` and has found these says of a file that is known as `now`."""
+    root = Root("/r", "r", "file:///r")
+    snapshot = with_entries(Snapshot(roots=(root,)), [(now.path, now)])
+    seen = {e.path: disk.Found(e.path, e.name, e.size, e.mtime_ns) for e in found}
+    return scanning.compare(seen, {before.path: before}, snapshot, root, live=True)
+
+
+FILE = FileEntry("/r/a.py", "/r", "a.py", 5, 10)
+
+
+@pytest.mark.parametrize(
+    ("now", "gone"),
+    [
+        (FILE, True),
+        (FileEntry("/r/a.py", "/r", "a.py", 5, 10, b"outlined"), True),  # meanwhile, as it was
+        (FileEntry("/r/a.py", "/r", "a.py", 7, 20, b"written"), False),  # deleted and made anew meanwhile
+    ],
+)
+def test_a_walk_takes_away_what_it_has_not_found_and_nobody_has_written(now: FileEntry, gone: bool) -> None:
+    assert compared(FILE, now, []) == ({"/r/a.py": None} if gone else {}, [])
+
+
+def test_a_file_that_may_be_read_again_is_read(tmp_path: Path) -> None:
+    readable = tmp_path / "a.py"
+    readable.write_text(ONE)
+    for path, stale in ((readable.as_posix(), [readable.as_posix()]), ("/r/a.py", [])):
+        denied = FileEntry(path, "/r", "a.py", 5, 10, skipped=disk.DENIED)
+        assert compared(denied, denied, [denied])[1] == stale
+
+
+# ---------------------------------------------------------------- settings
+
+
+def test_other_limits_look_at_every_file_anew(place: Place) -> None:
+    place.write("big.py", ONE * 500)
+    low, high = disk.Limits(max_file_size=1000), disk.Limits()
+    for limits in (low, high, low):
+        index = place.index(limits=limits)
+        assert place.shown(index) == place.fresh(index)
+        assert index.wait_stored(timeout_s=60)
+        index.close()
+
+
+# ---------------------------------------------------------------- threads
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+def while_asked(ask: Callable[[], object], work: Callable[[], object]) -> None:
+    """Do some work while another thread asks; its errors are raised here."""
+    ended, errors = threading.Event(), []
+
+    def asking() -> None:
+        while not ended.is_set():
+            try:
+                ask()
+            except Exception as error:
+                errors.append(error)
+                return
+
+    thread = threading.Thread(target=asking)
+    thread.start()
+    work()
+    ended.set()
+    thread.join()
+    assert not errors, errors[0]
+
+
+def test_rows_may_be_asked_for_while_they_come_and_go(hasty: None) -> None:
+    columns, keys = Columns(), [number.to_bytes(16, "big") for number in range(3000)]
+
+    def work() -> None:
+        for at in range(0, len(keys), 20):
+            columns.move([(f"/r/{at}.py", f"{at}.py", [], keys[at : at + 20])])
+            if at % 200 == 0 and at:
+                columns.move([(f"/r/{at}.py", f"{at}.py", keys[at : at + 20], [])])
+                columns.keep([], slack=0)
+
+    while_asked(lambda: [columns.made(key) or columns.vectored(key) for key in keys], work)
+
+
+def test_terms_may_be_listed_while_they_are_learned(hasty: None) -> None:
+    vocabulary = Vocabulary()
+
+    def listed() -> None:
+        texts = vocabulary.texts()
+        assert texts == [f"t{number}" for number in range(len(texts))]
+
+    while_asked(listed, lambda: [vocabulary.learn([f"t{n + i}" for i in range(50)]) for n in range(0, 40_000, 50)])
+
+
+# ---------------------------------------------------------------- the end
+
+
+def test_a_closed_pool_starts_no_worker() -> None:
+    pool = Pool(IndexConfig(cache="").configure(), bulk=1)
+    begun, closed = threading.Event(), threading.Event()
+    outcome: list[str] = []
+
+    def job(channel: object) -> None:
+        begun.set()
+        closed.wait(30)
+        try:
+            channel.start()  # type: ignore[attr-defined]
+        except PoolClosed:
+            outcome.append("closed")
+
+    future = pool.bulk(job)
+    begun.wait(30)
+    closer = threading.Thread(target=pool.close)
+    closer.start()
+    while not pool._channels[1].closed:
+        pass
+    closed.set()
+    closer.join()
+    future.result(30)
+    assert outcome == ["closed"]
