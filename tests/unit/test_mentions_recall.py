@@ -47,6 +47,20 @@ def test_looking_twice_asks_once(tmp_path: Path, kinds: Registry) -> None:
     assert asked == ["@slow", "@slow", "@slow:x"]
 
 
+def test_an_answer_whose_name_another_text_has_taken_is_asked_for_again(tmp_path: Path, kinds: Registry) -> None:
+    def named(mention: Mention, request: Request) -> MentionOutcome:
+        path = request.sources.exhibit("answer", mention.text)
+        return MentionOutcome(mention, "included", (Item(path, Span(0, 1), "text", Origin.MENTION, 1.0),))
+
+    both = Registry({**kinds.kinds, "slow": replace(kinds.kinds["slow"], resolve=named)})
+    snapshot, recall = snapshot_of("-- a.py --\nx = 1", tmp_path), Recall()
+    for message in ("@slow:a", "@slow:b", "@slow:a @slow:b", "@slow:b @slow:a", "@slow:a"):
+        request = request_of(snapshot)
+        request = replace(request, around=replace(request.around, recall=recall))
+        outcomes = resolve_all(message, request, both)
+        assert [request.sources.text(o.targets[0].path) for o in outcomes] == message.split()
+
+
 def test_building_always_asks(tmp_path: Path, kinds: Registry) -> None:
     snapshot = snapshot_of("-- a.py --\nx = 1", tmp_path)
     for _ in range(2):

@@ -6,12 +6,14 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from conftest import git
 from promptls.context.mentions.request import Client, Request
 from promptls.context.mentions.resolve import items, resolve_all
 from promptls.index import disk
 from promptls.index.snapshot import Sources
-from promptls.model import Cancelled, CancelToken, MentionOutcome, Origin, Span
+from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
 from workspaces import request_of, snapshot_of
 
 SHOP = """
@@ -358,6 +360,34 @@ def test_the_same_again_is_said_and_not_lost(tmp_path: Path) -> None:
         ("src", 5),
         ("utils.py", 5),
     ]
+
+
+def test_what_differs_from_mention_to_mention_is_shown_for_each(tmp_path: Path) -> None:
+    snapshot_of("-- a.py --\nx = 1\n", tmp_path)
+    for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
+        git(tmp_path, *arguments)
+    (tmp_path / "a.py").write_text("x = 2\n")
+    git(tmp_path, "add", "-A")
+    request = request_of(snapshot_of("-- a.py --\nx = 3\n", tmp_path))
+    request = replace(request, client=Client(terminal="one\ntwo\nthree"))
+    asked = "@diff:staged @diff:unstaged @diff @terminal @terminal:1 @staged"
+    shown = [
+        (i.mention, request.snapshot.label(i.path), text_of(request, i)) for i in items(resolve_all(asked, request))
+    ]
+    assert shown == [
+        (0, "a.py (diff staged)", "-x = 1\n+x = 2"),
+        (1, "a.py (diff unstaged)", "-x = 2\n+x = 3"),
+        (2, "a.py (diff)", "-x = 1\n+x = 3"),
+        (3, "terminal", "one\ntwo\nthree"),
+        (4, "terminal (2)", "three"),
+    ]
+
+
+def text_of(request: Request, item: Item) -> str:
+    """What a mention brings, without the line that says where it is."""
+    text = request.sources.text(item.path)
+    assert isinstance(text, str)
+    return "\n".join(line for line in text.split("\n") if not line.startswith("@@"))
 
 
 def test_a_scope_that_fits_several_files_is_no_guess(tmp_path: Path) -> None:

@@ -98,6 +98,24 @@ def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:
     assert Sources(opened, Limits(), outliner).text(path) == "y = 2\n"
 
 
+def test_each_text_that_is_no_file_keeps_its_own_name() -> None:
+    sources = Sources(Snapshot(), Limits())
+    said = [("terminal", "one"), ("terminal", "two"), ("terminal", "one"), (".env (diff)", "a"), (".env (diff)", "b")]
+    paths = [sources.exhibit(name, text) for name, text in said]
+    assert [(sources.snapshot.label(path), sources.text(path)) for path in paths] == [
+        ("terminal", "one"),
+        ("terminal (2)", "two"),
+        ("terminal", "one"),
+        (".env (diff)", "a"),
+        (".env (diff, 2)", "b"),
+    ]
+    other = Sources(Snapshot(), Limits())
+    mine = other.exhibit("terminal", "three")
+    assert not other.lend(sources.exhibits)
+    assert other.text(mine) == "three"
+    assert Sources(Snapshot(), Limits()).lend(sources.exhibits)
+
+
 def test_roots_and_labels() -> None:
     outer, inner = Root("/w", "w", "file:///w"), Root("/w/sub", "sub", "file:///w/sub")
     one, two = Snapshot(roots=(outer,)), Snapshot(roots=(outer, inner))

@@ -213,17 +213,26 @@ class Sources:
         return got.text if isinstance(got, disk.ReadText) else Problem(got.reason)
 
     def exhibit(self, name: str, text: str) -> str:
-        """The path under which a text that is no file can be read during this request; `name` is what people see."""
-        path = EXHIBIT + name
+        """The path under which a text that is no file can be read during this request.
+
+        `name` is what people see, with a number where another text has it already.
+        """
+        number, path = 1, EXHIBIT + name
+        while (known := self.exhibits.get(path)) is not None and known.text != text:
+            number += 1
+            path = EXHIBIT + _distinct(name, number)
         lines = tuple(split_lines(text))
         entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outlined=pack(Outline("text", len(lines))))
         self.lend({path: TextView(entry, text, lines)})
         return path
 
-    def lend(self, exhibits: dict[str, TextView]) -> None:
-        """Let exhibits of another request be read in this one."""
+    def lend(self, exhibits: dict[str, TextView]) -> bool:
+        """Let exhibits of another request be read in this one; False if here another text has the name of one."""
+        if any(path in self.exhibits and self.exhibits[path].text != view.text for path, view in exhibits.items()):
+            return False
         self.exhibits.update(exhibits)
         self._views.update(exhibits)
+        return True
 
     def _read(self, path: str, explicit: bool) -> TextView | Problem:
         if is_exhibit(path):
@@ -252,6 +261,11 @@ class Sources:
                 return got, same
         got = disk.read_text(path, self.limits)
         return got, isinstance(got, disk.ReadText) and _is_of(got.text, entry)
+
+
+def _distinct(name: str, number: int) -> str:
+    """The name with a number, in the brackets at its end if it has some: what a text is, is read off its name."""
+    return f"{name[:-1]}, {number})" if name.endswith(")") else f"{name} ({number})"
 
 
 def _is_of(text: str, entry: FileEntry | None) -> bool:

@@ -70,7 +70,7 @@ def resolve_diff(mention: Mention, request: Request) -> MentionOutcome:
     if not changes:
         what = {"": "Nothing has changed", "staged": "Nothing is staged"}.get(which, f"Nothing is {which}")
         return unresolved(mention, " ".join(notes or [f"{what} in the workspace."]))
-    return _shown(mention, request, changes, notes)
+    return _shown(mention, request, f"diff {which}".strip(), changes, notes)
 
 
 def resolve_staged(mention: Mention, request: Request) -> MentionOutcome:
@@ -180,7 +180,7 @@ def resolve_recent(mention: Mention, request: Request) -> MentionOutcome:
     )
     if not changes and not fresh:
         return unresolved(mention, "Nothing was edited in this time.")
-    outcome = _shown(mention, request, changes, [])
+    outcome = _shown(mention, request, f"recent {which}".strip(), changes, [])
     files = [Item(path, Span(0, 1 << 30), "file", Origin.MENTION, 1.0) for _, path in fresh[:10]]
     more = f" {len(fresh)} files have changed on disk." if fresh else ""
     return included(mention, [*outcome.targets, *files], f"{outcome.reason}{more}".strip())
@@ -237,7 +237,7 @@ def _between(mention: Mention, request: Request, text: str) -> MentionOutcome:
         changes = list(_against(request, root, first))
         if not changes:
             return unresolved(mention, f"Nothing differs from {first}.")
-        return _shown(mention, request, changes, [])
+        return _shown(mention, request, f"diff {first}", changes, [])
     got = ask(
         root.path, "diff", "-M", f"-U{CONTEXT}", "--no-color", "--no-ext-diff", "--no-textconv", "--relative",
         "--end-of-options", f"{first}{dots}{last}", "--", most=MOST_BYTES, token=request.token,
@@ -368,7 +368,10 @@ def _exhibit(request: Request, name: str, text: str, kind: str = "diff") -> Item
     return Item(path, Span(0, len(split_lines(text))), kind, Origin.MENTION, 1.0)
 
 
-def _shown(mention: Mention, request: Request, changes: Iterable[_Change], notes: list[str]) -> MentionOutcome:
+def _shown(
+    mention: Mention, request: Request, name: str, changes: Iterable[_Change], notes: list[str]
+) -> MentionOutcome:
+    """Each change as an exhibit, called `name` behind its file."""
     items: list[Item] = []
     added = removed = count = unsaved = 0
     for change in changes:
@@ -387,7 +390,7 @@ def _shown(mention: Mention, request: Request, changes: Iterable[_Change], notes
         outline = view.entry.outline if isinstance(view, TextView) and view.text == change.after else None
         text, more, less = unified(change.before, change.after, outline)
         added, removed = added + more, removed + less
-        items.append(_exhibit(request, f"{label} (diff)", text))
+        items.append(_exhibit(request, f"{label} ({name})", text))
     if count > MOST_FILES:
         notes.append(f"Only the first {MOST_FILES} of {count:,} files are looked at.")
     if not items:

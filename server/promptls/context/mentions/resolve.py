@@ -73,12 +73,12 @@ def _recalled(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
         return _resolved(kind, mention, request)
     question = request.question if not mention.target else ""
     known = recall.get(mention.text, question)
-    if known is not None:
-        request.sources.lend(known.exhibits)
+    if known is not None and request.sources.lend(known.exhibits):
         return known.outcome
-    start, before = time.monotonic(), set(request.sources.exhibits)
+    start = time.monotonic()
     outcome = _resolved(kind, mention, request)
-    shown = {path: view for path, view in request.sources.exhibits.items() if path not in before}
+    exhibits = request.sources.exhibits
+    shown = {item.path: exhibits[item.path] for item in outcome.targets if item.path in exhibits}
     recall.put(mention.text, question, outcome, shown, time.monotonic() - start)
     return outcome
 
