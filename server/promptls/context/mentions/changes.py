@@ -138,8 +138,7 @@ def _blob(root: Root, revision: str, name: str, request: Request) -> str | None:
 
 
 def _exists(root: Root, revision: str, name: str, request: Request) -> bool:
-    got = ask(root.path, "cat-file", "-e", f"{revision}:./{name}", fine=(0, 1, 128), token=request.token)
-    return isinstance(got, Answer)
+    return isinstance(ask(root.path, "cat-file", "-e", f"{revision}:./{name}", token=request.token), Answer)
 
 
 def _current(path: str, request: Request) -> str | None:
