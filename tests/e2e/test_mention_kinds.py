@@ -121,7 +121,12 @@ KINDS: list[tuple[str, str, list[str], list[str]]] = [
     ("@diff", "included", ["-    return cart.total()", "+    return cart.total() + 1", "@@ order", "fresh.py"], []),
     ("@diff:staged", "included", ["+staged = True"], ["cart.total() + 1"]),
     ("@staged", "included", ["+staged = True"], ["cart.total() + 1"]),
-    ("@diff:unstaged", "included", ["cart.total() + 1", "new file\n@@ -0,0 +1,1 @@ fresh\n+fresh = 1"], ["+staged = True"]),
+    (
+        "@diff:unstaged",
+        "included",
+        ["cart.total() + 1", "new file\n@@ -0,0 +1,1 @@ fresh\n+fresh = 1"],
+        ["+staged = True"],
+    ),
     ("@diff:unsaved", "included", ["cart.total() + 1"], ["staged = True", "fresh"]),
     ("@changes", "included", ["cart.total() + 1"], []),
     ("@diff:first..second", "included", ["in cents", "Weigh in cents"], ["cart.total() + 1"]),

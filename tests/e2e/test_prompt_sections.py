@@ -145,6 +145,29 @@ def test_earlier_turns_come_along_without_old_copies_of_files(visit: Visit, shop
     assert "100 - percent" not in result["prompt"]
 
 
+def test_an_old_copy_gives_way_only_to_text_that_is_shown(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
+    client.settled()
+    copy, first = (shop / "shop/cart.py").read_text(), "Put an article into the cart."
+    pasted = {"role": "user", "content": f"Is this right?\n```py:shop/cart.py\n{copy}```"}
+    told = {"context": {"history": [pasted, {"role": "assistant", "content": "It is."}]}}
+    alone = {**told, "sections": {"retrieval": False}}
+    assert client.build("and now? @shop/cart.py", **alone)["prompt"].count(first) == 1
+    assert client.build("and now? @shop/money.py", **alone)["prompt"].count(first) == 1
+    question = "multiply an amount by a fraction, rounding"  # brings a part of the file
+    assert copy in client.build(question, **told, budget={"tokens": 2000, "counter": "chars4"})["prompt"]
+
+
+@pytest.mark.parametrize("profile", ["attune", "codebuddy", "cody", "default", "prompto", "understand"])
+def test_earlier_turns_keep_their_share_however_they_are_shown(visit: Visit, shop: Path, profile: str) -> None:
+    client = visit(shop)
+    client.settled()
+    history = [{"role": "user", "content": "x\n" * 3000}, {"role": "assistant", "content": "Yes."}]
+    budget = {"tokens": 2000, "counter": "estimate"}
+    result = client.build("@shop/cart.py", profile=profile, budget=budget, context={"history": history})
+    assert 0 < result["tokens"]["sections"]["history"] <= 500
+
+
 @pytest.mark.parametrize("profile", ["attune", "codebuddy", "cody", "default", "prompto", "understand"])
 @pytest.mark.parametrize("output", ["text", "messages"])
 def test_every_profile_keeps_the_budget_and_the_question(visit: Visit, shop: Path, profile: str, output: str) -> None:

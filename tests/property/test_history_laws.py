@@ -7,12 +7,11 @@ from hypothesis import strategies as st
 
 from promptls.prompt.assemble import OUTPUTS, frame_tokens
 from promptls.prompt.history import choose
-from promptls.prompt.layouts import LAYOUTS
+from promptls.prompt.layouts import LAYOUTS, QUOTING
 from promptls.prompt.layouts.draft import Message
 from promptls.prompt.tokens import counter
 
 B = "0123456789ab"
-QUOTING = ("attune", "codebuddy", "cody", "understand")
 ROUNDING = 1  # of the two frames
 TEXTS = st.lists(
     st.sampled_from(

@@ -171,17 +171,17 @@ def test_many_openings_without_an_end() -> None:
 
 
 NEW = CODE.replace("argument + 3", "argument * 3").replace("argument + 4", "argument * 4")
-POINTER = "[src/a.py: an earlier copy; its current text is in the context]"
+MARK = "[an earlier copy of src/a.py stood here]"
 
 
 @pytest.mark.parametrize(
     "tag", ["py:src/a.py", "py src/a.py", 'python title="src/a.py"', "python path=./src/a.py:1-20", "src/a.py", "py:src/a.py:3"]
 )  # fmt: skip
 @pytest.mark.parametrize("fence", ["```", "~~~~"])
-def test_an_old_copy_in_a_question_points_at_the_current_text(tag: str, fence: str) -> None:
+def test_an_old_copy_in_a_question_gives_way_to_a_line_that_names_it(tag: str, fence: str) -> None:
     text = f"Before\n{fence}{tag}\n{CODE}{fence}\nafter"
     done = chosen(user(text), src_a=NEW)
-    assert done.turns[0].content == f"Before\n{POINTER}\nafter"
+    assert done.turns[0].content == f"Before\n{MARK}\nafter"
     assert done.superseded == 1
 
 
@@ -206,7 +206,7 @@ def test_what_may_be_more_than_a_copy_stays(turn: Message, current: str) -> None
 
 def test_an_answer_that_quotes_the_file_as_it_is_now_need_not() -> None:
     done = chosen(said(f"Done:\n```py:src/a.py\n{NEW}```\n"), src_a=NEW)
-    assert done.turns[0].content == f"Done:\n{POINTER}\n"
+    assert done.turns[0].content == f"Done:\n{MARK}\n"
 
 
 def test_invisible_characters_are_shown() -> None:

@@ -28,8 +28,8 @@ from promptls.prompt.assemble import Assembled, Placed, assemble
 from promptls.prompt.found import Candidates
 from promptls.prompt.history import choose
 from promptls.prompt.intent import Intent
-from promptls.prompt.layouts import Facts, Message, Section
-from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, pack
+from promptls.prompt.layouts import QUOTING, Facts, Message, Section
+from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, Packed, pack
 from promptls.prompt.profile import Profile, profile
 from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
@@ -142,9 +142,9 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         sections = (*gathered.sections, *([Section("task", wanted.task, "task")] if wanted.task else []))
         facts = Facts(intent.types, intent.action, wanted.budget)
         frame = _frame(message, wanted, sections, (), facts)
-        current = {request.snapshot.label(p): v.text for p, v in candidates.views.items()}
         earlier, hidden = _without_secrets(() if "history" in mentioned else wanted.history)
-        turns = choose(earlier, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, current)
+        quoted = wanted.profile.layout in QUOTING
+        turns = choose(earlier, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, {}, quoted)
         frame = _frame(message, wanted, sections, turns.turns, facts)
         given.append(len(sections))
     token.check()
@@ -163,6 +163,9 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
             found_share=rules.found_share,
             reserved=rules.reserved,
         )
+        # Only now it is known what older copies are of; the room that they leave is for turns before them.
+        lighter = choose(earlier, turns.tokens, counter, _shown(packed, renderer), quoted)
+        turns = lighter if lighter.superseded > turns.superseded else turns
         given.append(len(packed.kept))
     token.check()
 
@@ -299,6 +302,15 @@ def dry_run(message: str, request: Request, budget: int, counter: Counter, befor
 def _meaning(outcome: MentionOutcome) -> MentionOutcome:
     """An outcome wherever its mention stands."""
     return replace(outcome, mention=replace(outcome.mention, start=0, end=0))
+
+
+def _shown(packed: Packed, renderer: Renderer) -> dict[str, str]:
+    """What the blocks show of each file, by its path as the prompt shows it."""
+    texts: dict[str, list[str]] = {}
+    for kept in packed.kept:
+        if kept.block.spans:
+            texts.setdefault(renderer.label(kept.block.item.path), []).append(kept.block.body)
+    return {path: "\n".join(bodies) for path, bodies in texts.items()}
 
 
 def _left_out(omitted: Sequence[Omitted]) -> tuple[Omitted, ...]:

@@ -2,8 +2,8 @@
 
 Newest first, a question and its answers together; the oldest go first (Cody's order, CodeBuddy's numbers).
 Copies of files in earlier turns are out of date as soon as the file is edited, and a model may trust the
-older one: blocks of our own earlier prompts give way to a line that names them, tagged code blocks to one
-that points at the current text, but only where they clearly are copies.  Pure; reads no files.
+older one: blocks of our own earlier prompts give way to a line that names them, and so do tagged code blocks,
+but only where they clearly are copies of what the prompt shows.  Pure; reads no files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from promptls.prompt.tokens import Counter
 from promptls.prompt.wording import wording
 
 COPY_LINES = 8
-"""A tagged block is a copy of a file if at least so many of its lines stand in the file …"""
+"""A tagged block is a copy of what is shown of a file if at least so many of its lines stand there …"""
 COPY_SHARE = 0.8
 """… and they are at least this share of it; of an answer's block all, for what differs is a proposal."""
 
@@ -54,7 +54,7 @@ def choose(
 ) -> Chosen:
     """The newest turns that cost at most `budget` tokens.
 
-    `current` has the text of each file that stands in the prompt now, by the path as the prompt shows it.
+    `current` has what the prompt shows of each file, by the path as it shows it.
     `quoted`: the layout shows turns as Markdown quotations, which cost more than fences.
     A question stays together with its answers.  The first pair that does not fit ends the choice; if it is
     the newest one, its longest turns are cut in their middle instead.
@@ -178,7 +178,7 @@ def _without_copies(turn: Message, current: Mapping[str, str]) -> tuple[str, int
     at = copies = 0
     for start, end, path, body in _tagged(text, current):
         if _is_copy(body, current[path], whole=turn.role == "assistant"):
-            out += [text[at:start], f"[{path}: an earlier copy; its current text is in the context]"]
+            out += [text[at:start], f"[an earlier copy of {path} stood here]"]
             at = end
             copies += 1
     return "".join([*out, text[at:]]), shown + copies
@@ -269,7 +269,7 @@ def _paths(tag: str) -> Iterator[str]:
 
 
 def _is_copy(body: str, current: str, whole: bool) -> bool:
-    """Whether a block is what the file is, or was: enough of its lines stand in it; all of them if `whole`."""
+    """Whether a block is what is shown of the file, or was: enough of its lines stand in it; all of them if `whole`."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
     there = Multiset(line.strip() for line in current.split("\n"))
     equal = sum(min(n, there[line]) for line, n in Multiset(lines).items())

@@ -23,4 +23,7 @@ LAYOUTS: dict[str, Layout] = {
     "understand": understand,
 }
 
-__all__ = ["LAYOUTS", "Chat", "Draft", "Facts", "Layout", "Message", "Part", "Parts", "Place", "Section"]
+QUOTING = frozenset({"attune", "codebuddy", "cody", "understand"})
+"""Layouts that show earlier turns as Markdown quotations."""
+
+__all__ = ["LAYOUTS", "QUOTING", "Chat", "Draft", "Facts", "Layout", "Message", "Part", "Parts", "Place", "Section"]
