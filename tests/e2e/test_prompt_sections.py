@@ -100,6 +100,22 @@ def test_a_recipe_puts_its_task_before_the_message(visit: Visit, shop: Path) -> 
     assert f"recipe: tests" in result["modelHints"]["practices"]  # noqa: F541
 
 
+@pytest.mark.parametrize("mention", ["@shop/", "@map", "@shop/ @map"])
+def test_what_a_recipe_brings_takes_nothing_away(visit: Visit, shop: Path, mention: str) -> None:
+    (shop / ".promptls/recipes").mkdir(parents=True)
+    head = f'title = "Price"\ndescription = "Check prices."\nversion = "1.0"\nmentions = {mention.split()}\n'
+    (shop / ".promptls/recipes/price.md").write_text(f"+++\n{head}+++\nCheck every price.\n")
+    client = visit(shop)
+    client.settled()
+    cart = (shop / "shop/cart.py").as_uri()
+    selected = {"uri": cart, "range": {"start": {"line": 11, "character": 0}, "end": {"line": 14, "character": 0}}}
+    for message in ("is this right?", "is this right? @shop/"):
+        told = {"context": {"selection": selected}, "sections": {"retrieval": False}, "budget": {"tokens": 3000}}
+        items = client.build(message, recipe="price", **told)["items"]
+        assert [i["symbol"] for i in items if i["origin"] == "selection"] == ["Cart.add"]
+        assert {i["form"] for i in items if i["origin"] == "mention"} == {"outline"}
+
+
 def test_a_recipe_of_the_workspace_says_where_it_comes_from(visit: Visit, shop: Path) -> None:
     (shop / ".promptls/recipes").mkdir(parents=True)
     text = '+++\ntitle = "Price"\ndescription = "Check prices."\nversion = "1.0"\n+++\nCheck every price in {{subject|it}}.\n'

@@ -114,7 +114,7 @@ class Item(Struct, frozen=True):
     score: float  # 0..1; 1 for explicit items
     symbol: str = ""  # qualified name, "" where the region is no definition
     reasons: Mapping[str, float] = field(default_factory=dict)  # what the score is made of
-    mention: int = -1  # index of the mention that asked for it, -1 for none
+    mention: int = -1  # index of the mention that asked for it, those of a recipe after the message's; -1 for none
 
 
 class TextView(Struct, frozen=True):

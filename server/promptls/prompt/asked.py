@@ -39,13 +39,17 @@ def in_front(message: str, request: Request) -> list[Item]:
     return []
 
 
-def brought(mentions: Sequence[str], request: Request) -> tuple[list[Item], list[str]]:
-    """What the mentions of a recipe bring, and a sentence for each that brings nothing."""
+def brought(mentions: Sequence[str], request: Request, first: int) -> tuple[list[Item], list[str]]:
+    """What the mentions of a recipe bring, and a sentence for each that brings nothing.
+
+    They are counted on from `first`, the number of mentions in the message.
+    """
     items: list[Item] = []
     warnings: list[str] = []
     for text in mentions:
         outcomes = resolve_all(text, request)
-        found = [replace(item, mention=-1) for item in items_of(outcomes)]
+        found = [replace(item, mention=first + item.mention) for item in items_of(outcomes)]
+        first += len(outcomes)
         items += found
         if not found:
             why = next((o.reason for o in outcomes if o.reason), "there is no such kind of mention.")
@@ -63,6 +67,17 @@ def _named(item: Item, request: Request) -> Item:
     return replace(item, symbol=innermost.qualified, kind=innermost.kind if innermost.span == item.span else item.kind)
 
 
+def alone(asked: Sequence[Item]) -> list[Item]:
+    """What is asked for by itself, folders and groups included, and not only as a part of one."""
+    folders = {(i.path, i.mention) for i in asked if i.kind == "folder"}
+    groups = {mention for path, mention in folders if is_exhibit(path)}
+
+    def inside(item: Item) -> bool:
+        return item.mention in groups or any(m == item.mention and item.path.startswith(f + "/") for f, m in folders)
+
+    return [i for i in asked if i.kind == "folder" or not inside(i)]
+
+
 def choices(
     asked: Sequence[Item], found: Sequence[Item], request: Request, renderer: Renderer
 ) -> tuple[list[Choice], dict[tuple[str, Span], str]]:
@@ -72,18 +87,12 @@ def choices(
     """
     out: list[Choice] = []
     problems: dict[tuple[str, Span], str] = {}
-    folders = {i.path: i.mention for i in asked if i.kind == "folder"}
-    groups = {mention for path, mention in folders.items() if is_exhibit(path)}
-    for item in asked:
+    for item in alone(asked):
         request.token.check()
         if item.kind == "folder":
             files = _files_of(item, asked, found)
             views = [v for p in files if isinstance(v := request.sources.read(p), TextView)]
             out.append(Choice(forms(item, views, renderer)))
-            continue
-        if item.mention in groups:
-            continue
-        if any(item.mention == m and item.path.startswith(f + "/") for f, m in folders.items()):
             continue
         view = request.sources.read(item.path, explicit=True)
         if isinstance(view, Problem):

@@ -111,7 +111,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("mentions", 0) as given:
         outcomes = resolve_all(message, request)
-        brought, warnings = asking.brought(wanted.brings, request)
+        brought, warnings = asking.brought(wanted.brings, request, len(outcomes))
         asked = [*items_of(outcomes), *asking.in_front(message, request), *brought]
         mentioned = {o.mention.kind for o in outcomes if o.targets}  # what is asked for does not come twice
         given.append(len(asked))
