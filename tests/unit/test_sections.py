@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from promptls.model import Note
 from promptls.prompt.sections import STRETCH, Part, fit
@@ -40,6 +41,13 @@ def test_a_long_note_is_cut_between_lines_and_says_so() -> None:
     assert lines[-1] == "…"
     assert set(lines[5:-1]) < set(LONG.text.split("\n"))
     assert fitted.cut == ("rules",)
+
+
+def test_a_file_is_shown_if_all_of_its_notes_are() -> None:
+    part = Part("rules", (RULES, LONG, RULES), 0.1, 60, files=("AGENTS.md", "web/AGENTS.md", "AGENTS.md"))
+    assert fit([part], 1000, COUNT).shown == set()
+    assert fit([replace(part, notes=(RULES, LONG), files=part.files[:2])], 1000, COUNT).shown == {"AGENTS.md"}
+    assert fit([replace(part, share=1.0, cap=1000)], 1000, COUNT).shown == {"AGENTS.md", "web/AGENTS.md"}
 
 
 def test_what_one_leaves_the_next_may_use_but_not_without_end() -> None:

@@ -136,6 +136,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
             counter,
             request,
             around,
+            frozenset(i.path for i in asking.alone(asked) if i.kind == "file"),
             not candidates.regions and not asked,
         )
         candidates = finding.without(candidates, gathered.shown)

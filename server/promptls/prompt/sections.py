@@ -39,7 +39,7 @@ class Gathered(Struct, frozen=True):
 
     sections: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()
-    shown: frozenset[str] = frozenset()  # paths of files whose text stands in a section
+    shown: frozenset[str] = frozenset()  # paths of files whose whole text stands in a section
 
 
 class Part(Struct, frozen=True):
@@ -50,6 +50,7 @@ class Part(Struct, frozen=True):
     share: float  # of the budget, 0..1
     cap: int = 1 << 30  # tokens, whatever the budget
     place: Place = "context"
+    files: tuple[str, ...] = ()  # path of the file that each note is a piece of; () where they are of none
 
 
 class Fitted(Struct, frozen=True):
@@ -57,6 +58,7 @@ class Fitted(Struct, frozen=True):
 
     sections: tuple[Section, ...]
     cut: tuple[str, ...]  # names of sections that lost some or all of their notes
+    shown: frozenset[str] = frozenset()  # files of which nothing was lost
 
 
 def fit(parts: Sequence[Part], budget: int, counter: Counter) -> Fitted:
@@ -66,23 +68,25 @@ def fit(parts: Sequence[Part], budget: int, counter: Counter) -> Fitted:
     """
     sections: list[Section] = []
     cut: list[str] = []
+    shown: set[str] = set()
     spare = 0.0
     for part in parts:
         own = part.share * budget
         room = min(own + spare, STRETCH * own, part.cap)
         text, whole = _fill(part.notes, int(room), counter)
-        if not whole:
+        if whole < len(part.notes):
             cut.append(part.name)
+        shown |= {*part.files[:whole]}.difference(part.files[whole:])
         if text:
             sections.append(Section(part.name, text, part.place))
         spare = max(0.0, spare + own - counter.count(text))
-    return Fitted(tuple(sections), tuple(cut))
+    return Fitted(tuple(sections), tuple(cut), frozenset(shown))
 
 
-def _fill(notes: Sequence[Note], room: int, counter: Counter) -> tuple[str, bool]:
-    """As many notes as fit, the last one cut between its lines; and whether that is all of them."""
+def _fill(notes: Sequence[Note], room: int, counter: Counter) -> tuple[str, int]:
+    """As many notes as fit, the last one cut between its lines; and how many there are as a whole."""
     kept: list[Note] = []
-    for note in notes:
+    for whole, note in enumerate(notes):
         note = Note("\n".join(clean(note.text).lines).strip(), note.source, note.score)
         if not note.text or counter.count(_text([*kept, note])) <= room:
             kept += [note] if note.text else []
@@ -92,9 +96,9 @@ def _fill(notes: Sequence[Note], room: int, counter: Counter) -> tuple[str, bool
             shorter = Note("\n".join(lines).rstrip() + "\n…", note.source, note.score)
             text = _text([*kept, shorter])
             if counter.count(text) <= room and counter.count(text) >= LEAST:
-                return text, False
-        return _text(kept), False
-    return _text(kept), True
+                return text, whole
+        return _text(kept), whole
+    return _text(kept), len(notes)
 
 
 def _text(notes: Sequence[Note]) -> str:
@@ -118,13 +122,14 @@ class _Need(Struct, frozen=True):
     files: tuple[str, ...]  # absolute paths in play, most important first
     request: Request
     around: Surroundings
+    asked: frozenset[str]  # paths of files that are asked for as a whole
     empty: bool  # nothing was found for the question
 
 
 class _Made(Struct, frozen=True):
     notes: tuple[Note, ...] = ()
     problems: tuple[Problem, ...] = ()
-    shown: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # as in `Part`
 
 
 def gather(
@@ -136,27 +141,27 @@ def gather(
     counter: Counter,
     request: Request,
     around: Surroundings,
+    asked: frozenset[str] = frozenset(),
     empty: bool = False,
 ) -> Gathered:
     """The sections that the profile names and the request wants, each within its share of `budget` tokens.
 
-    `files`: absolute paths in play, most important first.  `empty`: nothing was found for the question.
+    `files`: absolute paths in play, most important first.  `asked`: those that are asked for as a whole, and so stand
+    in the prompt anyway.  `empty`: nothing was found for the question.
     """
-    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around, empty)
+    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around, asked, empty)
     parts: list[Part] = []
     warnings: list[str] = []
-    shown: list[str] = []
     for share in profile.sections:
         if not wants(share.name):
             continue
         request.token.check()
         made = _PRODUCERS[share.name](need)
         cap = min(share.cap, around.rules_tokens) if share.name == "rules" else share.cap
-        parts.append(Part(share.name, made.notes, share.share, cap, _PLACES.get(share.name, "context")))
+        parts.append(Part(share.name, made.notes, share.share, cap, _PLACES.get(share.name, "context"), made.files))
         warnings += [problem.message for problem in made.problems]
-        shown += made.shown
     fitted = fit(parts, budget, counter)
-    return Gathered(fitted.sections, tuple(warnings), frozenset(shown))
+    return Gathered(fitted.sections, tuple(warnings), fitted.shown)
 
 
 def _instructions(need: _Need) -> _Made:
@@ -169,7 +174,9 @@ def _format(need: _Need) -> _Made:
 
 def _rules(need: _Need) -> _Made:
     found = rules.gather(need.request.sources, need.files)
-    return _Made(found.notes, found.problems, tuple(rule.path for rule in found.held))
+    asked = {need.request.snapshot.label(path) for path in need.asked}
+    notes = [(note, rule.path) for rule in found.held for note in rule.notes if note.source not in asked]
+    return _Made(tuple(note for note, _ in notes), found.problems, tuple(path for _, path in notes))
 
 
 def _memory(need: _Need) -> _Made:
