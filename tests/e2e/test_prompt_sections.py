@@ -263,6 +263,9 @@ def test_an_overview_is_made_of_what_tells_about_the_whole(visit: Visit, shop: P
     result = client.build("give me an overview of this project", budget={"tokens": 3000})
     assert {"architecture", "overview"} <= result["tokens"]["sections"].keys()
     assert "A refund is paid out within fourteen days" in result["prompt"]
+    assert result["prompt"].count("\n[project]\n") == 1
+    nothing = client.build(QUESTION, budget={"tokens": 3000}, sections={"retrieval": False})
+    assert nothing["prompt"].count("\n[project]\n") == 1
     assert "architecture" not in client.build(QUESTION)["tokens"]["sections"]
 
 

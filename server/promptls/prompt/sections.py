@@ -193,13 +193,20 @@ def _memory(need: _Need) -> _Made:
 
 def _architecture(need: _Need) -> _Made:
     """Facts of the projects, for questions about the whole; CodeBuddy has them always."""
-    topics = (*need.intent.types, *(c.name for c in need.intent.categories))
-    about = {"architectural", "architecture"}.intersection(topics) or project.is_overview(need.intent.query.text)
-    if not (about or need.profile.layout == "codebuddy"):
+    if not (_about_the_whole(need) or need.profile.layout == "codebuddy"):
         return _Made()
     facts = need.around.projects.at(need.request.sources)
-    notes = project.architecture_notes(facts, topics, need.files)
+    notes = project.architecture_notes(facts, _topics(need), need.files)
     return _Made(notes, tuple(_freshness(need)))
+
+
+def _topics(need: _Need) -> tuple[str, ...]:
+    return (*need.intent.types, *(c.name for c in need.intent.categories))
+
+
+def _about_the_whole(need: _Need) -> bool:
+    told = not {"architectural", "architecture"}.isdisjoint(_topics(need))
+    return told or project.is_overview(need.intent.query.text)
 
 
 def _freshness(need: _Need) -> Iterator[Problem]:
@@ -211,13 +218,17 @@ def _freshness(need: _Need) -> Iterator[Problem]:
 
 
 def _overview(need: _Need) -> _Made:
-    """README and the like, when the question is about the whole or nothing else was found."""
+    """README and the like, when the question is about the whole or nothing else was found.
+
+    Facts of the projects are among them where the section of the architecture does not tell them.
+    """
     general = project.is_overview(need.intent.query.text)
     if not need.intent.codebase or not (general or need.empty):
         return _Made()
     if need.profile.layout == "codebuddy":
         return _Made(project.codebuddy_overview(need.request.sources))
-    return _Made(project.overview(need.request.sources, need.around.projects.at(need.request.sources)))
+    facts = () if _about_the_whole(need) else need.around.projects.at(need.request.sources)
+    return _Made(project.overview(need.request.sources, facts))
 
 
 def _team(need: _Need) -> _Made:
