@@ -120,6 +120,16 @@ def test_a_recipe_puts_its_task_before_the_message(visit: Visit, shop: Path) -> 
     assert f"recipe: tests" in result["modelHints"]["practices"]  # noqa: F541
 
 
+def test_a_task_that_does_not_fit_is_told(visit: Visit, shop: Path) -> None:
+    client = visit(shop)
+    client.settled()
+    for tokens in (2000, 200):
+        result = client.build("@shop/cart.py", recipe="tests", budget={"tokens": tokens, "counter": "chars4"})
+        told = [warning for warning in result["warnings"] if "the task of the recipe" in warning]
+        assert ("task" in result["tokens"]["sections"]) is ("recipe: tests" in result["modelHints"]["practices"])
+        assert ("task" in result["tokens"]["sections"]) is (not told) is (tokens == 2000)
+
+
 @pytest.mark.parametrize("mention", ["@shop/", "@map", "@shop/ @map"])
 def test_what_a_recipe_brings_takes_nothing_away(visit: Visit, shop: Path, mention: str) -> None:
     (shop / ".promptls/recipes").mkdir(parents=True)

@@ -292,6 +292,10 @@ def test_what_was_dropped_is_told() -> None:
     parts = packed(using, (item(NOTES), NOTES), (symbol(GREET, "greet"), GREET))
     done = assemble(QUESTION, parts, budget=170, renderer=using, sections=[Section("memory", "m" * 200)], history=TURNS)
     assert done.dropped == ("history", "history", "memory")
+    assert done.warnings == (
+        "The budget of 170 tokens leaves no room for earlier turns, the section memory; raise it to have them in the"
+        " prompt.",
+    )
     assert {o.reason for o in done.omitted} == {"over the budget in the final count"}
     assert {o.item.path for o in done.omitted} == {NOTES.entry.path, GREET.entry.path}
 

@@ -123,7 +123,7 @@ def assemble(
         items=tuple(Placed(k.block, k.sources, f"P{i}", k.explicit) for i, k in enumerate(draft.kept, 1)),
         omitted=packed.omitted + state.omitted,
         dropped=state.dropped,
-        warnings=tuple(_warnings(draft.kept, renderer)),
+        warnings=(*_lost(state.dropped, budget), *_warnings(draft.kept, renderer)),
     )
 
 
@@ -242,6 +242,14 @@ def _without(state: _State, kept: Kept, excess: int, least: int) -> _State:
     gone = tuple(Omitted(item, "over the budget in the final count", kept.block.tokens) for item in kept.sources)
     left = replace(draft, kept=tuple(k for k in draft.kept if k is not kept))
     return replace(state, draft=left, omitted=state.omitted + gone)
+
+
+def _lost(dropped: Sequence[str], budget: int) -> Iterator[str]:
+    """One sentence on the sections and turns that did not fit."""
+    called = {"task": "the task of the recipe", "history": "earlier turns"}
+    names = ", ".join(called.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
+    if names:
+        yield f"The budget of {budget:,} tokens leaves no room for {names}; raise it to have them in the prompt."
 
 
 def _warnings(kept: Sequence[Kept], renderer: Renderer) -> Iterator[str]:

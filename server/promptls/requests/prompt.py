@@ -93,7 +93,7 @@ def _hints(params: protocol.BuildPromptParams, wanted: build.Wanted, built: buil
     items = built.assembled.items
     contents = Contents(
         variant=wanted.variant,
-        recipe=params.recipe or "",
+        recipe=params.recipe if params.recipe and "task" in built.assembled.sections else "",
         sections=tuple(built.assembled.sections),
         typed=wanted.wants("instructions"),
         mentioned=sum(item.explicit for item in items),
