@@ -253,6 +253,8 @@ def test_resolve_mentions_tells_what_build_prompt_does(client: Client) -> None:
         (m["text"], m["status"], m["targets"]) for m in wet["mentions"]
     ]
     assert dry["tokens"] == sum(m["tokens"] for m in dry["mentions"]) > 0
+    twice = client.request("promptls/resolveMentions", {"message": "@shop/cart.py and @shop/cart.py:14-16 and @#Cart"})
+    assert [m["tokens"] for m in twice["mentions"]] == [twice["tokens"]] * 3  # one block for all of them
 
 
 def test_completion(client: Client) -> None:

@@ -220,10 +220,10 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
     except tokens.UnknownName as error:
         raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
     request = engine.request(params.context, engine.view(token), token, params.document)
-    outcomes = build.dry_run(params.message, request, budget, counter).mentions
+    run = build.dry_run(params.message, request, budget, counter)
     return {
-        "mentions": [results.mention_json(m, params.message) for m in outcomes],
-        "tokens": sum(m.tokens for m in outcomes),
+        "mentions": [results.mention_json(m, params.message) for m in run.mentions],
+        "tokens": sum(p.block.tokens for p in run.items),
     }
 
 
