@@ -27,6 +27,9 @@ else:
 BUNDLED = "bundled"
 """The embedding model that comes with the package."""
 
+MAX_TOKENS = 100_000_000
+"""Of a budget: more than any model reads."""
+
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
@@ -70,7 +73,7 @@ class EmbeddingSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
 class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """The budget of requests that name none."""
 
-    tokens: Annotated[int, Meta(ge=0, description="Tokens of the whole prompt; 0: by the model.")] = 0
+    tokens: Annotated[int, Meta(ge=0, le=MAX_TOKENS, description="Tokens of the whole prompt; 0: by the model.")] = 0
     model: Annotated[str, Meta(description="Model whose budget is used; empty: the default budget.")] = ""
     counter: Annotated[
         str, Meta(description='How tokens are counted: "auto", "estimate", "chars4" or the name of an exact counter.')

@@ -10,6 +10,12 @@ def test_nothing_set_means_the_defaults() -> None:
     assert parse(None) == (Settings(), [])
 
 
+def test_a_budget_is_at_most_what_any_model_reads() -> None:
+    settings, problems = parse({"budget": {"tokens": 10**400}})
+    assert settings == Settings()
+    assert [p.message for p in problems] == ["The setting budget.tokens is ignored: expected `int` <= 100000000."]
+
+
 def test_what_is_right_is_taken_and_what_is_wrong_is_named() -> None:
     settings, problems = parse({"index": {"maxFileSize": 5, "workers": "many", "nonsense": 1}, "budget": {"tokens": 7}})
     assert settings.index.max_file_size == 5

@@ -23,7 +23,7 @@ from promptls.prompt.profile import PROFILES, Profile, profile
 from promptls.prompt.wording import VARIANTS
 from promptls.protocol import InvalidParams, Json
 from promptls.requests import results
-from promptls.settings import SectionSettings
+from promptls.settings import MAX_TOKENS, SectionSettings
 
 
 def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
@@ -199,8 +199,8 @@ def budget_of(
     counter, doubts = tokens.choose(name, tokens.vocabulary_of(model, user) if model else "", ours.tokenizer)
     problems = tuple(problem.message for problem in doubts)
     if wanted.tokens is not None:
-        if wanted.tokens <= 0:
-            raise InvalidParams("budget.tokens: it must be a positive integer.", "budget.tokens")
+        if not 0 < wanted.tokens <= MAX_TOKENS:
+            raise InvalidParams(f"budget.tokens: it must be an integer from 1 to {MAX_TOKENS:,}.", "budget.tokens")
         return wanted.tokens, counter, problems
     if wanted.model is None and ours.tokens:
         return ours.tokens, counter, problems

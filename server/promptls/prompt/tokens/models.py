@@ -18,7 +18,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz, process
 
 from promptls.model import Problem
-from promptls.settings import config_file
+from promptls.settings import MAX_TOKENS, config_file
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -26,7 +26,6 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 MAX_BYTES = 1 << 20
-MAX_TOKENS = 100_000_000
 
 
 class ModelTable(Struct, frozen=True):
