@@ -209,6 +209,14 @@ def test_the_selection_and_the_active_document(client: Client, root: Path) -> No
     assert outcome(client, "explain @selection")["status"] in ("unresolved", "omitted")
 
 
+def test_selected_lines_that_have_gone_are_told(client: Client, root: Path) -> None:
+    uri = (root / "shop/cart.py").as_uri()
+    selected = {"uri": uri, "range": {"start": {"line": 48, "character": 0}, "end": {"line": 50, "character": 0}}}
+    result = client.build("is this right?", context={"selection": selected}, sections={"retrieval": False})
+    assert result["items"] == []
+    assert "The selected lines shop/cart.py:49-50 are no longer in the file; select them again." in result["warnings"]
+
+
 def test_small_talk_gathers_nothing(client: Client) -> None:
     result = client.build("thank you!")
     assert result["items"] == []

@@ -28,15 +28,20 @@ FOLDER_FILES = 40
 _HERE = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
 
 
-def in_front(message: str, request: Request) -> list[Item]:
-    """The selection, or the active document if the message points at it."""
-    client = request.client
-    if client.selection is not None and client.selection[0] in request.snapshot.files:
+def in_front(message: str, request: Request) -> tuple[list[Item], list[str]]:
+    """The selection, or the active document if the message points at it; and a sentence on lines that have gone."""
+    client, files = request.client, request.snapshot.files
+    gone: list[str] = []
+    if client.selection is not None and client.selection[0] in files:
         path, span = client.selection
-        return [_named(Item(path, span, "text", Origin.SELECTION, 1.0), request)]
-    if client.active in request.snapshot.files and _HERE.search(message):
-        return [Item(client.active, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)]
-    return []
+        view = request.sources.read(path, explicit=True)
+        if isinstance(view, Problem) or span.start < len(view.lines):
+            return [_named(Item(path, span, "text", Origin.SELECTION, 1.0), request)], []
+        place = f"{request.snapshot.label(path)}:{span.label}"
+        gone = [f"The selected lines {place} are no longer in the file; select them again."]
+    if client.active in files and _HERE.search(message):
+        return [Item(client.active, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)], gone
+    return [], gone
 
 
 def brought(mentions: Sequence[str], request: Request, first: int) -> tuple[list[Item], list[str]]:

@@ -111,8 +111,9 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("mentions", 0) as given:
         outcomes = resolve_all(message, request)
-        brought, warnings = asking.brought(wanted.brings, request, len(outcomes))
-        asked = [*items_of(outcomes), *asking.in_front(message, request), *brought]
+        in_front, gone = asking.in_front(message, request)
+        brought, missing = asking.brought(wanted.brings, request, len(outcomes))
+        asked = [*items_of(outcomes), *in_front, *brought]
         mentioned = {o.mention.kind for o in outcomes if o.targets}  # what is asked for does not come twice
         given.append(len(asked))
     token.check()
@@ -197,7 +198,8 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
         (
             *wanted.warnings,
             *about_message(message),
-            *warnings,
+            *gone,
+            *missing,
             *hidden,
             *taken.warnings,
             *gathered.warnings,

@@ -169,7 +169,7 @@ def _values(message: str, request: Request) -> dict[str, str]:
     if client.selection is not None:
         path, span = client.selection
         selection = f"{snapshot.label(path)}:{span.label}"
-        around = in_front(message, request)
+        around, _ = in_front(message, request)
         symbol = around[0].symbol if around else ""
     entry = snapshot.files.get(path)
     language = entry.outline.language if entry is not None and entry.outline is not None else ""
