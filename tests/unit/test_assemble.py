@@ -18,6 +18,7 @@ from promptls.prompt.assemble import (
     assemble,
     frame_tokens,
 )
+from promptls.prompt.layouts import LAYOUTS
 from promptls.prompt.pack import Choice, Packed, pack
 from promptls.prompt.render import Renderer, forms
 from promptls.prompt.tokens import UnknownName, counter
@@ -335,6 +336,21 @@ def test_nearly_all_of_the_budget_goes_to_code_when_there_is_enough(budget: int,
     done = assemble(QUESTION, pack([], implicit, left), variant=variant, budget=budget, renderer=using)
     assert budget * 0.97 <= done.used <= budget
     assert done.sections["context"] >= done.used - (160 if variant == "baseline" else 200)
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("budget", [600, 700, 800])
+def test_what_stands_in_a_prompt_does_not_hang_on_its_boundary(layout: str, budget: int) -> None:
+    using = renderer("estimate")
+    implicit = [Choice(forms(symbol(file, f"f{n}_{n}"), file, using)) for n, file in enumerate(FUNCTIONS)]
+    left = budget - frame_tokens(QUESTION, "baseline", "text", using.counter, layout=layout)
+    for room in range(left, left + 30, 3):
+        parts = pack([], implicit, room)
+        made = [
+            assemble(QUESTION, parts, budget=budget, renderer=using, layout=layout, secret=bytes([n])) for n in range(9)
+        ]
+        assert len({tuple(p.block.body for p in one.items) for one in made}) == 1
+        assert max(one.used for one in made) <= budget
 
 
 # ---------------------------------------------------------------- what content cannot do

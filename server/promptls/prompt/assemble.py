@@ -7,6 +7,7 @@ of fences, and that text is ours or the user's own.  Knows nothing of how blocks
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -25,6 +26,10 @@ OUTPUTS = ("messages", "text")
 
 MESSAGE_COST = 4
 """Tokens that chat formats put around one message: role, start and end; the largest of those in use."""
+
+
+DRAWS = 32
+"""Boundaries that are tried; of two one costs no more than was counted on."""
 
 
 class BudgetTooSmall(ValueError):
@@ -104,12 +109,12 @@ def assemble(
     if needed > budget:
         raise BudgetTooSmall(needed, budget)
     state = _State(replace(draft, kept=packed.kept, empty=absence or _empty(packed, budget, complete)))
-    while True:
-        boundary = _boundary(state.draft, renderer, secret)
-        chat = _chat(state.draft, lay_out, boundary, renderer)
-        used = _used(chat, output, counter)
+    while True:  # what stands in a prompt must not hang on which boundary is drawn
+        used = _used(_chat(state.draft, lay_out, fences.SPECIMEN, renderer), output, counter)
         if used <= budget:
-            break
+            chat, used = _fenced(state.draft, lay_out, renderer, budget, secret)
+            if used <= budget:
+                break
         state = _smaller(state, used - budget)
     draft = state.draft
     text = "" if output == "messages" else _join(chat[0][1])
@@ -167,11 +172,18 @@ def _join(parts: Parts) -> str:
     return SEPARATOR.join(heading + text for _, heading, text in parts)
 
 
-def _boundary(draft: Draft, renderer: Renderer, secret: bytes | None) -> str:
+def _fenced(draft: Draft, layout: Layout, renderer: Renderer, budget: int, secret: bytes | None) -> tuple[Chat, int]:
+    """The messages with a boundary, and their tokens: one that costs too many of them is drawn again."""
     texts = [section.text for section in draft.sections] + [turn.content for turn in draft.history]
     for kept in draft.kept:
         texts += [kept.block.body, renderer.label(kept.block.item.path), kept.block.item.symbol]
-    return fences.boundary(draft.message, texts, secret)
+    chat, used = [], budget + 1
+    for boundary in islice(fences.boundaries(draft.message, texts, secret), DRAWS):
+        chat = _chat(draft, layout, boundary, renderer)
+        used = _used(chat, draft.output, renderer.counter)
+        if used <= budget:
+            break
+    return chat, used
 
 
 def _empty(packed: Packed, budget: int, complete: float) -> str:

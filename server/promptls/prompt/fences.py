@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from promptls.prompt.sanitize import header_text
 
@@ -25,7 +25,7 @@ BOUNDARY_LENGTH = 12
 """Hexadecimal digits: 48 bits, of which a file cannot learn one before the prompt is made."""
 
 SPECIMEN = "3f90127c048e"
-"""Stands for the boundary while blocks are measured: it costs what the average one costs."""
+"""Stands for the boundary while a prompt is measured: it costs what the average one costs."""
 
 _SECRET = secrets.token_bytes(32)
 
@@ -36,6 +36,13 @@ def boundary(message: str, contents: Iterable[str], secret: bytes | None = None,
     `contents` are all texts that will stand in the prompt, the texts of headers included.  `secret`
     is drawn once per process; tests give their own to get prompts that can be compared.
     """
+    return next(boundaries(message, contents, secret, length))
+
+
+def boundaries(
+    message: str, contents: Iterable[str], secret: bytes | None = None, length: int = BOUNDARY_LENGTH
+) -> Iterator[str]:
+    """The boundary, and what may be taken in its place: each as hard to guess."""
     texts = [message, *contents]
     for attempt in range(1 << 32):
         digest = hmac.new(_SECRET if secret is None else secret, attempt.to_bytes(4, "big"), "sha256")
@@ -45,7 +52,7 @@ def boundary(message: str, contents: Iterable[str], secret: bytes | None = None,
             digest.update(data)
         name = digest.hexdigest()[:length]
         if not any(name in text for text in texts):
-            return name
+            yield name
     raise AssertionError("unreachable: 2**32 boundaries cannot all occur in one text")
 
 
