@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
-from promptls.model import Span
+from promptls.model import FormName, Span
 
 Json = dict[str, Any]
 
@@ -188,6 +188,8 @@ class Cited(Params, frozen=True):
     citation: str
     uri: str
     range: Range
+    spans: tuple[Range, ...] = ()
+    form: FormName = "full"
 
 
 class VerifyCitationsParams(Params, frozen=True):

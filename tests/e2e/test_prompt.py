@@ -265,6 +265,22 @@ def test_resolve_mentions_tells_what_build_prompt_does(client: Client) -> None:
     assert [m["tokens"] for m in twice["mentions"]] == [twice["tokens"]] * 3  # one block for all of them
 
 
+def test_citations_are_held_against_the_lines_that_were_shown(client: Client) -> None:
+    built = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
+    item = next(item for item in built["items"] if item["path"] == "big/engine.py")
+    first, second = item["spans"][:2]
+    last, next_ = first["end"]["line"], second["start"]["line"] + 1  # counted from 1
+    terminal = {
+        "citation": "P0",
+        "uri": "promptls:terminal%20%282%29",
+        "range": {**first, "start": {"line": 0, "character": 0}},
+    }
+    answer = f"See big/engine.py:{last}, big/engine.py:{last}-{next_}, big/engine.py:{next_} and terminal (2):1."
+    params = {"answer": answer, "items": [item, terminal]}
+    told = client.request("promptls/verifyCitations", params)["citations"]
+    assert [c["status"] for c in told] == ["ok", "not shown", "ok", "ok"]
+
+
 def test_completion(client: Client) -> None:
     done = client.request("promptls/completeMention", {"text": "😀 see @car", "offset": 11})
     assert done["replace"] == {"start": 7, "end": 11}

@@ -71,6 +71,27 @@ def test_a_place_may_lie_in_two_pieces_that_touch() -> None:
     assert [(c.status, c.citation) for c in found] == [("ok", "P1"), ("not shown", ""), ("ok", "P2")]
 
 
+def test_lines_that_are_left_out_of_a_passage_are_not_shown() -> None:
+    items = [
+        Cited("P1", "a.py", Span(6, 23), spans=(Span(6, 8), Span(13, 23))),
+        Cited("P2", "b.py", Span(0, 40), spans=()),  # its outline
+    ]
+    found = verify("a.py:7-8, a.py:14, a.py:10-12, a.py:7-23, b.py:3 [P2]", items).citations
+    assert [c.status for c in found] == ["ok", "ok", "not shown", "not shown", "not shown", "ok"]
+
+
+@pytest.mark.parametrize(
+    "path", ["app/(shop)/[id]/page.tsx", "routes/users.$id.tsx", "my notes.md", "shop:src/a.py", "terminal (2)", "a:b/c d.c"]
+)  # fmt: skip
+def test_the_paths_of_passages_are_known_however_they_are_spelled(path: str) -> None:
+    items = [Cited("P1", path, Span(0, 3)), Cited("P2", "other.md", Span(0, 3))]
+    answer = f"The page is in {path}:1-3, `{path}#L2` and {path.rpartition('/')[2]}:3; x{path}:1 is none."
+    found = verify(answer, items).citations
+    assert [(c.status, c.citation, c.path) for c in found if c.path == path] == [("ok", "P1", path)] * 3
+    assert verify("See (shop)/[id]/page.tsx:1, users.$id.tsx:1 and src/a.py:2.", items[1:]).unknown == ("src/a.py:2",)
+    assert verify("It is :2.", [Cited("P1", "src/", Span(0, 3)), Cited("P2", "", Span(0, 3))]).citations == ()
+
+
 def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> None:
     items = [
         Cited("P1", "a.py", Span(0, 2), "def total(self):\n    return  sum(self.items)"),

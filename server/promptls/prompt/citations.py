@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
@@ -37,8 +38,14 @@ class Cited(Struct, frozen=True):
 
     citation: str  # "P1"
     path: str  # as the prompt shows it
-    span: Span  # lines shown
+    span: Span  # from the first line to the last
     text: str = ""  # what is shown, "" if it is not known
+    spans: tuple[Span, ...] | None = None  # lines shown; None: all of them
+
+    @property
+    def shown(self) -> tuple[Span, ...]:
+        """The lines that stand in the prompt."""
+        return (self.span,) if self.spans is None else self.spans
 
 
 class Citation(Struct, frozen=True):
@@ -68,7 +75,9 @@ _BLOCK = re.compile(r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z
 _TICKS = re.compile(r"`+|\n")
 _LABELS = re.compile(r"(?<![\w)])\[\s*(P\d{1,9}(?:\s*(?:[,;]|[-–—]|\bto\b)\s*P?\d{1,9})*)\s*\]")
 _LABEL = re.compile(r"P?(\d+)(?:\s*(?:[-–—]|\bto\b)\s*P?(\d+))?")
-_PLACE = re.compile(r"(?<![\w.@+/:-])([\w.@+/-]+)(?::|#L)(\d{1,9})(?:\s?[-–]\s?L?(\d{1,9}))?(?![\w:])")
+_PATH = r"[\w.@+/-]+"
+"""A path that is seen to be one; others are known where the prompt shows them."""
+_PLACE = r"(?<![\w.@+/:$)\]-])({paths})(?::|#L)(\d{{1,9}})(?:\s?[-–]\s?L?(\d{{1,9}}))?(?![\w:])"
 _END = re.compile(
     r"(?<![.!?])[.!?]+[\"')\]]*(?:\s*\[P\d[^\]\n]*\])*(?=\s+[^a-z\s]|\s*\Z)|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)"
 )
@@ -162,9 +171,12 @@ def _label(found: re.Match[str], citation: str, by_label: dict[str, Cited]) -> C
 
 
 def _places(code: str, items: Sequence[Cited], lines_of: Callable[[str], int | None]) -> Iterator[Citation]:
-    for found in _PLACE.finditer(code):
+    names = _names(items)
+    odd = [name for name in names if name and not re.fullmatch(_PATH, name) and name in code]
+    paths = "|".join([*map(re.escape, sorted(odd, key=len, reverse=True)), _PATH])
+    for found in re.finditer(_PLACE.format(paths=paths), code):
         written = found.group(1)
-        path = _path(written, items)
+        path = names.get(written.removeprefix("./"), "")
         if path or lines_of(written) is not None or _looks_like_a_file(written):
             yield _place(found, path or written, items, lines_of)
 
@@ -176,8 +188,10 @@ def _place(found: re.Match[str], path: str, items: Sequence[Cited], lines_of: Ca
         return Citation(text, start, "no such lines", "", path, None, "lines are counted from 1")
     lines = Span(low - 1, high)
     there = [item for item in items if item.path == path]
-    if _covers(there, lines):
-        shows = next((i for i in there if i.span.contains(lines)), next(i for i in there if i.span.overlaps(lines)))
+    if _covers([span for item in there for span in item.shown], lines):
+        whole = (i for i in there if any(span.contains(lines) for span in i.shown))
+        first = (i for i in there if any(span.overlaps(lines) for span in i.shown))
+        shows = next(chain(whole, first))
         return Citation(text, start, "ok", shows.citation, path, lines)
     count = lines_of(path)
     if count is None and not there:
@@ -188,13 +202,15 @@ def _place(found: re.Match[str], path: str, items: Sequence[Cited], lines_of: Ca
     return Citation(text, start, "not shown", "", path, lines, "these lines were not in the prompt")
 
 
-def _path(written: str, items: Sequence[Cited]) -> str:
-    """The path of a passage that is meant: the same, or the only one that ends so; "" for none."""
+def _names(items: Sequence[Cited]) -> dict[str, str]:
+    """Path of a passage by what it may be called: as it is, or by an ending that no other has; "" for several."""
     paths = dict.fromkeys(item.path for item in items)
-    if written in paths:
-        return written
-    ends = [path for path in paths if path.endswith("/" + written.removeprefix("./"))]
-    return ends[0] if len(ends) == 1 else ""
+    names: dict[str, str] = {}
+    for path in paths:
+        for mark in re.finditer("[:/]", path):
+            ending = path[mark.end() :]
+            names[ending] = "" if ending in names else path
+    return {**names, **{path: path for path in paths}}
 
 
 def _looks_like_a_file(written: str) -> bool:
@@ -202,9 +218,9 @@ def _looks_like_a_file(written: str) -> bool:
     return "." in name.strip(".") and language_of(written, "") != "text"
 
 
-def _covers(items: Sequence[Cited], lines: Span) -> bool:
+def _covers(shown: Iterable[Span], lines: Span) -> bool:
     at = lines.start
-    for span in sorted(item.span for item in items):
+    for span in sorted(shown):
         if span.start <= at < span.end:
             at = span.end
     return at >= lines.end

@@ -11,7 +11,6 @@ from promptls.context.mentions.complete import complete
 from promptls.context.mentions.grammar import parse
 from promptls.context.mentions.request import Request
 from promptls.engine import Engine
-from promptls.index import disk
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.model import CancelToken, Item, TextView
 from promptls.prompt import build, citations, recipes, tokens
@@ -278,7 +277,7 @@ def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, tok
     def lines_of(label: str) -> int | None:
         entry = by_label.get(label)
         if entry is None:
-            found = [e for name, e in by_label.items() if name.endswith("/" + label)]
+            found = [e for name, e in by_label.items() if name.endswith((f"/{label}", f":{label}"))]
             entry = found[0] if len(found) == 1 else None
         return None if entry is None else entry.outline.lines if entry.outline is not None else 1 << 30
 
@@ -309,9 +308,10 @@ def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, tok
 
 def _cited(item: protocol.Cited, snapshot: Snapshot, sources: Sources) -> citations.Cited:
     """An item that may be cited, with its text as it is now."""
-    path = disk.from_uri(item.uri)
-    if path is None or path not in snapshot.files:
-        return citations.Cited(item.citation, snapshot.label(path) if path else item.uri, item.range.span)
-    view = sources.read(path)
-    text = view.slice(item.range.span) if isinstance(view, TextView) else ""
-    return citations.Cited(item.citation, snapshot.label(path), item.range.span, text)
+    path = results.path_of(item.uri)
+    spans = tuple(one.span for one in item.spans) or (item.range.span,)
+    if item.form in ("outline", "reference"):  # they show no lines
+        spans = ()
+    view = sources.read(path) if path is not None and path in snapshot.files else None
+    text = "\n".join(map(view.slice, spans)) if isinstance(view, TextView) else ""
+    return citations.Cited(item.citation, snapshot.label(path) if path else item.uri, item.range.span, text, spans)

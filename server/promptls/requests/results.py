@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from promptls.index import disk
 from promptls.index.snapshot import EXHIBIT, Snapshot, is_exhibit
@@ -39,6 +39,11 @@ def _redacted(key: str, value: Any, path: str) -> Any:
 def uri_of(path: str) -> str:
     """The URI of a file; for what is no file one that only says what it is."""
     return EXHIBIT + quote(path[len(EXHIBIT) :]) if is_exhibit(path) else disk.to_uri(path)
+
+
+def path_of(uri: str) -> str | None:
+    """What a URI of ours stands for; None for one that is not ours."""
+    return EXHIBIT + unquote(uri[len(EXHIBIT) :]) if is_exhibit(uri) else disk.from_uri(uri)
 
 
 def range_of(span: Span) -> Json:
