@@ -427,6 +427,113 @@ class A:
     assert "2 definitions" in outcome.reason
 
 
+CLASSES = """
+-- Account.java --
+public class Account {
+    public Account(int balance) {
+        this.balance = balance;
+    }
+}
+-- User.cs --
+namespace App
+{
+    public class User
+    {
+        public User(string name)
+        {
+            Name = name;
+        }
+    }
+}
+-- shape.h --
+namespace geo {
+class Shape {
+public:
+    Shape(int n);
+};
+}
+-- shape.cpp --
+#include "shape.h"
+geo::Shape::Shape(int n) {
+}
+-- outer.py --
+class Node:
+    class Leaf:
+        class Node:
+            pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@#Account", "included: Account.java:1-5 class Account"),
+        ("@Account.java#Account", "included: Account.java:1-5 class Account"),
+        ("@#Account.Account", "included: Account.java:2-4 constructor Account.Account"),
+        ("@#User", "included: User.cs:3-9 class App.User"),
+        ("@User.cs#User", "included: User.cs:3-9 class App.User"),
+        ("@User.cs#user", "included: User.cs:3-9 class App.User"),
+        ("@#User.User", "included: User.cs:5-8 constructor App.User.User"),
+        ("@#Shape", "included: shape.h:2-5 class geo.Shape"),
+        ("@shape.cpp#Shape", "included: shape.cpp:2-3 constructor geo.Shape.Shape"),
+        ("@#Node", "ambiguous: @outer.py#Node, @outer.py#Node.Leaf.Node"),
+        ("@outer.py#Node", "included: outer.py:1-4 class Node"),
+        ("@outer.py#Leaf.Node", "included: outer.py:3-4 class Node.Leaf.Node"),
+    ],
+)
+def test_a_type_and_what_bears_its_name(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_all(mention, request_of(snapshot_of(CLASSES, tmp_path)))
+    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+
+
+TITLES = """
+-- CHANGELOG.md --
+# Changelog
+
+## [1.2.0] - 2024-01-01
+
+text
+
+## 1.1.0
+
+text
+
+## C# bindings
+
+text
+-- counter.js --
+class Counter {
+  #inc(n) {
+    return n + 1;
+  }
+  inc() {
+    return this.#inc(1);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@CHANGELOG.md#Changelog.1.1.0", "included: CHANGELOG.md:7-9 section Changelog.1.1.0"),
+        ("@#1.1.0", "included: CHANGELOG.md:7-9 section Changelog.1.1.0"),
+        (
+            '@#"Changelog.[1.2.0] - 2024-01-01"',
+            "included: CHANGELOG.md:3-5 section Changelog.[1.2.0] - 2024-01-01",
+        ),
+        ('@#"changelog.c# bindings"', "included: CHANGELOG.md:11-13 section Changelog.C# bindings"),
+        ("@counter.js#Counter.#inc", "included: counter.js:2-4 method Counter.#inc"),
+        ("@counter.js#Counter.inc", "included: counter.js:5-7 method Counter.inc"),
+        ("@#Counter#bump", "unresolved: "),
+        ("@#1.0", "unresolved: "),
+    ],
+)
+def test_names_that_hold_separators(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_all(mention, request_of(snapshot_of(TITLES, tmp_path)))
+    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+
+
 def test_twenty_candidates_at_most(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- p{i:02}/a.py --\ndef run(): pass" for i in range(30))
     symbol, file = resolve_all("@#run @a.py", request_of(snapshot_of(workspace, tmp_path)))

@@ -14,7 +14,7 @@ from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.context.mentions.lookup import is_test, name_for, roots_named
 from promptls.context.mentions.offers import Ask, CompletionItem, cost, names_of, outline_of
 from promptls.context.mentions.spelling import spell
-from promptls.context.mentions.symbol import split
+from promptls.context.mentions.symbol import Definition, last_names, matching, split
 from promptls.index.snapshot import Place, Snapshot
 from promptls.model import Mention, Symbol
 
@@ -125,21 +125,11 @@ def _offer(ask: Ask, place: Place, scoped: bool = False) -> CompletionItem | Non
 
 def _only_one(snapshot: Snapshot, symbol: Symbol) -> bool:
     """Whether the qualified name alone says which definition is meant."""
-    wanted = split(symbol.qualified)
-    places = {
-        place
-        for name in {symbol.name.lower(), symbol.qualified.lower(), *(part.lower() for part in wanted[-1:])}
-        for place in snapshot.names.get(name, ())
-    }
+    places = {place for name in last_names(symbol.qualified) for place in snapshot.names.get(name, ())}
     if len(places) > _PLACES:
         return False
-    meant = {
-        (place[0], other.qualified)
-        for place in places
-        if (other := snapshot.symbol(place)) is not None
-        and (other.name == symbol.qualified or split(other.qualified)[-len(wanted) :] == wanted)
-    }
-    return len(meant) == 1
+    found = (Definition(place[0], other) for place in places if (other := snapshot.symbol(place)) is not None)
+    return len({(d.path, d.symbol.qualified) for d in matching(symbol.qualified, found)}) == 1
 
 
 def _files(ask: Ask, scope: str) -> Sequence[str]:

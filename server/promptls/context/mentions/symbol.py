@@ -43,9 +43,11 @@ def resolve(mention: Mention, request: Request) -> MentionOutcome:
     scope = _scope(mention, request)
     if isinstance(scope, MentionOutcome):
         return scope
-    found = _matching(mention.target, _definitions(mention, request, scope))
+    found = matching(mention.target, _definitions(mention, request, scope))
     if not found:
         return _missing(mention, request, scope)
+    if scope is not None and len(scope) == 1:  # nothing could be added to a name that is whole
+        found = [d for d in found if d.symbol.qualified == mention.target] or found
     places = {(d.path, d.symbol.qualified) for d in found}
     if len(places) > 1:
         return _candidates(mention, request, found)
@@ -63,6 +65,15 @@ def definitions_in(request: Request, path: str) -> list[Definition]:
 def split(target: str) -> list[str]:
     """The names in a qualified name; Rust, C++ and Ruby separators count as dots."""
     return [part for part in _SEPARATOR.split(target) if part]
+
+
+def last_names(target: str) -> set[str]:
+    """The names, lower case, that a definition can have whose qualified name ends in the target.
+
+    Names hold separators as well ("1.2.0", "#inc", "C# bindings"): any of them may be the one before the name.
+    """
+    starts = (0, *(found.end() for found in _SEPARATOR.finditer(target)))
+    return {name for start in starts if (name := target[start:].lower())}
 
 
 def _scope(mention: Mention, request: Request) -> Sequence[str] | MentionOutcome | None:
@@ -99,7 +110,7 @@ def _with_symbol(path_mention: str, target: str) -> str:
 def _definitions(mention: Mention, request: Request, scope: Sequence[str] | None) -> Iterator[Definition]:
     """All definitions whose own name is the last name of the target, letter case aside."""
     snapshot = request.snapshot
-    names = {mention.target.lower(), *(part.lower() for part in split(mention.target)[-1:])}
+    names = last_names(mention.target)
     if scope is not None and len(scope) == 1:
         yield from (d for d in definitions_in(request, scope[0]) if d.symbol.name.lower() in names)
         return
@@ -114,8 +125,11 @@ def _definitions(mention: Mention, request: Request, scope: Sequence[str] | None
             yield Definition(place[0], symbol)
 
 
-def _matching(target: str, definitions: Iterable[Definition]) -> list[Definition]:
-    """Those whose qualified name ends in the target: in these letters if there are any, else in any case."""
+def matching(target: str, definitions: Iterable[Definition]) -> list[Definition]:
+    """Those whose qualified name ends in the target: in these letters if there are any, else in any case.
+
+    A type stands for its constructors, where they bear its name.
+    """
     wanted = split(target)
     folded = [part.lower() for part in wanted]
     exact: list[Definition] = []
@@ -129,7 +143,9 @@ def _matching(target: str, definitions: Iterable[Definition]) -> list[Definition
             folded and [part.lower() for part in parts[-len(folded) :]] == folded
         ):
             other.append(definition)
-    return exact or other
+    found = exact or other
+    types = {d.symbol.qualified for d in found}
+    return [d for d in found if d.symbol.kind != "constructor" or d.symbol.qualified.rpartition(".")[0] not in types]
 
 
 def _all_of(mention: Mention, request: Request, found: Sequence[Definition]) -> MentionOutcome:
