@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from promptls.context.graph.imports import Resolver
 from promptls.context.graph.nodes import Edge
 from promptls.context.graph.view import Graph, GraphView
+from promptls.context.mentions.request import Around, Request
 from promptls.index.snapshot import Place
-from tests.workspaces import snapshot_of
+from tests.workspaces import request_of, snapshot_of
 
 
 def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
@@ -46,3 +49,9 @@ def calls(view: GraphView, name: str, *types: str) -> list[str]:
     """Targets of the edges out of a node, calls unless types are given: "b.py:g .95"."""
     shown = edges(view, view.out(place_of(view, name)), *(types or ("calls",)))
     return [one.split(" ", 2)[2] for one in shown]
+
+
+def asking(text: str, top: Path, roots: Iterable[str] = ()) -> Request:
+    """A request on a workspace string, with its graph."""
+    snapshot, graph = snapshot_of(text, top, roots), Graph(Resolver)
+    return replace(request_of(snapshot), around=Around(graph=lambda: graph.at(snapshot)))

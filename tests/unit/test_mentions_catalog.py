@@ -73,10 +73,10 @@ def test_no_names_at_all() -> None:
 
 def test_an_edit_changes_symbols_and_no_paths() -> None:
     first = snapshot(entry("a.py", "one"), entry("b.py", "two"))
-    assert [name for _, name in catalog.symbols_of(first).search("one", 5)] == ["one"]
+    assert [name for _, name in catalog.symbols_of(first).search("one", 5, Tier.EXACT)] == ["one"]
     edited = entry("a.py", "changed")
     second = with_entries(first, [(edited.path, edited)])
-    names = {name for _, name in catalog.symbols_of(second).search("changed", 5)}
+    names = {name for _, name in catalog.symbols_of(second).search("changed", 5, Tier.EXACT)}
     assert names == {"changed"}
     assert found(second, ".py") == ["/ws/big/a.py", "/ws/big/b.py"]
     assert found(first, "a.py") == ["/ws/big/a.py"]

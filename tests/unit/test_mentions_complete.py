@@ -234,6 +234,17 @@ def test_several_roots(tmp_path: Path) -> None:
     assert {i.insert_text for i in ask(snapshot, "@").items if i.kind == "root"} == {"@web:", "@api:"}
 
 
+def test_arguments_of_kinds_in_several_roots(tmp_path: Path) -> None:
+    workspace = "-- api/my src/app.py --\ndef run(): pass\n-- web/lib/app.py --\ndef run(): pass\n"
+    snapshot = snapshot_of(workspace, tmp_path, roots=("web", "api"))
+    assert inserts(ask(snapshot, "@tree:l")) == ["@tree:web:lib/"]
+    assert inserts(ask(snapshot, "@map:api:")) == ['@map:"api:my src/"']
+    assert inserts(ask(snapshot, "@callers:ru")) == ['@callers:"api:my src/app.py#run"', "@callers:web:lib/app.py#run"]
+    assert inserts(ask(snapshot, "@callers:web:lib/app.py#")) == ["@callers:web:lib/app.py#run"]
+    assert inserts(ask(snapshot, "@path:go..ru"))[0] == '@path:"go..api:my src/app.py#run"'
+    assert inserts(ask(snapshot, '@path:"go..api:my src/app.py#r')) == ['@path:"go..api:my src/app.py#run"']
+
+
 def test_kinds_of_others_are_offered(shop: Snapshot) -> None:
     diff = Kind("snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument="required")
     kinds = Registry({**registry.load([]).kinds, "snap": diff})
@@ -248,6 +259,8 @@ def test_what_stands_behind_a_kind(shop: Snapshot) -> None:
     names = [item.insert_text.removeprefix("@#").removeprefix("@") for item in ask(shop, "@#Snap").items]
     assert inserts(ask(shop, "@callers:Snap")) == [f"@callers:{name}" for name in names]
     assert inserts(ask(shop, "@path:a..Snap")) == [f"@path:a..{name}" for name in names]
+    assert inserts(ask(shop, "@callers:about pings.md#po")) == []  # a blank ends what is no longer in quotes
+    assert inserts(ask(shop, '@callers:"about pings.md#po')) == ['@callers:"docs/about pings.md#Pings.Pongs"']
 
 
 def test_names_no_mention_can_hold_are_left_out(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from conftest import git
-from promptls.context.mentions.request import Client, Request
+from promptls.context.mentions.request import Client, Finding, Request
 from promptls.context.mentions.resolve import items, resolve_all
 from promptls.index import disk
 from promptls.index.snapshot import Sources
@@ -581,6 +581,30 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
     assert all(
         o.status == "included" for c in ("api", "cli") for o in resolve_all(f"@{c}:src/app.py", request_of(snapshot))
     )
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@api:src/*.py", "included: api/src/app.py"),
+        ("@glob:api:src/*.py", "included: api/src/app.py"),
+        ("@glob:*.py", "included: web/src/app.py, api/only.py, api/src/app.py, cli/src/app.py"),
+        ("@map:web:src/", "included: promptls:map, web/src/app.py"),
+        ("@map:web:", "included: promptls:map, web/src/app.py"),
+        ("@tree:cli:src/", "included: promptls:tree cli:src/:1-3"),
+        ("@tree:nope:src/", "unresolved: "),
+        ('@text:api:src/:"def"', "included: api/src/app.py:1 function run"),
+        ('@regex:api:src/app.py:"def"', "included: api/src/app.py:1 function run"),
+        ("@diagnostics:api:src/app.py", "included: promptls:diagnostics:1, api/src/app.py:1 function run"),
+        ("@diagnostics:api:", "included: promptls:diagnostics:1, api/src/app.py:1 function run"),
+        ("@diagnostics:web:", "unresolved: "),
+    ],
+)
+def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
+    request = request_of(snapshot_of(THREE, tmp_path, roots=("web", "api", "cli")))
+    wrong = (Finding((tmp_path / "api/src/app.py").resolve().as_posix(), Span(0, 1), "wrong"),)
+    request = replace(request, client=Client(diagnostics=wrong))
+    assert told(resolve_all(mention, request), tmp_path) == [f"{mention.rstrip(':')} → {expected}"]
 
 
 def test_names_in_either_unicode_form(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
-from promptls.context.mentions import file as files
-from promptls.context.mentions.lookup import barred
+from promptls.context.mentions.grammar import argument
+from promptls.context.mentions.lookup import barred, within
 from promptls.context.mentions.outcomes import file_outcome, included, region, unresolved
 from promptls.context.mentions.request import Finding, Request
 from promptls.index.snapshot import split_lines
@@ -91,10 +89,10 @@ def resolve_diagnostics(mention: Mention, request: Request) -> MentionOutcome:
         return unresolved(mention, "The editor shows no problems, or has not told of them.")
     worst = {"errors": 1, "error": 1, "warnings": 2, "warning": 2}.get(mention.target, 4)
     if mention.target and worst == 4:
-        paths = set(files.paths(replace(mention, kind="file"), request))
+        paths = within(request, argument(mention))
         found = tuple(one for one in found if one.path in paths)
         if not found:
-            return unresolved(mention, f'The editor shows no problems in "{mention.target}".')
+            return unresolved(mention, f'The editor shows no problems in "{argument(mention)}".')
     shown = sorted((f for f in found if (f.severity or 4) <= worst), key=lambda f: (f.severity or 4, f.path, f.span))
     if not shown:
         return unresolved(mention, f"The editor shows no {mention.target}.")

@@ -53,11 +53,11 @@ def complete(
 
 def _offers(question: Ask, typed: Token) -> Iterator[CompletionItem]:
     plain, shape = typed.plain, typed.shape
+    head = shape.find(":") + 1
+    kind = question.kinds.named(plain[: head - 1]) if head else None
+    if kind is not None and kind.word and kind.argument != "nothing":
+        return argument_offers(question, kind, plain[:head], plain[head:])
     sharp = shape.find("#")
-    word = question.kinds.named(plain[: plain.find(":")]) if 0 < shape.find(":") < sharp else None
-    if word is not None and word.word and word.takes == "symbol":
-        head = shape.find(":") + 1
-        return argument_offers(question, word, plain[:head], plain[head:])
     if sharp == 0:
         return symbol_offers(question, plain[1:])
     if sharp > 0:
@@ -65,9 +65,6 @@ def _offers(question: Ask, typed: Token) -> Iterator[CompletionItem]:
     colon = shape.rfind(":")
     if colon <= 0:
         return path_offers(question, _slashed(plain, shape), None)
-    kind = question.kinds.named(plain[: plain.find(":")]) if shape.find(":") == colon else None
-    if kind is not None and kind.word and kind.argument != "nothing":
-        return argument_offers(question, kind, plain[: colon + 1], plain[colon + 1 :])
     roots = [root for root in question.snapshot.roots if fold(root.name) == fold(plain[:colon])]
     if roots:
         return path_offers(question, _slashed(plain[colon + 1 :], shape[colon + 1 :]), roots)

@@ -104,6 +104,11 @@ def mention_of(token: Token, message: str, words: Words = WORDS) -> Mention | No
     return Mention(text, start, end, "file", path, None, root)
 
 
+def argument(mention: Mention) -> str:
+    """All that stands behind "@kind:", for the kinds whose argument is one name, path or pattern."""
+    return f"{mention.scope}:{mention.target}" if mention.scope else mention.target
+
+
 def is_reference(mention: Mention) -> bool:
     """Whether a mention that names nothing is a mistake to report, and not prose, a decorator or a handle.
 

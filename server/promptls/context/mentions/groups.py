@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from promptls.context.graph.layers import layer_of
-from promptls.context.mentions.grammar import LAST_LINE
-from promptls.context.mentions.lookup import barred, find_folders, roots_named
+from promptls.context.mentions.grammar import LAST_LINE, argument
+from promptls.context.mentions.lookup import barred, files_in, folders_at, root_and_path, roots_named
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
 from promptls.index import disk
-from promptls.index.snapshot import EXHIBIT, split_lines
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span
+from promptls.index.snapshot import EXHIBIT, Snapshot, split_lines
+from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span
 
 WHOLE = 12
 """Files up to which each is an item of its own."""
@@ -47,17 +47,19 @@ def _file(request: Request, path: str) -> Item:
 
 def resolve_glob(mention: Mention, request: Request) -> MentionOutcome:
     """The files whose paths fit a pattern, as in an ignore file."""
-    found = fitting(request, mention.target)
+    snapshot = request.snapshot
+    root, pattern = (mention.root, mention.target) if mention.root else root_and_path(snapshot, argument(mention))
+    found = fitting(snapshot, pattern, roots_named(snapshot, root))
     if not found:
-        return unresolved(mention, f'No file fits the pattern "{mention.target}".')
+        return unresolved(mention, f'No file fits the pattern "{pattern}".')
     return group(mention, request, mention.text, found, f"{len(found):,} files fit.")
 
 
-def fitting(request: Request, pattern: str) -> list[str]:
-    """Files of all roots that a pattern picks, by path."""
+def fitting(snapshot: Snapshot, pattern: str, roots: Sequence[Root]) -> list[str]:
+    """Files of these roots that a pattern picks, by path."""
     out: list[str] = []
-    for root in request.snapshot.roots:
-        names = [path[len(root.path) + 1 :] for path in request.snapshot.files if path.startswith(root.path + "/")]
+    for root in roots:
+        names = [path[len(root.path) + 1 :] for path in snapshot.files if path.startswith(root.path + "/")]
         anchored = pattern if pattern.startswith("/") or "/" not in pattern else "/" + pattern
         picked = disk.matching(names, [anchored])
         out += [f"{root.path}/{name}" for name in sorted(picked)]
@@ -84,7 +86,7 @@ def resolve_map(mention: Mention, request: Request) -> MentionOutcome:
     """The outline of the files that most others lean on."""
     paths = _under(mention, request)
     if paths is None:
-        return unresolved(mention, f'There is no folder "{mention.target}" in the workspace.')
+        return _no_folder(mention)
     names = request.snapshot.names
     spoken: Counter[str] = Counter()
     for entry in request.snapshot.files.values():
@@ -109,7 +111,7 @@ def resolve_tree(mention: Mention, request: Request) -> MentionOutcome:
     """The names of all folders and files."""
     paths = _under(mention, request)
     if not paths:
-        return unresolved(mention, f'There is no folder "{mention.target}" in the workspace.')
+        return _no_folder(mention)
     lines: list[str] = []
     above: list[str] = []
     for path in sorted(paths, key=lambda p: request.snapshot.label(p).replace(":", "/").split("/")):
@@ -121,9 +123,13 @@ def resolve_tree(mention: Mention, request: Request) -> MentionOutcome:
         lines.append(f"{'  ' * len(folders)}{name}")
         above = folders
     text = "\n".join(lines)
-    place = request.sources.exhibit(f"tree {mention.target}".strip(), text)
+    place = request.sources.exhibit(f"tree {argument(mention)}".strip(), text)
     item = Item(place, Span(0, len(split_lines(text))), "tree", Origin.MENTION, 1.0)
     return included(mention, [item], f"{len(paths):,} files.")
+
+
+def _no_folder(mention: Mention) -> MentionOutcome:
+    return unresolved(mention, f'There is no folder "{argument(mention)}" in the workspace.')
 
 
 def _under(mention: Mention, request: Request) -> list[str] | None:
@@ -131,8 +137,7 @@ def _under(mention: Mention, request: Request) -> list[str] | None:
     snapshot = request.snapshot
     if not mention.target:
         return [path for path in snapshot.files if snapshot.root_of(path) is not None]
-    folders = find_folders(request, mention.target.rstrip("/"), roots_named(snapshot, "")).paths
+    folders = folders_at(request, argument(mention))
     if not folders or barred(request, folders[0]):
         return None
-    prefixes = tuple(folder.rstrip("/") + "/" for folder in folders)
-    return [path for path in snapshot.files if path.startswith(prefixes)]
+    return files_in(snapshot, folders)

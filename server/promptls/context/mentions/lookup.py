@@ -75,6 +75,40 @@ def find_folders(request: Request, target: str, roots: tuple[Root, ...]) -> Foun
     return _climb(request.snapshot, target, roots, lambda name: [*catalog.folders_named(name), *tops])
 
 
+def root_and_path(snapshot: Snapshot, argument: str) -> tuple[str, str]:
+    """(root, path) of a "root:path" that is an argument or a scope; ("", all of it) where no root is called so."""
+    root, colon, path = argument.partition(":")
+    if not root or not colon or path.startswith(":") or _DRIVE.match(argument) or not roots_named(snapshot, root):
+        return "", argument
+    return root, path
+
+
+def folders_at(request: Request, argument: str) -> tuple[str, ...]:
+    """The folders that "path/", "root:path/" or "root:" may mean."""
+    name, path = root_and_path(request.snapshot, argument)
+    roots = roots_named(request.snapshot, name)
+    if name and not path:
+        return tuple(root.path for root in roots)
+    return find_folders(request, path.rstrip("/"), roots).paths
+
+
+def files_at(request: Request, argument: str) -> tuple[str, ...]:
+    """The files that "path" or "root:path" may mean."""
+    name, path = root_and_path(request.snapshot, argument)
+    return find_files(request, path, roots_named(request.snapshot, name)).paths
+
+
+def files_in(snapshot: Snapshot, folders: Iterable[str]) -> list[str]:
+    """The indexed files below these folders."""
+    below = tuple(folder.rstrip("/") + "/" for folder in folders)
+    return [path for path in snapshot.files if path.startswith(below)]
+
+
+def within(request: Request, argument: str) -> frozenset[str]:
+    """The files of the folder or root that an argument names, or the file itself."""
+    return frozenset(files_in(request.snapshot, folders_at(request, argument)) or files_at(request, argument))
+
+
 def on_disk(request: Request, target: str, roots: tuple[Root, ...]) -> str | None:
     """The absolute path of what is there, though the index does not know it; None if nothing is."""
     for way in spellings(target):

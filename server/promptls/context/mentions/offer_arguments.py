@@ -6,10 +6,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from promptls.context.mentions.lookup import root_and_path, roots_named
 from promptls.context.mentions.offer_paths import path_offers
 from promptls.context.mentions.offer_symbols import scoped_offers, symbol_offers
 from promptls.context.mentions.offers import Ask, CompletionItem
 from promptls.context.mentions.registry import Kind
+from promptls.context.mentions.relations import ends
+from promptls.context.mentions.spelling import spell_argument, unspelled
+from promptls.context.mentions.symbol import parted
 
 
 def argument_offers(ask: Ask, kind: Kind, head: str, query: str) -> Iterator[CompletionItem]:
@@ -18,12 +22,20 @@ def argument_offers(ask: Ask, kind: Kind, head: str, query: str) -> Iterator[Com
         if word.startswith(query):
             yield CompletionItem(f"{head}{word}", f"@{head}{word}", kind.help, kind=kind.name)
     if kind.takes == "symbol":
-        before, dots, last = query.rpartition("..") if kind.name == "path" else ("", "", query)
-        scope, sharp, name = last.rpartition("#")
-        for item in scoped_offers(ask, scope, name) if sharp else symbol_offers(ask, last):
-            target = item.insert_text.removeprefix("@").removeprefix("#")
-            yield replace(item, insert_text=f"@{head}{before}{dots}{target}", tokens=None)
+        first, dots, last = ends(query) if kind.name == "path" else ("", "", "")
+        scope, name = parted(last if dots else query, ask.request)
+        for item in scoped_offers(ask, scope, name) if scope else symbol_offers(ask, name):
+            yield from _behind(head, f"{first}{dots}", replace(item, tokens=None))
     elif kind.takes == "path":
-        for item in path_offers(replace(ask, kinds=replace(ask.kinds, kinds={})), query, None):
+        root, path = root_and_path(ask.snapshot, query)
+        roots = roots_named(ask.snapshot, root) if root else None
+        for item in path_offers(replace(ask, kinds=replace(ask.kinds, kinds={})), path, roots):
             if item.kind == "folder":
-                yield replace(item, insert_text=f"@{head}{item.insert_text.removeprefix('@')}")
+                yield from _behind(head, "", item)
+
+
+def _behind(head: str, before: str, item: CompletionItem) -> Iterator[CompletionItem]:
+    """A mention as an argument, or as the end of one; nothing where no mention can say it."""
+    text = spell_argument(head.removesuffix(":"), before + unspelled(item.insert_text))
+    if text is not None:
+        yield replace(item, insert_text=text)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from promptls.context.mentions import file
 from promptls.context.mentions.catalog import fold, symbols_of
 from promptls.context.mentions.haystack import Haystack, Tier
-from promptls.context.mentions.lookup import is_test, name_for, roots_named
+from promptls.context.mentions.lookup import files_at, is_test, name_for, nearest_first
 from promptls.context.mentions.offers import Ask, CompletionItem, cost, names_of, outline_of
 from promptls.context.mentions.spelling import spell
 from promptls.context.mentions.symbol import Definition, last_names, matching, split
 from promptls.index.snapshot import Place, Snapshot
-from promptls.model import Mention, Symbol
+from promptls.model import Symbol
 
 _PLACES = 50  # definitions of one name that are looked at
 
@@ -133,7 +132,4 @@ def _only_one(snapshot: Snapshot, symbol: Symbol) -> bool:
 
 
 def _files(ask: Ask, scope: str) -> Sequence[str]:
-    root, colon, path = scope.partition(":")
-    if not colon or not roots_named(ask.snapshot, root):
-        root, path = "", scope
-    return file.paths(Mention(f"@{scope}", 0, 0, "file", path, None, root), ask.request)
+    return nearest_first(ask.request, files_at(ask.request, scope))

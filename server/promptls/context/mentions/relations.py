@@ -5,6 +5,7 @@ All of it is told by syntax and imports, not by a compiler, so reasons say "as f
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
@@ -12,13 +13,17 @@ from msgspec.structs import replace
 from promptls.context.graph.nodes import Edge
 from promptls.context.graph.paths import LEAST, call_paths, callees, callers, inside
 from promptls.context.graph.view import GraphView
-from promptls.context.mentions import symbol
+from promptls.context.mentions import file, symbol
+from promptls.context.mentions.grammar import argument, looks_like_path
+from promptls.context.mentions.lookup import root_and_path
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
+from promptls.context.mentions.spelling import spell_argument, unspelled
 from promptls.index.snapshot import Place
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
 
 MOST = 60
+_BETWEEN = re.compile(r"(?<!\.)\.\.(?!\.)")
 _AS_FAR = "as far as the syntax tells"
 
 Related = Callable[[GraphView, Place], Iterable[Place]]
@@ -26,22 +31,22 @@ Related = Callable[[GraphView, Place], Iterable[Place]]
 
 def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
     """What calls a definition."""
-    return _related(mention, request, callers, "callers")
+    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers")
 
 
 def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
     """What a definition calls."""
-    return _related(mention, request, callees, "callees")
+    return _related(mention, request, _named(mention, request, argument(mention)), callees, "callees")
 
 
 def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
-    """The tests of a definition."""
+    """The tests of a definition, or of those in a file."""
 
     def tests(view: GraphView, place: Place) -> Iterable[Place]:
         own = [place, *inside(view, place)]
         return [e.target for one in own for e in view.out(one) if e.type == "tested_by"]
 
-    return _related(mention, request, tests, "tests")
+    return _related(mention, request, _file_or_definition(mention, request), tests, "tests")
 
 
 def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
@@ -60,7 +65,8 @@ def resolve_implementations(mention: Mention, request: Request) -> MentionOutcom
             out += [(path, i) for i in children if facts is not None and facts.symbols[i].name == found.name]
         return out
 
-    return _related(mention, request, implementations, "implementations")
+    places = _named(mention, request, argument(mention))
+    return _related(mention, request, places, implementations, "implementations")
 
 
 def _below(view: GraphView, place: Place) -> list[Place]:
@@ -76,7 +82,7 @@ def _below(view: GraphView, place: Place) -> list[Place]:
 
 def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
     """Where a definition is used: the definitions that use it, or the lines where none stands around them."""
-    places = _named(mention, request)
+    places = _named(mention, request, argument(mention))
     if isinstance(places, MentionOutcome):
         return places
     view = _graph(request)
@@ -94,15 +100,15 @@ def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
 
 def resolve_path(mention: Mention, request: Request) -> MentionOutcome:
     """The definitions on the shortest ways of calls from one definition to another."""
-    first, dots, last = mention.target.partition("..")
-    if not dots or not first or not last:
+    first, dots, last = ends(argument(mention))
+    if not first or not last:
         return unresolved(mention, "A call path goes from one definition to another: @path:main..Store.save.")
-    start = _named(replace(mention, target=first), request)
+    start = _named(mention, request, first, after=dots + last)
     if isinstance(start, MentionOutcome):
-        return replace(start, mention=mention)
-    end = _named(replace(mention, target=last), request)
+        return start
+    end = _named(mention, request, last, before=first + dots)
     if isinstance(end, MentionOutcome):
-        return replace(end, mention=mention)
+        return end
     view = _graph(request)
     paths = call_paths(view, start, end, 3, request.token)
     if not paths:
@@ -114,8 +120,15 @@ def resolve_path(mention: Mention, request: Request) -> MentionOutcome:
     return included(mention, items, f"{'; '.join(names)}, {_AS_FAR}.")
 
 
-def _related(mention: Mention, request: Request, related: Related, what: str) -> MentionOutcome:
-    places = _named(mention, request)
+def ends(written: str) -> tuple[str, str, str]:
+    """(from, "..", to) of a call path, ("", "", "") where it is none; three dots are part of a name: "[...slug]"."""
+    found = _BETWEEN.search(written)
+    return (written[: found.start()], found.group(), written[found.end() :]) if found else ("", "", "")
+
+
+def _related(
+    mention: Mention, request: Request, places: list[Place] | MentionOutcome, related: Related, what: str
+) -> MentionOutcome:
     if isinstance(places, MentionOutcome):
         return places
     view = _graph(request)
@@ -127,34 +140,66 @@ def _related(mention: Mention, request: Request, related: Related, what: str) ->
 
 def _outcome(mention: Mention, items: Sequence[Item], count: int, what: str) -> MentionOutcome:
     if not items:
-        return unresolved(mention, f"{mention.target} has no {what}, {_AS_FAR}.")
+        return unresolved(mention, f"{argument(mention)} has no {what}, {_AS_FAR}.")
     some = f"The first {len(items)} of {count} {what}" if count > len(items) else f"{count} {what}"
     return included(mention, items, f"{some}, {_AS_FAR}.")
 
 
-def _named(mention: Mention, request: Request) -> list[Place] | MentionOutcome:
-    """The places of the definition that an argument names, or why there are none."""
-    scope, sharp, name = mention.target.rpartition("#")
-    inner = replace(mention, kind="symbol", target=name, scope=scope if sharp else mention.scope)
-    found = symbol.resolve(inner, request)
+def _named(
+    mention: Mention, request: Request, written: str, before: str = "", after: str = ""
+) -> list[Place] | MentionOutcome:
+    """The places of the definition that an argument, or a part of one, names; or why there are none.
+
+    `before` and `after`: the rest of the argument, which candidates keep.
+    """
+    found = _definition(mention, request, written)
     if found.status != "included":
-        head = mention.text.partition(":")[0]
-
-        def again(text: str) -> str:
-            return f"{head}:{text.removeprefix('@').removeprefix('#')}" if text else ""
-
-        return replace(
-            found,
-            mention=mention,
-            candidates=tuple(again(text) for text in found.candidates),
-            suggestion=again(found.suggestion),
-        )
+        return _spelled(found, mention, before, after)
     places = []
     for item in found.targets:
         entry = request.snapshot.files.get(item.path)
         symbols = entry.outline.symbols if entry is not None and entry.outline is not None else ()
         places += [(item.path, i) for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span]
     return places
+
+
+def _file_or_definition(mention: Mention, request: Request) -> list[Place] | MentionOutcome:
+    """The place of the file that an argument names, else those of a definition."""
+    written = argument(mention)
+    root, path = root_and_path(request.snapshot, written)
+    if not looks_like_path(path) or symbol.parted(written, request)[0]:
+        return _named(mention, request, written)
+    found = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), request)
+    if found.status == "included" and all(item.kind == "file" for item in found.targets):
+        return [(item.path, -1) for item in found.targets]
+    named = _named(mention, request, written)  # "Server.go" may be a method
+    return _spelled(found, mention) if isinstance(named, MentionOutcome) and named.status == "unresolved" else named
+
+
+def _spelled(outcome: MentionOutcome, mention: Mention, before: str = "", after: str = "") -> MentionOutcome:
+    """An outcome for what an argument names as that of the whole mention."""
+    word = mention.text[1:].partition(":")[0]
+
+    def spelled(text: str) -> str:
+        return spell_argument(word, before + unspelled(text) + after) or "" if text else ""
+
+    candidates = tuple(filter(None, map(spelled, outcome.candidates)))
+    return replace(outcome, mention=mention, candidates=candidates, suggestion=spelled(outcome.suggestion))
+
+
+def _definition(mention: Mention, request: Request, written: str) -> MentionOutcome:
+    """The definition that "Cart.total", "src/cart.py#Cart.total" or "root:src/cart.py#Cart.total" names."""
+
+    def among(path: str, name: str) -> MentionOutcome:
+        root, scope = root_and_path(request.snapshot, path)
+        return symbol.resolve(replace(mention, kind="symbol", target=name, root=root, scope=scope), request)
+
+    scope, name = symbol.parted(written, request)
+    found = among(scope, name)
+    path, _, name = written.rpartition("#")
+    if found.status == "unresolved" and not scope and looks_like_path(path):
+        return among(path, name)  # to say that there is no such file
+    return found
 
 
 def _graph(request: Request) -> GraphView:

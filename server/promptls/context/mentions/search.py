@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import regex
 
-from promptls.context.mentions.lookup import find_files, find_folders, nearest_first, roots_named
+from promptls.context.mentions.lookup import nearest_first, within
 from promptls.context.mentions.outcomes import included, refused, region, unresolved
 from promptls.context.mentions.request import Request
 from promptls.context.query import analyse
@@ -42,11 +42,11 @@ def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
     text = mention.target or request.question
     if index is None or not text.strip():
         return unresolved(mention, "There is no question to look for; write one, or put it in quotes behind a colon.")
-    within = _within(request, mention.scope) if mention.scope else None
-    if mention.scope and not within:
+    inside = within(request, mention.scope) if mention.scope else None
+    if mention.scope and not inside:
         return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
     strategy = request.around.strategy or Strategy()
-    found = retrieve(analyse(text), request.snapshot, index, strategy, request.token, within).items
+    found = retrieve(analyse(text), request.snapshot, index, strategy, request.token, inside).items
     best = [i for i in found if i.score >= LEAST_SCORE * max(1e-9, found[0].score)][:REGIONS]
     items = [Item(i.path, i.span, i.kind, Origin.MENTION, 1.0, i.symbol, i.reasons) for i in best]
     if not items:
@@ -82,12 +82,12 @@ def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
     """The code of a shape, or what a tree-sitter query captures."""
     if request.around.matches is None:
         return unresolved(mention, "Nothing can be looked for here.")
-    within = _within(request, mention.scope) if mention.scope else None
-    if mention.scope and not within:
+    inside = within(request, mention.scope) if mention.scope else None
+    if mention.scope and not inside:
         return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
     files = request.snapshot.files
     known = [p for p, e in files.items() if e.outlined and not e.skipped and not disk.secret(p)]
-    paths = nearest_first(request, (p for p in known if within is None or p in within))
+    paths = nearest_first(request, (p for p in known if inside is None or p in inside))
     found = request.around.matches(mention.target, paths, request.token, 2 * SECONDS)
     cut = (
         f" Only {found.seen:,} of {len(paths):,} files were looked at in the time there is."
@@ -113,10 +113,10 @@ def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
 def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutcome:
     """Regions around the matching lines, open documents and files near the active one first."""
     snapshot = request.snapshot
-    within = _within(request, mention.scope) if mention.scope else None
-    if mention.scope and not within:
+    inside = within(request, mention.scope) if mention.scope else None
+    if mention.scope and not inside:
         return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
-    paths = [p for p, e in snapshot.files.items() if not e.skipped and (within is None or p in within)]
+    paths = [p for p, e in snapshot.files.items() if not e.skipped and (inside is None or p in inside)]
     deadline = time.monotonic() + SECONDS
     items: dict[tuple[str, Span], Item] = {}
     hits = files = seen = 0
@@ -167,15 +167,6 @@ def _regions(view: TextView, lines: list[int]) -> Iterator[Item]:
         end = min(len(view.lines), line + AROUND + 1)
     if end > 0:
         yield Item(path, Span(start, end), "text", Origin.MENTION, 1.0)
-
-
-def _within(request: Request, scope: str) -> frozenset[str]:
-    """The files that a scope names: a file, or those of a folder."""
-    roots = roots_named(request.snapshot, "")
-    folders = find_folders(request, scope.rstrip("/"), roots).paths
-    prefixes = tuple(folder.rstrip("/") + "/" for folder in folders)
-    inside = [path for path in request.snapshot.files if prefixes and path.startswith(prefixes)]
-    return frozenset(inside or find_files(request, scope, roots).paths)
 
 
 def _quoted(text: str) -> str:

@@ -10,7 +10,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import product
 
-from promptls.context.mentions.grammar import LAST_LINE, WORDS, Words, parse
+from promptls.context.mentions.grammar import LAST_LINE, WORDS, Words, argument, parse
 from promptls.model import Span
 
 _UNSPEAKABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})
@@ -31,6 +31,23 @@ def spell(
     None for what no mention can say: a line break in the name, or more than 250 characters.
     """
     return _spell(path, root, folder, lines, symbol, tuple(sorted(words.items())))
+
+
+def spell_argument(word: str, written: str) -> str | None:
+    """The mention of a kind with an argument, in quotes where it needs them; None if no mention can say it."""
+    for text in (f"@{word}:{written}", f"@{word}:{_quote(written)}"):
+        found = parse(text + " x", {word: "required"})
+        if len(found) == 1 and (found[0].text, found[0].kind, argument(found[0])) == (text, word, written):
+            return text
+    return None
+
+
+def unspelled(text: str) -> str:
+    """What a mention of a path or symbol names, as an argument says it: "src/my cart.py#total" of `@"src/…"#total`."""
+    (mention,) = parse(text, {})
+    where = (f"{mention.root}:" if mention.root else "") + mention.scope
+    sharp = "#" if where and mention.kind == "symbol" else ""
+    return f"{where}{sharp}{mention.target}" + ("/" if mention.kind == "folder" else "")
 
 
 @lru_cache(maxsize=1 << 12)

@@ -16,7 +16,10 @@ from msgspec.structs import replace
 from promptls.context.mentions import file
 from promptls.context.mentions.lookup import (
     barred,
+    files_at,
+    files_in,
     find_folders,
+    folders_at,
     is_test,
     name_for,
     nearest_first,
@@ -67,6 +70,18 @@ def split(target: str) -> list[str]:
     return [part for part in _SEPARATOR.split(target) if part]
 
 
+def parted(argument: str, request: Request) -> tuple[str, str]:
+    """(path, name) of "src/cart.py#Cart.total", "root:#Cart"; ("", the argument) where no "#" follows a path.
+
+    Names hold "#" as paths do, so the one between them is the first behind a file, a folder with its slash or a root.
+    """
+    for at, char in enumerate(argument):
+        path = argument[:at]
+        if char == "#" and (folders_at if path.endswith(("/", ":")) else files_at)(request, path):
+            return path, argument[at + 1 :]
+    return "", argument
+
+
 def last_names(target: str) -> set[str]:
     """The names, lower case, that a definition can have whose qualified name ends in the target.
 
@@ -86,8 +101,7 @@ def _scope(mention: Mention, request: Request) -> Sequence[str] | MentionOutcome
         return paths
     folders = find_folders(request, mention.scope.rstrip("/"), roots).paths
     if folders:
-        below = tuple(folder + "/" for folder in folders)
-        return [path for path in request.snapshot.files if path.startswith(below)]
+        return files_in(request.snapshot, folders)
     return _no_scope(mention, request)
 
 
@@ -131,21 +145,22 @@ def matching(target: str, definitions: Iterable[Definition]) -> list[Definition]
     A type stands for its constructors, where they bear its name.
     """
     wanted = split(target)
-    folded = [part.lower() for part in wanted]
     exact: list[Definition] = []
     other: list[Definition] = []
     for definition in definitions:
-        symbol = definition.symbol
-        parts = split(symbol.qualified)
-        if symbol.name == target or (wanted and parts[-len(wanted) :] == wanted):
+        qualified = definition.symbol.qualified
+        if _ends(qualified, target, wanted):
             exact.append(definition)
-        elif symbol.name.lower() == target.lower() or (
-            folded and [part.lower() for part in parts[-len(folded) :]] == folded
-        ):
+        elif _ends(qualified.lower(), target.lower(), [part.lower() for part in wanted]):
             other.append(definition)
     found = exact or other
     types = {d.symbol.qualified for d in found}
     return [d for d in found if d.symbol.kind != "constructor" or d.symbol.qualified.rpartition(".")[0] not in types]
+
+
+def _ends(qualified: str, target: str, wanted: list[str]) -> bool:
+    """Whether a qualified name ends in the target, as written or with other separators (`wanted`: its parts)."""
+    return f".{qualified}".endswith(f".{target}") or (bool(wanted) and split(qualified)[-len(wanted) :] == wanted)
 
 
 def _all_of(mention: Mention, request: Request, found: Sequence[Definition]) -> MentionOutcome:

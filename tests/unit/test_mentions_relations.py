@@ -1,0 +1,156 @@
+"""Mentions of what stands around a definition: how arguments name it, and what is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.context.mentions.request import Request
+from promptls.context.mentions.resolve import resolve_all
+from tests.graphkit import asking
+
+SHOP = """
+-- src/cart.py --
+def total(items):
+    return weigh(items)
+
+
+def weigh(items):
+    return len(items)
+-- src/other.py --
+def total(items):
+    return 1
+
+
+def main():
+    total(1)
+-- my dir/a b.py --
+def spaced():
+    return 1
+
+
+def user():
+    spaced()
+-- web/c.js --
+class C {
+  #inc(n) {
+    return n;
+  }
+  bump() {
+    return this.#inc(1);
+  }
+}
+-- app/[...slug]/page.js --
+export function page() {
+  return slugs();
+}
+export function slugs() {
+  return 1;
+}
+-- tests/test_cart.py --
+from src.cart import total
+
+
+def test_total():
+    assert total([1]) == 1
+-- README.md --
+# cart.py
+"""
+
+
+def told(message: str, request: Request) -> list[str]:
+    """Each outcome as "status: targets or candidates", or as its reason where it has neither."""
+    out = []
+    for outcome in resolve_all(message, request):
+        label = request.snapshot.label
+        targets = ", ".join(f"{label(item.path)} {item.symbol}".strip() for item in outcome.targets)
+        out.append(f"{outcome.status}: {targets or ', '.join(outcome.candidates) or outcome.reason}")
+    return out
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@callers:weigh", "included: src/cart.py total"),
+        ("@callers:src/cart.py#weigh", "included: src/cart.py total"),
+        ('@callers:"my dir/a b.py"#spaced', "included: my dir/a b.py user"),
+        ('@callers:"my dir/a b.py#spaced"', "included: my dir/a b.py user"),
+        ("@callers:total", "ambiguous: @callers:src/cart.py#total, @callers:src/other.py#total"),
+        ("@callers:nope.py#total", 'unresolved: There is no file "nope.py" in the workspace.'),
+        # names hold "#" as paths do
+        ("@callers:C.#inc", "included: web/c.js C.bump"),
+        ("@callers:#inc", "included: web/c.js C.bump"),
+        ("@callers:web/c.js#C.#inc", "included: web/c.js C.bump"),
+        ("@callers:web/c.js##inc", "included: web/c.js C.bump"),
+        # the other end of a call path stays as it was written
+        ("@path:main..total", "ambiguous: @path:main..src/cart.py#total, @path:main..src/other.py#total"),
+        ("@path:total..main", "ambiguous: @path:src/cart.py#total..main, @path:src/other.py#total..main"),
+        ("@path:src/cart.py#total..weigh", "included: src/cart.py total, src/cart.py weigh"),
+        (
+            "@path:app/[...slug]/page.js#page..slugs",
+            "included: app/[...slug]/page.js page, app/[...slug]/page.js slugs",
+        ),
+        ("@tests:src/cart.py#total", "included: tests/test_cart.py test_total"),
+        ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
+        ("@tests:cart.py", "included: tests/test_cart.py test_total"),
+        ("@tests:src/other.py", "unresolved: src/other.py has no tests, as far as the syntax tells."),
+        ("@tests:src/nope.py", 'unresolved: There is no file "src/nope.py" in the workspace.'),
+        ("@tests:nope", 'unresolved: There is no symbol "nope" in the workspace.'),
+    ],
+)
+def test_what_an_argument_names(tmp_path: Path, mention: str, expected: str) -> None:
+    assert told(f"see {mention} there", asking(SHOP, tmp_path)) == [expected]
+
+
+def test_a_suggestion_is_the_whole_mention(tmp_path: Path) -> None:
+    (outcome,) = resolve_all("@path:src/other.py#main..wegh", asking(SHOP, tmp_path))
+    assert outcome.suggestion == "@path:src/other.py#main..weigh"
+
+
+def test_candidates_are_read_back(tmp_path: Path) -> None:
+    request = asking(SHOP.replace("src/other.py", "my src/other.py"), tmp_path)
+    for mention in ("@callers:total", "@path:main..total", "@path:total..main"):
+        (outcome,) = resolve_all(mention, request)
+        assert len(outcome.candidates) == 2
+        for candidate in outcome.candidates:
+            (again,) = resolve_all(f"{candidate} there", request)
+            assert (again.mention.text, again.status != "ambiguous") == (candidate, True)
+            assert "as far as the syntax tells" in again.reason
+
+
+TWO = """
+-- api/src/app.py --
+def main():
+    helper()
+
+
+def helper():
+    pass
+-- web/my src/app.py --
+def main():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@callers:api:src/app.py#helper", "included: api:src/app.py main"),
+        ("@callers:api:#helper", "included: api:src/app.py main"),
+        ("@callees:main", 'ambiguous: @callees:api:src/app.py#main, @callees:"web:my src/app.py#main"'),
+        ("@path:api:src/app.py#main..helper", "included: api:src/app.py main, api:src/app.py helper"),
+        (
+            "@path:main..helper",
+            'ambiguous: @path:api:src/app.py#main..helper, @path:"web:my src/app.py#main..helper"',
+        ),
+        ("@tests:api:src/app.py", "unresolved: api:src/app.py has no tests, as far as the syntax tells."),
+        (
+            '@callees:"web:my src/app.py#main"',
+            "unresolved: web:my src/app.py#main has no callees, as far as the syntax tells.",
+        ),
+        ("@callers:nope:src/app.py#helper", 'unresolved: There is no file "nope:src/app.py" in the workspace.'),
+    ],
+)
+def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
+    assert told(mention, asking(TWO, tmp_path, ("api", "web"))) == [expected]
