@@ -119,6 +119,133 @@ def test_candidates_are_read_back(tmp_path: Path) -> None:
             assert "as far as the syntax tells" in again.reason
 
 
+SHAPES = """
+-- cs/Shapes.cs --
+namespace Geo
+{
+    public interface IShape
+    {
+        double Area();
+    }
+    public class Square : IShape
+    {
+        public Square(int n)
+        {
+        }
+        public double Area()
+        {
+            return 1;
+        }
+    }
+}
+-- cpp/shape.h --
+namespace geo {
+class Figure {
+public:
+    virtual double size() const = 0;
+};
+class Sq : public Figure {
+public:
+    double size() const override {
+        return 1;
+    }
+};
+}
+-- rb/body.rb --
+module Solid
+  class Body
+    def mass
+      0
+    end
+  end
+  class Cube < Body
+    def mass
+      1
+    end
+  end
+end
+-- php/Form.php --
+<?php
+namespace Drawn;
+interface Form {
+    public function draw();
+}
+class Line implements Form {
+    public function draw() {
+        return 1;
+    }
+}
+-- py/m.py --
+class Outer:
+    class Base:
+        def go(self):
+            return 1
+    class Child(Base):
+        def go(self):
+            return 2
+-- ts/n.ts --
+export namespace Plane {
+  export interface Curve {
+    bend(): number;
+  }
+  export class Arc implements Curve {
+    bend() {
+      return 1;
+    }
+  }
+}
+-- java/Holder.java --
+package x;
+public class Holder {
+    interface Part {
+        double weight();
+    }
+    static class Bolt implements Part {
+        public double weight() {
+            return 1;
+        }
+    }
+}
+-- rs/m.rs --
+mod mesh {
+    pub trait Face {
+        fn edges(&self) -> f64;
+    }
+    pub struct Tri;
+    impl Face for Tri {
+        fn edges(&self) -> f64 {
+            1.0
+        }
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@implementations:Geo.IShape", "cs/Shapes.cs Geo.Square"),
+        ("@implementations:IShape.Area", "cs/Shapes.cs Geo.Square.Area"),
+        ("@implementations:geo.Figure", "cpp/shape.h geo.Sq"),
+        ("@implementations:geo::Figure::size", "cpp/shape.h geo.Sq.size"),
+        ("@implementations:Solid.Body", "rb/body.rb Solid.Cube"),
+        ("@implementations:Body#mass", "rb/body.rb Solid.Cube.mass"),
+        ("@implementations:Form", "php/Form.php Drawn.Line"),
+        ("@implementations:Form.draw", "php/Form.php Drawn.Line.draw"),
+        ("@implementations:Outer.Base", "py/m.py Outer.Child"),
+        ("@implementations:Outer.Base.go", "py/m.py Outer.Child.go"),
+        ("@implementations:Curve", "ts/n.ts Plane.Arc"),
+        ("@implementations:Curve.bend", "ts/n.ts Plane.Arc.bend"),
+        ("@implementations:Holder.Part", "java/Holder.java Holder.Bolt"),
+        ("@implementations:Part.weight", "java/Holder.java Holder.Bolt.weight"),
+        ("@implementations:mesh::Face", "rs/m.rs mesh.Tri"),
+        ("@implementations:Face::edges", "rs/m.rs mesh.Tri.edges"),
+    ],
+)
+def test_implementations_of_types_inside_of_others(tmp_path: Path, mention: str, expected: str) -> None:
+    assert told(mention, asking(SHAPES, tmp_path)) == [f"included: {expected}"]
+
+
 TWO = """
 -- api/src/app.py --
 def main():

@@ -20,6 +20,7 @@ from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.spelling import spell_argument, unspelled
 from promptls.index.snapshot import Place
+from promptls.index.syntax.kinds import TYPE_KINDS
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
 
 MOST = 60
@@ -53,10 +54,11 @@ def resolve_implementations(mention: Mention, request: Request) -> MentionOutcom
     """What extends or implements a type, or overrides a method in one that does."""
 
     def implementations(view: GraphView, place: Place) -> Iterable[Place]:
-        found = view.symbol(place)
-        holder = place if found is None or found.parent < 0 else (place[0], found.parent)
-        below = _below(view, holder)
-        if found is None or holder == place:
+        found, own, holder = view.symbol(place), view.facts(place[0]), None
+        if found is not None and own is not None and found.kind not in TYPE_KINDS:
+            holder = view.resolver.types.around(place[0], own, place[1])
+        below = _below(view, holder or place)
+        if found is None or holder is None:
             return below
         out = []
         for path, index in below:
