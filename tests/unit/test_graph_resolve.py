@@ -537,3 +537,82 @@ def test_calls_in_other_languages(tmp_path: Path, name: str, expected: list[str]
 )
 def test_bases_in_other_languages(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(PACKAGES, tmp_path), name, type_) == expected
+
+
+CONSTRUCTORS = """
+-- java/Base.java --
+package shop;
+public class Base {
+    protected Base() {
+    }
+    public void go() {
+    }
+}
+-- java/App.java --
+package shop;
+public class App extends Base {
+    public App() {
+        super();
+    }
+    public void go() {
+        Base other = new Base();
+        other.go();
+        App again = new App();
+    }
+    static class Inner extends App {
+    }
+}
+-- java/Plain.java --
+package shop;
+public class Plain extends App {
+}
+-- cs/Program.cs --
+namespace Shop;
+public partial class Program : BaseProgram
+{
+    public Program() : base(1)
+    {
+    }
+}
+-- cs/Parts.cs --
+namespace Shop;
+public class BaseProgram
+{
+    public BaseProgram(object o)
+    {
+    }
+}
+-- cpp/shape.h --
+class Shape {
+public:
+    Shape(int n) {
+    }
+};
+-- cpp/shape.cpp --
+#include "shape.h"
+Shape::Shape(int n) {
+}
+static Shape *again() {
+    return new Shape(1);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        ("java/App.java:App", "inherits", ["java/Base.java:Base .90"]),
+        ("java/Plain.java:Plain", "inherits", ["java/App.java:App .90"]),
+        ("java/App.java:App.Inner", "inherits", ["java/App.java:App"]),
+        ("java/App.java:App.go", "uses", ["java/Base.java:Base .90", "java/App.java:App"]),
+        (
+            "java/App.java:App.go",
+            "calls",
+            ["java/Base.java:Base .90", "java/Base.java:Base.go .85", "java/App.java:App"],
+        ),
+        ("cs/Program.cs:Shop.Program", "inherits", ["cs/Parts.cs:Shop.BaseProgram .90"]),
+        ("cpp/shape.cpp:again", "calls", ["cpp/shape.h:Shape .50"]),
+    ],
+)
+def test_the_name_of_a_constructor_means_its_type(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+    assert calls(view_of(CONSTRUCTORS, tmp_path), name, type_) == expected

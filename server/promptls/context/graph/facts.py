@@ -12,11 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptls.index.syntax.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference
+from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
 SELF = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
 SUPER = frozenset({"super()", "super", "parent", "base"})
 _CONSTRUCTORS = frozenset({"constructor"})
+
+
+def bears_its_types_name(symbol: Symbol) -> bool:
+    """Whether this is a constructor whose name, wherever it is read, means the type: Java, C#, C++, Dart."""
+    return symbol.kind == "constructor" and f".{symbol.qualified}".endswith(f".{symbol.name}.{symbol.name}")
 
 
 class Facts:
@@ -78,10 +83,10 @@ class Facts:
 
     @cached_property
     def named(self) -> dict[tuple[int, str], list[int]]:
-        """(parent, name) → definitions."""
+        """(parent, name) → definitions that the name means there."""
         out: dict[tuple[int, str], list[int]] = {}
         for i, symbol in enumerate(self.symbols):
-            if symbol.name:
+            if symbol.name and not bears_its_types_name(symbol):
                 out.setdefault((symbol.parent, symbol.name), []).append(i)
         return out
 
@@ -100,7 +105,7 @@ class Facts:
         open_ = {-1}
         for i, symbol in enumerate(self.symbols):
             if symbol.parent in open_:
-                if symbol.name:
+                if symbol.name and not bears_its_types_name(symbol):
                     out.setdefault(symbol.name, []).append(i)
                 if symbol.kind in SPACE_KINDS and symbol.kind != "impl":
                     open_.add(i)

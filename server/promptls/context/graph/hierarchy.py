@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from promptls.context.graph.facts import Facts
+from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
 from promptls.context.graph.rules import SCATTERED
 from promptls.index.snapshot import Place
@@ -70,7 +70,7 @@ class Hierarchy:
             return None
         qualified = facts.symbols[place[1]].qualified
         wanted = f"{qualified}.{name}"
-        found = facts.qualified.get(wanted)
+        found = [i for i in facts.qualified.get(wanted, ()) if not bears_its_types_name(facts.symbols[i])]
         if found:
             return (place[0], found[-1])
         language = facts.outline.language
@@ -80,7 +80,9 @@ class Hierarchy:
         near: list[Place] = []
         for other in self._resolver.snapshot.names.get(name.lower(), ()):
             symbol = self._resolver.snapshot.symbol(other)
-            if symbol is not None and symbol.name == name and symbol.qualified == wanted:
+            if symbol is None or symbol.name != name or bears_its_types_name(symbol):
+                continue
+            if symbol.qualified == wanted:
                 near.append(other)
         near.sort(key=lambda p: (p[0].rpartition("/")[0] != folder, p))
         return near[0] if near and (language != "go" or near[0][0].rpartition("/")[0] == folder) else None

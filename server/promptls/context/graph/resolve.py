@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
+from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
 from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, PACKAGED, SCRIPTS, UNIMPORTED
@@ -254,7 +254,7 @@ class Resolver:
         for place in self.snapshot.names.get(name.lower(), ()):
             symbol = self.snapshot.symbol(place)
             entry = self.snapshot.files[place[0]]
-            if symbol is None or symbol.name != name or entry.outline is None:
+            if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
                 continue
             if FAMILY.get(entry.outline.language, entry.outline.language) != family:
                 continue
