@@ -611,8 +611,70 @@ static Shape *again() {
             ["java/Base.java:Base .90", "java/Base.java:Base.go .85", "java/App.java:App"],
         ),
         ("cs/Program.cs:Shop.Program", "inherits", ["cs/Parts.cs:Shop.BaseProgram .90"]),
-        ("cpp/shape.cpp:again", "calls", ["cpp/shape.h:Shape .50"]),
+        ("cpp/shape.cpp:again", "calls", ["cpp/shape.h:Shape .95"]),
     ],
 )
 def test_the_name_of_a_constructor_means_its_type(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(CONSTRUCTORS, tmp_path), name, type_) == expected
+
+
+INCLUDED = """
+-- include/geo/shape.h --
+namespace geo {
+class Shape {
+public:
+    virtual double area() const = 0;
+    double twice() const;
+};
+inline double unit() {
+    return 1;
+}
+}
+-- include/geo/all.h --
+#include "geo/shape.h"
+#include "geo/all.h"
+-- src/shape.cpp --
+#include "geo/all.h"
+double geo::Shape::twice() const {
+    return 2 * area();
+}
+-- src/tri.cpp --
+#include "geo/all.h"
+class Tri : public geo::Shape {
+public:
+    double area() const override {
+        return geo::unit();
+    }
+};
+double run(geo::Shape &shape) {
+    return shape.area();
+}
+-- other/shape.h --
+namespace other {
+class Shape {};
+}
+-- lib/base.rb --
+class Base
+end
+-- lib/app.rb --
+require_relative "base"
+class App < Base
+end
+-- old/base.rb --
+class Base
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        ("src/tri.cpp:Tri", "inherits", ["include/geo/shape.h:geo.Shape .95"]),
+        ("src/tri.cpp:Tri.area", "calls", ["include/geo/shape.h:geo.unit .95"]),
+        ("src/tri.cpp:run", "calls", ["include/geo/shape.h:geo.Shape.area .85"]),
+        ("src/shape.cpp:geo.Shape.twice", "calls", ["include/geo/shape.h:geo.Shape.area .95"]),
+        ("lib/app.rb:App", "inherits", ["lib/base.rb:Base .95"]),
+    ],
+)
+def test_what_is_included_is_seen(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+    assert calls(view_of(INCLUDED, tmp_path), name, type_) == expected

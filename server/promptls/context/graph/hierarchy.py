@@ -45,11 +45,9 @@ class Hierarchy:
         entity = self._resolver.target(target) if target is not None else None
         if isinstance(entity, Found):
             return entity.place
-        if facts.outline.language == "cpp":
-            for star in self._resolver.stars(path):
-                found = self._resolver.export(star, name)
-                if isinstance(found, Found):
-                    return found.place
+        found = self._resolver.included(path, name)
+        if found is not None:
+            return found.place
         impls = facts.qualified.get(qualified, ())
         return (path, impls[0]) if impls else None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
@@ -25,6 +25,7 @@ from promptls.model import CALL, FileEntry, Import, Reference
 
 MAX_SEVERAL = 3
 MAX_REEXPORTS = 100  # files that one name is followed through
+MAX_INCLUDED = 500  # files that one file includes, directly and not
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
 
@@ -54,6 +55,7 @@ class Resolver:
         self.types = Hierarchy(self)
         self._steps = threading.local()
         self._stars: dict[str, tuple[str, ...]] = {}
+        self._included: dict[str, dict[str, int]] = {}
 
     def facts(self, path: str) -> Facts | None:
         """The tables of a file, None if it has no outline."""
@@ -130,7 +132,7 @@ class Resolver:
             exported = self.export(star, name, value)
             if exported is not None:
                 return exported
-        return None
+        return self.included(path, name, value)
 
     @staticmethod
     def _best(facts: Facts, found: Sequence[int], value: bool) -> int:
@@ -148,11 +150,36 @@ class Resolver:
         """Files all of whose names a file sees by its imports."""
         known = self._stars.get(path)
         if known is None:
-            entry = self.snapshot.files[path]
-            imports = entry.outline.imports if entry.outline else ()
-            starred = (one for one in imports if "*" in one.names and not one.locals)
-            paths = (t.path for one in starred for t in self.imports.targets(entry, one) if t.name == "*")
-            known = self._stars[path] = tuple(dict.fromkeys(paths))
+            known = self._stars[path] = tuple(dict.fromkeys(self._seen_whole(path, named=True)))
+        return known
+
+    def _seen_whole(self, path: str, named: bool) -> Iterator[str]:
+        """Files whose names all come by an import: "from a import *" (`named`), or "#include" and the like."""
+        entry = self.snapshot.files.get(path)
+        if entry is None or entry.outline is None:
+            return
+        for one in entry.outline.imports:
+            if not one.locals and ("*" in one.names if named else not one.names):
+                yield from (target.path for target in self.imports.targets(entry, one) if target.name == "*")
+
+    def included(self, path: str, name: str, value: bool = True) -> Found | None:
+        """What the files that a file includes define under a name; the nearest counts."""
+        near = self._includes(path)
+        files = {place[0] for place in self.snapshot.names.get(name.lower(), ()) if place[0] in near} if near else ()
+        offered = (self._offered(file, name, value) for file in sorted(files, key=near.__getitem__))
+        return next((found for found in offered if found is not None), None)
+
+    def _includes(self, path: str) -> Mapping[str, int]:
+        """Files that a file includes (#include, require, source), directly and not → their place, nearest first."""
+        known = self._included.get(path)
+        if known is None:
+            found: dict[str, None] = {}
+            queue = deque([path])
+            while queue and len(found) < MAX_INCLUDED:
+                new = [file for file in self._seen_whole(queue.popleft(), named=False) if file not in found]
+                found.update(dict.fromkeys(new))
+                queue.extend(new)
+            known = self._included[path] = {file: i for i, file in enumerate(found)}
         return known
 
     def target(self, target: Target, value: bool = True) -> Entity | None:
