@@ -246,6 +246,53 @@ require "json"
         ["App\\Shop → ", "Shop → src/Shop/Cart.php Cart"],
         {"Cart": "src/Shop/Cart.php Cart"},
     ),
+    "php by the namespaces of composer.json": (
+        """
+-- composer.json --
+{ "autoload": { "psr-4": { "App\\\\": "app/", "App\\\\Deep\\\\": ["none/", "deep/"] } }, "autoload-dev": { "psr-4": { "Tests\\\\": "tests" } } }
+-- tools/composer.json --
+{ "autoload": { "psr-4": { "Tools\\\\": "" } } }
+-- app/Models/User.php --
+-- app/Util/functions.php --
+-- deep/Down.php --
+-- tests/UserTest.php --
+-- tools/Hammer.php --
+-- app/main.php --
+<?php
+use App\\Models\\User;
+use App\\Deep\\Down as D;
+use Tests\\UserTest;
+use Tools\\Hammer;
+use function App\\Util\\slug;
+use Vendor\\Models\\User as Other;
+""",
+        "app/main.php",
+        [
+            "App\\Models → app/Models/User.php User",
+            "App\\Deep → deep/Down.php Down",
+            "Tests → tests/UserTest.php UserTest",
+            "Tools → tools/Hammer.php Hammer",
+            "App\\Util → app/Util/functions.php slug",
+            "Vendor\\Models →",
+        ],
+        {"User": "app/Models/User.php User", "D": "deep/Down.php Down"},
+    ),
+    "java: members of types": (
+        """
+-- org/shop/Tools.java --
+-- org/web/Main.java --
+import static org.shop.Tools.slug;
+import static org.shop.Tools.*;
+import org.shop.Tools.Inner;
+""",
+        "org/web/Main.java",
+        [
+            "org.shop.Tools → org/shop/Tools.java Tools.slug",
+            "org.shop.Tools → org/shop/Tools.java Tools.*",
+            "org.shop.Tools → org/shop/Tools.java Tools.Inner",
+        ],
+        {"slug": "org/shop/Tools.java Tools.slug", "Inner": "org/shop/Tools.java Tools.Inner"},
+    ),
     "dart by package and path": (
         "-- lib/cart.dart --\n-- lib/main.dart --\nimport 'package:shop/cart.dart';\nimport 'cart.dart' show Cart;\nimport 'dart:io';\n",
         "lib/main.dart",
@@ -298,6 +345,11 @@ HOSTILE = """
 name = 5
 -- go.mod --
 module ../../..
+-- composer.json --
+{ "autoload": { "psr-4": { "Etc\\\\": "../../etc", "A": 5, "B": [["c"]] } }, "autoload-dev": { "psr-4": [] } }
+-- src/a.php --
+<?php
+use Etc\\passwd;
 -- src/main.ts --
 import a from "../../../../etc/passwd";
 import b from "etc/passwd";
@@ -317,7 +369,7 @@ import "../../../etc"
 """
 
 
-@pytest.mark.parametrize("file", ["src/main.ts", "src/a.py", "src/a.rs", "src/a.go", "src/a.c"])
+@pytest.mark.parametrize("file", ["src/main.ts", "src/a.py", "src/a.rs", "src/a.go", "src/a.c", "src/a.php"])
 def test_nothing_leads_out_of_the_workspace(file: str, tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/passwd").write_text("secret")

@@ -678,3 +678,111 @@ end
 )
 def test_what_is_included_is_seen(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(INCLUDED, tmp_path), name, type_) == expected
+
+
+IMPORTED = """
+-- composer.json --
+{ "autoload": { "psr-4": { "App\\\\": "app/" } } }
+-- app/Http/Posts.php --
+<?php
+namespace App\\Http;
+use App\\Post\\Post;
+class Posts {
+    private $last;
+    public function __construct(Post $last) {
+        $this->last = $last;
+    }
+    public function show(Post $post) {
+        $post->save();
+        Post::make();
+        return new Post();
+    }
+    public function again() {
+        return $this->last->save();
+    }
+}
+-- app/Post/Post.php --
+<?php
+namespace App\\Post;
+class Post {
+    public function save() {
+    }
+    public static function make() {
+    }
+}
+-- app/Old/Post.php --
+<?php
+class Post {
+}
+-- java/tools/Strings.java --
+package tools;
+public class Strings {
+    public static String slug(String s) {
+        return s;
+    }
+    public static String slow(String s) {
+        return s;
+    }
+    public static class Cut {
+    }
+}
+-- java/shop/One.java --
+package shop;
+import static tools.Strings.slug;
+import tools.Strings.Cut;
+class One {
+    void run() {
+        slug("x");
+        slow("x");
+        new Cut();
+    }
+}
+-- java/shop/All.java --
+package shop;
+import static tools.Strings.*;
+class All {
+    void run() {
+        slug("x");
+        slow("x");
+    }
+}
+-- java/shop/Package.java --
+package shop;
+import tools.*;
+class Package {
+    void run() {
+        slug("x");
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "expected"),
+    [
+        (
+            "app/Http/Posts.php:App.Http.Posts.show",
+            "calls",
+            [
+                "app/Post/Post.php:App.Post.Post.save .85",
+                "app/Post/Post.php:App.Post.Post.make .95",
+                "app/Post/Post.php:App.Post.Post .95",
+            ],
+        ),
+        ("app/Http/Posts.php:App.Http.Posts.show", "uses", ["app/Post/Post.php:App.Post.Post .95"]),
+        ("app/Http/Posts.php:App.Http.Posts.again", "calls", ["app/Post/Post.php:App.Post.Post.save .85"]),
+        (
+            "java/shop/One.java:One.run",
+            "calls",
+            ["java/tools/Strings.java:Strings.slug .95", "java/tools/Strings.java:Strings.Cut .95"],
+        ),
+        (
+            "java/shop/All.java:All.run",
+            "calls",
+            ["java/tools/Strings.java:Strings.slug .95", "java/tools/Strings.java:Strings.slow .95"],
+        ),
+        ("java/shop/Package.java:Package.run", "calls", []),
+    ],
+)
+def test_what_is_imported_from_namespaces_and_types(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+    assert calls(view_of(IMPORTED, tmp_path), name, type_) == expected

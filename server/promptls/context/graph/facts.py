@@ -90,6 +90,10 @@ class Facts:
                 out.setdefault((symbol.parent, symbol.name), []).append(i)
         return out
 
+    def at_top(self, name: str) -> list[int]:
+        """Definitions of a name at top level; a namespace is none, for what is in it is often called as it is."""
+        return [i for i in self.named.get((-1, name), ()) if self.symbols[i].kind not in SPACE_KINDS]
+
     @cached_property
     def qualified(self) -> dict[str, list[int]]:
         """Qualified name → definitions; an "impl" counts under the type's name."""
@@ -149,7 +153,8 @@ class Facts:
                 name = variable.lstrip("@")
                 out.setdefault((self._type_scope(scope) if name != variable else scope, name), of)
                 if scope >= 0 and self.symbols[scope].kind in _CONSTRUCTORS:
-                    out.setdefault((self._type_scope(scope), name), of)  # "self.a = a" is what constructors do
+                    # "self.a = a" is what constructors do; in PHP it is "$this->a = $a".
+                    out.setdefault((self._type_scope(scope), name.lstrip("$")), of)
         return out
 
     def _type_scope(self, scope: int) -> int:

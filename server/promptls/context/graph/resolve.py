@@ -55,6 +55,7 @@ class Resolver:
         self.types = Hierarchy(self)
         self._steps = threading.local()
         self._stars: dict[str, tuple[str, ...]] = {}
+        self._types: dict[str, tuple[Place, ...]] = {}
         self._included: dict[str, dict[str, int]] = {}
 
     def facts(self, path: str) -> Facts | None:
@@ -116,11 +117,11 @@ class Resolver:
             if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
                 return Found((path, scope), "local")
             inside = inside or symbol.kind in CALLABLE_KINDS
-        found = facts.named.get((-1, name))
+        found = facts.at_top(name)
         target = self.imports.bindings(self.snapshot.files[path]).get(name) if not found else None
         if target is not None:
             return self.target(target, value)
-        found = found or facts.top.get(name)
+        found = found or facts.top.get(name, [])
         if found:
             return Found((path, self._best(facts, found, value)), "local")
         if language in IMPLICIT_SELF:
@@ -132,6 +133,10 @@ class Resolver:
             exported = self.export(star, name, value)
             if exported is not None:
                 return exported
+        for opened in self._opened(path):
+            member = self.types.member(opened, name)
+            if member is not None:
+                return Found(member.place, "import")
         return self.included(path, name, value)
 
     @staticmethod
@@ -150,17 +155,26 @@ class Resolver:
         """Files all of whose names a file sees by its imports."""
         known = self._stars.get(path)
         if known is None:
-            known = self._stars[path] = tuple(dict.fromkeys(self._seen_whole(path, named=True)))
+            known = self._stars[path] = tuple(dict.fromkeys(t.path for t in self._whole_of(path) if t.name == "*"))
         return known
 
-    def _seen_whole(self, path: str, named: bool) -> Iterator[str]:
-        """Files whose names all come by an import: "from a import *" (`named`), or "#include" and the like."""
+    def _opened(self, path: str) -> tuple[Place, ...]:
+        """Types all of whose members a file sees by its imports."""
+        known = self._types.get(path)
+        if known is None:
+            targets = [t for t in self._whole_of(path) if t.name.endswith(".*")]
+            types = (self.export(t.path, t.name.removesuffix(".*")) for t in targets)
+            known = self._types[path] = tuple(found.place for found in types if isinstance(found, Found))
+        return known
+
+    def _whole_of(self, path: str, named: bool = True) -> Iterator[Target]:
+        """What imports bring all names of: "from a import *", or (not `named`) "#include" and the like."""
         entry = self.snapshot.files.get(path)
         if entry is None or entry.outline is None:
             return
         for one in entry.outline.imports:
             if not one.locals and ("*" in one.names if named else not one.names):
-                yield from (target.path for target in self.imports.targets(entry, one) if target.name == "*")
+                yield from self.imports.targets(entry, one)
 
     def included(self, path: str, name: str, value: bool = True) -> Found | None:
         """What the files that a file includes define under a name; the nearest counts."""
@@ -176,7 +190,8 @@ class Resolver:
             found: dict[str, None] = {}
             queue = deque([path])
             while queue and len(found) < MAX_INCLUDED:
-                new = [file for file in self._seen_whole(queue.popleft(), named=False) if file not in found]
+                whole = (t.path for t in self._whole_of(queue.popleft(), named=False) if t.name == "*")
+                new = [file for file in whole if file not in found]
                 found.update(dict.fromkeys(new))
                 queue.extend(new)
             known = self._included[path] = {file: i for i, file in enumerate(found)}
@@ -186,7 +201,9 @@ class Resolver:
         """What an import leads to: a module, or what that offers under a name."""
         if not target.name or target.name == "*":
             return Module(target.path)
-        return self.export(target.path, target.name, value)
+        type_, _, member = target.name.partition(".")
+        found = self.export(target.path, type_ if member else target.name, value)
+        return self._attribute(found, member, value) if found is not None and member else found
 
     def export(self, path: str, name: str, value: bool = True) -> Entity | None:
         """What a file, or the package that it belongs to, offers under a name; re-exports are followed, named ones first."""
@@ -216,7 +233,7 @@ class Resolver:
         facts = self.facts(path)
         if facts is None:
             return None
-        found = facts.named.get((-1, name)) or facts.top.get(name)
+        found = facts.at_top(name) or facts.top.get(name, [])
         if not found and name == "default":
             found = self._default(facts, path)
         if found:

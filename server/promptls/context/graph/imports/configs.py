@@ -1,4 +1,4 @@
-"""Configuration that says where modules are: package.json, tsconfig.json, go.mod, Cargo.toml.
+"""Configuration that says where modules are: package.json, tsconfig.json, go.mod, Cargo.toml, composer.json.
 
 Hostile input: read within bounds, decoded with care, never followed out of the workspace.  A file that cannot
 be understood says nothing.
@@ -7,7 +7,7 @@ be understood says nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import msgspec
@@ -30,7 +30,7 @@ _MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
 class Configs:
     """What the configuration files of one tree say; each is read once."""
 
-    __slots__ = ("_aliases", "_named", "_objects", "_read", "_tree")
+    __slots__ = ("_aliases", "_named", "_namespaces", "_objects", "_read", "_tree")
 
     def __init__(self, tree: Tree, read: Read) -> None:
         self._tree = tree
@@ -38,6 +38,7 @@ class Configs:
         self._objects: dict[str, dict[str, Any]] = {}
         self._aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
         self._named: dict[str, dict[str, str]] = {}
+        self._namespaces: tuple[tuple[str, str], ...] | None = None
 
     def nearest(self, path: str, *names: str) -> str:
         """The first of these files in the folders around a path, innermost first; "" if there is none."""
@@ -80,6 +81,23 @@ class Configs:
             return match[1] if match else None
 
         return self._by_name("go.mod", name)
+
+    def namespaces(self) -> tuple[tuple[str, str], ...]:
+        """(beginning of a PHP namespace, folder of its classes) by each composer.json, longest beginning first."""
+        if self._namespaces is None:
+            found = (one for path in self._tree.called("composer.json") for one in self._autoloaded(path))
+            self._namespaces = tuple(sorted(found, key=lambda one: (-len(one[0]), one)))
+        return self._namespaces
+
+    def _autoloaded(self, config: str) -> Iterator[tuple[str, str]]:
+        for key in ("autoload", "autoload-dev"):
+            section = self.json(config).get(key)
+            table = section.get("psr-4") if isinstance(section, dict) else None
+            for prefix, places in table.items() if isinstance(table, dict) else ():
+                for place in places if isinstance(places, list) else [places]:
+                    folder = self._tree.join(config.rpartition("/")[0], place) if isinstance(place, str) else ""
+                    if folder:
+                        yield prefix, folder
 
     def _by_name(self, file: str, name: Callable[[str], object]) -> dict[str, str]:
         if file not in self._named:

@@ -21,7 +21,7 @@ class Target(NamedTuple):
     """What an import leads to: a file, or what it offers under a name."""
 
     path: str  # of a file; of a folder where a language has packages without a file of their own
-    name: str = ""  # "" for the file as a module, "*" for all that it offers
+    name: str = ""  # "" for the file as a module, "*" for all that it offers; "A.b" and "A.*" for members of a type
 
 
 class Ground(NamedTuple):
@@ -269,32 +269,50 @@ def _rust_walk(tree: Tree, file: str, parts: list[str]) -> tuple[str, list[str]]
 # ---------------------------------------------------------------- by the end of a path
 
 
-def _dotted(endings: tuple[str, ...], separator: str = ".") -> Way:
-    """A class by its qualified name: the file whose path ends like it; "*" is everything in the folder."""
+def _dotted(endings: tuple[str, ...], separator: str = ".", members: bool = False) -> Way:
+    """A class by its qualified name: the file whose path ends like it; "*" is everything in the folder.
+
+    `members`: what is named below a file is a member of the type that the file is called after.
+    """
 
     def way(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
         tree = ground.tree
         base = module.strip(separator).replace(separator, "/")
+        within = base.rpartition("/")[2] + "." if members else ""
         out: list[Target] = []
         for name in names or ("",):
             if name == ALL:
                 folder = tree.folder_ending(base, entry.path)
                 out += [Target(p, ALL) for p in tree.inside(folder) if p.endswith(endings)] if folder else []
                 inner = tree.ending([f"{base}{e}" for e in endings], entry.path)
-                out += [Target(inner, ALL)] if inner else []
+                out += [Target(inner, within + ALL)] if inner else []
                 continue
             full = f"{base}/{name}" if base and name else base or name
             path = tree.ending([f"{full}{e}" for e in endings], entry.path)
             if path:
                 out.append(Target(path, full.rpartition("/")[2]))
             elif name and (owner := tree.ending([f"{base}{e}" for e in endings], entry.path)):
-                out.append(Target(owner, name))
+                out.append(Target(owner, within + name))
             elif name and (folder := tree.folder_ending(base, entry.path)):
                 files = [p for p in tree.inside(folder) if p.endswith(endings)]
                 out += [Target(files[0], name)] if files else []
         return tuple(out)
 
     return way
+
+
+_CLASSES = _dotted((".php",), "\\")
+
+
+def php(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """A class by its namespace: where composer.json says that it lives, else where the end of its path fits."""
+    for start, folder in ground.configs.namespaces():
+        if f"{module}\\".startswith(start):
+            place = f"{folder[len(ground.tree.root_of(folder)) :]}/{module[len(start) :]}"
+            found = _CLASSES(ground, entry, place.replace("/", "\\"), names)
+            if found:
+                return found
+    return _CLASSES(ground, entry, module, names)
 
 
 def _snake(name: str) -> str:
@@ -363,11 +381,11 @@ WAYS: dict[str, Way] = {
     **dict.fromkeys(("javascript", "jsx", "typescript", "tsx", "vue", "svelte"), script),
     "go": go,
     "rust": rust,
-    **dict.fromkeys(("java", "kotlin", "scala"), _dotted(_JVM)),
+    **dict.fromkeys(("java", "kotlin", "scala"), _dotted(_JVM, members=True)),
     **dict.fromkeys(("c", "cpp"), _file(anywhere=True)),
     "csharp": _dotted((".cs",)),
     "ruby": ruby,
-    "php": _dotted((".php",), "\\"),
+    "php": php,
     "lua": lua,
     "bash": _file(("", ".sh")),
     "elixir": elixir,
