@@ -786,3 +786,98 @@ class Package {
 )
 def test_what_is_imported_from_namespaces_and_types(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(IMPORTED, tmp_path), name, type_) == expected
+
+
+MODULES = """
+-- Cargo.toml --
+[package]
+name = "shop"
+-- src/lib.rs --
+mod store;
+pub fn top() {}
+-- src/store/mod.rs --
+pub mod till;
+pub fn open() {
+    crate::top();
+    super::top();
+    crate::store::till::Till::new();
+}
+-- src/store/till.rs --
+pub struct Till {}
+impl Till {
+    pub fn new() -> Self {
+        super::open();
+        super::super::top();
+        super::nothing();
+        Till {}
+    }
+}
+fn ring() {}
+mod tests {
+    fn one() {
+        super::ring();
+        super::super::open();
+    }
+    mod deep {
+        fn two() {
+            super::one();
+            super::super::ring();
+            super::super::super::super::top();
+        }
+    }
+}
+-- util.rb --
+module Util
+  def self.slug(x)
+    x
+  end
+  class Cut
+    def self.all(x)
+    end
+  end
+end
+-- app.rb --
+class App
+  def run
+    Util.slug("x")
+    Util::Cut.all("x")
+    Rack::Utils.escape("x")
+  end
+end
+-- rack/one.rb --
+module Rack
+  module Utils
+    def self.escape(x)
+      x
+    end
+  end
+end
+-- rack/two.rb --
+module Rack
+  class Two
+  end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "src/store/mod.rs:open",
+            ["src/lib.rs:top .95", "src/store/till.rs:Till.new .95"],
+        ),
+        (
+            "src/store/till.rs:Till.new",
+            ["src/store/mod.rs:open .95", "src/lib.rs:top .95", "src/store/till.rs:Till"],
+        ),
+        ("src/store/till.rs:tests.one", ["src/store/till.rs:ring .95", "src/store/mod.rs:open .95"]),
+        (
+            "src/store/till.rs:tests.deep.two",
+            ["src/store/till.rs:tests.one .95", "src/store/till.rs:ring .95", "src/lib.rs:top .95"],
+        ),
+        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .50"]),
+    ],
+)
+def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(MODULES, tmp_path), name) == expected

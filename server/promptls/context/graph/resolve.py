@@ -16,7 +16,7 @@ from typing import Protocol
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, PACKAGED, SCRIPTS, UNIMPORTED
+from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, MIXED_IN, PACKAGED, SCRIPTS, UNIMPORTED
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
@@ -295,6 +295,7 @@ class Resolver:
             return ()
         found: list[Place] = []
         family = FAMILY.get(language, language)
+        holding = {"module"} if language in MIXED_IN else frozenset()
         for place in self.snapshot.names.get(name.lower(), ()):
             symbol = self.snapshot.symbol(place)
             entry = self.snapshot.files[place[0]]
@@ -302,11 +303,12 @@ class Resolver:
                 continue
             if FAMILY.get(entry.outline.language, entry.outline.language) != family:
                 continue
-            if symbol.kind in CALLABLE_KINDS | TYPE_KINDS and symbol.kind != "test":
+            if symbol.kind in CALLABLE_KINDS | TYPE_KINDS | holding and symbol.kind != "test":
                 parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
                 if parent is not None and parent.kind in CALLABLE_KINDS:
                     continue
-                owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in SPACE_KINDS)
+                spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
+                owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
                 if owned != hung and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
                     continue
                 found.append(place)
@@ -323,13 +325,15 @@ class Resolver:
         self._steps.left = left = getattr(self._steps, "left", MAX_STEPS) - 1
         if facts is None or depth > MAX_DEPTH or left < 0:
             return None
-        if expression in SUPER:
+        if expression in SUPER and facts.outline.language != "rust":
             around = self.types.around(path, facts, owner)
             bases = self.types.supertypes(around) if around is not None else ()
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
-        entity = self._head(path, facts, owner, parts[0], depth, value or len(parts) > 1)
-        for part in parts[1:]:
+        entity, said = self._module(path, facts, owner, parts) if facts.outline.language == "rust" else (None, 0)
+        if not said:
+            entity, said = self._head(path, facts, owner, parts[0], depth, value or len(parts) > 1), 1
+        for part in parts[said:]:
             if entity is None or isinstance(entity, Outside):
                 return entity
             name = part.removesuffix("()")
@@ -342,6 +346,20 @@ class Resolver:
             elif isinstance(entity, Found) and isinstance(at, Instance):
                 entity = self._value(entity, depth)
         return entity
+
+    def _module(self, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> tuple[Entity | None, int]:
+        """The Rust module that a path begins with ("crate", one "super" or several), and how many parts say so."""
+        start, said = "crate", 1
+        if parts[0] != "crate":
+            said = next((i for i, part in enumerate(parts) if part != "super"), len(parts))
+            if not said:
+                return None, 0
+            own = [i for i in facts.scopes(owner) if facts.symbols[i].kind == "module"]  # in the file, innermost first
+            if said <= len(own):
+                return Found((path, own[said]), "local") if said < len(own) else Module(path), said
+            start = "::".join(["super"] * (said - len(own)))
+        found = self.imports.targets(self.snapshot.files[path], Import(start, (), 0))
+        return (Module(found[0].path) if found else None), said
 
     def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")

@@ -30,6 +30,9 @@ IMPLICIT_SELF = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", 
 SCATTERED = frozenset({"go", "cpp", "swift", "rust", "csharp", "ruby", "kotlin"})
 """Languages where a method may stand in another file than its type."""
 
+MIXED_IN = frozenset({"ruby"})
+"""Languages whose modules have methods, as types do."""
+
 LOOSE = frozenset(
     {"javascript", "jsx", "typescript", "tsx", "vue", "svelte", "lua", "elixir", "r", "ocaml", "haskell", "perl"}
 )
