@@ -150,6 +150,14 @@ public:
         return 1;
     }
 };
+class Disc : public Figure {
+    double size() const override;
+};
+}
+-- cpp/disc.cpp --
+#include "shape.h"
+double geo::Disc::size() const {
+    return 3;
 }
 -- rb/body.rb --
 module Solid
@@ -226,8 +234,8 @@ mod mesh {
     [
         ("@implementations:Geo.IShape", "cs/Shapes.cs Geo.Square"),
         ("@implementations:IShape.Area", "cs/Shapes.cs Geo.Square.Area"),
-        ("@implementations:geo.Figure", "cpp/shape.h geo.Sq"),
-        ("@implementations:geo::Figure::size", "cpp/shape.h geo.Sq.size"),
+        ("@implementations:geo.Figure", "cpp/shape.h geo.Sq, cpp/shape.h geo.Disc"),
+        ("@implementations:geo::Figure::size", "cpp/shape.h geo.Sq.size, cpp/disc.cpp geo.Disc.size"),
         ("@implementations:Solid.Body", "rb/body.rb Solid.Cube"),
         ("@implementations:Body#mass", "rb/body.rb Solid.Cube.mass"),
         ("@implementations:Form", "php/Form.php Drawn.Line"),

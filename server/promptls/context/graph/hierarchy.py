@@ -53,16 +53,17 @@ class Hierarchy:
 
     def member(self, place: Place, name: str) -> Found | None:
         """A method or attribute of a type, its own or inherited."""
-        own = self._own(place, name)
+        own = self.own(place, name)
         if own is not None:
             return Found(own, "member")
         for base in self.supertypes(place):
-            inherited = self._own(base, name)
+            inherited = self.own(base, name)
             if inherited is not None:
                 return Found(inherited, "inherited")
         return None
 
-    def _own(self, place: Place, name: str) -> Place | None:
+    def own(self, place: Place, name: str) -> Place | None:
+        """A method or attribute of a type that it has by itself, in its body or, where languages allow it, elsewhere."""
         facts = self._resolver.facts(place[0])
         if facts is None:
             return None

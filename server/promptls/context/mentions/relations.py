@@ -60,11 +60,13 @@ def resolve_implementations(mention: Mention, request: Request) -> MentionOutcom
         below = _below(view, holder or place)
         if found is None or holder is None:
             return below
-        out = []
+        out: list[Place] = []
         for path, index in below:
             facts = view.facts(path)
             children = facts.children.get(index, ()) if facts is not None else ()
-            out += [(path, i) for i in children if facts is not None and facts.symbols[i].name == found.name]
+            here = [(path, i) for i in children if facts is not None and facts.symbols[i].name == found.name]
+            elsewhere = view.resolver.types.own((path, index), found.name) if not here else None
+            out += [elsewhere] if elsewhere is not None else here
         return out
 
     places = _named(mention, request, argument(mention))
