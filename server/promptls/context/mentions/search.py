@@ -4,8 +4,9 @@ the lines, "@pattern:…" in the syntax.
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import regex
 
@@ -33,7 +34,16 @@ SHORT = 30
 SECONDS = 2.0
 """How long lines are looked at; then what was found so far is the answer."""
 
-Matches = Callable[[str], bool]
+LINE_SECONDS = 0.25
+"""How long an expression may take for one line."""
+
+WRITTEN_OUT = 50_000
+"""Parts that an expression may have when its counted repeats are written out, as compiling it does."""
+
+_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
+
+Matches = Callable[[Sequence[str], float], tuple[list[int], bool]]
+"""(lines, time when to stop) → those that match, and whether all were looked at."""
 
 
 def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
@@ -56,26 +66,62 @@ def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
 
 def resolve_text(mention: Mention, request: Request) -> MentionOutcome:
     """The lines that hold a text."""
-    wanted = mention.target
-    if wanted.islower():
-        return _lines(mention, request, lambda line: wanted in line.lower())
-    return _lines(mention, request, lambda line: wanted in line)
+    wanted, plain = mention.target, mention.target.islower()
+
+    def matches(lines: Sequence[str], deadline: float) -> tuple[list[int], bool]:
+        return [i for i, line in enumerate(lines) if wanted in (line.lower() if plain else line)], True
+
+    return _lines(mention, request, matches)
 
 
 def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
     """The lines that an expression matches; one that takes too long is stopped and said so."""
+    if _written_out(mention.target) > WRITTEN_OUT:
+        return refused(mention, f"{_quoted(mention.target)} repeats too often; write it without nested repeats.")
     try:
         compiled = regex.compile(mention.target)
     except (regex.error, OverflowError, RecursionError) as error:
         return refused(mention, f"{_quoted(mention.target)} is no regular expression: {error}.")
 
-    def matches(line: str) -> bool:
-        return compiled.search(line[:2000], timeout=0.25) is not None
+    def matches(lines: Sequence[str], deadline: float) -> tuple[list[int], bool]:
+        found: list[int] = []
+        for i, line in enumerate(lines):
+            request.token.check()
+            left = deadline - time.monotonic()
+            try:
+                if left <= 0:
+                    return found, False
+                if compiled.search(line[:2000], timeout=min(LINE_SECONDS, left)) is not None:
+                    found.append(i)
+            except TimeoutError:
+                if left > LINE_SECONDS:
+                    raise
+                return found, False
+        return found, True
 
     try:
         return _lines(mention, request, matches)
     except TimeoutError:
         return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
+
+
+def _written_out(expression: str) -> int:
+    """How many parts an expression has when each counted repeat is written as often as it is there at least."""
+    open_groups, last = [0], 0  # the size of each open group, and of what stood last in the innermost
+    for found in _PARTS.finditer(expression):
+        part = found.group()
+        if found[1]:
+            open_groups[-1] += last * max(0, int(found[1]) - 1)
+            last *= max(1, int(found[1]))
+        elif part == "(":
+            open_groups.append(0)
+        elif part == ")" and len(open_groups) > 1:
+            last = open_groups.pop()
+            open_groups[-1] += last
+        elif part not in "*+?":
+            last = 1
+            open_groups[-1] += 1
+    return sum(open_groups)
 
 
 def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
@@ -123,14 +169,15 @@ def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutco
     late = False
     for path in nearest_first(request, paths):
         request.token.check()
-        if time.monotonic() > deadline:
-            late = True
+        late = late or time.monotonic() > deadline
+        if late:
             break
-        seen += 1
         view = _text(request, path)
         if view is None:
+            seen += 1
             continue
-        lines = [i for i, line in enumerate(view.lines) if matches(line)]
+        lines, whole = matches(view.lines, deadline)
+        seen, late = seen + whole, not whole
         hits, files = hits + len(lines), files + bool(lines)
         for item in _regions(view, lines):
             if len(items) < HITS:
@@ -153,20 +200,21 @@ def _regions(view: TextView, lines: list[int]) -> Iterator[Item]:
     """The short definition around each line, else a few lines around it; what touches is joined."""
     path, outline = view.entry.path, view.entry.outline
     symbols = [s for s in (outline.symbols if outline is not None else ()) if s.name and len(s.span) <= SHORT]
-    start = end = -1
+    near: Span | None = None
     for line in lines:
         around = [s for s in symbols if line in s.span]
         if around:
             symbol = max(around, key=lambda s: len(s.span))
             yield Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
             continue
-        if line - AROUND > end:
-            if end > 0:
-                yield Item(path, Span(start, end), "text", Origin.MENTION, 1.0)
-            start = max(0, line - AROUND)
-        end = min(len(view.lines), line + AROUND + 1)
-    if end > 0:
-        yield Item(path, Span(start, end), "text", Origin.MENTION, 1.0)
+        here = Span(max(0, line - AROUND), min(len(view.lines), line + AROUND + 1))
+        if near is not None and here.start <= near.end:
+            here = Span(near.start, here.end)
+        elif near is not None:
+            yield Item(path, near, "text", Origin.MENTION, 1.0)
+        near = here
+    if near is not None:
+        yield Item(path, near, "text", Origin.MENTION, 1.0)
 
 
 def _quoted(text: str) -> str:
