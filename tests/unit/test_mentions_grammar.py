@@ -62,6 +62,11 @@ def _line(mention: Mention) -> str:
         ("@app/(group)/page.tsx", "file app/(group)/page.tsx"),
         ("@[...slug].ts", "file [...slug].ts"),
         ("@{{name}}/setup.py", "file {{name}}/setup.py"),
+        ("@src/*.{ts,tsx}", "file src/*.{ts,tsx}"),
+        ("@src/{a,b}.py", "file src/{a,b}.py"),
+        ("@src/{a,{b,c}}{d,e}.py", "file src/{a,{b,c}}{d,e}.py"),
+        ("@{api,web}/", "folder {api,web}"),
+        ("@src/{a, b}.py", "folder src"),
         ("@größe/日本語.py", "file größe/日本語.py"),
         ("@src/lib$types+page.svelte", "file src/lib$types+page.svelte"),
         # lines: 1-based and inclusive as people write them

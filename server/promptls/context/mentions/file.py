@@ -58,7 +58,7 @@ def resolve(mention: Mention, request: Request) -> MentionOutcome:
         if disk.is_folder(path):
             return folder.from_disk(mention, request, path)
         return file_outcome(mention, request, path)
-    if set(mention.target) & set("*?") and mention.lines is None:
+    if mention.lines is None and groups.is_pattern(mention.target):
         return groups.resolve_glob(mention, request)
     return _missing(mention, request, found.outside)
 

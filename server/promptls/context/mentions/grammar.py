@@ -8,6 +8,7 @@ A change of what a text means raises `GRAMMAR_VERSION`; old spellings stay as al
     @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\\ b.py   @@name       a file ("@@": one called "@name")
     @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-20  @a.py#L10-L20  @a.py#L10:20     lines of it
     @dir/                                                                   a folder
+    @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that fit, where none is called so
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
     @root:path   @root:                                                     in, or all of, one workspace root
     @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a kind that is called by its name
@@ -21,7 +22,7 @@ from collections.abc import Mapping, Sequence
 from promptls.context.mentions.scanner import QUOTED, Token, tokens
 from promptls.model import Mention, Span
 
-GRAMMAR_VERSION = 2
+GRAMMAR_VERSION = 3
 
 Words = Mapping[str, str]
 """Kind called by its name → whether "@name:argument" is its as well: "nothing", "optional" or "required"."""
@@ -36,6 +37,7 @@ _COLON_LINES = re.compile(r":L?(?P<a>[0-9]+)(?:(?P<dash>[-–])L?(?P<b>[0-9]*)|(
 _HASH_LINES = re.compile(r"#L(?P<a>[0-9]+)(?:C[0-9]+)?(?:(?P<dash>[-–:])(?:L?(?P<b>[0-9]+)(?:C[0-9]+)?)?)?$")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _EXTENSION = re.compile(r"[^\s.][^/\\]*\.([A-Za-z][A-Za-z0-9_+-]*)$")
+_CHOICES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _PACKAGE = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.~-]+)+(?:@[\w.^~-]+)?$")
 
 _ENDINGS = """
@@ -113,7 +115,7 @@ def is_reference(mention: Mention) -> bool:
     """Whether a mention that names nothing is a mistake to report, and not prose, a decorator or a handle.
 
     It is one if it has the look of a path or of a symbol reference: "#", "::", lines, a slash, a known file
-    ending, a leading dot.  A bare word ("@alice", "@Override"), a dotted one ("@app.route") and an npm
+    ending, a leading dot, choices in braces.  A bare word ("@alice", "@Override"), a dotted one ("@app.route") and an npm
     package ("@types/node") are text.
     """
     if mention.kind != "file" and not (mention.kind == "workspace" and mention.root):
@@ -124,10 +126,10 @@ def is_reference(mention: Mention) -> bool:
 
 
 def looks_like_path(target: str) -> bool:
-    """Whether a text has the look of a path: a slash, a known ending, a leading dot."""
+    """Whether a text has the look of a path: a slash, a known ending, a leading dot, choices in braces."""
     if is_package(target):
         return False
-    if "/" in target or "\\" in target:
+    if "/" in target or "\\" in target or _CHOICES.search(target):
         return True
     if len(target) > 1 and target[0] == "." and target[1] not in ". ":
         return True

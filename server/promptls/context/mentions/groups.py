@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 
 from promptls.context.graph.layers import layer_of
 from promptls.context.mentions.grammar import LAST_LINE, argument
 from promptls.context.mentions.lookup import barred, files_in, folders_at, root_and_path, roots_named
-from promptls.context.mentions.outcomes import included, unresolved
+from promptls.context.mentions.outcomes import included, refused, unresolved
 from promptls.context.mentions.request import Request
+from promptls.context.rules.filters import MOST_GLOBS, expanded
 from promptls.index import disk
 from promptls.index.snapshot import EXHIBIT, Snapshot, split_lines
 from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span
@@ -45,10 +47,17 @@ def _file(request: Request, path: str) -> Item:
     return Item(path, Span(0, outline.lines if outline is not None else LAST_LINE), "file", Origin.MENTION, 1.0)
 
 
+def is_pattern(target: str) -> bool:
+    """Whether a path stands for those that fit: it has stars, question marks or choices in braces."""
+    return bool(set(target) & set("*?")) or expanded(target) != [target]
+
+
 def resolve_glob(mention: Mention, request: Request) -> MentionOutcome:
     """The files whose paths fit a pattern, as in an ignore file."""
     snapshot = request.snapshot
     root, pattern = (mention.root, mention.target) if mention.root else root_and_path(snapshot, argument(mention))
+    if prod(choices.count(",") + 1 for choices in pattern.split("{")[1:]) > MOST_GLOBS:
+        return refused(mention, f'The braces of "{pattern}" have more than {MOST_GLOBS} choices; write fewer of them.')
     found = fitting(snapshot, pattern, roots_named(snapshot, root))
     if not found:
         return unresolved(mention, f'No file fits the pattern "{pattern}".')
@@ -58,10 +67,10 @@ def resolve_glob(mention: Mention, request: Request) -> MentionOutcome:
 def fitting(snapshot: Snapshot, pattern: str, roots: Sequence[Root]) -> list[str]:
     """Files of these roots that a pattern picks, by path."""
     out: list[str] = []
+    patterns = [one if one.startswith("/") or "/" not in one else "/" + one for one in expanded(pattern)]
     for root in roots:
         names = [path[len(root.path) + 1 :] for path in snapshot.files if path.startswith(root.path + "/")]
-        anchored = pattern if pattern.startswith("/") or "/" not in pattern else "/" + pattern
-        picked = disk.matching(names, [anchored])
+        picked = disk.matching(names, patterns)
         out += [f"{root.path}/{name}" for name in sorted(picked)]
     return list(dict.fromkeys(out))
 

@@ -39,8 +39,8 @@ _ESCAPABLE = frozenset(" \t\u00a0\"'\\#:,;")
 r"""A backslash before one of these makes it literal; before anything else it separates folders: src\a.py."""
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
-_BEFORE_BRACKET = {"(": "/)", "[": "/.-_[", "{": "/.-_{"}
-"""Characters after which a bracket belongs to a name: app/(group)/page.tsx, [...slug].ts, {{name}}/setup.py."""
+_BEFORE_BRACKET = {"(": "/)", "[": "/.-_[", "{": "/.-_{*?},"}
+"""Characters after which a bracket belongs to a name: app/(group)/page.tsx, [...slug].ts, {{name}}/setup.py, *.{ts,tsx}."""
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t\r>]*\n")
@@ -184,7 +184,7 @@ def _read(text: str, at: int, stop: int, typing: bool = False) -> Token | None:
                 break
             start = i = i + 1  # an unclosed quote before the whole mention is passed over
             continue
-        if char.isspace() or char in _ENDERS:
+        if char.isspace() or (char in _ENDERS and not (char == "," and open_brackets and open_brackets[-1][1] == "}")):
             break
         if char == "\\" and i + 1 < stop and text[i + 1] in _ESCAPABLE and not _begins_share(text, i, start, stop):
             plain.append(text[i + 1])
