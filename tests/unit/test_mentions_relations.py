@@ -41,6 +41,8 @@ class C {
     return this.#inc(1);
   }
 }
+-- c/notes.txt --
+none
 -- app/[...slug]/page.js --
 export function page() {
   return slugs();
@@ -83,6 +85,9 @@ def told(message: str, request: Request) -> list[str]:
         ("@callers:#inc", "included: web/c.js C.bump"),
         ("@callers:web/c.js#C.#inc", "included: web/c.js C.bump"),
         ("@callers:web/c.js##inc", "included: web/c.js C.bump"),
+        ("@callees:C#bump", "included: web/c.js C.#inc"),  # there is a folder c as well
+        ("@callers:src/#weigh", "included: src/cart.py total"),
+        ("@callers:src#weigh", "included: src/cart.py total"),
         # the other end of a call path stays as it was written
         ("@path:main..total", "ambiguous: @path:main..src/cart.py#total, @path:main..src/other.py#total"),
         ("@path:total..main", "ambiguous: @path:src/cart.py#total..main, @path:src/other.py#total..main"),

@@ -15,7 +15,7 @@ from promptls.context.graph.paths import LEAST, call_paths, callees, callers, in
 from promptls.context.graph.view import GraphView
 from promptls.context.mentions import file, symbol
 from promptls.context.mentions.grammar import argument, looks_like_path
-from promptls.context.mentions.lookup import root_and_path
+from promptls.context.mentions.lookup import folders_at, root_and_path
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
 from promptls.context.mentions.spelling import spell_argument, unspelled
@@ -201,8 +201,8 @@ def _definition(mention: Mention, request: Request, written: str) -> MentionOutc
     scope, name = symbol.parted(written, request)
     found = among(scope, name)
     path, _, name = written.rpartition("#")
-    if found.status == "unresolved" and not scope and looks_like_path(path):
-        return among(path, name)  # to say that there is no such file
+    if found.status == "unresolved" and not scope and (looks_like_path(path) or folders_at(request, path)):
+        return among(path, name)  # in a folder without its slash; or to say that there is no such file
     return found
 
 
