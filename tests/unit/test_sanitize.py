@@ -18,6 +18,7 @@ from promptls.prompt.sanitize import (
     clean,
     header_text,
     injections,
+    is_made_for_secrets,
     redact,
     sanitize_like_codebuddy,
     truncate_like_codebuddy,
@@ -164,20 +165,72 @@ def test_values_are_redacted_in_files_made_for_secrets(path: str) -> None:
     text, found = redact(ENV, path)
     assert text.splitlines() == [
         "# database",
-        "DB_HOST=localhost",
+        "DB_HOST=⟦redacted: value⟧",
         "DB_PASSWORD=⟦redacted: value⟧",
         'export API_KEY="⟦redacted: value⟧"',
         "OPTIONAL_TOKEN=",
         "GITHUB_TOKEN=${SECRET}",
         "ADMIN_PASSWORD=changeme",
-        "URL=postgres://app:⟦redacted: password⟧@db:5432/app",
+        "URL=⟦redacted: value⟧",
     ]
-    assert [f.line for f in found] == [2, 3, 7]
+    assert [f.line for f in found] == [1, 2, 3, 7]
 
 
-def test_npm_and_netrc_files() -> None:
-    assert redact("//registry.npmjs.org/:_authToken=abcdef0123", ".npmrc")[0].endswith("=⟦redacted: value⟧")
-    assert redact("machine h login me password s3cr3t", "home/.netrc")[0].endswith("password ⟦redacted: password⟧")
+@pytest.mark.parametrize(
+    ("path", "text", "shown"),
+    [
+        (".env", "DB_PASS=correcthorse", "DB_PASS=§"),
+        (".env", "APP_KEY=base64:" + "3QJ7xK9mVtP2wZ8rLb5nYc1dGh4sFj6aXe0uTq7iRkM=", "APP_KEY=§"),
+        (".env", "PIN=48151623", "PIN=§"),
+        (".env", "DB_PASSWORD=foo#barbaz42", "DB_PASSWORD=§"),
+        (".env", "A=foo,bar'baz\"x # said", "A=§"),
+        (".env", "A=abc", "A=§"),
+        (".env", "ADMIN_PASSWORD=example-Tiger77-real", "ADMIN_PASSWORD=§"),
+        (".env", "PASSWORD='yourname77!'", "PASSWORD='§'"),
+        (".env", 'A="x y" # said', "A=§"),
+        (".env", "  # A=old", "  # A=§"),
+        (".env", "A=$ecret", "A=§"),
+        (".env", "A=${B:-secret}", "A=§"),
+        (".env", "A=correct horse\r\nB=two", "A=§\r\nB=§"),
+        (".env", "DEBUG=true\nA=<your password>\nB={{ vault }}\nC=xxxx\nD=your-token-here", None),
+        (".env", 'A="first\nsecond"', "A=§\n§"),
+        (".env (diff)", "@@ -1,2 +1,2 @@\n A=b c\n-B=old\n+B=new", "@@ -1,2 +1,2 @@\n A=§\n-B=§\n+B=§"),
+        ("promptls:a/.env (staged)", "+A=bcd", "+A=§"),
+        (".npmrc", "//r.corp:8080/:_authToken=ab\n@corp:registry=x", "//r.corp:8080/:_authToken=§\n@corp:§"),
+        (".netrc", "machine h login me password s3cr3t", "§"),
+        (".pgpass", "db:5432:app:me:correct-horse", "db:§"),
+        (".git-credentials", "https://me:ab12==@git.corp:8080/x?y=z", "https:§"),
+        (".htpasswd", "me:$apr1$x$y", "me:§"),
+        (".vault-token", "some-token", "§"),
+        (".aws/config", "[profile shop]\naws_session_token = abc", "[profile shop]\naws_session_token = §"),
+        ("secrets.yml", "db:\n  - hunter2\n  - name: xy\n  note: |\n    two words", "db:\n  - §\n  - name: §\n  note: |\n    §"),
+        ("prod.tfvars", 'tags = {\n  db = "a b"\n}', 'tags = {\n  db = "§"\n}'),
+        ("x.tfstate", '{\n "serial": 77,\n "list": [\n  "abc",\n  42\n ]\n}', '{\n "serial": §\n "list": [\n  "§",\n  §\n ]\n}'),
+        ("service-account-1.json", '{"id": "abc", "key": "def"}', '{"id": "§"}'),
+        ("server.pem", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\n§\n-----END CERTIFICATE-----"),
+        ("a.key", BODY + "\nabcDEF0123456789abcd==", "§\n§"),
+    ],
+)  # fmt: skip
+def test_nothing_but_names_is_left_of_a_file_made_for_secrets(path: str, text: str, shown: str | None) -> None:
+    cleaned = "\n".join(clean(text, path).lines)
+    assert cleaned == (text if shown is None else shown.replace("§", "⟦redacted: value⟧"))
+    assert clean(cleaned, path).findings == ()
+
+
+def test_what_is_said_of_a_file_made_for_secrets_stays() -> None:
+    said = "mapping\n1-3  name\nDB_PASS=correcthorse"
+    assert redact(said, ".env")[0] == "mapping\n1-3  name\nDB_PASS=⟦redacted: value⟧"
+
+
+def test_a_secret_in_another_one_goes_with_it() -> None:
+    token = SECRETS[1][1]
+    assert redact(f"A={token} and more", ".env")[0] == "A=⟦redacted: github token⟧"
+    assert redact(f"A=more and {token}", ".env")[0] == "A=⟦redacted: value⟧"
+
+
+def test_samples_are_settings_like_others() -> None:
+    text = "API_TOKEN=put_it_here\nPORT=3000\nDB_PASSWORD=Tiger!77horse\n"
+    assert redact(text, ".env.example")[0] == text.replace("Tiger!77horse", "⟦redacted: value⟧")
 
 
 @pytest.mark.parametrize(
@@ -335,6 +388,7 @@ def test_values_in_files_of_credentials(path: str, text: str, secret: str) -> No
         ("service-account-prod.json", "file of credentials"),
         (".docker/config.json", "file of credentials"),
         ("deploy/kubeconfig.yaml", "file of credentials"),
+        (".aws/config", "file of credentials"),
         ("config/secrets.yml", "file of secrets"),
         ("prod.tfvars", "file of secrets"),
         ("terraform.tfstate", "file of secrets"),
@@ -345,6 +399,8 @@ def test_values_in_files_of_credentials(path: str, text: str, secret: str) -> No
         ("id_rsa.pub", ""),
         ("src/environment.ts", ""),
         ("src/credentials.py", ""),
+        ("pkg/kubeconfig.go", ""),
+        ("test_kubeconfig.py", ""),
         ("docs/secrets.md", ""),
         ("config.json", ""),
         ("keyboard.py", ""),
@@ -353,6 +409,7 @@ def test_values_in_files_of_credentials(path: str, text: str, secret: str) -> No
 )
 def test_files_made_for_secrets_are_known_by_name(path: str, reason: str) -> None:
     assert disk.kind_of_secrets(path) == reason
+    assert [is_made_for_secrets(name) for name in (path, f"promptls:{path} (diff)")] == [bool(reason)] * 2
 
 
 # ---------------------------------------------------------------- text that poses as instructions

@@ -322,7 +322,7 @@ class Forms:
         rows = ["  " * depth + text for depth, text in entries]
         if left_out:
             rows.append(f"… {left_out} more {'entries' if left_out > 1 else 'entry'}")
-        body = "\n".join(clean("\n".join(rows), self.item.path).lines)
+        body = "\n".join(clean("\n".join(rows)).lines)
         return self.renderer.block(self.shown, "outline", body)
 
     def _fitted(self, entries: list[tuple[int, str]], room: int) -> Block | None:

@@ -42,9 +42,12 @@ class Clean(Struct, frozen=True):
 
 
 def clean(text: str, path: str = "") -> Clean:
-    """The text with secrets redacted and invisible characters shown; a byte order mark at its start goes."""
+    """The text with secrets redacted and invisible characters shown; a byte order mark at its start goes.
+
+    With a `path`, the text is lines of that file.
+    """
     text = text.removeprefix("\ufeff")
-    text, secrets = redact(text, path)
+    text, secrets = redact(text, path, is_file=True)
     shown, counts = visible(text)
     hidden = [Finding(line, name, secret=False) for line, name in unseen(text)] if counts else []
     return Clean(tuple(shown.split("\n")), tuple(sorted([*secrets, *hidden])))

@@ -1,8 +1,8 @@
 """Secrets: what is one by its shape, by the name before it, or by the file that it stands in.
 
 `redact` puts a named marker where a secret stood; lines stay.  A shape is an issuer's own (prefix, alphabet, length);
-a value is judged by the name before it in files that are made for secrets, and elsewhere only when it is quoted,
-long and random as well.  Pure functions over text and path.
+in a file that is made for secrets all but names is taken for a value; elsewhere a value is judged by the name before
+it, and by being random or well chosen.  Pure functions over text and path.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from promptls.index import disk
+from promptls.index.snapshot import EXHIBIT
 from promptls.prompt.sanitize.findings import Finding
 
 _EDGE = r"(?<![A-Za-z0-9_-])"
@@ -94,25 +96,27 @@ _END_KEY = re.compile(r"-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(r"(?:\s*[A-Za-z0-9+/=]{32,}[ \t]*(?:\n|$))+")
 _KEY_MAX = 20_000  # characters; an RSA key of 16,384 bits has 12,700
 
-_ENV_FILE = re.compile(
-    r"(?:^|[/:])(?:\.env(?:\.[^/]*)?|[^/]*\.env|\.?envrc|\.npmrc|\.yarnrc(?:\.yml)?|\.pypirc|pip\.conf|[._]netrc|credentials"
-    r"|\.git-credentials|\.pgpass|\.my\.cnf|\.boto|\.s3cfg|[^/]*\.tfvars(?:\.json)?|\.dockercfg|\.docker/config\.json"
-    r"|\.kube/config|[^/]*kubeconfig[^/]*"
-    r"|\.?(?:secrets?|credentials?)(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))(?: \([^()]*\))?$",
+_DIFFERENCE_OF = re.compile(r" \([^()]*\)$")
+"""What the name of a difference ends in: "promptls:a/.env (diff)"."""
+_INDENT = "-+ \t{[(,"
+"""What may stand before a name or a value of a file: the sign of a difference, blanks, marks of lists."""
+_BEFORE_VALUE = re.compile(
+    r"""(?!\s*["']?[A-Za-z0-9+/]{16,}={0,2}\s*$)"""  # the last line of something in base64
+    r"""[-+#;{\[(,\s]*(?:export\s+)?(?://(?:[\w./:-]*/:)?\s*)?["']?[\w.@][\w.@-]*["']?[ \t]*(?:=>?|:=?)[ \t]*"""
+)
+_NO_VALUE = re.compile(r"[-+ ]?\[+[\w .:/@-]*\]+\s*$|[-+\s]*(?:[#;].*|//.*|@@.*|-----(?:BEGIN|END) [A-Z ]+-----)?\s*$")
+"""Header of a section, comment, place in a difference, marker of a key, blank line."""
+_BLOCK_SIGNS = " \t\r,;|>\"'`()[]{}+-"
+"""Brackets, quotes and signs that begin a block, which alone are no value."""
+_PLACEHOLDER = re.compile(
+    r"\$\{\w*\}|%\w+%|<[^<>]*>|\{\{[^{}]*\}\}|⟦[^⟦⟧]*⟧|change[-_ ]?me|placeholder|todo|example"
+    r"|your(?:[-_ ][a-z]+)+|(.)\1*|true|false|yes|no|on|off|none|null",
     re.IGNORECASE,
 )
-"""Also a difference of such a file: "promptls:a/.env (diff)"."""
-_WORD = r"(?:passw(?:or)?d|passphrase|pwd|secret|token|api_?key|access_?key|private_?key|credential|_auth|(?<![a-z])auth|key-data)"
-_ENV_VALUE = re.compile(
-    r"""^([-+]?[ \t{,]*(?:-[ \t]+)?(?:export[ \t]+)?["']?[\w./:@-]*"""
-    rf"""{_WORD}[\w.-]*["']?"""
-    r"""[ \t]*[=:][ \t]*)(?:"([^"\n]{4,})"|'([^'\n]{4,})'|([^\s"'#,]{4,}))""",
-    re.IGNORECASE | re.MULTILINE,
-)
-_NETRC_VALUE = re.compile(r"(\bpassword[ \t]+)(\S{4,})")
 _URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s@/'\"]{3,})(?=@)")
-_PGPASS_VALUE = re.compile(r"^((?:[^:\n]*:){4})([^:\n]+)$", re.MULTILINE)
-_PLACEHOLDER = re.compile(r"[$<{%*]|your|example|change.?me|placeholder|todo\b|(.)\1*$|(?:true|false|none|null)$", re.I)
+_LIKE_PLACEHOLDER = re.compile(
+    r"[$<{%*]|your|example|change.?me|placeholder|todo\b|(.)\1*$|(?:true|false|none|null)$", re.I
+)
 
 _QUOTED = re.compile(r"""["'`]([A-Za-z0-9+/=_.~!@#%^&*-]{16,200})(?=["'`])""")
 _NAMED = re.compile(
@@ -143,7 +147,7 @@ _LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{16,400}(?=["'`\s\\]|$)""")
 _USER = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"$]{6,100})""")
 _NEXT_LINE = re.compile(r"""["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'⟦⟧]{8,400})""")
 _SETTINGS_FILE = re.compile(
-    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist)|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
+    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
     re.IGNORECASE,
 )
 _SIGNS = frozenset("!@#$%^&*+?~")
@@ -152,8 +156,12 @@ _RANDOM_BITS = 3.5
 """Bits of entropy a character: random base64 of 20 characters has about 4, words joined by signs about 3."""
 
 
-def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
-    """The text with what is certainly a secret replaced by "⟦redacted: github token⟧", and what was found."""
+def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, list[Finding]]:
+    """The text with what is certainly a secret replaced by "⟦redacted: github token⟧", and what was found.
+
+    `path` says where the text comes from.  `is_file`: it is lines of that very file, and not what is said of it; of one
+    that is made for secrets nothing is left but names then.
+    """
     found: list[tuple[int, int, str]] = []
     if len(text) < _SHORTEST and not path:
         return text, []
@@ -165,15 +173,15 @@ def redact(text: str, path: str = "") -> tuple[str, list[Finding]]:
         if not present.isdisjoint(marks) and pattern.search(runs):
             found += [(*match.span(), name) for match in pattern.finditer(text) if "EXAMPLE" not in match.group()]
     if is_made_for_secrets(path):
-        found += _values(text, path)
+        found += _values(text, is_file)
     found += _assigned(text)
     found += _named(text, path)
-    return _replaced(text, sorted(found)) if found else (text, [])
+    return _replaced(text, _apart(found)) if found else (text, [])
 
 
 def is_made_for_secrets(path: str) -> bool:
-    """Whether a file is one that people put their secrets into."""
-    return bool(path and _ENV_FILE.search(path))
+    """Whether a file, or what a difference is of, is made for secrets by its name."""
+    return bool(path and disk.kind_of_secrets(_DIFFERENCE_OF.sub("", path.removeprefix(EXHIBIT))))
 
 
 def _runs(text: str) -> str:
@@ -182,13 +190,22 @@ def _runs(text: str) -> str:
     return b"\n".join([piece for piece in pieces if len(piece) >= _SHORTEST]).decode()
 
 
+def _apart(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """The same in order, what overlaps as one: a secret can be a part of another, or go on behind it."""
+    out: list[tuple[int, int, str]] = []
+    for start, end, name in sorted(found):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]), out[-1][2])
+        else:
+            out.append((start, end, name))
+    return out
+
+
 def _replaced(text: str, found: list[tuple[int, int, str]]) -> tuple[str, list[Finding]]:
     out: list[str] = []
     findings: list[Finding] = []
     at = 0
     for start, end, name in found:
-        if start < at:
-            continue  # inside what is gone already
         out += [text[at:start], f"⟦redacted: {name}⟧", "\n" * text.count("\n", start, end)]
         findings.append(Finding(text.count("\n", 0, start), name, secret=True))
         at = end
@@ -213,17 +230,27 @@ def _is_key(body: str) -> bool:
     return len(body) >= 64 and len(re.sub(r"[A-Za-z0-9/=]", "", body)) <= len(body) // 20
 
 
-def _values(text: str, path: str) -> Iterator[tuple[int, int, str]]:
-    """Values of a file that is made for secrets, by the name before them."""
-    for match in _ENV_VALUE.finditer(text):
-        group = match.lastindex or 0
-        if not _PLACEHOLDER.match(match[group]):
-            yield (*match.span(group), "value")
-    pairs = [_NETRC_VALUE, _URL_PASSWORD, *([_PGPASS_VALUE] if path.lower().endswith(".pgpass") else [])]
-    for pattern in pairs:
-        for match in pattern.finditer(text):
-            if not _PLACEHOLDER.match(match[2]):
-                yield (*match.span(2), "password")
+def _values(text: str, is_file: bool) -> Iterator[tuple[int, int, str]]:
+    """Values of a file that is made for secrets, each to the end of its line; what has no name before it is one too."""
+    at = 0
+    for line in text.split("\n"):
+        named = _BEFORE_VALUE.match(line)
+        if named or (is_file and not _NO_VALUE.match(line)):
+            start, end = _value(line, named.end() if named else len(line) - len(line.lstrip(_INDENT)))
+            value = line[start:end]
+            if value.strip(_BLOCK_SIGNS) and not _PLACEHOLDER.fullmatch(value):
+                yield at + start, at + end, "value"
+        at += len(line) + 1
+
+
+def _value(line: str, start: int) -> tuple[int, int]:
+    """Where the value is that begins at a place: between its quotes if nothing but brackets comes after them."""
+    end = len(line.rstrip())
+    if line[start : start + 1] in ('"', "'"):
+        closing = line.rfind(line[start], start + 1)
+        if closing > start and not line[closing + 1 : end].strip(" \t,;)]}"):
+            return start + 1, closing
+    return start, end
 
 
 def _assigned(text: str) -> Iterator[tuple[int, int, str]]:
@@ -259,7 +286,7 @@ def _named(text: str, path: str) -> Iterator[tuple[int, int, str]]:
             if bare and text[max(0, after.start(group) - 8) : after.start(group)].rstrip(" \t")[-1:] in ("(", "{", ","):
                 continue  # an argument, another item: a name more likely than a value
             loose = bare and not settings and text[at - 1 : at] not in (";", "?", "&")
-            if _PLACEHOLDER.match(value) or _REFERENCE.search(value):
+            if _LIKE_PLACEHOLDER.match(value) or _REFERENCE.search(value):
                 continue
             if _is_long_and_random(value) or (word in _CHOSEN and not loose and _is_chosen(value)):
                 yield (*after.span(group), "value")
@@ -344,7 +371,7 @@ def _is_random(value: str) -> bool:
 
 def _is_password(value: str) -> bool:
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    return len(value) >= 8 and letters and digits and not (_PLACEHOLDER.match(value) or _SAMPLE.search(value))
+    return len(value) >= 8 and letters and digits and not (_LIKE_PLACEHOLDER.match(value) or _SAMPLE.search(value))
 
 
 def entropy(value: str) -> float:
