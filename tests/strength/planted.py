@@ -11,6 +11,7 @@ import base64
 import random
 import string
 from collections.abc import Callable
+from functools import cache
 
 LOWER, UPPER, DIGITS = string.ascii_lowercase, string.ascii_uppercase, string.digits
 ALNUM, HEX = LOWER + UPPER + DIGITS, "0123456789abcdef"
@@ -245,8 +246,9 @@ def made_for_secrets() -> list[tuple[str, str, str]]:
     return out
 
 
+@cache
 def files() -> dict[str, tuple[str, str, str]]:
-    """Name of a file → (its text, what must not come out of it, what kind of secret it is)."""
+    """Name of a file → (its text, what must not come out of it, what kind of secret it is); the same whenever asked."""
     found: dict[str, tuple[str, str, str]] = {}
     forms = list(CODE)
     for number, (kind, make) in enumerate(ISSUED.items()):

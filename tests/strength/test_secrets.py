@@ -83,6 +83,13 @@ class Leaky:
             "README.md",
             f"# Shop {self.new('heading')}\n\nPay with {self.new('readme')}.\n\n## Refunds {self.new('title')}\n\nNo.\n",
         )
+        for number, length in enumerate((60, 90, 110, 180)):  # headings and heads that are cut where the secret stands
+            many = ", ".join(f"pay_{n}=1" for n in range(length // 9 + 8))
+            text = f"# Pay\n\n## The password that pays {'so ' * (length // 3)}{self.new('long heading')} and is kept\n\nYes.\n"
+            self._write(f"docs/pay_{number}.md", text)
+            self._write(
+                f"shop/pay_{number}.py", f'def pay_{number}({many}, key="{self.new("long head")}"):\n    return 1\n'
+            )
         self._write("CODEOWNERS", f"* @ann # {self.new('owners')}\n")
         entry = {"id": "a1", "category": "rule", "title": f"Cart {self.new('memory title')}",
                  "content": f"The cart and its discount need {self.new('workspace memory')}.", "tags": [self.new("memory tag")[:40]],
@@ -134,7 +141,12 @@ def leaky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Le
 
 def leaks(work: Leaky, text: str) -> dict[str, str]:
     """Secrets that are in a text, whole or to two thirds of their length, and where they were put."""
-    return {s: where for s, where in work.secrets.items() if s in text or (len(s) > 20 and s[len(s) // 3 :] in text)}
+    return {s: where for s, where in work.secrets.items() if any(part in text for part in _parts(s))}
+
+
+def _parts(secret: str) -> tuple[str, ...]:
+    third = len(secret) // 3
+    return (secret[third:], secret[:-third]) if len(secret) > 20 else (secret,)
 
 
 def test_the_set_is_large_and_seen_where_nothing_hides_it(leaky: tuple[Client, Leaky, Json]) -> None:

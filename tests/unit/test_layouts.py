@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from msgspec.structs import replace
 from promptkit import SECRET, item, renderer, symbol, view
 
 from promptls.model import Origin
@@ -12,7 +13,7 @@ from promptls.prompt.assemble import Assembled, assemble
 from promptls.prompt.layouts import LAYOUTS, Facts, Message, Section
 from promptls.prompt.layouts.codebuddy import label
 from promptls.prompt.layouts.prompto import templates
-from promptls.prompt.pack import Choice, pack
+from promptls.prompt.pack import Choice, Kept, Packed, pack
 from promptls.prompt.render import forms
 from promptls.prompt.tokens import UnknownName
 
@@ -160,6 +161,22 @@ def test_the_citation_variant_heads_each_passage_with_its_label_and_source(layou
         head = f"[{placed.citation}] source: {placed.block.item.path[3:]}:{placed.block.spans[0].label}"
         assert done.prompt.count(f"\n{head}\n") == 1
     assert "\n[P1] " not in prompt(layout).prompt
+
+
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize("before", ["", "x" * 100 + " "])
+def test_a_heading_shows_no_secret_in_any_layout(layout: str, before: str) -> None:
+    token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
+    named = replace(item(NOTES), kind="section", symbol=f"{before}Use {token} to rotate")
+    for form in ("full", "reference"):
+        using = renderer("chars4")
+        made = forms(named, NOTES, using)
+        block = made.full() if form == "full" else made.reference()
+        assert block is not None
+        packed = Packed((Kept(block, made, (named,), explicit=True, rank=0),))
+        text = assemble("How?", packed, budget=4000, renderer=using, layout=layout, secret=SECRET).prompt
+        assert token[:12] not in text
+        assert "One note." in text or form == "reference"
 
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))

@@ -90,7 +90,7 @@ class Renderer:
 def element(block: Block, label: Callable[[str], str], boundary: str, citation: str = "") -> str:
     """The block as it stands in the prompt; `citation` ("P1") puts "[P1] source: path:lines" on a line before it."""
     item = block.item
-    path, symbol = label(item.path), _named(item.symbol)
+    path, symbol = label(item.path), named(item.symbol)
     lines = ", ".join(span.label for span in block.spans)
     if block.form == "outline" and item.kind != "folder":
         lines = item.span.label
@@ -106,9 +106,9 @@ def element(block: Block, label: Callable[[str], str], boundary: str, citation: 
 
 
 @lru_cache(maxsize=1 << 12)
-def _named(symbol: str) -> str:
-    """A symbol's name as it may stand in a header."""
-    return clean(symbol[:_NAME_MAX]).lines[0] if symbol else ""
+def named(symbol: str) -> str:
+    """A symbol's name as it may stand in a prompt; it is cut when it holds no secret any more."""
+    return clean(symbol).lines[0][:_NAME_MAX] if symbol else ""
 
 
 def forms(item: Item, view: TextView | Sequence[TextView], renderer: Renderer) -> Forms:
@@ -237,7 +237,7 @@ class Forms:
         where = self.renderer.label(self.item.path)
         if self.region and not (self.item.kind == "file" and len(self.region) == len(self.page)):
             where += f":{self.region.label}"
-        symbol = _named(self.item.symbol)
+        symbol = named(self.item.symbol)
         text = " ".join(filter(None, [where, symbol])) + f" - {why or self.item.origin.value}"
         return self.renderer.block(self.shown, "reference", text)
 

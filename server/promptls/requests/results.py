@@ -79,12 +79,12 @@ def item_json(
         "version": "disk" if entry is None or entry.version is None else entry.version,
         "hash": entry.digest.hex() if entry is not None else "",
     }
-    optional = {"symbol": item.symbol or None, "form": form, "tokens": tokens, "citation": citation}
+    optional = {"symbol": redact(item.symbol)[0] or None, "form": form, "tokens": tokens, "citation": citation}
     out.update({k: v for k, v in optional.items() if v is not None})
     if len(spans) > 1:
         out["spans"] = [range_of(span) for span in spans]
     if others:
-        out["joined"] = [{"symbol": o.symbol, "range": range_of(o.span)} for o in others]
+        out["joined"] = [{"symbol": redact(o.symbol)[0], "range": range_of(o.span)} for o in others]
     return out
 
 

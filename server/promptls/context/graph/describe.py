@@ -10,6 +10,7 @@ import re
 from promptls.context.graph.facts import Facts
 from promptls.context.graph.layers import CORE, TEST
 from promptls.context.graph.nodes import Complexity
+from promptls.index.clipping import clipped
 from promptls.index.syntax.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.index.terms import parts
 from promptls.model import Symbol
@@ -63,21 +64,17 @@ def summary_of(facts: Facts, index: int, label: str) -> str:
 def first_sentence(doc: str) -> str:
     """Up to the first full stop, at most MAX_SUMMARY characters."""
     match = _SENTENCE.match(doc)
-    text = match.group(1) if match else doc
-    return text if len(text) <= MAX_SUMMARY else text[: MAX_SUMMARY - 1].rstrip() + "…"
+    return clipped(match.group(1) if match else doc, MAX_SUMMARY)
 
 
 def in_words(symbol: Symbol, language: str) -> str:
     """A sentence from kind, name and signature: "Method ping that takes frame and gives bool" and so on."""
     if symbol.kind in TYPE_KINDS:
         head = symbol.signature.partition("(")[2].partition(")")[0] if language == "python" else ""
-        return (
-            f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{f', derived from {head}' if head else ''}."[
-                :MAX_SUMMARY
-            ]
-        )
+        derived = f", derived from {head}" if head else ""
+        return clipped(f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{derived}.", MAX_SUMMARY)
     if symbol.kind not in CALLABLE_KINDS or symbol.kind == "test":
-        return f"{symbol.kind.capitalize()} {symbol.name}."[:MAX_SUMMARY]
+        return clipped(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
     takes = ", ".join(parameters(symbol.signature))
     gives = symbol.signature.rpartition("->")[2].strip() if "->" in symbol.signature else ""
     gives = "" if gives in ("None", "()", "void") else gives
@@ -86,7 +83,7 @@ def in_words(symbol: Symbol, language: str) -> str:
         text += " that " + " and ".join(
             part for part in (takes and f"takes {takes}", gives and f"gives {gives}") if part
         )
-    return (text if len(text) < MAX_SUMMARY else text[: MAX_SUMMARY - 2].rstrip() + "…") + "."
+    return clipped(text, MAX_SUMMARY - 1) + "."
 
 
 def parameters(signature: str) -> list[str]:

@@ -7,6 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from promptls.index.clipping import clipped
+
 Pairs = tuple[tuple[str, str], ...]
 
 
@@ -27,7 +29,7 @@ def line_of(value: object, most: int) -> str:
     if not isinstance(value, str):
         return ""
     folded = " ".join("".join(c if c.isprintable() else " " for c in value[: 4 * most]).split())
-    return folded if len(folded) <= most else folded[: most - 1] + "…"
+    return clipped(folded, most)
 
 
 def table_at(value: object, *keys: str) -> Mapping[str, Any]:

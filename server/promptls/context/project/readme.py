@@ -9,6 +9,8 @@ import re
 
 from msgspec import Struct
 
+from promptls.index.clipping import clipped
+
 MOST_CHARACTERS = 200_000
 _README = re.compile(r"readme(?:\.(?:md|markdown|rst|txt|adoc|org))?", re.IGNORECASE)
 _HEADING = re.compile(r"(#{1,6})[ \t]+(.*)")
@@ -113,4 +115,4 @@ def cut(text: str, most: int) -> str:
         at = max(at, max((found.end() for found in _END.finditer(head)), default=-1))
     if at < most // 4:
         at = max(at, head.rfind("\n"), head.rfind(" "))
-    return head[: at if at > 0 else len(head)].rstrip() + "…"
+    return head[:at].rstrip() + "…" if at > 0 else clipped(text, most)

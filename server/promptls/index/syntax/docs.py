@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Sequence
 
+from promptls.index.clipping import clipped
 from promptls.index.syntax.languages import Language
 
 MAX_DOC = 400
@@ -162,5 +163,4 @@ def prose(lines: Sequence[str]) -> str:
 
 
 def _clip(text: str) -> str:
-    folded = " ".join(text.split())
-    return folded if len(folded) <= MAX_DOC else folded[: MAX_DOC - 1].rstrip() + "…"
+    return clipped(" ".join(text.split()), MAX_DOC)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from promptls.index.clipping import clipped
 from promptls.index.syntax.languages import Language
 from promptls.index.syntax.source import Source
 
@@ -98,7 +99,7 @@ def signature(source: Source, start: int, end: int, row: Language, whole: bool) 
     if text.endswith("=") and text[-2:-1] not in ("=", "!", "<", ">"):
         text = text[:-1].rstrip()
     text = text.removesuffix(" do").removesuffix(" where")
-    return text if len(text) <= MAX_SIGNATURE else text[: MAX_SIGNATURE - 1].rstrip() + "…"
+    return clipped(text, MAX_SIGNATURE)
 
 
 def body_start(source: Source, body: int | None, end: int, row: Language) -> int:

@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from promptls.index.clipping import clipped
 from promptls.index.syntax import docs, heads, names
 from promptls.index.syntax.drafts import STATED, Draft, Extent, settled
 from promptls.index.syntax.facts import MARKS, complexities, decorators, exported, listed, owners
@@ -152,7 +153,7 @@ def _name(draft: Draft, parent: Draft | None, language: str) -> None:
     if kind == "impl":
         draft.name, path = "", [names.type_name(draft.owner or draft.text)]
     elif kind in TITLED_KINDS:
-        draft.name = names.unquoted(draft.text)[:200]
+        draft.name = clipped(names.unquoted(draft.text), 200)
         path = [*([names.unquoted(draft.owner)] if draft.owner else []), draft.name]
     else:
         path = names.parts(draft.text, language)

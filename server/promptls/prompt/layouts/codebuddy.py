@@ -13,7 +13,6 @@ from promptls.prompt.layouts import markdown
 from promptls.prompt.layouts.draft import Chat, Draft, Parts, one_message
 from promptls.prompt.pack import Kept
 from promptls.prompt.render import SEPARATOR, Renderer
-from promptls.prompt.sanitize import header_text
 from promptls.prompt.wording import wording
 
 PERSONA = "You are a senior engineer of this project. Help with the question below, from the context given."
@@ -85,6 +84,6 @@ def _files(blocks: list[tuple[Kept, str]], renderer: Renderer) -> str:
         parts.append(f"### File: {path}")
         for kept, citation in group:
             item, lines = kept.block.item, markdown.lines(kept)
-            name = f"{item.kind} {header_text(item.symbol)}".strip() + (f" (lines {lines})" if lines else "")
+            name = f"{item.kind} {markdown.name(kept)}".strip() + (f" (lines {lines})" if lines else "")
             parts.append(f"#### {name}\n{markdown.cited(kept, citation, renderer)}{markdown.code(kept)}")
     return SEPARATOR.join(parts)

@@ -6,7 +6,7 @@ import re
 
 from promptls.index.syntax.languages import language_of
 from promptls.prompt.pack import Kept
-from promptls.prompt.render import Renderer
+from promptls.prompt.render import Renderer, named
 from promptls.prompt.sanitize import header_text
 
 _RUNS = re.compile(r"`{3,}")
@@ -29,6 +29,11 @@ def language(kept: Kept) -> str:
     """The language of a block's file, "" for plain text and folders."""
     name = "" if kept.block.item.kind == "folder" else language_of(kept.block.item.path, "")
     return "" if name == "text" else name
+
+
+def name(kept: Kept) -> str:
+    """The block's definition as a header may show it, "" for none."""
+    return header_text(named(kept.block.item.symbol))
 
 
 def path(kept: Kept, renderer: Renderer) -> str:

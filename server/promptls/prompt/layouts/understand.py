@@ -12,7 +12,6 @@ from promptls.prompt.layouts import markdown
 from promptls.prompt.layouts.codebuddy import quoted
 from promptls.prompt.layouts.draft import Chat, Draft, Parts, one_message
 from promptls.prompt.render import SEPARATOR, Renderer
-from promptls.prompt.sanitize import header_text
 from promptls.prompt.wording import wording
 
 _FENCE = re.compile(r"^(?=\s*(?:```|~~~))", re.M)
@@ -37,7 +36,7 @@ def understand(draft: Draft, boundary: str, renderer: Renderer | None) -> Chat:
         blocks = []
         for kept, citation in draft.cited():
             item = kept.block.item
-            name = header_text(item.symbol) or markdown.path(kept, renderer).rsplit("/", 1)[-1]
+            name = markdown.name(kept) or markdown.path(kept, renderer).rsplit("/", 1)[-1]
             where = markdown.cited(kept, citation, renderer) or f"> {markdown.place(kept, renderer)}\n"
             blocks.append(f"### {name} ({item.kind})\n{where}{markdown.code(kept)}")
         last.append(("context", "## Code\n", SEPARATOR.join(blocks)))

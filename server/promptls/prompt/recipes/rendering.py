@@ -13,7 +13,7 @@ from typing import Any
 from msgspec import Struct
 
 from promptls.prompt.recipes.reading import PLACEHOLDER, Argument, Recipe, parsed
-from promptls.prompt.sanitize import clean, header_text
+from promptls.prompt.sanitize import clean, header_text, redact
 
 MAX_ARGUMENT = 8_000
 """Characters of one argument; a stack trace may be long."""
@@ -117,7 +117,7 @@ def _filled(line: str, values: Mapping[str, str]) -> str | None:
 
 
 def _quoted(name: str) -> str:
-    text = header_text(name).replace("`", "'")
+    text = header_text(redact(name)[0]).replace("`", "'")
     return f"`{text[:_NAME_MAX]}…`" if len(text) > _NAME_MAX else f"`{text}`"
 
 
