@@ -197,6 +197,13 @@ def unprefixed() -> list[tuple[str, str, str]]:
         )
     add("urls/jdbc.properties", "url=jdbc:postgresql://db/shop?user=shop&password=§\n", password().replace("#", "-"))
     add("urls/remote.sh", "git clone https://ci:§@git.example.org/shop.git\n", some(ALNUM, 24))
+    add("urls/at.py", 'URL = "postgres://shop:§@db/shop"\n', f"{some(ALNUM, 6)}@{some(LOWER, 3)}{some(DIGITS, 3)}")
+    slash = lambda: "/" + some(ALNUM + "/+", 39)  # noqa: E731
+    add("deploy/slash.sh", "export AWS_SECRET_ACCESS_KEY=§\n", slash())
+    add("deploy/slash.yml", "env:\n  AWS_SECRET_ACCESS_KEY: §\n", slash())
+    add("logs/escaped.json", '{"log": "line one\\n§\\nline three"}\n', ISSUED["github classic"]())
+    add("logs/tab.py", 'LINE = "id\\t§"\n', ISSUED["aws id"]())
+    add("logs/query.txt", "GET /pay?note=key%20§ 200\n", ISSUED["stripe live"]())
     return out
 
 
@@ -224,6 +231,9 @@ def keys() -> list[tuple[str, str, str]]:
     out.append(("keys/in_js.js", f"const pem = '{joined}';\n", pem.split("\n")[4]))
     cut = key("RSA PRIVATE KEY").rpartition("-----END")[0]
     out.append(("keys/cut.txt", cut, cut.split("\n")[4]))
+    for name, sign in (("tail", ""), ("quoted", "> "), ("comment", "# "), ("indented", "    ")):
+        last = [sign + line for line in key("OPENSSH PRIVATE KEY").split("\n")[-9:-1]]
+        out.append((f"keys/{name}.txt", "\n".join(["$ tail key", *last, ""]), last[3].removeprefix(sign)))
     return out
 
 

@@ -12,18 +12,21 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import count
 
 from promptls.index import disk
 from promptls.index.snapshot import EXHIBIT
 from promptls.prompt.sanitize.findings import Finding
 
-_EDGE = r"(?<![A-Za-z0-9_-])"
+_EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[0abfnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+"""Where a token may begin: after what is no part of a word, also where that is escaped as in "\\nghp_…" and "%20ghp_…"."""
 _STOP = r"(?![A-Za-z0-9_-])"
 
-_TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
-    (name, tuple(marks.split()), re.compile(_EDGE + pattern))
+_TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str], re.Pattern[str]], ...] = tuple(
+    (name, tuple(marks.split()), re.compile(pattern), re.compile(_EDGE + pattern))
     for name, marks, pattern in (
-        # name, what every match contains (a cheap test), shape as its issuer documents it
+        # name, what every match contains (a cheap test), shape as its issuer documents it; what can begin again and
+        # again within itself has its edge here, so that the test stays cheap
         ("aws access key", "AKIA ASIA", r"A(?:KI|SI)A[A-Z2-7]{16}(?![A-Za-z0-9])"),
         ("github token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,}"),
         ("github token", "github_pat_", r"github_pat_[A-Za-z0-9_]{50,}"),
@@ -54,7 +57,7 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
         ("pypi token", "pypi-AgE", r"pypi-AgE[A-Za-z0-9_-]{50,}"),
         ("rubygems key", "rubygems_", r"rubygems_[a-f0-9]{48}"),
         ("docker token", "dckr_", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
-        ("json web token", "eyJ", r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+        ("json web token", "eyJ", _EDGE + r"eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
         ("sendgrid key", "SG.", r"SG\.[A-Za-z0-9_-]{20,24}\.[A-Za-z0-9_-]{39,50}"),
         ("mailgun key", "key-", r"key-[a-f0-9]{32}" + _STOP),
         ("mailchimp key", "-us", r"[a-f0-9]{32}-us\d{1,2}" + _STOP),
@@ -87,13 +90,16 @@ _TOKENS: tuple[tuple[str, tuple[str, ...], re.Pattern[str]], ...] = tuple(
 )  # fmt: skip
 
 _SHORTEST = 20  # characters of the shortest token: names of symbols are seldom longer
-_RUN_OF = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-"
+_RUN_OF = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-\\%"
 _APART = bytes(c if c in _RUN_OF else 0x20 for c in range(256))
-_MARKS = tuple(dict.fromkeys(mark for _, marks, _ in _TOKENS for mark in marks))
+_MARKS = tuple(dict.fromkeys(mark for _, marks, _, _ in _TOKENS for mark in marks))
 
 _BEGIN_KEY = re.compile(r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _END_KEY = re.compile(r"-----END (?:[A-Z]+ )*PRIVATE KEY(?: BLOCK)?-----")
 _KEY_LINES = re.compile(r"(?:\s*[A-Za-z0-9+/=]{32,}[ \t]*(?:\n|$))+")
+_KEY_LINE = re.compile(r"""[-+]?[-\s>#*"']*(?://[ \t]+)?([A-Za-z0-9+/=]+)(?:[\\"',;\s][\\nr"',;\s+]*)?""")
+_KEY_WIDTH = 32  # characters of base64 in a line of a key, apart from the last ones: the rest and a checksum
+_KEY_LAST = 2
 _KEY_MAX = 20_000  # characters; an RSA key of 16,384 bits has 12,700
 
 _DIFFERENCE_OF = re.compile(r" \([^()]*\)$")
@@ -104,7 +110,7 @@ _BEFORE_VALUE = re.compile(
     r"""(?!\s*["']?[A-Za-z0-9+/]{16,}={0,2}\s*$)"""  # the last line of something in base64
     r"""[-+#;{\[(,\s]*(?:export\s+)?(?://(?:[\w./:-]*/:)?\s*)?["']?[\w.@][\w.@-]*["']?[ \t]*(?:=>?|:=?)[ \t]*"""
 )
-_NO_VALUE = re.compile(r"[-+ ]?\[+[\w .:/@-]*\]+\s*$|[-+\s]*(?:[#;].*|//.*|@@.*|-----(?:BEGIN|END) [A-Z ]+-----)?\s*$")
+_NO_VALUE = re.compile(r"[-+ ]?\[+[\w .:/@-]*\]+\s*$|[-+\s]*(?:$|[#;]|//|@@|-----(?:BEGIN|END) [A-Z ]+-----\s*$)")
 """Header of a section, comment, place in a difference, marker of a key, blank line."""
 _BLOCK_SIGNS = " \t\r,;|>\"'`()[]{}+-"
 """Brackets, quotes and signs that begin a block, which alone are no value."""
@@ -113,7 +119,7 @@ _PLACEHOLDER = re.compile(
     r"|your(?:[-_ ][a-z]+)+|(.)\1*|true|false|yes|no|on|off|none|null",
     re.IGNORECASE,
 )
-_URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s@/'\"]{3,})(?=@)")
+_URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s/'\"]{3,})(?=@)")
 _LIKE_PLACEHOLDER = re.compile(
     r"[$<{%*]|your|example|change.?me|placeholder|todo\b|(.)\1*$|(?:true|false|none|null)$", re.I
 )
@@ -169,8 +175,8 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
         found += _private_keys(text)
     runs = _runs(text)  # few of them, so the sixty searches below are cheap
     present = {mark for mark in _MARKS if mark in runs}
-    for name, marks, pattern in _TOKENS if present else ():
-        if not present.isdisjoint(marks) and pattern.search(runs):
+    for name, marks, shape, pattern in _TOKENS if present else ():
+        if not present.isdisjoint(marks) and shape.search(runs):
             found += [(*match.span(), name) for match in pattern.finditer(text) if "EXAMPLE" not in match.group()]
     if is_made_for_secrets(path):
         found += _values(text, is_file)
@@ -221,6 +227,23 @@ def _private_keys(text: str) -> Iterator[tuple[int, int, str]]:
             yield begin.start(), end.end(), "private key"
         elif end is None and (lines := _KEY_LINES.match(text, begin.end(), limit)):
             yield begin.start(), lines.end() - text[lines.start() : lines.end()].endswith("\n"), "private key"
+    for end in _END_KEY.finditer(text):  # of which the beginning may be cut off
+        start = _lines_before(text, end.start())
+        if start < end.start():
+            yield start, end.end(), "private key"
+
+
+def _lines_before(text: str, end: int) -> int:
+    """Where the lines of a key begin that go on to a place; the place itself if there are none."""
+    start, last = end, text.rfind("\n", 0, end) + 1
+    for number in count():
+        above = text.rfind("\n", 0, max(0, last - 1)) + 1
+        line = _KEY_LINE.fullmatch(text, above, max(0, last - 1))
+        if line is None or (len(line[1]) < _KEY_WIDTH and number >= _KEY_LAST):
+            break
+        last = above
+        start = above if len(line[1]) >= _KEY_WIDTH else start
+    return start
 
 
 def _is_key(body: str) -> bool:
@@ -322,9 +345,10 @@ def _is_long_and_random(value: str) -> bool:
 
 _HEX = re.compile(r"[0-9a-fA-F]+")
 _REFERENCE = re.compile(
-    r"://|^\d{4}-\d\d-\d\d|^[./~]|\.\.|^[A-Za-z_][\w.]*\(|^\w+(?:\.\w+)+$|\\[wdsbWDSB]|[\[(]\^|\{\d"
+    r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
+    r"|^[A-Za-z_][\w.]*\((?:.*\))?$|^\w+(?:\.\w+)+$|\\[wdsbWDSB]|\[\^|\{\d"
 )
-"""An address, a path, a call, an attribute, a regular expression: no value."""
+"""An address, a path, a call, an attribute, a regular expression: no value.  Base64 may begin with "/" too."""
 
 
 def _is_chosen(value: str) -> bool:
