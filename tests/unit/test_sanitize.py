@@ -252,6 +252,16 @@ def test_samples_are_settings_like_others() -> None:
         "AWS_KEY = 'AKIAIOSFODNN7EXAMPLE'",
         "sk-learn-contrib task-runner-with-a-very-long-name-and-more risk-assessment-of-everything",
         "eyJhbGciOiJIUzI1NiJ9",
+        "auth = HTTPBasicAuthV2Sha256(user)",
+        "token: decodeBase64UrlV2Utf8(raw)",
+        'auth: "AuthService_v2.doLogin1"',
+        'private_key = "ECDSAP256Sha256KeyFactory"',
+        "bearer AbstractSingletonProxyFactoryBean2",
+        'const tokenAddress = "0x' + "dAC17F958D2ee523a2206206994597C13D831ec7" + '";',
+        "address constant TOKEN = 0x" + "dAC17F958D2ee523a2206206994597C13D831ec7" + ";",
+        "authority: 72f988bf-86f1-41af-91ab-2d7cd011db47",
+        'AUTHORITY = "72f988bf-86f1-41af-91ab-2d7cd011db47"',
+        "credential = /usr/local/share/x8/y7/credentials/v2/file3",
         "some text\n-----END PRIVATE KEY-----",
         "npm_config_registry npm_lifecycle_event ghp_token github_pat_ xoxb",
         "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
@@ -259,6 +269,11 @@ def test_samples_are_settings_like_others() -> None:
 )
 def test_ordinary_code_is_not_touched(text: str) -> None:
     assert redact(text, "src/config.py") == (text, [])
+
+
+def test_ordinary_settings_are_not_touched() -> None:
+    text = "authority: 72f988bf-86f1-41af-91ab-2d7cd011db47\ntoken: make2Token9Of7Base64Parts(x)\n"
+    assert redact(text, "a.yaml") == (text, [])
 
 
 def test_nothing_in_the_standard_library_is_taken_for_a_secret() -> None:

@@ -125,8 +125,12 @@ _LIKE_PLACEHOLDER = re.compile(
 )
 
 _QUOTED = re.compile(r"""["'`]([A-Za-z0-9+/=_.~!@#%^&*-]{16,200})(?=["'`])""")
+_AUTH = r"(?-i:[Aa]uth(?:orization|entication)?(?![a-z])|AUTH(?:ORIZATION|ENTICATION)?(?![A-Z]))"
+"""As a word of a name: no author and no authority."""
+_AUTH_WORD = re.compile(_AUTH)
 _NAMED = re.compile(
-    r"""(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?key|credential|auth)"""
+    r"""(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?key|credential|"""
+    rf"""{_AUTH})"""
     r"""[\w-]{0,20}["']?\]?[ \t]{0,8}(?::[ \t]?str[ \t]?)?(?:=>?|:=?)[ \t]{0,8}[bru]?$""",
     re.IGNORECASE,
 )
@@ -300,6 +304,8 @@ def _named(text: str, path: str) -> Iterator[tuple[int, int, str]]:
         for at in _places(low, word):
             if word == "key" and not _KEY_OF.search(low, max(0, at - 8), at):
                 continue
+            if word == "auth" and not _AUTH_WORD.match(text, at):
+                continue
             after = _AFTER_NAME.match(text, at + len(word)) or (settings and _NEXT_LINE.match(text, _ended(text, at)))
             if not after:
                 continue
@@ -309,7 +315,8 @@ def _named(text: str, path: str) -> Iterator[tuple[int, int, str]]:
             if bare and text[max(0, after.start(group) - 8) : after.start(group)].rstrip(" \t")[-1:] in ("(", "{", ","):
                 continue  # an argument, another item: a name more likely than a value
             loose = bare and not settings and text[at - 1 : at] not in (";", "?", "&")
-            if _LIKE_PLACEHOLDER.match(value) or _REFERENCE.search(value):
+            called = text[after.end(group) : after.end(group) + 1] == "("
+            if _LIKE_PLACEHOLDER.match(value) or _REFERENCE.search(value + "(" * called):
                 continue
             if _is_long_and_random(value) or (word in _CHOSEN and not loose and _is_chosen(value)):
                 yield (*after.span(group), "value")
@@ -374,7 +381,15 @@ _SAME_CLASS = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
 _RUN_MEAN = 3.2
 """Characters of one class in a row, on average: random letters and digits have 1.6, hex 2.1, names 4 and more."""
 
-_NO_DIGITS = str.maketrans("", "", "0123456789")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")
+"""Of an account or a contract on a chain: public, and as long as no key is."""
+_IDENTIFIER = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z_][\w.]*")
+_WORD = re.compile(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}(?![a-z])")
+_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
+_WORDS = 0.75
+"""Share of the characters that words have in what is a name in camel case; of random letters and digits .99 have less."""
+
+_NO_DIGITS, _NO_JOINTS = str.maketrans("", "", "0123456789"), str.maketrans("", "", "_.")
 
 
 def _is_random(value: str) -> bool:
@@ -385,12 +400,22 @@ def _is_random(value: str) -> bool:
         or digits == len(value)
         or not any(map(str.isalpha, value))
         or _SAMPLE.search(value)
+        or _ADDRESS.fullmatch(value)
+        or _is_identifier(value)
     ):
         return False
     runs = _SAME_CLASS.findall(value)
     if sum(map(len, runs)) > _RUN_MEAN * len(runs):
         return False
     return entropy(value) >= _RANDOM_BITS - (0.5 if re.fullmatch(r"[0-9a-fA-F]+", value) else 0)
+
+
+def _is_identifier(value: str) -> bool:
+    """Whether a value is a name in camel case, as `OAuth2BackendV3` is."""
+    if not _IDENTIFIER.fullmatch(value):
+        return False
+    words = sum(len(word) for word in _WORD.findall(value) if _VOWEL.search(word))
+    return words >= _WORDS * len(value.translate(_NO_JOINTS))
 
 
 def _is_password(value: str) -> bool:
