@@ -126,6 +126,12 @@ def test_a_hostile_answer_is_read_like_any_other() -> None:
     assert verify(answer, ITEMS, FILES.get).citations == ()
 
 
+@pytest.mark.parametrize("unit", [".[P1", ". [P1]", ".[", ".\n", "[P1,", "a/", "`a", ". ", "~~~\n"])
+def test_a_long_answer_takes_work_that_grows_with_it_and_no_faster(unit: str) -> None:
+    answer = unit * (200_000 // len(unit)) + "a"
+    assert {c.citation for c in verify(answer, ITEMS).citations} <= {"P1"}
+
+
 @given(st.text("[]P1234,-–; :.#Lsrc/py\n", max_size=80))
 def test_any_answer_is_read(answer: str) -> None:
     verdict = verify(answer, ITEMS, FILES.get)

@@ -14,6 +14,7 @@ from promptls.prompt.passages import (
     RetrievalEntry,
     RetrievalHit,
     build_augmented_prompt,
+    escaped,
     join_context,
     join_context_numbered,
 )
@@ -84,6 +85,12 @@ def test_an_unknown_variant_names_the_valid_ones_sorted() -> None:
         ValueError, match=r"^unknown prompt variant 'x'; valid: anti_prior, baseline, citation, strict$"
     ):
         build_augmented_prompt("q", "c", "x")
+
+
+@pytest.mark.parametrize("text", ["<" + " " * 1_000_000, "< /" * 300_000, "<\n/\n" * 200_000, "<<" * 500_000])
+def test_a_long_text_is_escaped_with_work_that_grows_with_it_and_no_faster(text: str) -> None:
+    assert escaped(text) == text
+    assert escaped(f"{text}<  /  passage>").endswith("&lt;  /  passage>")
 
 
 def test_beyond_attune_a_passage_cannot_be_closed_or_its_header_forged() -> None:

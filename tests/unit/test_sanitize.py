@@ -444,6 +444,22 @@ def test_files_made_for_secrets_are_known_by_name(path: str, reason: str) -> Non
     assert [is_made_for_secrets(name) for name in (path, f"promptls:{path} (diff)")] == [bool(reason)] * 2
 
 
+LONG = 100_000
+"""Characters for which work that grows with their square would take minutes, and that is not timed."""
+
+
+@pytest.mark.parametrize("path", ["a.yml", ".env"])
+@pytest.mark.parametrize("end", ["", "!"])
+@pytest.mark.parametrize(
+    "unit",
+    ["token", "api_key: x\n", "token=", "password ", '"a1b2c3d4e5f6g7h8', "://a:b", "eyJ", "\\neyJ", "_auth.", " ", "#", "[",
+     "\n ", "A", "a=", "- ", "-----END PRIVATE KEY-----\n", "A\n-----END PRIVATE KEY-----\n", "PRIVATE KEY-----BEGIN "],
+)  # fmt: skip
+def test_the_work_of_redacting_grows_with_the_text_and_no_faster(path: str, end: str, unit: str) -> None:
+    text = unit * (LONG // len(unit)) + end
+    assert len(clean(text, path).lines) == text.count("\n") + 1
+
+
 # ---------------------------------------------------------------- text that poses as instructions
 
 
@@ -495,6 +511,14 @@ def test_orders_are_told_by_line_and_the_code_stays_as_it_is() -> None:
         (1, "ignore instructions", False),
         (3, "role tag", False),
     ]
+
+
+@pytest.mark.parametrize(
+    "unit", ["[SYSTEM]\n", "ignore all ", "[ ", "<|", "system\t", "new prompt", "\u034f", "you are "]
+)
+def test_the_work_of_looking_for_orders_grows_with_the_text_and_no_faster(unit: str) -> None:
+    count = LONG // len(unit)
+    assert len(injections(unit * count)) == (count if unit == "[SYSTEM]\n" else 0)
 
 
 @given(st.text())

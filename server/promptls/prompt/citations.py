@@ -79,7 +79,7 @@ _PATH = r"[\w.@+/-]+"
 """A path that is seen to be one; others are known where the prompt shows them."""
 _PLACE = r"(?<![\w.@+/:$)\]-])({paths})(?::|#L)(\d{{1,9}})(?:\s?[-–]\s?L?(\d{{1,9}}))?(?![\w:])"
 _END = re.compile(
-    r"(?<![.!?])[.!?]+[\"')\]]*(?:\s*\[P\d[^\]\n]*\])*(?=\s+[^a-z\s]|\s*\Z)|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)"
+    r"(?<![.!?])[.!?]+[\"')\]]*(?:\s*\[P\d[^\[\]\n]*\])*(?=\s+[^a-z\s]|\s*\Z)|\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)"
 )
 
 

@@ -35,7 +35,7 @@ FALLBACK = (
     " sure, and mark it as such."
 )
 
-_SENTINEL = re.compile(r"<(?=\s*/?\s*passage\b)", re.IGNORECASE)
+_SENTINEL = re.compile(r"<(?=\s*(?:/\s*)?passage\b)", re.IGNORECASE)
 _FORGED = re.compile(r"^\[(?=(?:P\d+\]|source:))", re.MULTILINE)
 
 

@@ -7,6 +7,7 @@ seen through, so that they hide nothing.  `sanitize_like_codebuddy` rewrites, fo
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 
 from promptls.prompt.sanitize.findings import Finding
 from promptls.prompt.sanitize.unseen import seen_through, visible
@@ -42,13 +43,14 @@ def injections(text: str) -> tuple[Finding, ...]:
     plain = seen_through(text)
     low = plain.lower()
     found = [
-        Finding(low.count("\n", 0, match.start()), name, secret=False)
+        (match.start(), name)
         for name, words, pattern in _CLASSES
         if any(word in low for word in words)
         for match in pattern.finditer(low)
         if not _is_part(low, match.start()) and (low[match.start()] != "[" or _is_tag(plain, low, match))
     ]
-    return tuple(sorted(found))
+    ends = [end.start() for end in re.finditer("\n", low)] if found else []
+    return tuple(sorted(Finding(bisect_left(ends, at), name, secret=False) for at, name in found))
 
 
 def _is_part(text: str, at: int) -> bool:

@@ -214,11 +214,13 @@ def _apart(found: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 def _replaced(text: str, found: list[tuple[int, int, str]]) -> tuple[str, list[Finding]]:
     out: list[str] = []
     findings: list[Finding] = []
-    at = 0
+    at = line = 0
     for start, end, name in found:
-        out += [text[at:start], f"⟦redacted: {name}⟧", "\n" * text.count("\n", start, end)]
-        findings.append(Finding(text.count("\n", 0, start), name, secret=True))
-        at = end
+        line += text.count("\n", at, start)
+        findings.append(Finding(line, name, secret=True))
+        gone = text.count("\n", start, end)
+        out += [text[at:start], f"⟦redacted: {name}⟧", "\n" * gone]
+        at, line = end, line + gone
     return "".join([*out, text[at:]]), findings
 
 
@@ -340,8 +342,9 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def _ended(text: str, at: int) -> int:
-    """Where the word ends that holds a place."""
-    while at < len(text) and (text[at].isalnum() or text[at] in "_-"):
+    """Where the word ends that holds a place, if it is short enough for a name."""
+    most = min(len(text), at + _NAME_MAX)
+    while at < most and (text[at].isalnum() or text[at] in "_-"):
         at += 1
     return at
 
