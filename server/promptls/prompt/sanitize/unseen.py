@@ -10,11 +10,15 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 
-# Runs of variation selectors carry hidden bytes; a single one only chooses between two looks of an emoji.
-_UNSEEN = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    r"\ud800-\udfff\U000e0000-\U000e0fff]|\r(?!\n)|[\ufe00-\ufe0f]{2,}"
+# Unicode's Default_Ignorable_Code_Point but for variation selectors, controls, separators of lines, halves of pairs.
+_NOT_SHOWN = (
+    r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e"
+    r"\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
+_SELECTOR = r"\ufe00-\ufe0f"
+# Runs of variation selectors carry hidden bytes; a single one only chooses between two looks of an emoji.
+_UNSEEN = re.compile(rf"[{_NOT_SHOWN}]|\r(?!\n)|[{_SELECTOR}]{{2,}}")
+_SKIPPED = re.compile(rf"[{_NOT_SHOWN}{_SELECTOR}]|\r(?!\n)")
 _SEEN = bytes(c for c in range(128) if (c >= 0x20 or c in b"\t\n") and c != 0x7F)
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
@@ -25,7 +29,7 @@ def visible(text: str) -> tuple[str, dict[str, int]]:
     Tabs and line ends stay.  Also gives the number of characters by class: "control", "zero width",
     "bidi control", "tag character", "surrogate".
     """
-    if _is_plain(text):
+    if _is_plain(text, _UNSEEN):
         return text, {}
     counts: Counter[str] = Counter(name for _, name in unseen(text))
     return _UNSEEN.sub(lambda found: _escaped(found.group()), text), dict(counts)
@@ -33,13 +37,13 @@ def visible(text: str) -> tuple[str, dict[str, int]]:
 
 def seen_through(text: str) -> str:
     """The text without invisible characters: what a model may well read.  Lines stay."""
-    return text if _is_plain(text) else _UNSEEN.sub("", text)
+    return text if _is_plain(text, _SKIPPED) else _SKIPPED.sub("", text)
 
 
-def _is_plain(text: str) -> bool:
+def _is_plain(text: str, hidden: re.Pattern[str]) -> bool:
     """Whether certainly all can be seen: told at a glance by the few characters that are not plain ASCII."""
     rest = text.encode("utf-8", "surrogatepass").translate(None, _SEEN)
-    return not rest or not _UNSEEN.search(rest.decode("utf-8", "surrogatepass"))
+    return not rest or not hidden.search(rest.decode("utf-8", "surrogatepass"))
 
 
 def _escaped(characters: str) -> str:
