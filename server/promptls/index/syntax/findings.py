@@ -1,7 +1,8 @@
 """What the queries of a language find in a syntax tree, as positions in the text.
 
 A tree is asked piece by piece: every subtree of at most `PIECE` bytes by itself, and of a larger node only what begins
-at it.  That finds what one query of the whole would (a pattern has one root), keeps the work of the query
+at it.  That finds what one query of the whole would (a pattern has one root; of large nodes with an error in them it
+may find less, for cursors that are bound to a depth do), keeps the work of the query
 engine small, and lets an edit ask anew only where it was: what was found in a piece of an open document is known
 by the piece's text.
 """
