@@ -25,9 +25,12 @@ from promptls.context.memory import (
     relevant,
     user_folder,
 )
-from promptls.index.disk import to_uri
+from promptls.context.mentions.request import Around, Request
+from promptls.context.mentions.resolve import resolve_all
+from promptls.index.disk import Limits, to_uri
+from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.terms import terms
-from promptls.model import Note, Root
+from promptls.model import MentionOutcome, Note, Root
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
 
@@ -248,8 +251,15 @@ def test_what_has_expired_is_not_listed_unless_asked_for_and_never_goes_into_a_p
     assert shop.ask("search", query="money").total == 0
     assert shop.ask("list", include_expired=True).entries == (entry,)
     assert relevant([entry], terms("money"), (), shop.clock.now) == ()
+    assert [outcome.status for outcome in mentioned(shop)] == ["unresolved", "unresolved"]
     renewed = shop.ask("update", id=entry.id, expires="").entries[0]
     assert (renewed.expires, shop.ask("list").total) == (None, 1)
+    assert [outcome.status for outcome in mentioned(shop)] == ["included", "included"]
+
+
+def mentioned(shop: Shop) -> tuple[MentionOutcome, ...]:
+    sources = Sources(Snapshot(roots=shop.roots), Limits())
+    return resolve_all("@memory @memory:money", Request(sources, around=Around(memory=shop.memory)))
 
 
 # ---- files

@@ -27,11 +27,13 @@ def resolve_rules(mention: Mention, request: Request) -> MentionOutcome:
 
 def resolve_memory(mention: Mention, request: Request) -> MentionOutcome:
     """What is remembered, or what of it is about something."""
-    held = request.around.memory
-    content = held.load(request.snapshot.roots) if held is not None else None
-    if content is None or not content.entries:
-        return unresolved(mention, "Nothing is remembered yet.")
-    entries = list(content.entries)
+    held, nothing = request.around.memory, unresolved(mention, "Nothing is remembered yet.")
+    if held is None:
+        return nothing
+    now = held.clock()
+    entries = [entry for entry in held.load(request.snapshot.roots).entries if not entry.expired(now)]
+    if not entries:
+        return nothing
     if mention.target:
         entries = [hit.entry for hit in relevance.search(entries, mention.target)]
         if not entries:
