@@ -79,3 +79,13 @@ def test_lines_put_in_above_move_it_by_as_many(lines: list[str], above: list[str
     fate, now = follow(bind(view(marked), span), view(above + marked))
     assert now.span == Span(span.start + len(above), span.end + len(above))
     assert fate == ("moved" if above else "same")
+
+
+def test_lines_of_a_long_text_in_which_most_are_alike_are_followed() -> None:
+    records = [line for number in range(3_000) for line in ("  {", f'    "id": {number},', '    "new": false', "  },")]
+    edited = [line if i % 50 else f"{line} " for i, line in enumerate(records) if i % 70]
+    edited = [line.replace("false", "true") if i % 90 < 20 else line for i, line in enumerate(edited)]
+    span = Span(records.index('    "id": 2000,'), records.index('    "id": 2000,') + 1)
+    fate, now = follow(bind(view(records), span), view(["[", *edited, "]"]))
+    assert fate == "moved"
+    assert ["[", *edited][now.span.start] == '    "id": 2000,'

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from difflib import SequenceMatcher
 from hashlib import blake2b
 from logging import getLogger
 from pathlib import Path
@@ -22,17 +21,15 @@ from msgspec.structs import replace
 
 from promptls.context.mentions.grammar import LAST_LINE
 from promptls.context.mentions.lookup import name_for
+from promptls.context.mentions.matching import aligned
 from promptls.context.mentions.outcomes import file_outcome, included
 from promptls.context.mentions.request import Request
-from promptls.model import Item, MentionOutcome, Origin, Span, TextView
+from promptls.model import CancelToken, Item, MentionOutcome, Origin, Span, TextView
 
 log = getLogger(__name__)
 
 WIDTH = 6
 """Bytes of a line's hash: among a million lines two of one hash are improbable."""
-
-MOST_LINES = 20_000
-"""A longer file is not compared line by line: an anchor in it holds only where beginning or end are alike."""
 
 KINDS = frozenset({"file", "symbol"})
 """Kinds whose mentions are bound."""
@@ -72,12 +69,12 @@ def _content(lines: bytes, span: Span) -> bytes:
     return blake2b(lines[span.start * WIDTH : span.end * WIDTH], digest_size=8).digest()
 
 
-def follow(anchor: Anchor, view: TextView) -> tuple[Fate, Anchor]:
+def follow(anchor: Anchor, view: TextView, token: CancelToken | None = None) -> tuple[Fate, Anchor]:
     """What has become of an anchor's lines in a text, and the anchor there; the old one where they are deleted."""
     if anchor.digest == view.entry.digest:
         return _fate(anchor, anchor), replace(anchor, path=view.entry.path)
     now = hashes(view.lines)
-    span, whole = _mapped(anchor, _split(anchor.lines), _split(now))
+    span, whole = _mapped(anchor, _split(anchor.lines), _split(now), token)
     if not whole:
         elsewhere = _elsewhere(anchor, now, view.lines)
         span = elsewhere or span
@@ -97,42 +94,24 @@ def _split(lines: bytes) -> list[bytes]:
     return [lines[i : i + WIDTH] for i in range(0, len(lines), WIDTH)]
 
 
-def _mapped(anchor: Anchor, old: list[bytes], new: list[bytes]) -> tuple[Span | None, bool]:
+def _mapped(anchor: Anchor, old: list[bytes], new: list[bytes], token: CancelToken | None) -> tuple[Span | None, bool]:
     """(where the lines are now, whether all of them are there as they were)."""
-    span, least = anchor.span, min(len(old), len(new))
-    head = 0
-    while head < least and old[head] == new[head]:
-        head += 1
-    if span.end <= head:
-        return span, True
-    tail = 0
-    while tail < least - head and old[-1 - tail] == new[-1 - tail]:
-        tail += 1
-    shift = len(new) - len(old)
-    if span.start >= len(old) - tail:
-        return Span(span.start + shift, span.end + shift), True
-    middle = old[head : len(old) - tail], new[head : len(new) - tail]
-    if max(map(len, middle)) > MOST_LINES:
-        return None, False
-    codes = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
-    parts: list[tuple[str, int, int, int, int]] = [("equal", 0, head, 0, head)]
-    parts += [(t, a + head, b + head, c + head, d + head) for t, a, b, c, d in codes]
-    parts.append(("equal", len(old) - tail, len(old), len(new) - tail, len(new)))
+    span = anchor.span
     start = end = -1
     kept = 0
     survives = False
-    for tag, i1, i2, j1, j2 in parts:
-        if i2 <= span.start or i1 >= span.end:
+    for run in aligned(old, new, token):
+        if not run.old.overlaps(span):
             continue
-        first, last = max(i1, span.start), min(i2, span.end)
-        if tag == "equal":
-            kept += last - first
-            survives = True
-            place = (j1 + first - i1, j1 + last - i1)
-        elif tag == "replace":
+        first, last = max(run.old.start, span.start), min(run.old.end, span.end)
+        shift = run.new.start - run.old.start
+        if run.same or len(run.old) == len(run.new):
             # Lines that were edited in place; of others that stand where they stood nothing is known.
-            survives = survives or (i2 - i1 == j2 - j1)
-            place = (j1 + first - i1, j1 + last - i1) if i2 - i1 == j2 - j1 else (j1, j2)
+            kept += last - first if run.same else 0
+            survives = True
+            place = (first + shift, last + shift)
+        elif run.new:
+            place = (run.new.start, run.new.end)
         else:
             continue
         start = place[0] if start < 0 else start
@@ -281,7 +260,7 @@ def _lines(outcome: MentionOutcome, anchor: Anchor | None, bound: Bound, request
     if view is None:
         gone = f"{label} is gone, and with it the lines that {mention.text} meant."
         return replace(outcome, status="unresolved", targets=(), reason=gone, anchor="deleted")
-    fate, now = follow(anchor, view)
+    fate, now = follow(anchor, view, request.token)
     if fate == "deleted":
         gone = f"The lines that {mention.text} meant are no longer in {label}."
         return replace(
@@ -319,7 +298,7 @@ def _definition(outcome: MentionOutcome, anchor: Anchor | None, bound: Bound, re
             return outcome
         item = Item(view.entry.path, same[0].span, same[0].kind, Origin.MENTION, 1.0, same[0].qualified)
         return included(mention, [item], f"Of several the one in {label}, which was meant first.")
-    fate, now = follow(anchor, view)
+    fate, now = follow(anchor, view, request.token)
     there = [s for s in symbols if s.name and s.span.start == now.span.start] if fate != "deleted" else []
     if not there:
         return replace(outcome, reason=f"{anchor.symbol} is no longer in {label}.", anchor="deleted")
