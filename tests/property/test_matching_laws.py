@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.context.mentions.changes import CONTEXT, unified
 from promptls.context.mentions.matching import aligned
 from promptls.model import Cancelled, CancelToken
 
 LINE = st.sampled_from(["", "}", "x = 1", "y = 2", "z = 3", "return"])
 LINES = st.lists(LINE, max_size=25)
+HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@")
 
 
 @given(LINES, LINES)
@@ -31,6 +35,34 @@ def test_lines_that_are_put_in_take_none_away(old: list[str], more: list[tuple[i
         new.insert(at, line)
     assert not any(run.old for run in aligned(old, new) if not run.same)
     assert not any(run.new for run in aligned(new, old) if not run.same)
+
+
+def applied(old: list[str], difference: str) -> Iterator[str]:
+    """What a unified difference makes of a text; each hunk must fit."""
+    at = 0
+    hunk: list[str] = []
+    for line in difference.split("\n") if difference else []:
+        if found := HUNK.match(line):
+            start = int(found[1]) - (found[2] != "0")
+            yield from old[at:start]
+            at, hunk = start, []
+            continue
+        hunk.append(line[0])
+        assert len("".join(hunk)) - len("".join(hunk).lstrip()) <= CONTEXT
+        if line[0] in " -":
+            assert old[at] == line[1:]
+            at += 1
+        if line[0] in " +":
+            yield line[1:]
+    yield from old[at:]
+
+
+@given(LINES, LINES)
+def test_a_difference_leads_from_one_text_to_the_other(old: list[str], new: list[str]) -> None:
+    before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
+    difference, more, less = unified(before, after)
+    assert list(applied(old, difference)) == new
+    assert (more - less, not difference) == (len(new) - len(old), old == new)
 
 
 def test_texts_of_lines_that_are_all_alike_take_no_longer() -> None:

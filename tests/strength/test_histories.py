@@ -91,6 +91,62 @@ def test_a_file_of_secrets_is_not_in_a_commit_either(visit: Visit, shop: Path) -
     assert [item["path"] for item in told["items"] if item["path"].startswith("x ")] == []
 
 
+LOOKS = [
+    ("diff.noprefix", "true"),
+    ("diff.mnemonicPrefix", "true"),
+    ("diff.srcPrefix", ""),
+    ("diff.dstPrefix", "../../"),
+    ("core.quotePath", "false"),
+    ("color.ui", "always"),
+    ("diff.renames", "copies"),
+    ("diff.context", "50"),
+    ("diff.submodule", "diff"),
+    ("log.diffMerges", "combined"),
+]
+
+
+def test_no_look_of_differences_lets_out_what_is_hidden(visit: Visit, shop: Path) -> None:
+    """Neither a file of secrets nor one that is ignored, which is still tracked, was so, or has another name now."""
+    git(shop, "branch", "-M", "main")
+    git(shop, "tag", "start")
+    git(shop, "checkout", "-qb", "feature")
+    (shop / ".promptlsignore").write_text("private/\n")
+    hidden = [".env", "private/plans.py", "private/old.py", "build/once.py", "private/moved.py"]
+    for name in hidden:
+        (shop / name).parent.mkdir(exist_ok=True)
+        (shop / name).write_text("PASSWORD = 'swordfish-77'\n" + "one = 1\n" * 9)
+    (shop / "shown.py").write_text("lighthouse = 3\n")
+    git(shop, "add", "-f", *hidden)
+    commit(shop, "Begin")
+    git(shop, "rm", "-q", "private/old.py", "build/once.py")
+    git(shop, "mv", "private/moved.py", "public.py")
+    (shop / "public.py").write_text("one = 1\n" * 9)
+    (shop / ".env").write_text("PASSWORD = 'swordfish-77'\n")
+    (shop / "shown.py").write_text("lighthouse = 4\n")
+    commit(shop, "Go on")
+    git(shop, "checkout", "-q", "main")
+    (shop / "main.py").write_text("main = 1\n")
+    commit(shop, "Beside")
+    git(shop, "merge", "-q", "--no-edit", "feature")
+    (shop / "private/plans.py").write_text("PASSWORD = 'swordfish-77'\n" * 2)
+    (shop / "shown.py").write_text("lighthouse = 5\n")
+    client = visit(shop)
+    client.settled()
+    mentions = ["@diff", "@diff:start", "@commit:HEAD", "@commit:feature", "@commit:feature~1"]
+    mentions += ["@commit:start..HEAD", "@diff:start...feature", "@diff:start..feature"]
+    for name, value in [("user.name", "n"), *LOOKS]:
+        git(shop, "config", name, value)
+        for mention in mentions:
+            built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})
+            assert "swordfish-77" not in str(built), (name, mention)
+            assert "lighthouse" in built["prompt"], (name, mention)
+        git(shop, "config", "--unset", name)
+    (told,) = client.build("@commit:feature", budget={"tokens": 20_000})["mentions"]
+    assert "private/plans.py" not in told["reason"]
+    assert 'build/once.py is ignored by the rule "build/" (.gitignore, line 1).' in told["reason"]
+    assert 'private/old.py is ignored by the rule "private/" (.promptlsignore, line 1).' in told["reason"]
+
+
 def test_who_may_see_the_file_does_not_see_its_values(start: Start, shop: Path) -> None:
     git(shop, "tag", "start")
     text = "HOST=lighthouse-3\nPASSWORD=swordfish-77\nexport API_TOKEN='trombone-88'\n"

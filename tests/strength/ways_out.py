@@ -145,6 +145,10 @@ class Trap:
             str(self.outside) + "/**",
             "work-twin:canary.py",
             "work:../outside/canary.py",
+            "HEAD:../outside/canary.py",
+            "HEAD:link.py",
+            f"--no-index {out}",
+            f"..--output={out}",
         ]
 
     def uris(self) -> list[str]:

@@ -26,6 +26,7 @@ from promptls.context.git.ask import Answer, ask, refusal
 from promptls.context.git.freshness import parse as freshness_of
 from promptls.context.git.log import Log, is_bot, name_of, parse
 from promptls.context.git.past import decay
+from promptls.context.git.trees import staged, texts, working
 from promptls.model import CancelToken, Problem
 
 DAY = 86_400
@@ -268,11 +269,41 @@ def test_what_a_partial_clone_lacks_is_not_fetched(repo: Path, tmp_path: Path) -
     assert not ran.exists()
 
 
-def test_a_mailmap_that_is_a_device_is_not_read(repo: Path) -> None:
+def test_a_mailmap_and_an_order_of_files_that_are_devices_are_not_read(repo: Path) -> None:
     commit(repo, "begin", {"a.py": "1"})
     git(repo, "config", "mailmap.file", "/dev/zero")
     git(repo, "config", "diff.orderFile", "/dev/zero")
+    (repo / "a.py").write_text("2", encoding="utf-8")
     assert len(past(repo).commits) == 1
+    assert freshness(repo.as_posix()).state == "dirty"
+    differ = working(repo.as_posix())
+    assert not isinstance(differ, Problem) and [file.name for file in differ] == ["a.py"]
+
+
+def test_texts_come_by_their_ids(repo: Path) -> None:
+    commit(repo, "begin", {"a.py": "one\n", "empty.py": "", "big.py": "x" * 200})
+    (repo / "b.bin").write_bytes(b"\0\1")
+    commit(repo, "more", {}, days=1)
+    names = ("a.py", "empty.py", "big.py", "b.bin")
+    ids = [git(repo, "rev-parse", f"HEAD:{name}").strip() for name in names]
+    got = texts(repo.as_posix(), [*ids, "0" * 39 + "1", git(repo, "rev-parse", "HEAD").strip()], 100)
+    assert list(got.values() if isinstance(got, dict) else ()) == [
+        "one\n",
+        "",
+        Problem("200 bytes is over the limit of 100 bytes"),
+        Problem("it is a binary file"),
+        Problem("git could not give it"),
+        Problem("git could not give it"),
+    ]
+
+
+def test_a_submodule_is_known_by_its_commit(repo: Path) -> None:
+    commit(repo, "begin", {"a.py": "1"})
+    head = git(repo, "rev-parse", "HEAD").strip()
+    git(repo, "update-index", "--add", "--cacheinfo", f"160000,{head},module")
+    differ = staged(repo.as_posix(), head)
+    assert not isinstance(differ, Problem)
+    assert [(f.name, f.old, f.new and (f.new.submodule, f.new.id)) for f in differ] == [("module", None, (True, head))]
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 """Running git over history: bounded in time and output, and with nothing that a repository could have it start.
 
 On top of what `index.disk.git` does for every call: no signature is checked (that runs a program of the
-configuration's choice), no filter cleans a file, no mailmap comes from elsewhere, every transport is off even
-where the configuration allows one by name.  Paths and names come back as bytes.
+configuration's choice), no filter cleans a file, no mailmap and no order of files comes from elsewhere, every
+transport is off even where the configuration allows one by name.  Paths and names come back as bytes.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -25,6 +26,7 @@ _MORE = (
     *("-c", "mailmap.file="),  # the repository's could name a device
     *("-c", "mailmap.blob="),
     *("-c", "diff.external="),
+    *("-c", f"diff.orderFile={os.devnull}"),  # the repository's could be a pipe
     *("-c", "core.alternateRefsCommand="),
     *("-c", "core.pager=cat"),
 )
@@ -48,11 +50,13 @@ def ask(
     token: CancelToken | None = None,
     fine: tuple[int, ...] = (0,),
     configuration: Mapping[str, str] | None = None,
+    data: bytes | None = None,
 ) -> Answer | Problem:
     """What git prints in `folder`, or why there is nothing.
 
     After `seconds` or `most` bytes git is stopped and what it has said so far is the answer; if that is nothing, it
-    hangs and is left alone for a while.  `configuration`: settings whose names may hold anything.
+    hangs and is left alone for a while.  `configuration`: settings whose names may hold anything.  `data`: what git
+    reads.
     """
     git = program(os.environ.get("PATH", ""))
     if not git:
@@ -64,14 +68,14 @@ def ask(
             [git, *SAFE, *_MORE, *arguments],
             cwd=folder,
             env={**environment(), "GIT_ALLOW_PROTOCOL": "none", **_settings(configuration or {})},
-            stdin=subprocess.DEVNULL,  # ours speaks LSP
+            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,  # ours speaks LSP
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
         )
     except (OSError, ValueError):  # the folder is gone, a NUL character
         return Problem(f"git cannot be run in {_shown(folder)}.")
-    answer = _heard(process, folder, seconds, most, token, fine)
+    answer = _heard(process, folder, data, seconds, most, token, fine)
     silent = isinstance(answer, Answer) and not answer.whole and not answer.out
     if silent and seconds >= ASKED_S and not (token and token.cancelled):
         hung(git)
@@ -107,6 +111,7 @@ def without_filters(folder: str, token: CancelToken | None = None) -> dict[str, 
 def _heard(
     process: subprocess.Popen[bytes],
     folder: str,
+    data: bytes | None,
     seconds: float,
     most: int,
     token: CancelToken | None,
@@ -118,6 +123,8 @@ def _heard(
         threading.Thread(target=_listen, args=(process, said), daemon=True),
         threading.Thread(target=_watch, args=(process, time.monotonic() + seconds, token, over, done), daemon=True),
     ]
+    if data is not None:
+        others.append(threading.Thread(target=_tell, args=(process, data), daemon=True))
     with process:
         for thread in others:
             thread.start()
@@ -155,6 +162,12 @@ def _listen(process: subprocess.Popen[bytes], said: bytearray) -> None:
     assert process.stderr is not None
     while part := process.stderr.read(1 << 12):
         said += part[: MOST_SAID - len(said)]
+
+
+def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin:  # it need not listen to the end
+        process.stdin.write(data)
 
 
 def refusal(said: bytes, folder: str) -> Problem:

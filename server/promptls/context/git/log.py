@@ -75,7 +75,6 @@ def read_commits(
         "--relative",
         "--no-show-signature",
         "--no-ext-diff",
-        f"-O{os.devnull}",  # the repository could name a device to be read
         "--no-textconv",
         "--no-color",
         "--no-notes",

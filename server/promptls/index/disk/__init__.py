@@ -18,12 +18,14 @@ from promptls.index.disk.reading import (
     Limits,
     ReadText,
     Skipped,
+    decoded,
     exhausted,
     is_folder,
     read_any,
     read_text,
     readable,
     stat,
+    too_big,
 )
 from promptls.index.disk.rules import Verdict
 from promptls.index.disk.secret_files import kind_of_secrets, secret
@@ -38,6 +40,7 @@ __all__ = [
     "Seen",
     "Skipped",
     "Verdict",
+    "decoded",
     "exhausted",
     "explain",
     "from_uri",
@@ -55,6 +58,7 @@ __all__ = [
     "secret",
     "stat",
     "to_uri",
+    "too_big",
     "walk",
     "written",
 ]

@@ -200,7 +200,7 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
     size, mtime = found.st_size, found.st_mtime_ns
     try:
         if size > limits.max_file_size:
-            return Skipped(_too_big(size, limits.max_file_size), size, mtime)
+            return Skipped(too_big(size, limits.max_file_size), size, mtime)
         why = "" if generated else _generated_name(path)
         if why:
             return Skipped(why, size, mtime)
@@ -211,7 +211,7 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
         os.close(fd)
     if data is None:  # it grew, or lies about its size as files of /proc do
         return Skipped(f"it is over the limit of {_amount(limits.max_file_size)}", size, mtime)
-    text = _decoded(data)
+    text = decoded(data)
     if text is None:
         return Skipped("it is a binary file", size, mtime)
     why = "" if generated else _generated_text(text) or _minified(path, text, limits)
@@ -252,7 +252,8 @@ def _trouble(path: str, error: OSError | ValueError) -> str:
     return why or f"it cannot be read: {error.strerror or type(error).__name__}"
 
 
-def _too_big(size: int, most: int) -> str:
+def too_big(size: int, most: int) -> str:
+    """Why a file of `size` bytes is not read where `most` are."""
     for digits in (1, 2, 3):
         if _amount(size, digits) != _amount(most, digits):
             return f"{_amount(size, digits)} is over the limit of {_amount(most, digits)}"
@@ -266,7 +267,7 @@ def _amount(size: int, digits: int = 1) -> str:
     return f"{size} bytes"
 
 
-def _decoded(data: bytes) -> str | None:
+def decoded(data: bytes) -> str | None:
     """The text of a file's bytes, None for binary: byte order mark, else UTF-8, else Latin-1."""
     for mark, encoding in _BOMS:
         if data.startswith(mark):
