@@ -280,6 +280,16 @@ def test_a_mailmap_and_an_order_of_files_that_are_devices_are_not_read(repo: Pat
     assert not isinstance(differ, Problem) and [file.name for file in differ] == ["a.py"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="the program is a shell script")
+def test_a_filter_that_git_cannot_be_told_to_leave_out_ends_the_question(repo: Path, tmp_path: Path) -> None:
+    commit(repo, "begin", {"a.py": "1", ".gitattributes": "* filter=e=v\n"})
+    (repo / "a.py").write_text("2", encoding="utf-8")
+    git(repo, "config", "filter.e=v.clean", f"touch {tmp_path / 'ran'}")
+    for told in (working(repo.as_posix()), freshness(repo.as_posix()).problem):
+        assert isinstance(told, Problem) and "= in its name" in told.message
+    assert not (tmp_path / "ran").exists()
+
+
 def test_texts_come_by_their_ids(repo: Path) -> None:
     commit(repo, "begin", {"a.py": "one\n", "empty.py": "", "big.py": "x" * 200})
     (repo / "b.bin").write_bytes(b"\0\1")

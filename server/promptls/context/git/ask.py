@@ -55,19 +55,21 @@ def ask(
     """What git prints in `folder`, or why there is nothing.
 
     After `seconds` or `most` bytes git is stopped and what it has said so far is the answer; if that is nothing, it
-    hangs and is left alone for a while.  `configuration`: settings whose names may hold anything.  `data`: what git
-    reads.
+    hangs and is left alone for a while.  `configuration`: settings for this question.  `data`: what git reads.
     """
     git = program(os.environ.get("PATH", ""))
     if not git:
         return Problem("git is not installed, so nothing is known of the history.", "Install git, then reindex.")
     if hangs(git):
         return _HANGS
+    settings = configuration or {}
+    if any("=" in name for name in settings):  # the variables that could say so, git knows only since 2.31
+        return Problem(f"The configuration of {_shown(folder)} has a setting with a = in its name; rename it.")
     try:
         process = subprocess.Popen(
-            [git, *SAFE, *_MORE, *arguments],
+            [git, *SAFE, *_MORE, *(part for item in settings.items() for part in ("-c", "=".join(item))), *arguments],
             cwd=folder,
-            env={**environment(), "GIT_ALLOW_PROTOCOL": "none", **_settings(configuration or {})},
+            env={**environment(), "GIT_ALLOW_PROTOCOL": "none"},
             stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,  # ours speaks LSP
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -189,10 +191,3 @@ def refusal(said: bytes, folder: str) -> Problem:
 
 def _shown(folder: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in folder)
-
-
-def _settings(configuration: Mapping[str, str]) -> dict[str, str]:
-    given = {"GIT_CONFIG_COUNT": str(len(configuration))} if configuration else {}
-    for i, (name, value) in enumerate(configuration.items()):
-        given |= {f"GIT_CONFIG_KEY_{i}": name, f"GIT_CONFIG_VALUE_{i}": value}
-    return given
