@@ -252,7 +252,7 @@ Documents of which the server itself makes diagnostics are left out."
           ("history" (put :history (and (featurep 'promptls-gptel)
                                         (promptls-gptel-history)))))))
     ;; These cost nothing, and @selection or @open may ask for any of them.
-    (append answer (promptls-context connection))))
+    (promptls-unicode (append answer (promptls-context connection)))))
 
 (provide 'promptls-context)
 ;;; promptls-context.el ends here

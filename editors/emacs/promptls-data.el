@@ -40,6 +40,23 @@
     (setq value (plist-get value (pop path))))
   value)
 
+;;;; Requests
+
+(defconst promptls-beyond-unicode "[^\u0000-\ud7ff\ue000-\U0010ffff]"
+  "Matches what only Emacs has in its texts: raw bytes and the like.")
+
+(defun promptls-unicode (value)
+  "Return VALUE, a part of a message, with U+FFFD for what JSON cannot hold."
+  (pcase value
+    ((pred stringp)
+     (let ((text (string-to-multibyte value)))
+       (if (string-match-p promptls-beyond-unicode text)
+           (replace-regexp-in-string promptls-beyond-unicode "\ufffd" text t t)
+         text)))
+    ((pred vectorp) (vconcat (mapcar #'promptls-unicode value)))
+    ((pred consp) (mapcar #'promptls-unicode value))
+    (_ value)))
+
 ;;;; Places
 
 (defun promptls-file (uri)

@@ -164,6 +164,14 @@ Call DONE with the result, or FAILED with a code and a message.")
 (cl-defgeneric promptls-connection-tell (connection method params)
   "Send the notification METHOD with PARAMS to CONNECTION.")
 
+(cl-defmethod promptls-connection-send :around (connection method params done failed)
+  "Make PARAMS fit for JSON; CONNECTION, METHOD, DONE and FAILED stay as they are."
+  (cl-call-next-method connection method (promptls-unicode params) done failed))
+
+(cl-defmethod promptls-connection-tell :around (connection method params)
+  "Make PARAMS fit for JSON; CONNECTION and METHOD stay as they are."
+  (cl-call-next-method connection method (promptls-unicode params)))
+
 (cl-defgeneric promptls-connection-restart (connection)
   "Stop the server of CONNECTION and start it anew.")
 

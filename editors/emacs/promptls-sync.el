@@ -61,33 +61,41 @@
   (and promptls-sync--connection
        (promptls-connection-live-p promptls-sync--connection)))
 
+(defun promptls-sync--decoded-p (buffer)
+  "Return non-nil if Emacs knows the encoding of BUFFER's file.
+A picture or a broken file is bytes to it; the server reads those itself."
+  (let ((coding (buffer-local-value 'buffer-file-coding-system buffer)))
+    (not (and coding (eq 'raw-text (coding-system-type coding))))))
+
 (defun promptls-sync--wanted-p (buffer connection)
   "Return non-nil if BUFFER should be open at CONNECTION by us."
   (and (not (string-prefix-p " " (buffer-name buffer)))
        (not (buffer-base-buffer buffer))
+       (promptls-sync--decoded-p buffer)
        (<= (buffer-size buffer) promptls-sync-max-size)
        (promptls-code-buffer-p buffer connection)
        (not (promptls-connection-manages-p connection buffer))))
 
 (defun promptls-sync--open (connection)
   "Open the current buffer at CONNECTION."
-  (setq promptls-sync--connection connection
-        promptls-own-connection connection
-        promptls-sync--uri (promptls-buffer-uri connection (current-buffer))
-        promptls-sync--version 0
-        promptls-sync--dirty nil)
+  (let ((uri (promptls-buffer-uri connection (current-buffer))))
+    (promptls-connection-tell connection "textDocument/didOpen"
+                              (list :textDocument
+                                    (list :uri uri
+                                          :languageId (promptls-sync--language)
+                                          :version 0
+                                          :text (promptls-sync--text))))
+    (setq promptls-sync--connection connection
+          promptls-own-connection connection
+          promptls-sync--uri uri
+          promptls-sync--version 0
+          promptls-sync--dirty nil))
   (add-hook 'after-change-functions #'promptls-sync--changed nil t)
   (add-hook 'after-save-hook #'promptls-sync--saved nil t)
   (add-hook 'after-revert-hook #'promptls-sync--mark nil t)
   (add-hook 'kill-buffer-hook #'promptls-sync--close nil t)
   (add-hook 'change-major-mode-hook #'promptls-sync--close nil t)
-  (add-hook 'after-set-visited-file-name-hook #'promptls-sync--renamed nil t)
-  (promptls-connection-tell connection "textDocument/didOpen"
-                            (list :textDocument
-                                  (list :uri promptls-sync--uri
-                                        :languageId (promptls-sync--language)
-                                        :version 0
-                                        :text (promptls-sync--text)))))
+  (add-hook 'after-set-visited-file-name-hook #'promptls-sync--renamed nil t))
 
 (defun promptls-sync--close ()
   "Close the current buffer at its server."
@@ -180,8 +188,10 @@
 
 (defun promptls-sync--found ()
   "Look at a buffer that has just visited a file."
-  (when (promptls-connections)
-    (promptls-sync--look)))
+  ;; An error here would keep the user from the file: a server may die at any time.
+  (with-demoted-errors "promptls: %S"
+    (when (promptls-connections)
+      (promptls-sync--look))))
 
 ;;;###autoload
 (define-minor-mode promptls-sync-mode

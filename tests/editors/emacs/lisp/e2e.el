@@ -304,6 +304,45 @@
     (e2e-write "What is @#saved_function ?")
     (string-match-p "return 43" (e2e-build))))
 
+;;;; What is no clean text
+
+(defun e2e-file (name bytes)
+  "Write BYTES into NAME of the workspace and visit it."
+  (let ((coding-system-for-write 'no-conversion))
+    (write-region bytes nil (workspace name) nil 'quiet))
+  (e2e-open name))
+
+(pcase-dolist (`(,name ,bytes) '(("logo.png" "\211PNG\r\n\032\n\0\0\0\rIHDR\0")
+                                 ("broken.py" "# caf\351 \377\n# \343\201\202 ok\nx = 1\n")))
+  (check-that (format "%s is visited, and left to the server's own reading" name)
+    (e2e-file name bytes)
+    (and (equal (workspace name) buffer-file-name)
+         (null promptls-sync--connection)
+         (with-current-buffer e2e-prompt
+           (e2e-write "What is in @shop/money.py ?")
+           (string-match-p "class Money" (e2e-build)))))
+  (kill-buffer (get-file-buffer (workspace name)))
+  (delete-file (workspace name)))
+(check-that "a raw byte in an edit is no hindrance, neither to it nor to the next"
+  (e2e-file "bytes.py" "def whole_bytes():\n")
+  (goto-char (point-max))
+  (insert "    return '" (unibyte-char-to-multibyte 255) " 4713'\n")
+  (prog1 (with-current-buffer e2e-prompt
+           (e2e-write "What is @#whole_bytes ?")
+           (string-match-p "'\ufffd 4713'" (e2e-build)))
+    (set-buffer-modified-p nil)
+    (kill-buffer)
+    (delete-file (workspace "bytes.py"))))
+(check-that "a file is visited whatever goes wrong while the server is told"
+  (let ((fails (lambda (&rest _) (error "Nothing can be told"))))
+    (advice-add 'promptls-connection-tell :override fails)
+    (unwind-protect
+        (prog1 (and (e2e-file "untold.py" "x = 1\n")
+                    (null promptls-sync--connection))
+          (kill-buffer)
+          (delete-file (workspace "untold.py")))
+      (advice-remove 'promptls-connection-tell fails))))
+
 ;;;; Context
 
 (check-that "the selection goes along"
@@ -388,6 +427,18 @@
     (with-current-buffer e2e-prompt
       (e2e-write (format "What is wrong here? %s" mention))
       (string-match-p (regexp-quote text) (e2e-build)))))
+
+;; Last, because they stay the terminal and the clipboard.
+(with-current-buffer "*shell of the test*"
+  (goto-char (point-max))
+  (insert "byte " (unibyte-char-to-multibyte 255) " is printed\n"))
+(kill-new (concat "byte " (unibyte-string 254) " is copied"))
+(check-that "raw bytes of terminal and clipboard are no hindrance"
+  (with-current-buffer e2e-prompt
+    (e2e-write "What is wrong here? @terminal @clipboard")
+    (let ((shown (e2e-build)))
+      (and (string-match-p "byte \ufffd is printed" shown)
+           (string-match-p "byte \ufffd is copied" shown)))))
 
 ;;;; Everything else
 

@@ -161,6 +161,17 @@
                                    (puthash "a" (vector inner) outer)
                                    outer)))))
 
+(ert-deftest what-json-cannot-hold-is-replaced ()
+  (let ((byte (string (unibyte-char-to-multibyte 255))))
+    (pcase-dolist (`(,given . ,wanted)
+                   `(("aü😀\0" . "aü😀\0")
+                     (,(concat "a" byte) . "a\ufffd")
+                     (,(unibyte-string 97 233) . "a\ufffd")
+                     (,(string #xd800 #x110000) . "\ufffd\ufffd")
+                     ((:text ,byte :at 1 :all [,byte (:b t)]) . (:text "\ufffd" :at 1 :all ["\ufffd" (:b t)]))))
+      (should (equal wanted (promptls-unicode given)))
+      (should (json-serialize (promptls-unicode given))))))
+
 (ert-deftest uris-and-files ()
   (should (equal "/a b/ü.py" (promptls-file "file:///a%20b/%C3%BC.py")))
   (should (equal "c:/x.py" (promptls-file "file:///c:/x.py")))
