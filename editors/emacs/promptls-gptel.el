@@ -106,7 +106,7 @@ chat tells the project.  A message without mentions stays as it is."
                (lambda (_code text)
                  (message "The message is sent without its mentions: %s" text)
                  (funcall done)))))
-        (user-error
+        (error
          (message "The message is sent without its mentions: %s" (error-message-string err))
          (funcall done))))))
 

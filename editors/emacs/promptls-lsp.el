@@ -244,21 +244,51 @@ Its value is nil where the server was started with the same."
   (lsp--flush-delayed-changes)
   (mapc #'promptls-lsp--resend (lsp--workspace-buffers workspace)))
 
+(defvar promptls-lsp--pending nil
+  "Requests that are not answered: (TOKEN WORKSPACE FAILED).")
+
+(defun promptls-lsp--forget (token)
+  "Forget the request that has TOKEN; return nil if it is known no more."
+  (when (assq token promptls-lsp--pending)
+    (setq promptls-lsp--pending (assq-delete-all token promptls-lsp--pending))
+    t))
+
+;; lsp-mode forgets the requests of a server that has ended, and tells nobody.
+(defun promptls-lsp--ended (workspace)
+  "Fail what WORKSPACE, which has ended, was asked."
+  (pcase-dolist (`(,token ,_ ,failed)
+                 (seq-filter (lambda (request) (eq workspace (nth 1 request)))
+                             promptls-lsp--pending))
+    (when (promptls-lsp--forget token)
+      (funcall failed nil nil))))
+
+(add-hook 'lsp-after-uninitialized-functions #'promptls-lsp--ended)
+
 (cl-defmethod promptls-connection-send ((workspace lsp--workspace) method params done failed)
   "Send the request METHOD with PARAMS to WORKSPACE; call DONE or FAILED."
   (let ((lsp--cur-workspace workspace)
         (token (make-symbol "promptls-request")))
-    (lsp-request-async method params done
-                       :mode 'detached
-                       :error-handler (lambda (err)
-                                        (let ((err (promptls-plain err)))
-                                          (funcall failed (plist-get err :code)
-                                                   (plist-get err :message))))
-                       :cancel-token token)
+    (push (list token workspace failed) promptls-lsp--pending)
+    (condition-case err
+        (lsp-request-async method params
+                           (lambda (result)
+                             (when (promptls-lsp--forget token)
+                               (funcall done result)))
+                           :mode 'detached
+                           :error-handler (lambda (err)
+                                            (when (promptls-lsp--forget token)
+                                              (let ((err (promptls-plain err)))
+                                                (funcall failed (plist-get err :code)
+                                                         (plist-get err :message)))))
+                           :cancel-token token)
+      (error
+       (promptls-lsp--forget token)
+       (signal (car err) (cdr err))))
     token))
 
 (cl-defmethod promptls-connection-drop ((workspace lsp--workspace) id)
   "Cancel the request of WORKSPACE that has the token ID."
+  (promptls-lsp--forget id)
   (let ((lsp--cur-workspace workspace))
     (lsp-cancel-request-by-token id)))
 

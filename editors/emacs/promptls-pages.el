@@ -215,6 +215,8 @@ With a prefix argument show the call paths FROM one symbol TO another."
 
 (defun promptls-memory--ask (params)
   "Send PARAMS as promptls/memory and return the entries."
+  (unless (promptls-connection-live-p promptls-memory--connection)
+    (setq promptls-memory--connection (promptls-connect)))
   (let ((answer (promptls-request "promptls/memory" params
                                   :connection promptls-memory--connection)))
     (dolist (warning (plist-get answer :warnings))
@@ -223,8 +225,6 @@ With a prefix argument show the call paths FROM one symbol TO another."
 
 (defun promptls-memory--refresh ()
   "Show what is remembered now."
-  (unless (promptls-connection-live-p promptls-memory--connection)
-    (setq promptls-memory--connection (promptls-connect)))
   (setq tabulated-list-entries
         (promptls-memory-rows
          (promptls-memory--ask (if promptls-memory--query

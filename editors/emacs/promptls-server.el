@@ -295,6 +295,10 @@ themselves would be a second one."
 
 ;;;; Requests
 
+(defconst promptls--stopped
+  "The promptls server stopped before it answered; try again, it is started anew"
+  "What is told of requests whose server has ended.")
+
 (defun promptls-request-async (connection method params done failed)
   "Send the request METHOD with PARAMS to CONNECTION.
 Return a handle for `promptls-cancel-request'.  Call DONE with the
@@ -304,7 +308,11 @@ result as plain Lisp, or FAILED with a code and a message."
   (cons connection
         (promptls-connection-send connection method (or params (make-hash-table))
                                   (lambda (result) (funcall done (promptls-plain result)))
-                                  failed)))
+                                  (lambda (code message)
+                                    (funcall failed code
+                                             (if (promptls-connection-live-p connection)
+                                                 message
+                                               promptls--stopped))))))
 
 (defun promptls-cancel-request (handle)
   "Cancel the request of HANDLE; nothing more is heard of it."
@@ -329,8 +337,7 @@ CONNECTION is that of the current buffer by default, TIMEOUT is
           (cond
            (state)
            ((not (promptls-connection-live-p connection))
-            (setq state 'failed
-                  answer "The promptls server stopped before it answered; try again, it is started anew"))
+            (setq state 'failed answer promptls--stopped))
            ((> (float-time) deadline)
             (user-error "The promptls server has not answered %s within %s seconds" method timeout))))
       (unless state

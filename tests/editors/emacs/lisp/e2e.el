@@ -627,6 +627,38 @@
       (e2e-write "What is @#after_the_restart ?")
       (string-match-p "return 815" (e2e-build)))))
 
+(check-that "the memory is shown, and added to, after a restart"
+  (save-window-excursion
+    (set-buffer e2e-prompt)
+    (promptls-memory)
+    (let ((before (e2e-pid)))
+      (promptls-restart)
+      (wait-for (lambda () (not (member before (list-system-processes))))))
+    (set-buffer "*promptls memory*")
+    (promptls-memory-add "rule" "Restarts" "Servers come and go.")
+    (string-match-p "come and go" (buffer-string))))
+
+(set-buffer e2e-prompt)
+(promptls-connect)
+(let ((before (e2e-pid)) (heard nil) (gone nil))
+  ;; Left by a throw, because a server that is dead cannot be answered.
+  (e2e-while-it-builds (progn (signal-process before 'SIGKILL) (throw 'dead nil))
+    (promptls-request-async (promptls-connection) "promptls/buildPrompt"
+                            (promptls-params "What is wrong here? @terminal" (promptls-connection))
+                            #'ignore
+                            (lambda (_code text) (setq heard text)))
+    (with-temp-buffer
+      (insert "What is wrong here? @terminal")
+      (promptls-gptel-transform (lambda () (setq gone t)) (list :buffer e2e-prompt)))
+    (dotimes (_ 3)
+      (catch 'dead
+        (wait-for (lambda () (and heard gone))))))
+  (check-that "a request whose server dies is told of it"
+    (string-match-p "stopped before it answered" heard))
+  (check-that "a message to gptel whose server dies is sent without its mentions" gone)
+  (check-that "and the next request is answered"
+    (plist-get (promptls-request "promptls/status" nil) :state)))
+
 (set-buffer e2e-prompt)
 (let ((before (e2e-pid)))
   (call-process "kill" nil nil nil "-9" (number-to-string before))
