@@ -189,31 +189,30 @@ If lines are selected, it mentions them."
       (cons (buffer-substring-no-properties (point-min) (point-max)) t))))
 
 ;;;###autoload
-(defun promptls-build ()
-  "Build the prompt of the region or the buffer and show it.
+(defun promptls-build (&optional then)
+  "Build the prompt of the region or the buffer and show it, or call THEN with it.
 In a buffer with code the text is no question, so one is asked for."
   (interactive)
   (promptls-complete-done)
   (if (derived-mode-p 'prog-mode)
-      (call-interactively #'promptls-ask)
+      (promptls-ask (promptls--read-question) then)
     (pcase-let ((`(,message . ,whole) (promptls--message-here)))
       (when (string-blank-p message)
         (user-error "There is no question here yet; write one, with @-mentions of what it is about"))
       (let ((connection (promptls-connect)))
         (promptls-preview-build (promptls-params message connection) connection
-                                (and whole (current-buffer)))))))
+                                (and whole (current-buffer))
+                                then)))))
 
 (defun promptls-copy ()
-  "Build the prompt of the region or the buffer and copy it."
+  "Build the prompt of the region or the buffer and copy it.
+In a buffer with code the text is no question, so one is asked for."
   (interactive)
-  (pcase-let* ((`(,message . ,_) (promptls--message-here))
-               (connection (promptls-connect)))
-    (promptls-preview-build
-     (promptls-params message connection) connection nil
-     (lambda (result)
-       (kill-new (promptls-prompt-text result))
-       (message "The prompt was copied: %s tokens"
-                (promptls-count (promptls-get result :tokens :used)))))))
+  (promptls-build
+   (lambda (result)
+     (kill-new (promptls-prompt-text result))
+     (message "The prompt was copied: %s tokens"
+              (promptls-count (promptls-get result :tokens :used))))))
 
 (defun promptls-open-document (uri)
   "Build and show the prompt of the document URI; the server's lenses call this."
@@ -256,19 +255,22 @@ In a buffer with code the text is no question, so one is asked for."
         (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t))
     (read-from-minibuffer prompt initial promptls-message-map nil 'promptls-message-history)))
 
+(defun promptls--read-question ()
+  "Read a question about what is in front."
+  (promptls-connect)
+  (promptls-read-message (if (use-region-p) "Ask about the selection: " "Ask: ")))
+
 ;;;###autoload
-(defun promptls-ask (message)
+(defun promptls-ask (message &optional then)
   "Build the prompt for MESSAGE, read in the minibuffer, and show it.
+Call THEN, if given, with it instead of showing it.
 What is selected goes along.  There \"@\" offers what can be mentioned,
 \\<promptls-message-map>\\[completion-at-point] completes it."
-  (interactive (progn
-                 (promptls-connect)
-                 (list (promptls-read-message
-                        (if (use-region-p) "Ask about the selection: " "Ask: ")))))
+  (interactive (list (promptls--read-question)))
   (when (string-blank-p message)
     (user-error "There is no question; type one, with @-mentions of what it is about"))
   (let ((connection (promptls-connect)))
-    (promptls-preview-build (promptls-params message connection) connection)))
+    (promptls-preview-build (promptls-params message connection) connection nil then)))
 
 ;;;; The server
 

@@ -443,6 +443,19 @@
 ;;;; Everything else
 
 (set-buffer e2e-prompt)
+(check-that "copying in code asks for a question and copies its prompt"
+  (save-window-excursion
+    (e2e-open "shop/stock.py")
+    (kill-new "nothing")
+    (cl-letf (((symbol-function 'promptls-read-message)
+               (lambda (&rest _) "What is rounded? @shop/money.py")))
+      (promptls-copy))
+    (and (wait-for (lambda () (string-match-p "def rounded" (current-kill 0))))
+         (string-match-p "^What is rounded\\? @shop/money.py$" (current-kill 0)))))
+(check-that "copying an empty document says that there is no question"
+  (set-buffer e2e-prompt)
+  (e2e-write " \n")
+  (string-match-p "no question" (cadr (should-error (promptls-copy) :type 'user-error))))
 (check-that "search finds, and next-error goes there"
   (save-window-excursion
     (promptls-search "regular customers pay less")
