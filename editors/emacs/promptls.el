@@ -133,8 +133,9 @@ It is no file until you save it."
                               (promptls-connection-roots connection)))
               (path (file-relative-name file (file-truename root))))
     (pcase-let ((`(,first . ,last) (promptls-lines (plist-get selection :range))))
+      ;; A bare word may be a kind of mention: "@map:1" is one.
       (format "@%s:%d-%d"
-              (if (string-match-p "\\`[[:alnum:]_./-]+\\'" path)
+              (if (string-match-p "\\`[[:alnum:]_-]*[./][[:alnum:]_./-]*\\'" path)
                   path
                 (format "\"%s\"" (replace-regexp-in-string "[\"\\]" "\\\\\\&" path)))
               first last))))

@@ -8,10 +8,12 @@ export function mentionOf(path: string, range?: Range, root = ""): string {
   return `@${prefix}${quoted(path)}${range ? `:${span(range)}` : ""}`;
 }
 
-/** Only what cannot be mistaken stays bare; the server's grammar reads anything between quotes. */
+/**
+ * Only what cannot be mistaken stays bare; the server's grammar reads anything between quotes.  A bare word may be a
+ * kind of mention: "@map:1" is one, and "@tests:cart.py" as well.
+ */
 function quoted(name: string): string {
   if (/^[A-Za-z0-9_][\w./-]*$/.test(name) && /[./]/.test(name)) return name;
-  if (/^[A-Za-z0-9_][\w-]*$/.test(name)) return name;
   return `"${name.replace(/\\/g, "\\\\").replace(/"/g, '\\"')}"`;
 }
 

@@ -529,6 +529,24 @@
          (derived-mode-p 'promptls-mode)
          (not (file-exists-p buffer-file-name)))))
 
+(check-that "a file named like a kind of mention is mentioned as the file"
+  (save-window-excursion
+    (e2e-file "map" "one\ntwo\nthree\n")
+    (goto-char (point-min))
+    (let* ((transient-mark-mode t)
+           (mention (progn (push-mark (line-beginning-position 3) t t)
+                           (promptls--spell-selection (promptls-connection)))))
+      (deactivate-mark)
+      (prog1 (and (equal "@\"map\":1-2" mention)
+                  (let ((read (car (plist-get (promptls-request "promptls/resolveMentions"
+                                                                (list :message mention))
+                                              :mentions))))
+                    (and (equal "included" (plist-get read :status))
+                         (string-suffix-p "/map" (plist-get (car (plist-get read :targets))
+                                                            :uri)))))
+        (kill-buffer)
+        (delete-file (workspace "map"))))))
+
 ;;;; gptel, as it calls its transform functions
 
 (require 'promptls-gptel)

@@ -27,6 +27,19 @@ describe("mentions of places", () => {
     });
   });
 
+  it("lead to files that are named like a kind of mention", async () => {
+    const names = ["map", "open", "Makefile"];
+    for (const name of names) fs.writeFileSync(uri(name).fsPath, "one = 1\ntwo = 2\nthree = 3\n");
+    const it = await ready();
+    const range = { start: { line: 1, character: 0 }, end: { line: 2, character: 3 } };
+    await until("all names", async () => {
+      const message = names.map((name) => mentionOf(name, range)).join(" and ");
+      const { mentions } = await it.request<{ mentions: { targets: { uri: string }[] }[] }>("resolveMentions", { message });
+      assert.deepEqual(mentions.map((m) => m.targets.map((target) => target.uri)), names.map((name) => [uri(name).toString()]));
+      return true;
+    });
+  });
+
   it("a new prompt document about a selection mentions its lines", async () => {
     await ready();
     const editor = await show("shop/cart.py");

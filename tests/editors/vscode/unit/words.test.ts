@@ -23,6 +23,8 @@ test("names that could be mistaken are quoted", () => {
   assert.equal(mentionOf('a"b\\c.py'), '@"a\\"b\\\\c.py"');
   assert.equal(mentionOf("@scope.ts", range(0, 1)), '@"@scope.ts":1');
   assert.equal(mentionOf("lib/é.py", undefined, "my app"), '@"my app":"lib/é.py"');
+  assert.equal(mentionOf("map", range(0, 1)), '@"map":1');
+  assert.equal(mentionOf("t.py", range(0, 1), "tests"), '@"tests":t.py:1');
 });
 
 test("lines of a region are inclusive, and an open end says so", () => {
