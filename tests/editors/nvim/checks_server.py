@@ -117,6 +117,9 @@ def gives_up(session: Session) -> None:
     expect(server_pid(editor) == 0, "no server runs")
     editor.command("Promptls restart")
     editor.wait("a restart starts it", lambda: server_pid(editor))
+    attached(editor)
+    editor.lua("vim.cmd.buffer('cart.py')")
+    attached(editor)
 
 
 @check("other servers' business is left alone in code: K, completion, tags, renaming, colours")
@@ -154,7 +157,7 @@ def leaves_out(session: Session) -> None:
     expect(editor.lua(count) == 0, "help is not sent")
 
 
-@check("without the program one sentence says so, and what to do", alone=True)
+@check("without the program one sentence says so, and what to do; once it is there, a restart finds it", alone=True)
 def says_what_is_missing(session: Session) -> None:
     (session.programs / "promptls").unlink()
     session.env["PATH"] = f"{session.programs}:/usr/bin:/bin"
@@ -166,6 +169,12 @@ def says_what_is_missing(session: Session) -> None:
     editor.lua("vim.g.promptls = { cmd = '/nowhere/promptls' }")
     editor.command("Promptls status")
     editor.sees("The option cmd names /nowhere/promptls, which cannot be run")
+    editor.lua("vim.g.promptls = nil")
+    session.program(session.programs / "promptls")
+    editor.command("Promptls restart")
+    attached(editor)
+    editor.lua("vim.cmd.buffer('cart.py')")
+    attached(editor)
 
 
 @check("the workspace's own virtual environment is used only where the user allows it", alone=True)

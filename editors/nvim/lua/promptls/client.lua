@@ -342,16 +342,32 @@ handlers['client/registerCapability'] = function(err, params, ctx)
   return answer
 end
 
+--- Whether `vim.lsp.enable('promptls')` was called; the first Neovim 0.11 has no function that tells.
+---@return boolean
+function M.enabled()
+  if vim.lsp.is_enabled then
+    return vim.lsp.is_enabled(M.NAME)
+  end
+  return (vim.lsp._enabled_configs or {})[M.NAME] ~= nil
+end
+
 --- The program is looked for by us, unless the user's configuration of the client names it.
 local function finds_itself()
   return type((vim.lsp.config[M.NAME] or {}).cmd) == 'function'
+end
+
+--- Whether a file is the server's to see.
+---@param bufnr integer
+---@param root? string
+local function concerned(bufnr, root)
+  return documents.is_file(bufnr) and (root ~= nil or documents.is_prompt(bufnr))
 end
 
 ---@param bufnr integer
 ---@param on_dir fun(root?: string)
 local function root_dir(bufnr, on_dir)
   local root = documents.root(bufnr)
-  if not documents.is_file(bufnr) or not (root or documents.is_prompt(bufnr)) then
+  if not concerned(bufnr, root) then
     return
   end
   local found, problem = server.find(root)
@@ -440,7 +456,7 @@ function M.ensure(bufnr, callback, attach)
   if not found and finds_itself() then
     return tell.error(problem --[[@as string]])
   end
-  if not vim.lsp.is_enabled(M.NAME) then
+  if not M.enabled() then
     tell.once("Edits that are not saved are not seen until you have vim.lsp.enable('promptls') in your settings.")
   end
   local id = start(given, attach and { bufnr } or {})
@@ -584,12 +600,44 @@ function M.busy()
   return false
 end
 
---- Stop all servers and start them again for the buffers that they had.
+--- Buffers that no server sees although one should: theirs was left alone, or not installed when they were opened.
+---@return integer[][] found Those of one workspace together.
+local function missed()
+  local types = (vim.lsp.config[M.NAME] or {}).filetypes
+  local found = {} ---@type table<string, integer[]>
+  for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+    if vim.api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ name = M.NAME, bufnr = bufnr }) == 0 then
+      local root = documents.root(bufnr)
+      local named = not types or vim.list_contains(types, vim.bo[bufnr].filetype)
+      local opened = M.enabled() and named and concerned(bufnr, root)
+      if opened or vim.startswith(vim.api.nvim_buf_get_name(bufnr), documents.SCHEME) then
+        local key = root or ''
+        found[key] = vim.list_extend(found[key] or {}, { bufnr })
+      end
+    end
+  end
+  return vim.tbl_values(found)
+end
+
+--- Have a server see some buffers of one workspace.
+---@param bufnrs integer[]
+local function revive(bufnrs)
+  M.ensure(bufnrs[1], function()
+    for _, bufnr in ipairs(bufnrs) do
+      if vim.api.nvim_buf_is_loaded(bufnr) then
+        M.ensure(bufnr, function() end, true)
+      end
+    end
+  end, true)
+end
+
+--- Stop all servers and start them again for the buffers that they had, and for those that have none.
 ---@param bufnr? integer
 function M.restart(bufnr)
   server.forget()
   deaths = {}
-  local clients = vim.lsp.get_clients({ name = M.NAME })
+  local clients, alone = vim.lsp.get_clients({ name = M.NAME }), missed()
+  vim.iter(alone):each(revive)
   for _, client in ipairs(clients) do
     restarting[client.id] = true
     client:stop()
@@ -599,7 +647,7 @@ function M.restart(bufnr)
       end
     end, 3000)
   end
-  if #clients == 0 then
+  if #clients == 0 and #alone == 0 then
     M.ensure(bufnr or vim.api.nvim_get_current_buf(), function() end)
   end
 end

@@ -72,7 +72,8 @@ end
 
 local function clients()
   health.start('Clients')
-  if vim.lsp.is_enabled('promptls') then
+  local client = require('promptls.client')
+  if client.enabled() then
     health.ok("vim.lsp.enable('promptls') was called")
   else
     health.warn(
@@ -80,7 +81,6 @@ local function clients()
       "Put vim.lsp.enable('promptls') into your init.lua."
     )
   end
-  local client = require('promptls.client')
   local running = vim.lsp.get_clients({ name = client.NAME })
   if #running == 0 then
     health.info('no server is running; it starts with the first file of a workspace')

@@ -123,6 +123,19 @@ function units.roots()
   vim.cmd.cd(here)
 end
 
+function units.enabled()
+  local client = require('promptls.client')
+  local tells = vim.lsp.is_enabled
+  for _, tell in ipairs({ tells, false }) do -- the first Neovim 0.11 has no such function
+    vim.lsp.is_enabled = tell or nil
+    equal(client.enabled(), false, 'not unless it was')
+    vim.lsp.enable('promptls')
+    equal(client.enabled(), true, 'once it was')
+    vim.lsp.enable('promptls', false)
+  end
+  vim.lsp.is_enabled = tells
+end
+
 function units.rendering()
   local render = require('promptls.render')
   local base = {
