@@ -60,23 +60,26 @@ local function modest(folder)
   return not holds(folder, vim.fs.normalize(vim.uv.os_homedir() or '/'))
 end
 
+--- The nearest folder, this one or one above it, that holds a marker.  `vim.fs.root` takes the first marker first,
+--- however far above.
+---@param folder string
+---@return string?
+local function marked(folder)
+  local found = vim.fs.find(config.get().root_markers, { upward = true, path = folder })[1]
+  return found and vim.fs.normalize(vim.fs.dirname(found))
+end
+
 --- The workspace of a buffer; nil if it has none.
 ---@param bufnr integer
 ---@return string?
 function M.root(bufnr)
   local here = vim.fs.normalize(vim.fn.getcwd())
-  local markers = config.get().root_markers
   if M.is_file(bufnr) then
     local file = vim.fs.normalize(vim.api.nvim_buf_get_name(bufnr))
-    local marked = vim.fs.root(file, markers)
-    if marked then
-      return vim.fs.normalize(marked)
-    end
-    return holds(here, file) and modest(here) and here or nil
+    return marked(vim.fs.dirname(file)) or holds(here, file) and modest(here) and here or nil
   end
   local front = M.front()
-  local root = front and M.root(front) or vim.fs.root(here, markers)
-  return root and vim.fs.normalize(root) or modest(here) and here or nil
+  return front and M.root(front) or marked(here) or modest(here) and here or nil
 end
 
 ---@type table<integer, integer> Buffer → when it was entered last, as a count.
