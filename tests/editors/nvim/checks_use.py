@@ -313,6 +313,37 @@ def completes_commands(session: Session) -> None:
         editor.type("<Esc>")
 
 
+@check("a question that is gone is not built again, and nothing goes on for it")
+def forgets_questions(session: Session) -> None:
+    editor = session.code()
+    followed = "return #vim.api.nvim_get_autocmds({ event = 'User', pattern = 'PromptlsStatus' })"
+    timers = """
+      local count = 0
+      vim.uv.walk(function(handle) count = count + (handle:get_type() == 'timer' and 1 or 0) end)
+      return count
+    """
+    before = editor.lua(timers)
+    for unload in (True, False) * 3:
+        editor.command("Promptls scratch")
+        attached(editor)
+        expect(editor.lua(followed) > 0, "the state of the index is followed")
+        editor.lua("vim.cmd.stopinsert() vim.api.nvim_buf_delete(0, { force = true, unload = ... })", unload)
+    editor.lua("vim.api.nvim_exec_autocmds('User', { pattern = 'PromptlsStatus' })")
+    editor.wait("no timer is left for those that are gone", lambda: editor.lua(timers) - before < 3)
+    expect(editor.lua(followed) == 3, "nothing follows it for those that are wiped out", editor.lua(followed))
+    editor.command("Promptls ask How is it rounded? @#rounded")
+    attached(editor)
+    editor.type("<C-s>")
+    preview(editor)
+    editor.lua("""
+      for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
+        if vim.b[bufnr].promptls_ask then vim.api.nvim_buf_delete(bufnr, { force = true }) end
+      end
+    """)
+    editor.type("R")
+    editor.sees("The document of this question is not open any more")
+
+
 @check("what is wrong is told in a sentence")
 def tells_what_is_wrong(session: Session) -> None:
     editor = session.code()

@@ -8,6 +8,8 @@ local tell = require('promptls.tell')
 
 local M = {}
 
+local GONE = 'The document of this question is not open any more; :Promptls ask asks it anew.'
+
 ---@class promptls.BuildOptions What a request for a prompt may say beside its message; see the server's PROTOCOL.md.
 ---@field budget? {tokens?: integer, model?: string, counter?: string}
 ---@field profile? string
@@ -22,10 +24,17 @@ M.options = {}
 ---@type table<integer, promptls.Handle> Prompt → the build that is under way.
 local building = {}
 
+--- The name of what is done for one prompt when something happens.
+---@param bufnr integer
+local function group_of(bufnr)
+  return 'promptls.prompt.' .. bufnr
+end
+
 vim.api.nvim_create_autocmd('BufWipeout', {
   group = vim.api.nvim_create_augroup('promptls.prompt', {}),
   callback = function(event)
     M.options[event.buf], context.about[event.buf], building[event.buf] = nil, nil, nil
+    pcall(vim.api.nvim_del_augroup_by_name, group_of(event.buf))
   end,
 })
 
@@ -169,6 +178,9 @@ local timers = {}
 --- Ask for the code lenses when nothing has happened for a moment.
 ---@param bufnr integer
 local function lenses_soon(bufnr)
+  if not vim.api.nvim_buf_is_loaded(bufnr) then
+    return -- nothing would end its timer
+  end
   timers[bufnr] = timers[bufnr] or assert(vim.uv.new_timer())
   timers[bufnr]:start(
     100,
@@ -215,7 +227,7 @@ end
 ---@param attached vim.lsp.Client
 ---@param bufnr integer
 function M.attach(attached, bufnr)
-  local group = vim.api.nvim_create_augroup('promptls.prompt.' .. bufnr, {})
+  local group = vim.api.nvim_create_augroup(group_of(bufnr), {})
   if completes() then
     complete(attached, bufnr, group)
   end
@@ -293,6 +305,9 @@ end
 ---@param on_shown? fun()
 function M.show(request, edit, on_shown)
   local bufnr = request.bufnr or vim.api.nvim_get_current_buf()
+  if not vim.api.nvim_buf_is_valid(bufnr) then
+    return tell.error(GONE)
+  end
   if building[bufnr] and not building[bufnr].done then
     building[bufnr].cancel()
   end
@@ -355,7 +370,7 @@ function M.run(command, run)
   local uri = vim.tbl_get(command, 'arguments', 1, 'uri')
   local bufnr = uri and vim.uri_to_bufnr(uri)
   if not bufnr or not vim.api.nvim_buf_is_loaded(bufnr) then
-    return tell.error('The prompt document is not open any more.')
+    return tell.error(GONE)
   end
   run(bufnr)
 end
