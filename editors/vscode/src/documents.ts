@@ -8,9 +8,10 @@ export const LANGUAGE = "promptls";
 export const BUILT = "promptls-built";
 const SCHEMES = ["file", "untitled"];
 
-/** Languages whose documents are prompts as well, by the user's choice. */
+/** Languages whose documents are prompts as well, by the user's choice.  The server tells what is wrong with it. */
 export function optedLanguages(): string[] {
-  return vscode.workspace.getConfiguration("promptls").get<string[]>("documents.languages") ?? [];
+  const given = vscode.workspace.getConfiguration("promptls").get<unknown>("documents.languages");
+  return Array.isArray(given) && given.every((language) => typeof language === "string") ? given : [];
 }
 
 /** Documents with language features. */

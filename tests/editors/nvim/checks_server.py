@@ -238,6 +238,18 @@ def checks_options(session: Session) -> None:
     ready(editor)
 
 
+@check("a setting of the wrong type is told by the server, and stops nothing", alone=True)
+def takes_wrong_settings(session: Session) -> None:
+    session.init(
+        "vim.g.promptls = { settings = { documents = { languages = 'markdown' } } } vim.lsp.enable('promptls')"
+    )
+    editor = session.start("shop/cart.py")
+    editor.wait("it is told", lambda: "The setting documents.languages is ignored" in said(editor))
+    ready(editor)
+    editor.command("Promptls build How is it rounded? @#rounded")
+    expect("def rounded" in preview(editor), "a build works")
+
+
 @check("it works with --clean and the 'runtimepath' alone, and with setup()", alone=True)
 def works_clean(session: Session) -> None:
     for on in (

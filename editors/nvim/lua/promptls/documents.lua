@@ -10,6 +10,16 @@ local ENDING = '%.prompt%.md$'
 --- Language ids where LSP's differ from Neovim's filetypes.
 local languages = { gitcommit = 'git-commit', gitrebase = 'git-rebase', text = 'plaintext', sh = 'shellscript' }
 
+--- Languages whose documents are prompts as well, by the user's choice.  The server tells what is wrong with it.
+---@return string[]
+local function opted()
+  local given = vim.tbl_get(config.get().settings, 'documents', 'languages')
+  local right = vim.islist(given) and vim.iter(given):all(function(language)
+    return type(language) == 'string'
+  end)
+  return right and given or {}
+end
+
 --- Whether a buffer holds a question, with mentions in it.
 ---@param bufnr integer
 ---@return boolean
@@ -19,8 +29,7 @@ function M.is_prompt(bufnr)
   if filetype == 'promptls' or name:find(ENDING) then
     return true
   end
-  local opted = vim.tbl_get(config.get().settings, 'documents', 'languages') or {}
-  return vim.list_contains(opted, languages[filetype] or filetype)
+  return vim.list_contains(opted(), languages[filetype] or filetype)
 end
 
 --- The language that the server is told.

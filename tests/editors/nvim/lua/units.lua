@@ -95,6 +95,11 @@ function units.documents()
   equal({ vim.bo.filetype, documents.is_prompt(0) }, { 'markdown', false }, 'other Markdown is none')
   require('promptls.config').set({ settings = { documents = { languages = { 'markdown', 'git-commit' } } } })
   equal(documents.is_prompt(0), true, 'unless it is opted in')
+  for _, wrong in ipairs({ 'markdown', 7, { markdown = true }, { 'markdown', 7 } }) do
+    require('promptls.config').set({ settings = { documents = { languages = wrong } } })
+    equal(documents.is_prompt(0), false, 'what is no list of strings opts nothing in')
+  end
+  require('promptls.config').set({ settings = { documents = { languages = { 'markdown', 'git-commit' } } } })
   vim.cmd.edit('COMMIT_EDITMSG')
   vim.bo.filetype = 'gitcommit'
   equal({ documents.is_prompt(0), documents.language(0, 'gitcommit') }, { true, 'git-commit' }, "by LSP's names")

@@ -67,6 +67,16 @@ describe("server", () => {
     await until("the default budget again", async () => (await (await ready()).buildPrompt({ message: "What is a cart?" })).tokens.budget !== 777);
   });
 
+  it("takes no harm from a setting of the wrong type", async () => {
+    const it = await ready();
+    await withSetting("documents.languages", 7, vscode.ConfigurationTarget.Global, async () => {
+      await until("the restart", () => it.status().life === "starting");
+      await ready();
+      await show("docs/orders.md");
+    });
+    await ready();
+  });
+
   it("gets what the workspace sets, and forgets it when it is taken back", async () => {
     const it = await ready();
     const asked = async () => (await it.buildPrompt({ message: "What is a cart?" })).tokens.budget;
