@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type LanguageClient, State } from "vscode-languageclient/node";
 import { createClient } from "./client";
 import type { Surroundings } from "./context";
-import { Cancelled, Told, UserError, isCancelled, isLost, sentence } from "./errors";
+import { Cancelled, Told, isCancelled, isLost, sentence } from "./errors";
 import { type Found, findServer } from "./find";
 import type { Life } from "./format";
 import { install } from "./install";
@@ -18,6 +18,7 @@ import { type Declared, type Nested, lost, ownSettings, same, workspaceSettings 
 const CRASHES = 5;
 const CRASHES_WITHIN_MS = 3 * 60_000;
 const STOP_MS = 2000;
+const ENDED = "it ended at once.";
 const OFFERED = "installOffered";
 
 export class Server implements vscode.Disposable {
@@ -96,8 +97,6 @@ export class Server implements vscode.Disposable {
     this.status = undefined;
     if (client === undefined) return;
     try {
-      // One that is being started again cannot be stopped before it runs.
-      if (client.state === State.Starting) await bounded(client.start(), STOP_MS);
       await client.dispose(STOP_MS);
     } catch (error) {
       this.log.info(`The server did not stop properly: ${sentence(error)}`);
@@ -132,39 +131,50 @@ export class Server implements vscode.Disposable {
     client.onDidChangeState((event) => {
       if (client === this.client && event.newState === State.Running) this.set("running");
     });
+    let reason = ENDED;
     try {
       await client.start();
       // A server that ends before it has said a word makes `start` return as if all were well.
-      if (!client.isRunning()) throw new UserError("it ended at once.");
+      if (client.isRunning()) return;
     } catch (error) {
-      if (this.client === client) this.client = undefined;
-      const reason = isLost(error) ? "it ended at once." : sentence(error);
-      const line = `The server does not start (${found.command}): ${reason} The log has more.`;
-      this.set("failed", line);
-      this.log.error(line);
-      void this.offerRestart(line);
+      if (!isLost(error)) reason = sentence(error);
     }
+    if (client !== this.client) return; // it did run, and `closed` knows that it has ended
+    this.client = undefined;
+    if (reason === ENDED && this.crashes.length > 0) this.again(); // it has run before
+    else this.giveUp(`The server does not start (${found.command}): ${reason} The log has more.`);
   }
 
-  /** The connection is closed and nobody has asked for it: the server has ended, or was ended. */
+  /** The connection is closed.  If it ran and nobody has asked for its end, the server has ended, or was ended. */
   private closed(client: LanguageClient): { action: CloseAction; handled: boolean } {
-    const stay = { action: CloseAction.DoNotRestart, handled: true };
-    if (client !== this.client || this.life === "stopped") return stay;
-    if (this.life === "starting" && this.crashes.length === 0) return stay; // `launch` tells
-    this.status = undefined;
+    if (client === this.client && this.life === "running") {
+      this.client = undefined;
+      this.status = undefined;
+      this.again();
+    }
+    // The client could start it again by itself, but would not look for the program anew, nor tell if it cannot.
+    return { action: CloseAction.DoNotRestart, handled: true };
+  }
+
+  /** Start a server once more that has ended unexpectedly, unless it does so time and again. */
+  private again(): void {
     const now = Date.now();
     this.crashes = [...this.crashes.filter((at) => now - at < CRASHES_WITHIN_MS), now];
-    if (this.crashes.length < CRASHES) {
-      this.log.warn("The server has ended unexpectedly; it is started again.");
-      this.set("starting");
-      return { action: CloseAction.Restart, handled: true };
+    if (this.crashes.length >= CRASHES) {
+      this.giveUp(`The server has ended ${CRASHES} times within three minutes; it is not started again.`);
+      return;
     }
-    const line = `The server has ended ${CRASHES} times within three minutes; it is not started again.`;
-    this.client = undefined;
+    this.log.warn("The server has ended unexpectedly; it is started again.");
+    this.set("starting");
+    void this.next(async () => {
+      if (this.client === undefined && this.life === "starting") await this.launch();
+    });
+  }
+
+  private giveUp(line: string): void {
     this.log.error(line);
     this.set("failed", line);
     void this.offerRestart(line);
-    return stay;
   }
 
   private async offerRestart(line: string): Promise<void> {

@@ -42,7 +42,7 @@ export async function runHost(report: Report, only: string): Promise<void> {
         if (await follow.isVisible()) await follow.click();
         return read().some((one) => one.end);
       },
-      240_000,
+      300_000,
     );
   } catch (error) {
     report.check("host", "the tests run to their end", error);

@@ -1,6 +1,8 @@
 // The server's life: restarted on demand, started again when it is killed, and plain words when it cannot run.
 
 import * as assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
 import * as vscode from "vscode";
 import { serverPid, serverPids } from "../lib/processes";
 import { api, edit, closeAll, ready, show, until, withSetting } from "./kit";
@@ -48,6 +50,22 @@ describe("life of the server", () => {
       await until("the state", () => it.status().life === "missing");
       assert.match(it.status().problem, /promptls\.server\.path names \/nothing\/promptls, which is no program here/);
       await until("the end of the old server", () => serverPids(index).length === 0);
+    });
+    await ready();
+  });
+
+  it("a server that dies and whose program is gone is told as missing, and one that is there again is started", async () => {
+    const it = await ready();
+    const program = path.join(fs.mkdtempSync(path.join(process.env.HOME as string, "server-")), "promptls");
+    fs.writeFileSync(program, `#!/bin/sh\nexec ${it.status().command} "$@"\n`, { mode: 0o755 });
+    await withSetting("server.path", program, vscode.ConfigurationTarget.Global, async () => {
+      await until("the program", () => it.status().command === program);
+      await ready();
+      fs.rmSync(program);
+      process.kill(await serverPid(index), "SIGKILL");
+      await until("the state", () => it.status().life === "missing");
+      assert.match(it.status().problem, /names .*\/promptls, which is no program here/);
+      await assert.rejects(it.buildPrompt({ message: "What is a cart?" }), /which is no program here/);
     });
     await ready();
   });
