@@ -372,7 +372,7 @@ The selection goes along, as in `promptls-ask'."
      (format "\n## Emacs\n\n- Emacs %s\n" emacs-version)
      (if found
          (format "- program: %s (from %s)\n" (string-join (car found) " ") (cdr found))
-       "- program: not found; install promptls or set promptls-command\n")
+       "- program: not found; run pip install . in its clone, or set promptls-command\n")
      (if (null connection)
          "- not connected\n"
        (format "- connected by %s, process %s, positions in %s\n- folders: %s\n- buffers kept in step: %d\n"

@@ -80,7 +80,7 @@ ORIGIN tells which of the places it was found in."
   (let ((found (car (promptls-find-program root))))
     (cond
      ((null found)
-      (user-error "The program promptls was not found; install it (pip install promptls) or set promptls-command"))
+      (user-error "The program promptls was not found; run pip install . in its clone, or set promptls-command"))
      ((not (executable-find (car found)))
       (user-error "%s cannot be run; correct the option promptls-command" (car found)))
      (t (append found (list verb))))))

@@ -50,7 +50,8 @@ export function findServer(at: Surroundings): { found?: Found; problem: string; 
   const own = programIn(at.environment, "promptls", at.windows);
   looked.push(own);
   if (at.isProgram(own)) return { found: { command: own, origin: "the private environment" }, problem: "", looked };
-  return { problem: "The server promptls is not installed on this machine.", looked };
+  const problem = "The server promptls is not installed on this machine; run “pip install .” in its clone, or name the program in promptls.server.path.";
+  return { problem, looked };
 }
 
 /** The first of PATH's folders that has the program; relative ones lead into the workspace and are passed over. */

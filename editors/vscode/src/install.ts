@@ -23,7 +23,7 @@ const NAMES = ["python3", "python3.13", "python3.12", "python3.11", "python3.10"
 /** Make the environment.  Whatever goes wrong, nothing of it stays.  Throws `UserError` and `Cancelled`. */
 export async function install(plan: Plan, token: Token, log: (line: string) => void): Promise<void> {
   if (!plan.requirement.trim()) {
-    throw new UserError("The setting promptls.server.package is empty; it must say what to install.");
+    throw new UserError("The setting promptls.server.package is empty; it must say what to install, such as the folder of a clone of promptls.");
   }
   await fs.mkdir(path.dirname(plan.environment), { recursive: true });
   const python = await findPython(plan, token);

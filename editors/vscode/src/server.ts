@@ -222,13 +222,11 @@ export class Server implements vscode.Disposable {
   }
 
   private async offer(): Promise<void> {
-    const requirement = own("server.package");
+    const requirement = own("server.package").trim();
     const [install, choose] = ["Install", "Open Settings"];
-    const chosen = await vscode.window.showWarningMessage(
-      `promptls: ${this.problem} Install ${requirement} with pip into a private environment of this extension?`,
-      install,
-      choose,
-    );
+    const question = requirement ? ` Install ${requirement} with pip into a private environment of this extension?` : "";
+    const answers = requirement ? [install, choose] : [choose];
+    const chosen = await vscode.window.showWarningMessage(`promptls: ${this.problem}${question}`, ...answers);
     if (chosen === install) await this.install();
     if (chosen === choose) await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");
   }

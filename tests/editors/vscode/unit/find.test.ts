@@ -43,7 +43,7 @@ test("an untrusted workspace lends no program, neither by its environment nor by
   const isProgram = (file: string) => file.startsWith("/shop/") || !file.startsWith("/");
   const { found, problem } = findServer(at([], { folders: [], path: ".:bin:node_modules/.bin", isProgram }));
   assert.equal(found, undefined);
-  assert.match(problem, /not installed/);
+  assert.match(problem, /not installed on this machine; run “pip install \.” in its clone/);
 });
 
 test("a relative path in the setting is not looked up in the workspace", () => {
