@@ -106,7 +106,7 @@ def test_any_character_can_be_printed_anywhere(run, shop: Path) -> None:  # type
 def test_an_index_that_cannot_be_stored_is_told(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("index", cwd=shop, PROMPTLS_CACHE="/proc/nowhere")
     assert done.returncode == 1
-    assert "The cache cannot be written" in done.stderr
+    assert "the index lives in memory only" in done.stderr
 
 
 def test_output_that_cannot_be_written_is_one_sentence(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
