@@ -74,9 +74,11 @@ class Columns:
         return self._has(key) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
 
     def _has(self, key: bytes) -> int:
-        with self._lock:  # keys and arrays are changed together
-            row = self.rows.get(key)
+        row = self.rows.get(key)
+        try:
             return 0 if row is None else int(self.has[row])
+        except IndexError:  # its key is there, and the arrays do not reach so far yet
+            return 0
 
     def bare(self) -> tuple[int, set[str]]:
         """(texts that stand somewhere and lack a vector, the files in which they stand); any thread."""
