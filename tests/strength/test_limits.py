@@ -33,6 +33,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         yield here
 
 
+@pytest.fixture(autouse=True)
+def _anew(request: pytest.FixtureRequest, place: Place) -> Iterator[None]:
+    """A test that fails takes its servers along: what they are left with is not for the next one."""
+    failed = request.session.testsfailed
+    yield
+    if request.session.testsfailed > failed:
+        place.end()
+
+
 def state_of(client: Client) -> str:
     state: str = client.request("promptls/status", {})["state"]
     return state

@@ -300,3 +300,14 @@ def test_a_closed_pool_starts_no_worker() -> None:
     closer.join()
     future.result(30)
     assert outcome == ["closed"]
+
+
+def test_an_event_that_fails_holds_up_no_other(place: Place) -> None:
+    """Whatever goes wrong with one report of a worker: what others report counts at once."""
+    place.write("a.py", ONE)
+    index = place.index()
+    place.shown(index)
+    for _ in range(20):
+        index._post(lambda: 1 // 0)
+    index.workspace.touch([place.write("b.py", TWO)])
+    assert names(place.shown(index)) == ["a.py", "b.py"]

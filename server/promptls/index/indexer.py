@@ -309,8 +309,15 @@ class Indexer:
             self._writer.retry()
             self._opened.end()
         self._taken = max(self._taken, dirty.sequence)
-        while self._inbox:
-            self._inbox.popleft()()
+        while self._inbox:  # an event stays there until it is over: nobody sees half of it as complete
+            try:
+                self._inbox[0]()
+            except Exception:  # the others have come for something else
+                if self._closed.cancelled:
+                    return
+                log.exception("the indexer failed on an event and goes on")
+            finally:
+                self._inbox.popleft()
             self._tell()
         self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
@@ -490,24 +497,26 @@ class Indexer:
         """Compare what a walk found with what is known; queue the difference."""
         if self._roots.get(state.root.path) is not state:
             return
-        mine = {f.path: f for f in found if self._root_state(f.path) is state}
-        changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
-        gone = {e.name for path, e in recalled.items() if path not in mine and (not live or path in changes)}
-        if any(self.config.limits.policy.refusal(name) for name in gone):
-            self._purge(state)
-        state.records |= dict.fromkeys(gone)
-        self._publisher.publish(changes)
-        state.drop(path for path, entry in changes.items() if entry is None)
-        self._buffers.judge_again(state)
-        state.walk_finished()
-        if state.again:
-            stale = [*stale, *(path for path in {*state.failed, *self._bare_files(state)} if path in mine)]
-            state.again = False
-            state.failed.clear()
-            state.trouble("files")
-        self._queue(state, stale)
-        if state.store is not None:
-            self._queue_lost(state)
+        try:
+            mine = {f.path: f for f in found if self._root_state(f.path) is state}
+            changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
+            gone = {e.name for path, e in recalled.items() if path not in mine and (not live or path in changes)}
+            if any(self.config.limits.policy.refusal(name) for name in gone):
+                self._purge(state)
+            state.records |= dict.fromkeys(gone)
+            self._publisher.publish(changes)
+            state.drop(path for path, entry in changes.items() if entry is None)
+            self._buffers.judge_again(state)
+            if state.again:
+                stale = [*stale, *(path for path in {*state.failed, *self._bare_files(state)} if path in mine)]
+                state.again = False
+                state.failed.clear()
+                state.trouble("files")
+            self._queue(state, stale)
+            if state.store is not None:
+                self._queue_lost(state)
+        finally:
+            state.walk_finished()
 
     def _bare_files(self, state: RootState) -> list[str]:
         """Files with texts that lack a vector: one to see whether the model can be used by now, then all of them."""
