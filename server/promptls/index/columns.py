@@ -49,6 +49,7 @@ class Columns:
         self.at = np.zeros(0, np.int32)
         self.more: dict[int, tuple[tuple[int, int], ...]] = {}  # row → other places of its text: (file, index)
         self.has = np.zeros(0, np.uint8)
+        self._held = self.rows, self.has  # the two as they belong together, for those who do not wait for the lock
         self.length = np.zeros(0, np.int32)
         self.scale = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
@@ -74,11 +75,9 @@ class Columns:
         return self._has(key) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
 
     def _has(self, key: bytes) -> int:
-        row = self.rows.get(key)
-        try:
-            return 0 if row is None else int(self.has[row])
-        except IndexError:  # its key is there, and the arrays do not reach so far yet
-            return 0
+        rows, has = self._held
+        row = rows.get(key)
+        return 0 if row is None or row >= len(has) else int(has[row])  # of a new key the arrays may not know yet
 
     def bare(self) -> tuple[int, set[str]]:
         """(texts that stand somewhere and lack a vector, the files in which they stand); any thread."""
@@ -219,6 +218,7 @@ class Columns:
             self.rows = {key: i for i, key in enumerate(self.keys)}
             for name in ("file", "at", "has", "length", "scale", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
+            self._held = self.rows, self.has
             self.more = {int(place[row]): others for row, others in self.more.items() if kept[row]}
             self.segments = (segment(ids[left], place[rows[left]], counts[left]),)
             self._clear_tail()
@@ -272,6 +272,7 @@ class Columns:
         for name in ("at", "has", "length", "scale"):
             old = getattr(self, name)
             setattr(self, name, np.append(old, np.zeros(more, old.dtype)))
+        self._held = self.rows, self.has
         held, self.vectors = self.vectors, np.zeros((size, width), np.int8)
         if held.shape[1] == width:
             self.vectors[: len(held)] = held
