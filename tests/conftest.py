@@ -171,9 +171,7 @@ class Host:
             self.close()
             client = self._client = Client(self._folder / "cache")
             client.initialize()
-        folders = [[{"uri": root.as_uri(), "name": root.name} for root in roots] for roots in (added, removed)]
-        event = {"added": folders[0], "removed": folders[1]}
-        client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+        client.folders_changed([(root, root.name) for root in added], [(root, root.name) for root in removed])
         return client
 
     def close(self) -> None:

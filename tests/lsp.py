@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -240,6 +241,11 @@ class Client:
     def files_changed(self, *paths: Path) -> None:
         changes = [{"uri": p.as_uri(), "type": 2 if p.exists() else 3} for p in paths]
         self.notify("workspace/didChangeWatchedFiles", {"changes": changes})
+
+    def folders_changed(self, added: Iterable[tuple[Path, str]] = (), removed: Iterable[tuple[Path, str]] = ()) -> None:
+        """Folders come and go, each with its name."""
+        told = [[{"uri": path.as_uri(), "name": name} for path, name in folders] for folders in (added, removed)]
+        self.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": told[0], "removed": told[1]}})
 
     def build(self, message: str, **params: Any) -> Json:
         result: Json = self.request("promptls/buildPrompt", {"message": message, **params})

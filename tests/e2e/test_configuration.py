@@ -30,19 +30,24 @@ def changed(client: Client, settings: Json | None = None) -> None:
     client.notify("workspace/didChangeConfiguration", {"settings": settings})
 
 
+def questions(client: Client, changes: int) -> list[Json]:
+    """What the server asks when settings have changed so often; nobody has answered yet."""
+    client.settled()
+    client.silent.add("workspace/configuration")
+    before = len(asked(client, "workspace/configuration"))
+    for _ in range(changes):
+        changed(client)
+    with client.arrived:
+        client.arrived.wait_for(lambda: len(asked(client, "workspace/configuration")) == before + changes, 30)
+    return asked(client, "workspace/configuration")[before:]
+
+
 # ---------------------------------------------------------------- settings
 
 
 def test_the_newest_settings_count_in_whatever_order_they_come(start: Start, shop: Path) -> None:
     client = start(shop)
-    client.settled()
-    client.silent.add("workspace/configuration")
-    before = len(asked(client, "workspace/configuration"))
-    changed(client)
-    changed(client)
-    with client.arrived:
-        client.arrived.wait_for(lambda: len(asked(client, "workspace/configuration")) == before + 2, 30)
-    older, newer = asked(client, "workspace/configuration")[before:]
+    older, newer = questions(client, 2)
     answer(client, newer, 5000)
     answer(client, older, 4000)
     assert budget(client) == 5000
@@ -50,12 +55,9 @@ def test_the_newest_settings_count_in_whatever_order_they_come(start: Start, sho
 
 def test_settings_that_come_late_count_from_then_on(start: Start, shop: Path) -> None:
     client = start(shop)
-    client.settled()
-    client.silent.add("workspace/configuration")
-    before = len(asked(client, "workspace/configuration"))
-    changed(client)
+    (question,) = questions(client, 1)
     assert budget(client) == 8000, "a request does not wait for ever"
-    answer(client, asked(client, "workspace/configuration")[before], 4000)
+    answer(client, question, 4000)
     assert budget(client) == 4000
 
 
@@ -97,13 +99,9 @@ def test_a_language_makes_documents_prompts_and_no_prompts(start: Start, shop: P
 # ---------------------------------------------------------------- folders
 
 
-def folders(client: Client, *, added: list[tuple[Path, str]] = [], removed: list[tuple[Path, str]] = []) -> list[str]:  # noqa: B006
+def folders(client: Client, **changes: list[tuple[Path, str]]) -> list[str]:
     """Names of the roots after folders have come and gone, in no order."""
-    event = {
-        "added": [{"uri": path.as_uri(), "name": name} for path, name in added],
-        "removed": [{"uri": path.as_uri(), "name": name} for path, name in removed],
-    }
-    client.notify("workspace/didChangeWorkspaceFolders", {"event": event})
+    client.folders_changed(**changes)
     return sorted(root["name"] for root in client.settled()["roots"])
 
 

@@ -225,20 +225,18 @@ def test_roots_come_and_go(start: Start, shop: Path, tmp_path: Path) -> None:
     other = write_tree(tmp_path / "other", "-- shop/cart.py --\ndef push_trolley():\n    return 'squeak'\n")
     client = start(shop)
     client.settled()
-    folder = {"uri": other.as_uri(), "name": "other"}
-    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [folder], "removed": []}})
+    client.folders_changed(added=[(other, "other")])
     assert len(client.settled()["roots"]) == 2
     assert client.search("push trolley")[0]["symbol"] == "push_trolley"
     result = client.build("@cart.py")
     assert result["mentions"][0]["status"] == "ambiguous"
     assert set(result["mentions"][0]["candidates"]) == {"@shop-root:shop/cart.py", "@other:shop/cart.py"}
     assert client.build("@other:shop/cart.py")["mentions"][0]["status"] == "included"
-    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [folder]}})
+    client.folders_changed(removed=[(other, "other")])
     assert len(client.settled()["roots"]) == 1
     assert all(h["path"] != "shop/cart.py" or "squeak" not in str(h) for h in client.search("push trolley"))
     assert client.build("@cart.py")["mentions"][0]["status"] == "included"
-    last = {"uri": shop.as_uri(), "name": shop.name}  # and it is what "rootUri" said
-    client.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": [], "removed": [last]}})
+    client.folders_changed(removed=[(shop, shop.name)])  # and it is what "rootUri" said
     assert client.settled()["roots"] == []
 
 
