@@ -160,6 +160,20 @@ def test_no_worker_can_be_started(place: Place) -> None:
     assert portrait(client) == place.fresh()
 
 
+def test_a_question_that_no_worker_has_read(place: Place) -> None:
+    """It is answered by words, which is told until a worker can be had again; nobody need ask once more."""
+    client = place.running()
+    client.search("anything")  # the interactive worker runs now
+    limit(client, descriptors(client) + 1)
+    for worker in workers(client):
+        os.kill(worker, signal.SIGKILL)
+    found = client.request("promptls/search", {"query": "the sum of what is in it"})
+    assert "words only" in found["index"]["message"]
+    limit(client, 4096)
+    ready(client)
+    assert portrait(client) == place.fresh()
+
+
 def test_stopped_and_continued(place: Place) -> None:
     """A worker that stands still is replaced, a question asked meanwhile says what it lacks; so may the server stand."""
     client = place.running()

@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.pause import Pause
 from promptls.index.snapshot import OpenDocument
 from promptls.index.status import why
 from promptls.index.work.messages import EmbedQuery, Match, Matched, Response, Vector
@@ -38,32 +40,61 @@ class PatternMatches(Struct, frozen=True):
 class Questions:
     """Vectors of questions, those asked lately kept."""
 
-    __slots__ = ("_pool", "_vectors", "problem")
+    __slots__ = ("_pool", "_trying", "_unread", "_vectors", "pause", "problem")
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self.problem = ""  # why the last question has no vector, for people
+        self.pause = Pause()
+        self._unread = ""  # that question
+        self._trying = False
 
     def vector(self, text: str) -> NDArray[np.float32] | None:
         """float32[dimension], None when the model cannot be used."""
         known = self._vectors.get(text)
         if known is not None:
             return known
-        job = self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
         try:
-            answer = job.result(2 * QUERY_TIMEOUT_S)
+            answer = self._asked(text).result(2 * QUERY_TIMEOUT_S)
         except Exception as error:
             log.warning("no vector for the question: %s", error)
+            self._unread = text
+            self.pause.note(failed=True)
             self.problem = f"The question was searched for by words only ({why(error)})."
             return None
-        self.problem = ""
+        if self.problem:
+            self.problem = ""
+            self.pause.note(failed=False)
         if not isinstance(answer, Vector) or not answer.vector:
             return None
         if len(self._vectors) >= VECTORS_KEPT:
             self._vectors.clear()
         vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
         return vector
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a question is to be tried again, once the pause is over."""
+        return bool(self.problem) and not self._trying
+
+    def again(self, done: Callable[[], None]) -> None:
+        """See whether questions can be read by now, if it is time; `done` is called on a thread of the pool's."""
+
+        def read(future: Future[Response]) -> None:
+            failed = future.cancelled() or future.exception() is not None
+            self.pause.note(failed)
+            if not failed:
+                self.problem = ""
+            self._trying = False
+            done()
+
+        if self.waiting and not self.pause.left:
+            self._trying = True
+            self._asked(self._unread).add_done_callback(read)
+
+    def _asked(self, text: str) -> Future[Response]:
+        return self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
 
 
 def find_matches(

@@ -26,6 +26,7 @@ from promptls.index.config import IndexConfig, made_with
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.image import Part
 from promptls.index.manifest import Manifest
+from promptls.index.pause import Pause
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
 from promptls.index.rows import Rows
@@ -39,7 +40,7 @@ from promptls.index.terms import TERMS_VERSION
 from promptls.index.view import View
 from promptls.index.work.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.index.writer import Pause, Writer, unwritten
+from promptls.index.writer import Writer, unwritten
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.settings import BUNDLED
 
@@ -150,7 +151,10 @@ class Indexer:
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         """The vector of a question, None when the model cannot be used."""
-        return self._questions.vector(text)
+        vector = self._questions.vector(text)
+        if self._questions.waiting:
+            self.workspace.nudge()  # or the next try would wait for whatever happens next
+        return vector
 
     def matches(self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float) -> PatternMatches:
         """Where a structural pattern matches in these files of the latest snapshot; see `find_matches`."""
@@ -289,6 +293,8 @@ class Indexer:
         pauses += [max(0.0, state.walk_at - now) for state in self._roots.values() if state.walk_at]
         if not self._trying and any(state.lacking for state in self._roots.values()):
             pauses.append(self._opened.left)
+        if self._questions.waiting:
+            pauses.append(self._questions.pause.left)
         return min([*pauses, SWEEP_EVERY_S])
 
     def _step(self, dirty: Dirty) -> None:
@@ -323,6 +329,7 @@ class Indexer:
         self._writer.sweep(self.stores())
         self._tell_bare()
         self._open_again()
+        self._questions.again(self.workspace.nudge)
 
     def _pause(self) -> None:
         self._paused = any(state.pending for state in self._roots.values())

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
+from promptls.index.pause import Pause
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
 from promptls.index.rows import Rows
@@ -32,34 +33,8 @@ FEW_ROWS, LAZY_S = 200, 30.0
 SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 """After the last write; then nothing is written until something changes."""
 
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 1.0, 15.0
-"""After a write that failed (a full disk) the next one waits: at first so long, twice as long each time, never longer."""
-
 Batch = list[tuple[RootState, list[Rows]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
-
-
-class Pause:
-    """When something that has failed is tried again."""
-
-    def __init__(self) -> None:
-        self._failures = 0  # in a row
-        self._until = 0.0  # time.monotonic()
-
-    @property
-    def left(self) -> float:
-        """Seconds until it is time, 0 if it is."""
-        return max(0.0, self._until - time.monotonic())
-
-    def note(self, failed: bool) -> None:
-        """Note how the last try went."""
-        self._failures = self._failures + 1 if failed else 0
-        pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
-        self._until = time.monotonic() + pause
-
-    def end(self) -> None:
-        """Have it tried at once: the user asks for it."""
-        self._until = 0.0
 
 
 class Writer:
