@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -124,13 +126,20 @@ class Client:
         """The result of a request that was started.  Raises ServerError."""
         with self.arrived:
             if not self.arrived.wait_for(lambda: request in self.answers or self.ended, timeout):
-                raise TimeoutError(f"no answer to request {request}")
+                raise TimeoutError(f"no answer to request {request}; the server's threads: {self.stacks()}")
             if request not in self.answers:
                 raise ConnectionError("the server has closed its output: " + self.stderr.read_text(errors="replace"))
             message = self.answers[request][0]
         if "error" in message:
             raise ServerError(message["error"])
         return message["result"]
+
+    def stacks(self) -> str:
+        """What the threads of the server are at."""
+        self.process.send_signal(signal.SIGUSR1)
+        with suppress(subprocess.TimeoutExpired):  # nothing tells when all is written
+            self.process.wait(1)
+        return self.stderr.read_text(errors="replace")[-20_000:]
 
     def request(self, method: str, params: Any = None, timeout: float = TIMEOUT_S) -> Any:
         return self.answer(self.start_request(method, params), timeout)
@@ -210,7 +219,7 @@ class Client:
             with self.arrived:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise TimeoutError(f"the index is not complete: {status}")
+                    raise TimeoutError(f"the index is not complete: {status}; the server's threads: {self.stacks()}")
                 self.arrived.wait_for(lambda: len(self.notes) > seen or self.ended, min(left, 1.0))  # noqa: B023
                 if self.ended:
                     raise ConnectionError(self.stderr.read_text(errors="replace"))

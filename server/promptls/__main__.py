@@ -7,13 +7,15 @@ it stands, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import io
 import json
 import logging
 import os
+import signal
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -186,6 +188,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     start_ahead()
     be_frugal()
+    _tell_stacks()
     from promptls.server import serve_stdio, serve_tcp
 
     if not options.tcp:
@@ -199,6 +202,13 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(
             f"{options.tcp} cannot be listened on: {error.strerror or error}; name another port."
         ) from None
+
+
+def _tell_stacks() -> None:
+    """Where there are signals, SIGUSR1 has the server print on stderr what each of its threads is at."""
+    if hasattr(faulthandler, "register"):
+        with suppress(OSError, RuntimeError, ValueError):  # there is no stderr
+            faulthandler.register(signal.SIGUSR1)
 
 
 def _is_number(text: str) -> bool:

@@ -219,6 +219,13 @@ def test_a_notification_leaves_nothing_behind() -> None:
         server.stop()
 
 
+def test_a_signal_has_it_tell_what_it_is_at(start: Start, shop: Path) -> None:
+    client = start(shop)
+    client.settled()
+    assert "promptls/index/indexer.py" in client.stacks()
+    assert client.settled()["state"] == "ready"
+
+
 def test_percentages_are_between_nothing_and_all() -> None:
     def said(*roots: tuple[int, int]) -> int:
         return percentage_of({"roots": [{"files": files, "pending": pending} for files, pending in roots]})
