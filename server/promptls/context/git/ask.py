@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from promptls.index.disk.git import ASKED_S, SAFE, environment, hangs, hung, program
+from promptls.index.disk.git import ASKED_S, SAFE, end, environment, hangs, hung, program
 from promptls.model import CancelToken, Problem
 
 MOST_BYTES = 64_000_000
@@ -74,6 +74,7 @@ def ask(
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            start_new_session=True,  # for `end`
         )
     except (OSError, ValueError):  # the folder is gone, a NUL character
         return Problem(f"git cannot be run in {_shown(folder)}.")
@@ -121,26 +122,26 @@ def _heard(
 ) -> Answer | Problem:
     out, said = bytearray(), bytearray()
     over, done = threading.Event(), threading.Event()
-    others = [
-        threading.Thread(target=_listen, args=(process, said), daemon=True),
-        threading.Thread(target=_watch, args=(process, time.monotonic() + seconds, token, over, done), daemon=True),
-    ]
+    deadline = time.monotonic() + seconds
+    watch = threading.Thread(target=_watch, args=(process, deadline, token, over, done), daemon=True)
+    others = [threading.Thread(target=_listen, args=(process, said), daemon=True)]
     if data is not None:
         others.append(threading.Thread(target=_tell, args=(process, data), daemon=True))
     with process:
-        for thread in others:
+        for thread in (watch, *others):
             thread.start()
         assert process.stdout is not None
         while part := process.stdout.read(1 << 16):
             out += part
             if len(out) > most:
                 over.set()
-                process.kill()
+                end(process)
                 break
         process.wait()
-        done.set()
-        for thread in others:
+        for thread in others:  # watched still: what git has started may hold the other ends
             thread.join()
+        done.set()
+        watch.join()
     if over.is_set():
         return Answer(bytes(out[:most]), whole=False)
     return Answer(bytes(out)) if process.returncode in fine else refusal(bytes(said), folder)
@@ -156,7 +157,7 @@ def _watch(
     while not done.wait(0.05):
         if time.monotonic() > deadline or (token is not None and token.cancelled):
             over.set()
-            process.kill()
+            end(process)
             return
 
 

@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import lru_cache
 
 from msgspec import Struct
@@ -209,6 +211,7 @@ def _run(
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            start_new_session=True,  # for `end`
         )
     except (OSError, ValueError) as error:  # the folder is gone, a NUL character
         if exhausted(error):
@@ -231,7 +234,16 @@ def _run(
                         return None
         finally:
             if process.returncode is None:
-                process.kill()
+                end(process)
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End a git that leads a session of its own, and what it has started, which may hold the pipes open."""
+    if hasattr(os, "killpg"):
+        with suppress(OSError):
+            os.killpg(process.pid, signal.SIGKILL)
+    else:
+        process.kill()
 
 
 def hung(git: str) -> None:
