@@ -109,6 +109,16 @@ def test_a_worker_that_hangs_is_given_up_and_replaced(channel: Channel) -> None:
     assert isinstance(channel.call(EmbedQuery("x"), 30), Vector)
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+def test_a_worker_that_stands_still_takes_in_no_more_than_a_pipe_holds(channel: Channel) -> None:
+    channel.start()
+    assert channel._process is not None
+    os.kill(channel._process.pid, signal.SIGSTOP)
+    with pytest.raises(WorkerFailed, match="did not listen"):
+        channel.call(ScanText("/work/a.py", "a = 1\n" * 1_000_000), timeout_s=0.5)
+    assert isinstance(channel.call(ScanText("/work/a.py", "a = 1\n"), 60), Scanned)
+
+
 def test_the_one_file_that_breaks_a_worker_is_outlined_without_a_grammar(tmp_path: Path) -> None:
     """A worker that dies on one file, as it would by a grammar's crash: the others keep their outlines."""
     paths = write(tmp_path, a="def a(): pass\n", bad="def bad(): pass\n", c="def c(): pass\n", d="def d(): pass\n")

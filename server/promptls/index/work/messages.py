@@ -189,11 +189,15 @@ request_decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Requ
 response_decoder: msgspec.msgpack.Decoder[Response] = msgspec.msgpack.Decoder(Response)
 
 
+def encoded(message: Request | Response) -> bytes:
+    """One message as it goes through a pipe."""
+    body = _encoder.encode(message)
+    return _HEAD.pack(len(body)) + body
+
+
 def write_frame(stream: BinaryIO, message: Request | Response) -> None:
     """Write one message and flush."""
-    body = _encoder.encode(message)
-    stream.write(_HEAD.pack(len(body)))
-    stream.write(body)
+    stream.write(encoded(message))
     stream.flush()
 
 

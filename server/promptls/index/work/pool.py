@@ -26,9 +26,9 @@ from promptls.index.work.messages import (
     OpenTable,
     Request,
     Response,
+    encoded,
     read_frame,
     response_decoder,
-    write_frame,
 )
 from promptls.index.work.spawn import WORKER, drop, end, spawn
 
@@ -42,6 +42,8 @@ LATER_MOST = 40_000
 """Texts of which a worker may hold the tokens, some 20 MB, before it makes vectors though files wait to be outlined."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
 """A worker that could not load the model is started anew after so long, twice as long each time."""
+PIPE = 1 << 13
+"""Bytes that any pipe takes in though nobody reads them; whoever writes more may wait for somebody who does."""
 IDLE_S = 5.0
 """A bulk worker without work for this long ends."""
 
@@ -105,9 +107,22 @@ class Channel:
         return self._exchange(request, timeout_s)
 
     def _exchange(self, request: Request, timeout_s: float) -> Response:
-        assert self._process is not None and self._process.stdin is not None
+        process, frame = self._process, encoded(request)
+        assert process is not None and process.stdin is not None
+        deaf = threading.Event()
+
+        def give_up() -> None:
+            deaf.set()
+            process.kill()
+
+        late = threading.Timer(timeout_s, give_up) if len(frame) > PIPE else None
         try:
-            write_frame(self._process.stdin, request)  # type: ignore[arg-type]
+            if late is not None:
+                late.start()
+            process.stdin.write(frame)
+            process.stdin.flush()
+            if late is not None:
+                late.cancel()
             body = self._frames.get(timeout=timeout_s)
         except queue.Empty:
             self.stop()
@@ -115,8 +130,10 @@ class Channel:
         except OSError:
             body = None
         if body is None:
-            code = self._process.wait() if self._process else None
+            code = process.wait()
             self.stop()
+            if deaf.is_set():
+                raise WorkerFailed(f"the worker did not listen for {timeout_s:g} s")
             raise WorkerFailed(f"the worker ended with code {code}", died=True)
         try:
             return response_decoder.decode(body)
