@@ -115,8 +115,23 @@ def test_a_worker_that_stands_still_takes_in_no_more_than_a_pipe_holds(channel: 
     assert channel._process is not None
     os.kill(channel._process.pid, signal.SIGSTOP)
     with pytest.raises(WorkerFailed, match="did not listen"):
-        channel.call(ScanText("/work/a.py", "a = 1\n" * 1_000_000), timeout_s=0.5)
-    assert isinstance(channel.call(ScanText("/work/a.py", "a = 1\n"), 60), Scanned)
+        channel.call(ScanText("/r/a.py", "a = 1\n" * 1_000_000), timeout_s=0.5)
+    assert isinstance(channel.call(ScanText("/r/a.py", "a = 1\n"), 60), Scanned)
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="processes cannot be stopped here")
+def test_nothing_watches_over_a_worker_that_has_died(channel: Channel) -> None:
+    """What still did would keep a server that has ended its workers from ending."""
+    channel.start()
+    assert channel._process is not None
+    pid = channel._process.pid
+    os.kill(pid, signal.SIGSTOP)
+    threading.Timer(0.2, os.kill, (pid, signal.SIGKILL)).start()
+    with pytest.raises(WorkerFailed, match="ended with code -9"):
+        channel.call(ScanText("/r/a.py", "a = 1\n" * 1_000_000), timeout_s=60)
+    for timer in [t for t in threading.enumerate() if isinstance(t, threading.Timer)]:
+        timer.join(10)
+        assert not timer.is_alive()
 
 
 def test_the_one_file_that_breaks_a_worker_is_outlined_without_a_grammar(tmp_path: Path) -> None:

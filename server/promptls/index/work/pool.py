@@ -115,20 +115,22 @@ class Channel:
             deaf.set()
             process.kill()
 
-        late = threading.Timer(timeout_s, give_up) if len(frame) > PIPE else None
+        late = threading.Timer(timeout_s, give_up)
+        late.daemon = True
         try:
-            if late is not None:
+            if len(frame) > PIPE:
                 late.start()
             process.stdin.write(frame)
             process.stdin.flush()
-            if late is not None:
-                late.cancel()
+            late.cancel()  # from here on the answer's own time counts
             body = self._frames.get(timeout=timeout_s)
         except queue.Empty:
             self.stop()
             raise WorkerFailed(f"the worker did not answer within {timeout_s:g} s") from None
         except OSError:
             body = None
+        finally:
+            late.cancel()
         if body is None:
             code = process.wait()
             self.stop()
