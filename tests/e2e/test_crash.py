@@ -13,6 +13,7 @@ import pytest
 
 from conftest import make_shop
 from lsp import Client, Json
+from processes import children
 
 Start = Callable[..., Client]
 QUESTIONS = [
@@ -85,18 +86,6 @@ def test_workers_killed_during_the_scan(start: Start, large: Path, fresh: object
         os.kill(pid, signal.SIGKILL)
     assert client.settled()["state"] == "ready"
     assert answers(client) == fresh
-
-
-def children(pid: int) -> list[int]:
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                    found.append(int(entry.name))
-            except OSError:
-                pass
-    return found
 
 
 def test_a_deleted_cache_costs_a_scan(start: Start, shop: Path, tmp_path: Path) -> None:

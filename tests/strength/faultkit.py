@@ -12,13 +12,14 @@ import os
 import random
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 
 from conftest import SHOP, git, write_tree
 from lsp import Client, Json
+from processes import BOUND_S, children, command_of, until
 
 QUESTIONS = [
     "how is a discount applied?",
@@ -34,9 +35,6 @@ VERBS = "parse format merge split encode decode validate load store route".split
 NOUNS = "request header record invoice cookie token segment packet ledger account".split()
 _PORTRAITS: dict[str, Json] = {}
 """Of fresh indexes, by what they are of: all tests of a run share them."""
-
-BOUND_S = 120.0
-"""What nothing here may take; a server that needs longer hangs."""
 
 
 def generated(number: int, state: int, functions: int = 5) -> str:
@@ -153,15 +151,6 @@ def answers(client: Client) -> list[list[tuple[str, Json, float]]]:
     return [[(h["path"], h["range"], h["score"]) for h in client.search(q, 25)] for q in QUESTIONS]
 
 
-def until(true: Callable[[], object], what: str, bound_s: float = BOUND_S, pause_s: float = 0.005) -> None:
-    """Wait for a condition, at most so long."""
-    deadline = time.monotonic() + bound_s
-    while not true():
-        if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(pause_s)
-
-
 def footprint(folder: Path) -> int:
     """A number that changes when anything is written below a folder."""
     total = 0
@@ -180,19 +169,6 @@ def files_of(folder: Path) -> list[Path]:
     return sorted(f for f in folder.rglob("*") if f.is_file())
 
 
-def children(pid: int) -> list[int]:
-    """Processes that a process has started."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1]) == pid:
-                    found.append(int(entry.name))
-            except OSError:
-                pass
-    return found
-
-
 def workers(client: Client) -> list[int]:
     """The processes of a server that parse and embed."""
     return [pid for pid in children(client.process.pid) if "work.process" in command_of(pid)]
@@ -201,20 +177,6 @@ def workers(client: Client) -> list[int]:
 def keepers(client: Client) -> list[int]:
     """The processes of a server that write its tables."""
     return [pid for pid in children(client.process.pid) if "work.keeper" in command_of(pid)]
-
-
-def command_of(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def pass_time(seconds: float) -> None:

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from conftest import git
-from faultkit import NOUNS, VERBS, Place, children
+from faultkit import NOUNS, VERBS, Place
 from lsp import Client, Json
+from processes import children, resident
 
 WORDS = [f"{v} the {n}" for v in VERBS for n in NOUNS]
 TYPED = "    value = checksum + limit  # a line that is typed\n"
@@ -228,8 +229,8 @@ class Soak:
         out = Sample(
             self.edits,
             round(time.monotonic() - self.start, 1),
-            resident(pid),
-            sum(map(resident, children(pid))),
+            resident(pid) / 1e6,
+            sum(map(resident, children(pid))) / 1e6,
             len(os.listdir(f"/proc/{pid}/fd")),  # noqa: PTH208
             len(os.listdir(f"/proc/{pid}/task")),  # noqa: PTH208
             status["disk"]["bytes"] / 1e6,
@@ -241,14 +242,6 @@ class Soak:
                 out.p95[what] = sorted(times)[int(0.95 * (len(times) - 1))]
         self.took = {}
         return out
-
-
-def resident(pid: int) -> float:
-    """Resident megabytes of a process, 0 when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
-    except (OSError, IndexError):
-        return 0.0
 
 
 def growth(values: list[float]) -> tuple[float, float]:

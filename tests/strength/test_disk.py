@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit import BOUND_S, Place, ended, files_of, generated, portrait, until
+from faultkit import Place, ended, files_of, generated, portrait
 from lsp import Client, Json
+from processes import BOUND_S, until
 
 SEED = 21
 

@@ -14,9 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from faultkit import BOUND_S, Place, ended, generated, portrait, until, workers
+from faultkit import Place, ended, generated, portrait, workers
 from lsp import Client, Json
 from onnxkit import write_model
+from processes import BOUND_S, until
 from promptls.index.embedding.embedder import EmbeddingSpec, ModelUnavailable, load
 
 

@@ -17,20 +17,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from faultkit import (
-    BOUND_S,
-    Place,
-    alive,
-    children,
-    ended,
-    files_of,
-    footprint,
-    generated,
-    keepers,
-    portrait,
-    until,
-)
+from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
 from lsp import Client, Json
+from processes import BOUND_S, alive, children, until
 from promptls.index import store as store_module
 from promptls.index.rows import rows_of
 from promptls.index.table import MAX_FRAGMENTS, open_table

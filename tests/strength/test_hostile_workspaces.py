@@ -25,36 +25,13 @@ import pytest
 
 from conftest import git, make_shop
 from lsp import Client, Json
+from processes import family, resident
 
 Start = Callable[..., Client]
 Visit = Callable[[Path], Client]
 PATIENCE_S = 120.0
 MOST_BYTES = 2_000_000_000
 """Resident, of the server and its workers together."""
-
-
-def family(pid: int) -> list[int]:
-    """A process and those below it."""
-    found, parents = [pid], {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                parents[int(entry.name)] = int((entry / "stat").read_text().rsplit(")", 1)[1].split()[1])
-            except OSError:
-                pass
-    for one in found:
-        found += [child for child, parent in parents.items() if parent == one]
-    return found
-
-
-def resident(pid: int) -> int:
-    total = 0
-    for one in family(pid):
-        try:
-            total += int(Path(f"/proc/{one}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        except OSError:
-            pass
-    return total
 
 
 def sound(client: Client) -> Json:
@@ -65,7 +42,7 @@ def sound(client: Client) -> Json:
     assert built["mentions"][0]["status"] == "included"
     assert "return cart.total().times(100 - percent, 100)" in built["prompt"]
     assert any(hit.get("symbol") == "apply_discount" for hit in client.search("apply discount", 10))
-    assert resident(client.process.pid) < MOST_BYTES
+    assert sum(map(resident, family(client.process.pid))) < MOST_BYTES
     return status
 
 

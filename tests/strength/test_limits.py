@@ -20,8 +20,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit import BOUND_S, Place, alive, children, ended, pass_time, portrait, until, workers
+from faultkit import Place, ended, pass_time, portrait, workers
 from lsp import Client, ServerError
+from processes import BOUND_S, alive, children, until
 
 SEED = 22
 
