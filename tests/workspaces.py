@@ -25,7 +25,7 @@ from promptls.index import disk
 from promptls.index.columns import Columns
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
-from promptls.index.rows import rows_of
+from promptls.index.rows import rounded, rows_of
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.scan import scan
@@ -125,9 +125,9 @@ class Indexed:
             for key, chunk in scan(text, language_of(path, text), None).texts.items():
                 rows.setdefault(key, (entry.name, chunk))
         keys = sorted(rows, reverse=reverse)
-        vectors = _embedder().embed([rows[key][1] for key in keys]).astype(np.float16)
+        vectors = _embedder().embed([rows[key][1] for key in keys])
         made = Columns()
-        made.fill(rows_of(((key, terms(rows[key][1])) for key in keys), vectors.tobytes()))
+        made.fill(rows_of(((key, terms(rows[key][1])) for key in keys), rounded(vectors)))
         for path, entry in snapshot.files.items():
             chunks = entry.outline.chunks if entry.outline is not None else ()
             made.move([(path, entry.name, [], [chunk.key for chunk in chunks])])

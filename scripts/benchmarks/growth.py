@@ -13,7 +13,7 @@ import numpy as np
 
 from promptls.context.retrieval.legs import scan
 from promptls.index.columns import Columns
-from promptls.index.rows import Rows
+from promptls.index.rows import Rows, rounded
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 DIMENSION, TERMS, PER_ROW = 512, 60_000, 70
@@ -35,9 +35,7 @@ def columns(rows: int) -> Columns:
         term = chances.searchsorted(rng.random(n * PER_ROW)).astype(np.int32)
         keys = tuple(int(start + i).to_bytes(16, "big") for i in range(n))
         starts = np.arange(0, (n + 1) * PER_ROW, PER_ROW, dtype=np.int32)
-        part = Rows(
-            keys, words, np.minimum(term, TERMS - 1).tobytes(), starts.tobytes(), vectors.astype(np.float16).tobytes()
-        )
+        part = Rows(keys, words, np.minimum(term, TERMS - 1).tobytes(), starts.tobytes(), rounded(vectors))
         made.fill(part)
         made.move((f"/w/f{start + i}.py", f"f{start + i}.py", [], keys[i : i + 100]) for i in range(0, n, 100))
     return made

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from promptls.index import columns as owner
 from promptls.index import view as readers
 from promptls.index.columns import Columns
-from promptls.index.rows import Rows, rows_of
+from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.view import View
 
 DIMENSION = 8
@@ -37,7 +37,7 @@ STEPS = st.lists(
 
 def vector(key: bytes) -> np.ndarray:
     found = np.random.default_rng(key[0]).normal(size=DIMENSION)
-    return (found / np.linalg.norm(found)).astype(np.float16)
+    return np.asarray(found / np.linalg.norm(found), np.float32)
 
 
 def text(key: bytes) -> list[str]:
@@ -46,7 +46,7 @@ def text(key: bytes) -> list[str]:
 
 
 def made(keys: Sequence[bytes], vectors: bool = True) -> Rows:
-    found = b"".join(vector(key).tobytes() for key in keys) if vectors else b""
+    found = rounded(np.stack([vector(key) for key in keys])) if vectors and keys else b""
     return rows_of(((key, text(key)) for key in keys), found)
 
 
@@ -54,7 +54,7 @@ def said(view: View) -> dict[str, object]:
     """All that a search can learn, by key instead of by row."""
     alive = [i for i in range(len(view)) if view.file[i] >= 0]
     assert view.frequencies(TERMS).tolist() == [view.frequency(term) for term in TERMS]
-    near = view.similarities(vector(b"\x05").astype(np.float32) if view.dimension else np.zeros(0, np.float32))
+    near = view.similarities(vector(b"\x05") if view.dimension else np.zeros(0, np.float32))
     return {
         "rows": sorted((view.keys[i], int(view.length[i]), *view.places(i)) for i in alive),
         "first": {view.keys[i]: view.files[view.file[i]] for i in alive},
@@ -118,7 +118,7 @@ def test_any_history_ends_as_a_fresh_start(steps: list[tuple[str, list[bytes] | 
 
 def test_a_view_stays_while_rows_are_added() -> None:
     columns = Columns()
-    columns.fill(rows_of([(b"first", ["a", "b"])], vector(b"\x01").tobytes()))
+    columns.fill(rows_of([(b"first", ["a", "b"])], rounded(vector(b"\x01")[None])))
     columns.move([("x.py", "x.py", [], [b"first"])])
     before = columns.view()
     columns.fill(rows_of((bytes([n]), ["a"]) for n in range(50)))
@@ -153,24 +153,24 @@ def test_similarities_are_cosines_to_the_precision_of_eight_bits() -> None:
     columns.fill(made(keys))
     columns.fill(rows_of([(b"none", ["no", "vector"])]))
     columns.move([("x.py", "x.py", [], [*keys, b"none"])])
-    asked = vector(b"\x63").astype(np.float32)
+    asked = vector(b"\x63")
     view = columns.view()
     near = view.similarities(asked)
     for key in keys:
-        assert near[view.row(key)] == pytest.approx(float(vector(key).astype(np.float32) @ asked), abs=0.02)
+        assert near[view.row(key)] == pytest.approx(float(vector(key) @ asked), abs=0.02)
     assert near[view.row(b"none")] == 0
     assert not columns.view().similarities(np.ones(3, np.float32)).any()
 
 
 def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
     rng = np.random.default_rng(1)
-    found = rng.normal(size=(40, 256)).astype(np.float16)
+    found = rng.normal(size=(40, 256)).astype(np.float32)
     asked = rng.normal(size=256).astype(np.float32)
     keys = [bytes([n]) for n in range(len(found))]
     seen = []
     for order in (range(40), rng.permutation(40).tolist()):
         columns = Columns()
-        columns.fill(rows_of(((keys[n], ["word"]) for n in order), found[list(order)].tobytes()))
+        columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[list(order)])))
         columns.move([("x.py", "x.py", [], [keys[n] for n in order])])
         view = columns.view()
         near = view.similarities(asked)
@@ -184,7 +184,7 @@ def test_similarities_are_the_same_in_one_thread_and_in_several(monkeypatch: pyt
     rng = np.random.default_rng(2)
     keys = [bytes([n]) for n in range(40)]
     columns = Columns()
-    columns.fill(rows_of(((key, ["word"]) for key in keys), rng.normal(size=(40, 256)).astype(np.float16).tobytes()))
+    columns.fill(rows_of(((key, ["word"]) for key in keys), rounded(rng.normal(size=(40, 256)))))
     columns.move([("x.py", "x.py", [], keys)])
     view, asked = columns.view(), rng.normal(size=256).astype(np.float32)
     whole = view.similarities(asked)

@@ -21,7 +21,7 @@ from faultkit import Place, ended, files_of, footprint, generated, keepers, port
 from lsp import Client, Json
 from processes import BOUND_S, alive, children, until
 from promptls.index import store as store_module
-from promptls.index.rows import rows_of
+from promptls.index.rows import rounded, rows_of
 from promptls.index.table import MAX_FRAGMENTS, open_table
 
 SEED = 20
@@ -147,8 +147,8 @@ def test_killed_while_compacting(place: Place, effort: float) -> None:
     identity = store_identity(folder)
     table = open_table(folder, identity, renew=False)
     for number in range(MAX_FRAGMENTS + 2):
-        vector = np.random.default_rng(number).normal(size=identity.dimension).astype(np.float16)
-        table.add([rows_of([(number.to_bytes(16, "big"), ["a", f"word{number}"])], vector.tobytes())])
+        vector = np.random.default_rng(number).normal(size=(1, identity.dimension))
+        table.add([rows_of([(number.to_bytes(16, "big"), ["a", f"word{number}"])], rounded(vector))])
     for turn in counts(1, effort):
         shutil.rmtree(place.cache)
         shutil.copytree(kept, place.cache)

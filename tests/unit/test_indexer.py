@@ -14,7 +14,7 @@ from promptls.index import disk, scanning
 from promptls.index.columns import Columns
 from promptls.index.config import IndexConfig
 from promptls.index.indexer import Indexer
-from promptls.index.rows import Rows
+from promptls.index.rows import Rows, rounded
 from promptls.index.snapshot import OpenDocument, Snapshot, with_entries
 from promptls.index.vocabulary import Vocabulary
 from promptls.index.work.pool import Pool, PoolClosed
@@ -262,8 +262,8 @@ def test_rows_may_be_asked_for_while_they_come_and_go(hasty: None) -> None:
         for at in range(0, len(keys), 20):
             some, part = keys[at : at + 20], made[at // 2 : at // 2 + 10]
             columns.move([(f"/r/{at}.py", f"{at}.py", [], some)])
-            start, vectors = np.arange(len(part) + 1, dtype=np.int32), np.ones((len(part), 2), np.float16)
-            columns.fill(Rows(tuple(part), ("w",), bytes(4 * len(part)), start.tobytes(), vectors.tobytes()))
+            start, vectors = np.arange(len(part) + 1, dtype=np.int32), rounded(np.ones((len(part), 2)))
+            columns.fill(Rows(tuple(part), ("w",), bytes(4 * len(part)), start.tobytes(), vectors))
             columns.move([(f"/r/{at}.py", f"{at}.py", some, some[7:])])
             columns.keep([], slack=0)
 

@@ -1,6 +1,9 @@
 import sqlite3
 from pathlib import Path
 
+from msgspec.structs import replace
+
+from promptls.index.digest import digest_of
 from promptls.index.manifest import FORMAT, Manifest
 from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, pack
 
@@ -13,6 +16,7 @@ OUTLINE = Outline(
     refs=b"\0" * 12,
     words=("",),
 )
+LONG = replace(OUTLINE, doc="What it is for. " * 64)
 
 
 def entry(name: str, outline: Outline | None = OUTLINE, skipped: str = "") -> FileEntry:
@@ -40,6 +44,19 @@ def test_a_name_that_is_no_utf8_is_not_recorded(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "files.sqlite")
     manifest.save([entry("bad\udcff.py"), entry("a.py")], gone=["worse\udcff"])
     assert [e.name for e in manifest.load("/w").values()] == ["a.py"]
+
+
+def test_records_take_little_more_room_than_they_have_bytes(tmp_path: Path) -> None:
+    """Whatever order they come in, and also once all of them have been written anew."""
+    manifest = Manifest(tmp_path / "files.sqlite")
+    names = [f"{digest_of(str(number)).hex()}.py" for number in range(3_000)]
+    body = len(pack(LONG))
+    for _ in range(3):
+        for at in range(0, len(names), 100):
+            manifest.save(entry(name, LONG) for name in names[at : at + 100])
+    manifest.close()
+    assert body > 1_000
+    assert (tmp_path / "files.sqlite").stat().st_size < 1.5 * body * len(names)
 
 
 def test_any_damaged_byte_costs_records_never_wrong_ones(tmp_path: Path) -> None:

@@ -8,13 +8,13 @@ import numpy as np
 from msgspec.structs import replace
 
 from promptls.index.publisher import DEAD_ROWS, Publisher
-from promptls.index.rows import Rows, rows_of
+from promptls.index.rows import Rows, rounded, rows_of
 from promptls.model import keys_in, names_in
 from workspaces import snapshot_of
 
 
 def made(keys: list[bytes]) -> Rows:
-    vectors = np.full((len(keys), 8), 8**-0.5, np.float16).tobytes()
+    vectors = rounded(np.full((len(keys), 8), 8**-0.5))
     return rows_of(((key, ["some", "terms"]) for key in keys), vectors)
 
 

@@ -17,7 +17,7 @@ from promptls.context.retrieval.legs import K1, B, scaled, scan
 from promptls.context.retrieval.retrieve import describe
 from promptls.context.retrieval.units import Reach
 from promptls.context.retrieval.weights import Sum, bundled
-from promptls.index.rows import rows_of
+from promptls.index.rows import rounded, rows_of
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import terms
 from promptls.model import CancelToken
@@ -169,9 +169,7 @@ def test_what_is_gone_from_the_workspace_makes_no_difference(shop: Snapshot) -> 
     columns = old._columns
     for n in range(120):
         key, path = bytes([n]) * 16, f"/gone/price_{n}.py"
-        columns.fill(
-            rows_of([(key, ["price", "amount"])], columns.view().vectors(np.array([0])).astype(np.float16).tobytes())
-        )
+        columns.fill(rows_of([(key, ["price", "amount"])], rounded(columns.view().vectors(np.array([0])))))
         columns.move([(path, path[1:], [], [key])])
         columns.move([(path, path[1:], [key], [])])
     one = describe(query, shop, fresh, Reach(files=2), token)

@@ -12,7 +12,7 @@ import pytest
 from promptls.index import store as module
 from promptls.index.columns import Columns
 from promptls.index.image import Part
-from promptls.index.rows import Rows, rows_of
+from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.store import Store, StoreFailed, open_store
 from promptls.index.table import Identity
 from promptls.index.view import View
@@ -41,7 +41,7 @@ def key_of(number: int) -> bytes:
 def rows(*numbers: int) -> Rows:
     vectors = np.array([np.random.default_rng(n).normal(size=8) for n in numbers])
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return rows_of(((key_of(n), ["all", f"t{n}", f"t{n}"]) for n in numbers), vectors.astype(np.float16).tobytes())
+    return rows_of(((key_of(n), ["all", f"t{n}", f"t{n}"]) for n in numbers), rounded(vectors))
 
 
 def columns_of(contents: list[Part] | list[Rows]) -> Columns:
@@ -167,7 +167,7 @@ def test_what_goes_wrong_in_the_keeper_comes_back_as_a_sentence(folder: Path, op
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
     with pytest.raises(StoreFailed, match="4 dimensions for a table of 8") as raised:
-        store.add([rows_of([(key_of(1), ["x"])], np.ones(4, np.float16).tobytes())])
+        store.add([rows_of([(key_of(1), ["x"])], rounded(np.ones((1, 4))))])
     assert not raised.value.damaged
     store.add([rows(1)])
     for file in folder.rglob("*"):
@@ -211,3 +211,13 @@ def test_a_keeper_that_is_killed_is_replaced(folder: Path, opened: list[Store]) 
         store.add([rows(2)])
     store.add([rows(2)])
     assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2)}
+
+
+def test_all_that_lies_beside_the_table_counts_as_its_room(folder: Path, opened: list[Store]) -> None:
+    store, _ = open_store(folder, IDENTITY)
+    opened.append(store)
+    store.add([rows(1, 2)])
+    (folder.parent / "files.sqlite").write_bytes(bytes(12_345))
+    every = sum(f.stat().st_size for f in folder.parent.rglob("*") if f.is_file())
+    assert store.stats() == {"bytes": every, "rows": 2, "versions": store.stats()["versions"], "fragments": 1}
+    assert every > 12_345

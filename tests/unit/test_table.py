@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from promptls.index import table as module
-from promptls.index.rows import Rows, rows_of
+from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.table import Identity, Table, open_table, version_of
 from promptls.index.work.keeper import Keeper
 from promptls.index.work.messages import AddRows, Done, Failed, OpenTable
@@ -29,7 +29,7 @@ def key_of(number: int) -> bytes:
 def row(number: int, terms: str, dimension: int = 8) -> Rows:
     vector = np.random.default_rng(number).normal(size=dimension)
     vector /= np.linalg.norm(vector)
-    return rows_of([(key_of(number), terms.split())], vector.astype(np.float16).tobytes())
+    return rows_of([(key_of(number), terms.split())], rounded(vector[None]))
 
 
 def held(table: Table) -> dict[int, str]:
@@ -46,7 +46,7 @@ def test_what_was_written_is_read_before_and_after_tidying(tmp_path: Path) -> No
     for _ in range(2):
         assert held(table) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
         got = table.read()
-        for key, vector in zip(got.keys, got.matrix, strict=True):
+        for key, vector in zip(got.keys, got.packed, strict=True):
             assert vector.tobytes() == next(r.vectors for r in rows if r.keys == (key,))
         table.compact()
         table.drop_old_versions()
@@ -119,7 +119,7 @@ def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
     except BaseException as error:
         assert not isinstance(error, (KeyboardInterrupt, SystemExit))
         return
-    for key, vector in zip(got.keys, got.matrix, strict=True):
+    for key, vector in zip(got.keys, got.packed, strict=True):
         assert vector.tobytes() == rows[key].vectors
 
 

@@ -91,12 +91,13 @@ assert load(EmbeddingSpec()).embed(["a cart"]).shape[0] == 1
 def test_a_table_is_kept_without_the_client_of_remote_catalogues(tmp_path: Path) -> None:
     code = f"""
 import sys
+import numpy as np
 from pathlib import Path
-from promptls.index.rows import rows_of
+from promptls.index.rows import rounded, rows_of
 from promptls.index.table import Identity, open_table
 
 table = open_table(Path({str(tmp_path / "rows")!r}), Identity("model", 4, 1, 1), renew=True)
-table.add([rows_of([(bytes(16), ["word"])], bytes(8))])
+table.add([rows_of([(bytes(16), ["word"])], rounded(np.ones((1, 4))))])
 assert table.read().keys == (bytes(16),)
 for name in {UNNEEDED!r}:
     assert getattr(sys.modules[name], "__file__", None) is None, name

@@ -11,10 +11,10 @@ import pytest
 
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState
-from promptls.index.rows import rows_of
+from promptls.index.rows import rounded, rows_of
 from promptls.index.snapshot import Snapshot
 from promptls.index.store import Store, open_store
-from promptls.index.table import Identity
+from promptls.index.table import MAX_FRAGMENTS, Identity
 from promptls.index.writer import Writer
 from workspaces import snapshot_of
 
@@ -24,7 +24,7 @@ def filled(snapshot: Snapshot) -> Publisher:
     publisher = Publisher()
     publisher.publish(snapshot.files)
     keys = sorted(publisher.columns.view().living())
-    vectors = np.full((len(keys), 8), 8**-0.5, np.float16).tobytes()
+    vectors = rounded(np.full((len(keys), 8), 8**-0.5))
     publisher.publish({}, rows_of(((key, ["some", "terms"]) for key in keys), vectors))
     return publisher
 
@@ -98,3 +98,17 @@ def test_what_a_scan_writes_before_it_is_done_is_in_the_image_when_it_is(
     finally:
         writer.close()
         state.store.close()
+
+
+@pytest.mark.parametrize(("chunks", "most"), [(2_000, 2), (60_000, 30), (200_000, 64)])
+def test_a_scan_writes_in_few_pieces(tmp_path: Path, chunks: int, most: int) -> None:
+    """So few that nothing is joined, which would have all rows on the disk twice for a while."""
+    writer = Writer(lambda stored, swept: None, lambda store, error: None)
+    state = RootState(snapshot_of("-- a.py --\n", tmp_path / "root").roots[0])
+    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
+    pieces = 0
+    while (stored := len(state.store.keys)) < chunks:
+        state.store.keys.update(key.to_bytes(16, "big") for key in range(stored, stored + writer._enough([state])))
+        pieces += 1
+    writer.close()
+    assert pieces <= most <= MAX_FRAGMENTS

@@ -127,7 +127,7 @@ class Columns:
             if lack.any():
                 self._post(rows, at, lack)
             if rows.vectors:
-                self._put(at, rows.matrix, has & (_VECTOR | _BARE) != _VECTOR)
+                self._put(at, rows.matrix, rows.scale, has & (_VECTOR | _BARE) != _VECTOR)
                 self.has[at] &= 255 - _BARE
             self.has[at] |= _TERMS | (_VECTOR if rows.vectors else 0) | (_STORED if stored else 0)
             self._view = None
@@ -139,10 +139,7 @@ class Columns:
         with self._lock:
             at = self._rows(part.keys)
             has = self.has[at]
-            if part.vectors.shape[1] != self.vectors.shape[1]:
-                self._grow(len(self.file), part.vectors.shape[1])
-            lack = has & (_VECTOR | _BARE) != _VECTOR
-            self.vectors[at[lack]], self.scale[at[lack]] = part.vectors[lack], part.scale[lack]
+            self._put(at, part.vectors, part.scale, has & (_VECTOR | _BARE) != _VECTOR)
             self.has[at] &= 255 - _BARE
             lack = has & _TERMS == 0
             self.length[at[lack]] = part.length[lack]
@@ -277,15 +274,15 @@ class Columns:
         if held.shape[1] == width:
             self.vectors[: len(held)] = held
 
-    def _put(self, at: NDArray[np.int64], vectors: NDArray[np.float16], lack: NDArray[np.bool_]) -> None:
+    def _put(
+        self, at: NDArray[np.int64], vectors: NDArray[np.int8], scale: NDArray[np.float32], lack: NDArray[np.bool_]
+    ) -> None:
         """Put vectors where there are none."""
         if vectors.shape[1] != self.vectors.shape[1]:
             self._grow(len(self.file), vectors.shape[1])
-        rows, wide = at[lack], vectors[lack].astype(np.float32)
-        wide[~np.isfinite(wide)] = 0
-        scale = np.abs(wide).max(axis=1, initial=0) / 127
-        self.vectors[rows] = np.rint(wide / np.maximum(scale, 1e-12)[:, None])
-        self.scale[rows] = scale  # last: until then a reader takes the vector for zero
+        rows = at[lack]
+        self.vectors[rows] = vectors[lack]
+        self.scale[rows] = scale[lack]  # last: until then a reader takes the vector for zero
 
     def _post(self, rows: Rows, at: NDArray[np.int64], lack: NDArray[np.bool_]) -> None:
         """Take in the terms of those rows that have none."""

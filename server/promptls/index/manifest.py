@@ -21,14 +21,20 @@ from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-FORMAT = 5
+FORMAT = 6
 """Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
 
 _SCHEMA = """
-CREATE TABLE IF NOT EXISTS files (
-  name TEXT PRIMARY KEY, record BLOB NOT NULL, seal BLOB NOT NULL
-) WITHOUT ROWID
+CREATE TABLE IF NOT EXISTS files (name TEXT NOT NULL UNIQUE, record BLOB NOT NULL, seal BLOB NOT NULL)
 """
+_PUT = """
+INSERT INTO files VALUES (?, ?, ?)
+ON CONFLICT (name) DO UPDATE SET record = excluded.record, seal = excluded.seal
+"""
+"""Records lie in the order of writing, one behind the other.  In the tree of the names (WITHOUT ROWID) those of a scan
+would take twice the room: what is larger than a quarter of a page gets pages of its own there."""
+JOURNAL = 1 << 20
+"""Bytes that the journal keeps once all of it is in the file."""
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What sqlite3 raises on damaged files: its own errors, and error texts that it cannot decode."""
@@ -103,7 +109,7 @@ class Manifest:
                     raise sqlite3.DatabaseError("somebody has deleted it")
                 with self._db:
                     self._db.executemany("DELETE FROM files WHERE name = ?", names)
-                    self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?)", records)
+                    self._db.executemany(_PUT, records)
             except DAMAGE as error:
                 if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
                     raise  # a new file would not mend that
@@ -137,7 +143,11 @@ def _seal(blob: bytes) -> bytes:
 
 
 def _storable(name: str) -> bool:
-    return not any("\ud800" <= c <= "\udfff" for c in name)  # SQLite text is UTF-8: such a file is outlined each start
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False  # SQLite text is UTF-8: such a file is outlined each start
+    return True
 
 
 def _open(file: Path) -> sqlite3.Connection:
@@ -153,6 +163,7 @@ def _open(file: Path) -> sqlite3.Connection:
 def _connect(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=10.0, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
+    database.execute(f"PRAGMA journal_size_limit={JOURNAL}")
     database.execute("PRAGMA synchronous=NORMAL")
     database.execute("PRAGMA secure_delete=ON")  # what a policy takes away leaves nothing behind
     if database.execute("PRAGMA user_version").fetchone()[0] != FORMAT:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
+
+_SCALE = 4
+"""Bytes in front of a vector."""
 
 
 class Rows(Struct, frozen=True, array_like=True, gc=False):
@@ -22,7 +26,7 @@ class Rows(Struct, frozen=True, array_like=True, gc=False):
     words: tuple[str, ...] = ()  # the terms that occur
     term: bytes = b""  # int32, in text order
     start: bytes = b""  # int32[len(keys) + 1]
-    vectors: bytes = b""  # float16[len(keys), dimension], L2-normalised; b"": none yet, or no model
+    vectors: bytes = b""  # of all rows, as `rounded` makes them; b"": none yet, or no model
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -36,10 +40,20 @@ class Rows(Struct, frozen=True, array_like=True, gc=False):
         return np.frombuffer(self.start, np.int32)
 
     @property
-    def matrix(self) -> NDArray[np.float16]:
-        """The vectors, [len(keys), dimension]; no columns where there are none."""
-        found = np.frombuffer(self.vectors, np.float16)
+    def packed(self) -> NDArray[np.int8]:
+        """`vectors`, a line for each row; no columns where there are none."""
+        found = np.frombuffer(self.vectors, np.int8)
         return found.reshape(len(self.keys), -1) if self.keys else found.reshape(0, 0)
+
+    @property
+    def matrix(self) -> NDArray[np.int8]:
+        """The numbers of the vectors, in steps of `scale`: [len(keys), dimension]."""
+        return self.packed[:, _SCALE:]
+
+    @property
+    def scale(self) -> NDArray[np.float32]:
+        """What one step is worth in each row."""
+        return np.ascontiguousarray(self.packed[:, :_SCALE]).view(np.float32).reshape(-1)
 
     def texts(self) -> list[str]:
         """The terms of each row, in text order, one space between two."""
@@ -75,8 +89,23 @@ class Rows(Struct, frozen=True, array_like=True, gc=False):
             words=tuple(self.words[i] for i in used.tolist()),
             term=term.astype(np.int32).tobytes(),
             start=_starts(counts[kept]).tobytes(),
-            vectors=self.matrix[kept].tobytes(),
+            vectors=self.packed[kept].tobytes(),
         )
+
+
+def rounded(vectors: NDArray[np.floating[Any]]) -> bytes:
+    """Unit vectors [rows, dimension] in eight bits a number: by row what a step is worth (float32), then the steps.
+
+    The largest number of a row is 127 steps.  What is no number counts as 0.
+    """
+    wide = np.where(np.isfinite(vectors), vectors, 0).astype(np.float32)
+    scale = np.abs(wide).max(axis=1, initial=0) / np.float32(127)
+    return packed(scale, np.rint(wide / np.maximum(scale, 1e-12)[:, None]).astype(np.int8)).tobytes()
+
+
+def packed(scale: NDArray[np.float32], steps: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Both of them, a line for each row."""
+    return np.concatenate([np.ascontiguousarray(scale, np.float32)[:, None].view(np.int8), steps], axis=1)
 
 
 def rows_of(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> Rows:

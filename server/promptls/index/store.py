@@ -8,10 +8,12 @@ from the table.  Requests are for the writer's thread; `keys` and `stats` for an
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import threading
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -128,15 +130,18 @@ class Store:
         return out
 
     def stats(self) -> dict[str, int]:
-        """{bytes, rows, versions, fragments} on disk."""
-        files = [f for f in self.folder.rglob("*") if f.is_file()]
-        inside = [f.parent.name for f in files]
-        held = self.folder.with_name(_IMAGE)
+        """{bytes, rows, versions, fragments} on disk; bytes with all that lies beside the table."""
+        size, inside = 0, Counter[str]()
+        for place, _, names in os.walk(self.folder.parent):
+            inside[Path(place).name] += len(names)
+            for name in names:
+                with suppress(OSError):  # the keeper and the image's writer replace files meanwhile
+                    size += Path(place, name).stat().st_size
         return {
-            "bytes": sum(f.stat().st_size for f in files) + (held.stat().st_size if held.exists() else 0),
+            "bytes": size,
             "rows": len(self.keys),
-            "versions": inside.count("_versions"),
-            "fragments": inside.count("data"),
+            "versions": inside["_versions"],
+            "fragments": inside["data"],
         }
 
     @property

@@ -23,14 +23,14 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.rows import Rows
+from promptls.index.rows import Rows, packed
 from promptls.index.unneeded import import_without
 
 os.environ.setdefault("LANCE_LOG", "error")  # else warnings on stderr
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 _TABLE = "chunks"
 UNNEEDED = (
     "lance_namespace",
@@ -68,7 +68,7 @@ class Table:
 
         width = self.identity.dimension
         keys: dict[bytes, None] = {}
-        found: list[NDArray[np.float16]] = []
+        found: list[NDArray[np.int8]] = []
         terms: list[str] = []
         for part in parts:
             new = part.only({key for key in part.keys if key not in keys})
@@ -77,16 +77,17 @@ class Table:
             if new.matrix.shape[1] != width:
                 raise ValueError(f"vectors of {new.matrix.shape[1]} dimensions for a table of {width}")
             keys |= dict.fromkeys(new.keys)
-            found.append(new.matrix)
+            found.append(new.packed)
             terms += new.texts()
         if not keys:
             return
-        vectors = np.concatenate(found)
+        whole = Rows(tuple(keys), vectors=np.concatenate(found).tobytes())
         columns = [
             pa.array([key.hex() for key in keys], pa.string()),
-            pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), width),
+            pa.FixedSizeListArray.from_arrays(pa.array(whole.matrix.reshape(-1)), width),
+            pa.array(whole.scale),
             pa.array(terms, pa.string()),
-            pa.array(_seals(keys, vectors, terms), pa.uint32()),
+            pa.array(_seals(keys, whole.packed, terms), pa.uint32()),
         ]
         self._table.add(pa.Table.from_arrays(columns, schema=_schema(self.identity)))
 
@@ -95,7 +96,7 @@ class Table:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        read = self._table.search().select(["key", "vector", "terms", "seal"]).to_arrow()
+        read = self._table.search().select(["key", "vector", "scale", "terms", "seal"]).to_arrow()
         if any(read[name].null_count for name in read.column_names):
             raise ValueError("rows with holes")
         split = pc.split_pattern(read["terms"].combine_chunks(), " ")
@@ -103,7 +104,8 @@ class Table:
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
         flat = read["vector"].combine_chunks().flatten().to_numpy(zero_copy_only=False)
         keys = [bytes.fromhex(key) for key in read["key"].to_pylist()]
-        vectors = np.asarray(flat, np.float16).reshape(len(keys), self.identity.dimension)
+        steps = np.asarray(flat, np.int8).reshape(len(keys), self.identity.dimension)
+        vectors = packed(read["scale"].to_numpy(), steps)
         if _seals(keys, vectors, read["terms"].to_pylist()) != read["seal"].to_pylist():
             raise ValueError("rows with broken seals")
         rows = Rows(
@@ -190,7 +192,7 @@ def _open(folder: Path, identity: Identity) -> Any:
     return table
 
 
-def _seals(keys: Iterable[bytes], vectors: NDArray[np.float16], terms: Iterable[str]) -> list[int]:
+def _seals(keys: Iterable[bytes], vectors: NDArray[np.int8], terms: Iterable[str]) -> list[int]:
     """A checksum per row: LanceDB has none, and a flipped bit in its metadata shifts columns without a word."""
     crc = zlib.crc32
     rows = zip(keys, np.ascontiguousarray(vectors), terms, strict=True)
@@ -202,7 +204,8 @@ def _schema(identity: Identity) -> Any:
 
     fields = [
         pa.field("key", pa.string(), nullable=False),
-        pa.field("vector", pa.list_(pa.float16(), identity.dimension)),
+        pa.field("vector", pa.list_(pa.int8(), identity.dimension)),
+        pa.field("scale", pa.float32()),
         pa.field("terms", pa.string()),
         pa.field("seal", pa.uint32()),
     ]

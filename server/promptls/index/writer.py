@@ -24,8 +24,10 @@ from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-FLUSH_ROWS = 2_000
-"""Rows gathered before they are written while a scan runs: LanceDB wants few, large writes."""
+FLUSH_ROWS, FLUSH_SHARE, MOST_ROWS = 2_000, 16, 8_000
+"""Rows gathered before they are written while a scan runs, at least and at most; between these, one for so many that
+are stored.  LanceDB wants few, large writes: what a scan has written in many small ones is soon joined, and lies there
+twice until the old ones may go."""
 
 FEW_ROWS, LAZY_S = 200, 30.0
 """Fewer rows than this are not written within so many seconds after others: each write wakes a process."""
@@ -82,7 +84,7 @@ class Writer:
             again, old = self._unkept.pop()
             again.records = {**old, **again.records}
         idle = all(s.complete for s in mine)
-        if not idle and sum(map(len, publisher.fresh)) < FLUSH_ROWS:
+        if not idle and sum(map(len, publisher.fresh)) < self._enough(mine):
             return
         rows = self.due(publisher, mine, unsaved)
         if idle and not rows:
@@ -102,6 +104,10 @@ class Writer:
     def pausing(self) -> bool:
         """Whether the last write failed and the next one has to wait."""
         return self.pause.left > 0
+
+    def _enough(self, states: Iterable[RootState]) -> int:
+        stored = sum(len(state.store.keys) for state in states if state.store is not None)
+        return min(max(FLUSH_ROWS, stored // FLUSH_SHARE), MOST_ROWS)
 
     def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
         """What is to be written now: a few rows of edits wait for more of them."""

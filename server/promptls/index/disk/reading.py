@@ -183,7 +183,7 @@ def read_small(path: str, most: int, follow: bool = False, strict: bool = False)
         return None
     try:
         with os.fdopen(got[0], "rb", buffering=0) as file:
-            return _whole(file.fileno(), most)
+            return _whole(file.fileno(), most, got[1].st_size)
     except OSError:
         return None
 
@@ -204,7 +204,7 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
         why = "" if generated else _generated_name(path)
         if why:
             return Skipped(why, size, mtime)
-        data = _whole(fd, limits.max_file_size)
+        data = _whole(fd, limits.max_file_size, size)
     except OSError as error:
         return Skipped(_trouble(path, error), size, mtime)
     finally:
@@ -218,12 +218,13 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
     return Skipped(why, size, mtime) if why else ReadText(text, size, mtime)
 
 
-def _whole(fd: int, most: int) -> bytes | None:
-    """All bytes of a descriptor, None if there are more than `most`."""
+def _whole(fd: int, most: int, size: int) -> bytes | None:
+    """All bytes of a descriptor, None if there are more than `most`.  `size`: how many it is said to have."""
     parts: list[bytes] = []
     left = most + 1
+    piece = max(min(size, most) + 1, 1 << 12)  # room is taken for as much as may come
     while left > 0:
-        part = os.read(fd, min(left, 1 << 20))
+        part = os.read(fd, min(left, piece))
         if not part:
             return b"".join(parts)
         parts.append(part)

@@ -103,7 +103,7 @@ class Vectors(Struct, frozen=True, tag=True, array_like=True):
     """Response to Embed; keys whose text the worker no longer has are left out."""
 
     keys: tuple[bytes, ...]
-    vectors: bytes  # float16[len(keys), dimension]; b"" when the model cannot be used
+    vectors: bytes  # as `Rows` has them; b"" when the model cannot be used
 
 
 class Vector(Struct, frozen=True, tag=True, array_like=True):

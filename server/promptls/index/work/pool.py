@@ -187,6 +187,7 @@ class Pool:
         self._channels = [Channel(configure, background=False)]
         self._channels += [Channel(configure, background=True) for _ in range(bulk)]
         self._later: dict[Channel, deque[_Task[Any]]] = {channel: deque() for channel in self._channels}
+        self._put_off = dict.fromkeys(self._channels, 0)  # the weight of those
         self._threads = [
             threading.Thread(target=self._run, args=(channel, lane), daemon=True, name=f"worker-{lane}")
             for channel, lane in zip(self._channels, ["interactive"] + ["bulk"] * bulk, strict=True)
@@ -219,6 +220,7 @@ class Pool:
                 task.future.cancel()
             else:
                 self._later[channel].append(task)
+                self._put_off[channel] += weight
                 self._condition.notify_all()
         return task.future
 
@@ -243,8 +245,11 @@ class Pool:
                         self._condition.wait()
                 if self._closed:
                     break
-                full = bool(later) and sum(task.weight for task in later) > LATER_MOST
-                task = waiting.popleft() if waiting and not full else later.popleft()
+                if waiting and self._put_off[channel] <= LATER_MOST:
+                    task = waiting.popleft()
+                else:
+                    task = later.popleft()
+                    self._put_off[channel] -= task.weight
             task.run(channel)
         channel.stop()
 
@@ -255,6 +260,7 @@ class Pool:
             dropped = [task for queue in queues for task in queue]
             for queue in queues:
                 queue.clear()
+            self._put_off = dict.fromkeys(self._channels, 0)
         for task in dropped:
             task.future.cancel()
 

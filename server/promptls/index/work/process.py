@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 
-import numpy as np
-
 from promptls.index import disk
 from promptls.index.digest import digest_of
 from promptls.index.embedding.embedder import (
@@ -23,7 +21,7 @@ from promptls.index.embedding.embedder import (
     model_identity,
     prepare,
 )
-from promptls.index.rows import Rows
+from promptls.index.rows import Rows, rounded
 from promptls.index.runs import Runs, TermReader
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
@@ -162,7 +160,7 @@ class Worker:
         found = {key: held for key in keys if (held := self.held.get(key)) is not None}
         if self.embedder is None or not found:
             return Vectors(tuple(found), b"")
-        return Vectors(tuple(found), self.embedder.embed_inputs(list(found.values())).astype(np.float16).tobytes())
+        return Vectors(tuple(found), rounded(self.embedder.embed_inputs(list(found.values()))))
 
     def _text(self, key: bytes) -> str | None:
         if key in self.batch:

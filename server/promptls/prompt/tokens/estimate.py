@@ -34,7 +34,7 @@ _FOLD = bytes(ord("0") if chr(byte) in "0123456789" else byte for byte in range(
 
 _BEFORE, _AFTER = 3, 3
 _EDGE = b"\n" * 3
-_BLOCK = 1 << 15  # bytes at a time: what fits into the processor's cache
+_BLOCK = 1 << 14  # bytes at a time: what fits into the processor's cache
 
 Array = Any  # numpy arrays of unsigned 32-bit integers
 
