@@ -13,7 +13,7 @@ import pytest
 from promptls.index.syntax.kinds import SYMBOL_KINDS
 from promptls.index.syntax.languages import LANGUAGES, language_of
 from promptls.index.syntax.scan import scan
-from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, Outline, Reference
+from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, Outline, Reference, Span
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "syntax"
 FILES = {language_of(file.name): file for file in sorted(SAMPLES.iterdir()) if file.is_file()}
@@ -103,9 +103,16 @@ def write() -> None:
         (SAMPLES / "expected" / f"{language}.txt").write_text(table(scan(sample(language), language).outline), "utf-8")
 
 
-if __name__ == "__main__":
-    write()
-
-
 def test_an_empty_key_is_no_symbol() -> None:
     assert all(s.name for s in scan('{"": {"x": 1}, "a": {"b": 2}}\n', "json").outline.symbols)
+
+
+def test_a_body_does_not_begin_before_its_head() -> None:
+    """A line that begins as a comment does need not be one: Lua's may end in it."""
+    text = "local M\n--[[ of a date ]] function parse(s)\n  return self:match(s)\nend\n"
+    symbol = scan(text, "lua").outline.symbols[-1]
+    assert (symbol.span, symbol.body_start) == (Span(1, 4), 2)
+
+
+if __name__ == "__main__":
+    write()

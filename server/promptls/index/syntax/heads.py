@@ -102,18 +102,18 @@ def signature(source: Source, start: int, end: int, row: Language, whole: bool) 
     return clipped(text, MAX_SIGNATURE)
 
 
-def body_start(source: Source, body: int | None, end: int, row: Language) -> int:
-    """First line after the head of a definition of which the body begins at a byte, and that ends before line `end`;
-    `end` without a body."""
+def body_start(source: Source, first: int, body: int | None, end: int, row: Language) -> int:
+    """First line after the head of a definition of the lines from `first` to `end`, of which the body begins at a
+    byte; `end` without a body."""
     if body is None:
         return end
     at = body
-    first = source.data[at : at + 1]
-    if not first or first.isalnum() or first in b"\"'@_":
+    char = source.data[at : at + 1]
+    if not char or char.isalnum() or char in b"\"'@_":
         while at > 0 and source.data[at - 1] in b" \t\n":
             at -= 1
         line = source.row(max(0, at - 1))
-        while line > 0 and row.line and source.lines[line].lstrip().startswith(row.line):
+        while line > first and row.line and source.lines[line].lstrip().startswith(row.line):
             line -= 1
     else:
         line = source.row(at)

@@ -194,7 +194,7 @@ def _symbol(facts: _Facts) -> Symbol:
     """The finished symbol: spans, head, documentation and facts."""
     source, draft, row, parent, complexity, marks, public = facts
     end = draft.last + 1
-    body_start = heads.body_start(source, draft.body[0] if draft.body is not None else None, end, row)
+    body_start = heads.body_start(source, draft.first, draft.body[0] if draft.body is not None else None, end, row)
     doc = draft.doc
     if draft.kind == "section" and draft.body is None and row.name == "markdown":
         body_start = min(source.row(draft.node[1] - 1) + 1, end)
