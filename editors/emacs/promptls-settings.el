@@ -193,7 +193,9 @@ Ollama\\='s."
   :group 'promptls)
 
 (defcustom promptls-cache-folder ""
-  "Folder of the index; empty: the user\\='s cache folder."
+  "The server's setting cache.folder.
+Folder of the index; empty: the user\\='s cache folder. What no server has
+used for 30 days is removed."
   :type 'string
   :group 'promptls)
 

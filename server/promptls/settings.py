@@ -165,7 +165,12 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """Derived state on disk."""
 
-    folder: Annotated[str, Meta(description="Folder of the index; empty: the user's cache folder.")] = ""
+    folder: Annotated[
+        str,
+        Meta(
+            description="Folder of the index; empty: the user's cache folder. What no server has used for 30 days is removed."
+        ),
+    ] = ""
 
 
 class Settings(Struct, frozen=True, rename="camel"):

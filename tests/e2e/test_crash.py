@@ -13,7 +13,7 @@ import pytest
 
 from conftest import make_shop
 from lsp import Client, Json
-from processes import children
+from processes import children, until
 
 Start = Callable[..., Client]
 QUESTIONS = [
@@ -145,3 +145,20 @@ def test_a_model_that_is_not_there_leaves_names_and_words(start: Start, shop: Pa
     hit = client.search("apply discount")[0]
     assert hit["symbol"] == "apply_discount"
     assert "semantic" not in hit["reasons"]
+
+
+def test_an_index_that_nobody_uses_is_removed_when_the_own_one_is_made(
+    start: Start, shop: Path, tmp_path: Path
+) -> None:
+    """As those of other models, of earlier versions and of workspaces that are gone."""
+    start(shop).settled()
+    (own,) = {file.parent for file in (tmp_path / "cache").glob("*/*/files.sqlite")}
+    old = own.with_name("01234567")
+    shutil.copytree(own, old)
+    for place in (own, *own.iterdir(), old, *old.iterdir()):
+        os.utime(place, (0, 0))
+    client = start(shop)
+    assert client.settled()["state"] == "ready"
+    until(lambda: not old.exists(), "the old index to be removed")
+    assert own.stat().st_mtime > 0
+    assert client.search("apply discount")[0]["symbol"] == "apply_discount"

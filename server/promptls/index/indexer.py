@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index import disk, scanning
+from promptls.index import cache, disk, scanning
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig, made_with
@@ -89,6 +89,7 @@ class Indexer:
         self._opening = False  # whether something that is lacking is being opened again
         self._trying = False  # whether that, and the work that it brings, goes on
         self._opened = Pause()
+        self._tend_at = 0.0  # time.monotonic() from which the cache is to be tended
         self._dimension: int | None = None
         self._bare = 0  # texts without a vector when that was last tried to be mended
         self._why_bare = ""
@@ -327,6 +328,7 @@ class Indexer:
             self._tell()
         self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
+        self._tend()
         self._tell_bare()
         self._open_again()
         self._questions.again(self.workspace.nudge)
@@ -358,6 +360,7 @@ class Indexer:
         if roots == snapshot.roots:
             return
         before = set(self._roots)
+        self._tend_at = 0.0
         self._publisher.snapshot = replace(snapshot, roots=roots)
         for path in before - {r.path for r in roots}:
             state = self._roots.pop(path)
@@ -388,7 +391,14 @@ class Indexer:
         return Identity(self._model, self._dimension, CHUNKER_VERSION, TERMS_VERSION)
 
     def _folder(self, root: Root) -> Path:
-        return Path(self.config.cache) / scanning.folder_name(root) / scanning.version_name(self._identity())
+        return cache.index_folder(Path(self.config.cache), root, self._identity())
+
+    def _tend(self) -> None:
+        """Have the cache tended once all is made, and again from time to time."""
+        if self._roots and time.monotonic() >= self._tend_at and all(s.complete for s in self._roots.values()):
+            self._tend_at = time.monotonic() + cache.TEND_EVERY_S
+            roots = [state.root for state in self._roots.values() if state.manifest is not None]
+            self._writer.submit(lambda: cache.tend(Path(self.config.cache), [self._folder(root) for root in roots]))
 
     def _manifest(self, state: RootState) -> Manifest:
         return Manifest(self._folder(state.root) / "files.sqlite", made_with(self.config))

@@ -34,7 +34,7 @@ ON CONFLICT (name) DO UPDATE SET record = excluded.record, seal = excluded.seal
 """Records lie in the order of writing, one behind the other.  In the tree of the names (WITHOUT ROWID) those of a scan
 would take twice the room: what is larger than a quarter of a page gets pages of its own there."""
 JOURNAL = 1 << 20
-"""Bytes that the journal keeps once all of it is in the file."""
+"""Bytes that the journal may have after a write.  By itself it stays as large as the largest write was."""
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 """What sqlite3 raises on damaged files: its own errors, and error texts that it cannot decode."""
@@ -110,12 +110,20 @@ class Manifest:
                 with self._db:
                     self._db.executemany("DELETE FROM files WHERE name = ?", names)
                     self._db.executemany(_PUT, records)
+                self._shorten()
             except DAMAGE as error:
                 if isinstance(error, sqlite3.OperationalError) and "malformed" not in str(error):
                     raise  # a new file would not mend that
                 self._renew(error)
                 return False
         return True
+
+    def _shorten(self) -> None:
+        try:
+            if self._file.with_name(self._file.name + "-wal").stat().st_size > JOURNAL:
+                self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except (OSError, sqlite3.OperationalError) as error:  # somebody reads it; the next write comes
+            log.debug("the journal of %s stays as it is: %s", self._file, error)
 
     def _there(self) -> bool:
         try:
@@ -163,7 +171,6 @@ def _open(file: Path) -> sqlite3.Connection:
 def _connect(file: Path) -> sqlite3.Connection:
     database = sqlite3.connect(file, timeout=10.0, check_same_thread=False)
     database.execute("PRAGMA journal_mode=WAL")
-    database.execute(f"PRAGMA journal_size_limit={JOURNAL}")
     database.execute("PRAGMA synchronous=NORMAL")
     database.execute("PRAGMA secure_delete=ON")  # what a policy takes away leaves nothing behind
     if database.execute("PRAGMA user_version").fetchone()[0] != FORMAT:

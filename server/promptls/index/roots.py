@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.index import disk, scanning
+from promptls.index import disk
+from promptls.index.cache import root_folder
 from promptls.index.config import IndexConfig, made_with
 from promptls.index.manifest import Manifest
 from promptls.index.publisher import Tally
@@ -158,7 +159,7 @@ class Survey(Struct, frozen=True):
 def survey(root: str, config: IndexConfig) -> Survey:
     """Compare a folder with its index on disk; changes nothing."""
     found = {f.path: f for f in disk.walk(root, config.limits)}
-    place = Path(config.cache) / scanning.folder_name(Root(root, root.rsplit("/", 1)[-1] or root, ""))
+    place = root_folder(Path(config.cache), Root(root, root.rsplit("/", 1)[-1] or root, ""))
     recalled: dict[str, FileEntry] = {}
     for file in place.glob("*/files.sqlite"):
         manifest = Manifest(file, made_with(config))

@@ -5,13 +5,10 @@ Functions without state of their own; the indexer calls them and keeps the resul
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from hashlib import blake2b
 from typing import NamedTuple
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,7 +16,6 @@ from promptls.index import disk
 from promptls.index.rows import Rows
 from promptls.index.snapshot import Snapshot
 from promptls.index.store import Store
-from promptls.index.table import Identity
 from promptls.index.work.messages import (
     Done,
     Embed,
@@ -66,17 +62,6 @@ class Embedded(Struct, frozen=True):
 
 
 Report = Callable[[Outlined | Embedded], None]
-
-
-def folder_name(root: Root) -> str:
-    """Cache folder of a root: readable, short, one for each root."""
-    readable = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:40].strip("-.") or "root"
-    return f"{readable}-{blake2b(root.path.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
-
-
-def version_name(identity: Identity) -> str:
-    """Folder inside it, one for each identity, so that two settings do not fight over one."""
-    return blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
 
 
 def walk(root: Root, limits: disk.Limits, token: CancelToken) -> list[disk.Found]:

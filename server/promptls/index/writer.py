@@ -55,7 +55,7 @@ class Writer:
         self._lazy_until = 0.0  # time.monotonic() until which a few rows wait for more
         self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
 
-    def submit(self, work: Callable[[], None]) -> None:
+    def submit(self, work: Callable[[], object]) -> None:
         """Run something on the writer thread, between writes."""
         self._thread.submit(work)
 
