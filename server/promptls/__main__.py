@@ -39,7 +39,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     _log_to_file(options.verbose)
     try:
-        return int(options.run(options))
+        code = int(options.run(options))
+        if not sys.stdout.closed:
+            sys.stdout.flush()  # while there is somebody to tell what goes wrong
+        return code
     except UsageError as error:
         print(f"promptls: {error}", file=sys.stderr)
         return USAGE
@@ -53,13 +56,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()
+        _say_no_more()
         return DONE
     except OSError as error:
+        _say_no_more()
         logging.getLogger(__name__).exception("a command failed")
         where = f" ({error.filename})" if error.filename else ""
         print(f"promptls: the system says: {error.strerror or error}{where}; see {_log_name()}.", file=sys.stderr)
         return WRONG
+
+
+def _say_no_more() -> None:
+    """What could not be written is still in the buffer, and the interpreter would try it again as it ends: exit code 120."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _speak_utf8() -> None:

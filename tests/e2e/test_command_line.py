@@ -109,12 +109,28 @@ def test_an_index_that_cannot_be_stored_is_told(run, shop: Path) -> None:  # typ
     assert "the index lives in memory only" in done.stderr
 
 
-def test_output_that_cannot_be_written_is_one_sentence(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
-    command = f"{sys.executable} -m promptls recipes > /dev/full"
-    done = subprocess.run(["sh", "-c", command], cwd=shop, capture_output=True, text=True, timeout=60, check=False)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize("command", ["recipes", "recipes --json", "search discount"])
+def test_output_that_cannot_be_written_is_one_sentence(
+    tmp_path: Path, shop: Path, command: str, unbuffered: str
+) -> None:
+    done = in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop, unbuffered)
     assert done.returncode == 1
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+    (line,) = done.stderr.splitlines()
+    assert "No space left on device" in line
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_reader_that_has_heard_enough_is_no_failure(tmp_path: Path, shop: Path, unbuffered: str) -> None:
+    line = f"{{ {sys.executable} -m promptls recipes; echo $? >&2; }} | true"
+    assert in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
+
+
+def in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
+    env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": unbuffered}
+    return subprocess.run(
+        ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
+    )
 
 
 def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
