@@ -194,8 +194,8 @@ Ollama\\='s."
 
 (defcustom promptls-cache-folder ""
   "The server's setting cache.folder.
-Folder of the index; empty: the user\\='s cache folder. What no server has
-used for 30 days is removed."
+Folder of the index; what no server has used for 30 days is removed; empty:
+the user\\='s cache folder."
   :type 'string
   :group 'promptls)
 

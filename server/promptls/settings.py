@@ -168,7 +168,7 @@ class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     folder: Annotated[
         str,
         Meta(
-            description="Folder of the index; empty: the user's cache folder. What no server has used for 30 days is removed."
+            description="Folder of the index; what no server has used for 30 days is removed; empty: the user's cache folder."
         ),
     ] = ""
 

@@ -53,7 +53,7 @@
 ---@field sendCode? boolean Send code that stands in the question along with it. Only in your own settings. Default: false
 
 ---@class promptls.settings.Cache
----@field folder? string Folder of the index; empty: the user's cache folder. What no server has used for 30 days is removed. Only in your own settings. Default: ""
+---@field folder? string Folder of the index; what no server has used for 30 days is removed; empty: the user's cache folder. Only in your own settings. Default: ""
 
 ---@class promptls.Settings
 ---@field index? promptls.settings.Index
