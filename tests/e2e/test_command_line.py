@@ -126,6 +126,12 @@ def test_a_reader_that_has_heard_enough_is_no_failure(tmp_path: Path, shop: Path
     assert in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_what_was_said_before_something_else_failed_is_kept(tmp_path: Path, shop: Path, unbuffered: str) -> None:
+    code = "from promptls.__main__ import _say_no_more; print('said'); _say_no_more()"
+    assert in_shell(f'{sys.executable} -c "{code}"', tmp_path, shop, unbuffered).stdout == "said\n"
+
+
 def in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
     env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
