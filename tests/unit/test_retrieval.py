@@ -13,7 +13,7 @@ from promptls.context.retrieval import Strategy, retrieve, search
 from promptls.context.retrieval import files as of_files
 from promptls.context.retrieval.around import Around, spread
 from promptls.context.retrieval.features import NAMES
-from promptls.context.retrieval.legs import K1, B, scaled, scan
+from promptls.context.retrieval.legs import K1, B, bar, best, scale, scan
 from promptls.context.retrieval.retrieve import describe
 from promptls.context.retrieval.units import Reach
 from promptls.context.retrieval.weights import Sum, bundled
@@ -211,19 +211,42 @@ def test_who_wants_more_regions_looks_at_more_places() -> None:
 
 def test_a_leg_is_scaled_from_the_hundredth_best_to_the_best() -> None:
     values = np.arange(1, 301, dtype=np.float32)
-    found = scaled(values)
+    found = scale(values).of(values)
     assert found[-1] == pytest.approx(1)
     assert found[200] == 0
     assert found[250] == pytest.approx(50 / 99)
-    assert scaled(np.array([0.5, 1.0], np.float32)).tolist() == pytest.approx([0.5, 1.0])
-    assert scaled(np.zeros(0, np.float32)).size == 0
+    few = np.array([0.5, 1.0], np.float32)
+    assert scale(few).of(few).tolist() == pytest.approx([0.5, 1.0])
+    none = np.zeros(0, np.float32)
+    assert scale(none).of(none).size == 0
 
 
 def test_what_is_gone_makes_no_difference_to_a_scale() -> None:
     values = np.array([-0.2, 0.1, 0.5, 0.9], np.float32)
     padded = np.concatenate([values, np.zeros(200, np.float32)])
-    assert scaled(padded)[:4].tolist() == scaled(values).tolist()
-    assert scaled(values)[0] == 0
+    assert scale(padded) == scale(values)
+    assert scale(values).of(values)[0] == 0
+
+
+@pytest.mark.parametrize(
+    "shape", ["spread", "few above 0", "steps", "all equal", "rising", "one in sixteen", "below 0"]
+)
+@pytest.mark.parametrize("rank", [1, 8, 100, 800])
+def test_the_best_of_many_scores_are_found_whatever_the_scores_look_like(shape: str, rank: int) -> None:
+    rng, n = np.random.default_rng(5), 70_000
+    scores = {
+        "spread": rng.normal(size=n),
+        "few above 0": np.where(rng.random(n) < 0.005, rng.random(n), 0),
+        "steps": rng.integers(0, 4, n) / 4,
+        "all equal": np.full(n, 0.5),
+        "rising": np.linspace(0, 1, n),
+        "one in sixteen": np.where(np.arange(n) % 16 == 0, 1 + rng.random(n), rng.random(n)),
+        "below 0": -rng.random(n),
+    }[shape].astype(np.float32)
+    ranked = np.sort(scores[scores > 0])[::-1]
+    lowest = ranked[rank - 1] if len(ranked) >= rank else 0
+    assert bar(scores, rank) == lowest
+    assert best(scores, rank).tolist() == np.flatnonzero((scores >= lowest) & (scores > 0)).tolist()
 
 
 def test_what_surroundings_make_of_a_score() -> None:

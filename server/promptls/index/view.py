@@ -22,6 +22,8 @@ from promptls.index.image import Part
 if TYPE_CHECKING:
     from promptls.index.columns import Columns
 
+DIGITS = 5
+"""Of a similarity: what is behind them says nothing."""
 _BLOCK = 1 << 15
 """Rows whose products are taken at a time: a bound to the memory for them."""
 _BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
@@ -39,8 +41,9 @@ class Postings(Struct, frozen=True):
 class Totals(Struct, frozen=True):
     """What the living rows say of files, by their numbers."""
 
-    of: NDArray[np.int32]  # by row: the number of its file, 0 for a dead one
+    of: NDArray[np.int64]  # by row: the number of its file, 0 for a dead one
     alive: NDArray[np.bool_]  # by row
+    all_alive: bool
     rows: NDArray[np.int64]  # in each file
     terms: NDArray[np.float64]  # in the texts of each file
     log_length: NDArray[np.float32]  # by row: ln(1 + terms)
@@ -113,12 +116,12 @@ class View:
         """What the rows of each file come to; added up when it is first asked for."""
         if self._totals is None:
             alive, n = self._alive, len(self.path_length)
-            of = np.maximum(self.file, 0)
+            of = np.maximum(self.file, 0, dtype=np.int64)  # what numpy looks up by; others are converted each time
             living = of if self._all_alive else of[alive]
             length = self.length if self._all_alive else self.length[alive]
             rows = np.bincount(living, minlength=n)
             terms = np.asarray(np.bincount(living, length, n), np.float64)
-            self._totals = Totals(of, alive, rows, terms, np.log1p(self.length, dtype=np.float32))
+            self._totals = Totals(of, alive, self._all_alive, rows, terms, np.log1p(self.length, dtype=np.float32))
         return self._totals
 
     def row(self, key: bytes) -> int:
@@ -175,8 +178,10 @@ class View:
                 rows.append(segment.rows[part])
                 counts.append(segment.counts[part].astype(np.int32))
         every, often = np.concatenate(rows), np.concatenate(counts)
-        alive = self._alive[every]
-        found = self._postings[term] = Postings(every[alive], often[alive])
+        if not self._all_alive:
+            alive = self._alive[every]
+            every, often = every[alive], often[alive]
+        found = self._postings[term] = Postings(every, often)
         return found
 
     def named(self, term: str) -> Postings:
@@ -244,7 +249,7 @@ class View:
         def compare(at: int) -> None:
             part = slice(at, at + _BLOCK)
             products = np.asarray(cdist(rounded, self._vectors[part], metric="dot"), np.float32)[0]
-            out[part] = products * (self._scale[part] * np.float32(step))
+            np.round(products * (self._scale[part] * np.float32(step)), DIGITS, out=out[part])
 
         begun: list[Future[None]] = []
         for at in range(0, len(out), _BLOCK):

@@ -90,18 +90,19 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         got = np.where(of_view >= 0, values[np.maximum(of_view, 0)], 0) if len(values) else np.zeros(place.files)
         return np.asarray(got, np.float32)
 
-    similarity, semantic, keyword = by_row(legs.similarity), by_row(legs.semantic), by_row(legs.keyword)
+    similarity, keyword = by_row(legs.similarity), by_row(legs.keyword)
+    semantic, worded = legs.semantic.of(similarity), legs.worded.of(keyword)
     named, by_path = np.array([u.named for u in units], np.float32), np.array([u.by_path for u in units], np.float32)
     sorts = [sort_of(e.name) for e in entries]
     minor = np.array([is_minor(e.name, query) for e in entries], bool)[file]
     test = np.array([s.test for s in sorts], bool)[file]
     has_name = np.array([u.symbol is not None and bool(u.symbol.name) for u in units], bool)
-    both = SEMANTIC * semantic + KEYWORD * by_row(legs.worded)
+    both = SEMANTIC * semantic + KEYWORD * worded
     prior = both + NAME_BONUS * named + PATH_BONUS * by_path
     prior = (prior * np.where(minor, MINOR_FACTOR, 1) * np.where(has_name, 1, UNNAMED_FACTOR)).astype(np.float32)
     whole, meant = by_file(legs.whole), by_file(legs.meant)
     total = float(legs.idf.sum()) + 1e-6
-    peak = float(legs.similarity.max(initial=0.0))
+    peak = legs.semantic.high
     symbols = [u.symbol for u in units]
     kinds = np.array([_NUMBER.get(s.kind, -1) if s is not None else -1 for s in symbols])
     complexity = np.array([s.complexity if s is not None else 0 for s in symbols], np.float32)
@@ -112,7 +113,7 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         "semantic": semantic,
         "semantic_rank": ranks(similarity),
         "body": by_row(legs.body) / total,
-        "keyword": by_row(legs.worded),
+        "keyword": worded,
         "keyword_rank": ranks(keyword),
         "path": by_file(legs.path)[file] / total,
         "both": both,

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from promptls.index.view import Postings, Totals, View
 
 Floats = NDArray[np.float32]
+Numbers = NDArray[np.int64]
 
 K1, B = 1.2, 0.75
 """BM25's usual saturation and length normalisation."""
@@ -33,6 +34,22 @@ NOISE = 0.02
 """Similarity that says nothing: vectors of eight bits are no more exact."""
 SCALED = 100
 """A leg's scale has its best score at 1 and that of this rank at 0."""
+_SAMPLED = 16
+"""One score of so many tells about where those of a rank lie."""
+
+
+class Scale(Struct, frozen=True):
+    """From the scores of a leg to 0…1: 1 for the best, 0 for the one at a rank and all below; few scores start at 0.
+
+    What is not above 0 makes no difference: of texts and files that are gone, some remember more than others.
+    """
+
+    low: float
+    high: float
+
+    def of(self, scores: Floats) -> Floats:
+        """Scores of this leg on the scale."""
+        return np.asarray(np.clip((scores - self.low) / (self.high - self.low + 1e-9), 0, 1), np.float32)
 
 
 class Legs(Struct, frozen=True):
@@ -48,48 +65,58 @@ class Legs(Struct, frozen=True):
     held: NDArray[np.bool_]  # [terms, files]: whether a text of the file holds the term
     whole: Floats  # by file: BM25 of its texts and name as one text, the best file at 1
     meant: Floats  # by file: mean similarity of its texts
-    semantic: Floats  # similarity on its scale
-    worded: Floats  # keyword on its scale
-    both: Floats  # the two on their scales, added; -1 for dead rows
+    semantic: Scale  # of similarity
+    worded: Scale  # of keyword
+    evident: Numbers  # rows that are above 0 on one of the two scales
     likely: Floats  # prospects of becoming a part of the answer, above 0; 0 for dead rows and those without evidence
+
+    def both(self, rows: Numbers) -> Floats:
+        """Similarity and keyword of these rows on their scales, added."""
+        return SEMANTIC * self.semantic.of(self.similarity[rows]) + KEYWORD * self.worded.of(self.keyword[rows])
 
 
 def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     """Score every row."""
     compared = None if vector is None else view.similarities_soon(vector)
-    known = tuple(t for t in terms if view.frequency(t) or len(view.named(t).rows))
-    idf = np.array([view.idf(t) for t in known], np.float32)
-    postings = tuple(view.postings(t) for t in known)
     totals = view.totals
-    dead = None if totals.alive.all() else ~totals.alive
+    found = {term: view.postings(term) for term in terms}
+    known = tuple(term for term in terms if len(found[term].rows) or len(view.named(term).rows))
+    postings = tuple(found[term] for term in known)
+    idf = np.array([view.idf(t) for t in known], np.float32)
+    dead = None if totals.all_alive else ~totals.alive
     body = np.zeros(len(view), np.float32)
-    for weight, found in zip(idf, postings, strict=True):
-        norm = K1 * (1 - B + B * view.length[found.rows] / view.mean_length)
-        body[found.rows] += weight * _saturated(found.counts, norm.astype(np.float32))
+    for weight, here in zip(idf, postings, strict=True):
+        norm = K1 * (1 - B + B * view.length[here.rows] / view.mean_length)
+        body[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
     path = _of_names(known, idf, view)
-    keyword = body + PATH * path[totals.of] if len(path) else body
+    keyword = body + np.float32(PATH) * path[totals.of] if path.any() else body.copy()
     held, whole = _of_files(known, postings, view)
-    similarity = np.zeros(len(view), np.float32) if compared is None else np.round(compared(), 5)
+    similarity = np.zeros(len(view), np.float32) if compared is None else compared()
     if dead is not None:
         similarity[dead] = keyword[dead] = 0
-    semantic, worded = scaled(similarity), scaled(keyword)
-    both = SEMANTIC * semantic + KEYWORD * worded
-    if dead is not None:
-        both[dead] = -1
-    likely = _likely(similarity, keyword, whole, totals)
+    semantic, worded = scale(similarity), scale(keyword)
+    evident = np.flatnonzero((similarity > semantic.low) | (keyword > worded.low))
     return Legs(
-        known, idf, postings, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded, both,
-        likely,
+        known, idf, postings, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
+        evident, _likely(similarity, keyword, worded.high, whole, totals),
     )  # fmt: skip
 
 
-def _likely(similarity: Floats, keyword: Floats, whole: Floats, totals: Totals) -> Floats:
+def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, totals: Totals) -> Floats:
+    meaning, words, file, length = (np.float32(weight) for weight in LIKELY)
     of_whole = whole[totals.of] if len(whole) else np.zeros_like(similarity)
-    meaning, words, file, length = LIKELY
-    best = max(float(keyword.max(initial=0.0)), 1e-6)
-    out = meaning * similarity + (words / best) * keyword + file * of_whole + length * totals.log_length
-    spoken_of = (similarity > NOISE) | (keyword > 0) | (of_whole > 0)
-    return np.where(totals.alive & spoken_of, out + POSSIBLE, 0).astype(np.float32)
+    spoken_of = (similarity > NOISE) | (of_whole > 0)  # where a text holds a term, its file does
+    of_whole *= file
+    of_whole += np.float32(POSSIBLE)
+    for weight, part in (
+        (meaning, similarity),
+        (words / np.float32(max(best, 1e-6)), keyword),
+        (length, totals.log_length),
+    ):
+        of_whole += weight * part
+    spoken_of &= totals.alive
+    of_whole *= spoken_of
+    return of_whole
 
 
 def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]]) -> Floats:
@@ -136,12 +163,27 @@ def _means(similarity: Floats, totals: Totals) -> Floats:
     )  # sums depend on the order of rows a little
 
 
-def scaled(scores: Floats, rank: int = SCALED) -> Floats:
-    """Scores on 0…1: 1 for the best, 0 for the one at `rank` and all below; few scores start at 0.
+def scale(scores: Floats, rank: int = SCALED) -> Scale:
+    """The scale of a leg."""
+    return Scale(bar(scores, rank), max(0.0, float(scores.max(initial=0.0))))
 
-    What is not above 0 makes no difference: of texts and files that are gone, some remember more than others.
+
+def bar(scores: Floats, rank: int) -> float:
+    """The score at this rank of those above 0; 0 where there are fewer.
+
+    Where many are, some tell which are worth looking at.
     """
+    if len(scores) > 4 * _SAMPLED * rank:
+        some = scores[::_SAMPLED]
+        few = 2 * rank // _SAMPLED + 8
+        best = scores[scores > max(0.0, float(np.partition(some, -few)[-few]))]
+        if len(best) >= rank:
+            return float(np.partition(best, -rank)[-rank])
     positive = scores[scores > 0]  # partition is slow where many values are equal
-    high = float(positive.max(initial=0.0))
-    low = float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
-    return np.asarray(np.clip((scores - low) / (high - low + 1e-9), 0, 1), np.float32)
+    return float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
+
+
+def best(scores: Floats, most: int) -> Numbers:
+    """Indexes of the best scores above 0; more than `most` only where several are equal to the last one."""
+    low = bar(scores, most)
+    return np.flatnonzero(scores >= low) if low > 0 else np.flatnonzero(scores > 0)

@@ -13,10 +13,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from promptls.context.query import Query, looks_like_code
-from promptls.context.retrieval.legs import Floats, Legs, scaled
+from promptls.context.retrieval.legs import Floats, Legs, Numbers, best, scale
 from promptls.context.retrieval.sorts import is_minor, sort_of
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.view import View
@@ -86,11 +85,12 @@ def units_for(
 ) -> list[Unit]:
     """Units by path and place; `within` limits them to these files."""
     gathered = _Gathered(snapshot, view, within)
-    both, likely = legs.both, legs.likely
+    evident, likely = legs.evident, legs.likely
     if within is not None:
         rows = gathered.rows_of(within)
-        both, likely = np.full_like(both, -1), np.zeros_like(likely)
-        both[rows], likely[rows] = legs.both[rows], legs.likely[rows]
+        evident, likely = np.intersect1d(evident, rows), np.zeros_like(likely)
+        likely[rows] = legs.likely[rows]
+    both = legs.both(evident)
     gathered.rows(_likeliest(likely, reach.likely, query, snapshot, view))
     names = _named_definitions(query, snapshot)
     for path, symbol in names:
@@ -98,26 +98,19 @@ def units_for(
     paths = dict(_named_files(query, snapshot))
     for path in paths:
         gathered.chunk(path, 0)
-    for number in _best_files(legs, both, view, reach.files):
+    for number in _best_files(legs, evident, both, view, reach.files):
         gathered.file(number, likely, reach.per_file)
-    for at in _best(both, reach.referrers):
-        gathered.referred(int(at))
+    for at in evident[best(both, reach.referrers)].tolist():
+        gathered.referred(at)
     return gathered.units(names, paths)
 
 
-def _best(scores: Floats, most: int, among: NDArray[np.int64] | None = None) -> NDArray[np.int64]:
-    """Indexes of the best scores above 0; more than `most` only where several are equal to the last one."""
-    found = np.flatnonzero(scores > 0) if among is None else among[scores[among] > 0]
-    values = scores[found]
-    return found if len(found) <= most else found[values >= np.partition(values, -most)[-most]]
-
-
-def _likeliest(likely: Floats, most: int, query: Query, snapshot: Snapshot, view: View) -> NDArray[np.int64]:
+def _likeliest(likely: Floats, most: int, query: Query, snapshot: Snapshot, view: View) -> Numbers:
     """The rows with the best prospects, what the names of their files say included.
 
     Names are looked at where the prospects are good already: in a large workspace they are many.
     """
-    rows = _best(likely, GLANCED * most)
+    rows = best(likely, GLANCED * most)
     files, file = np.unique(view.file[rows], return_inverse=True)
     minor, test, docs = UNLIKELY
     less = np.zeros(len(files), np.float32)
@@ -126,20 +119,21 @@ def _likeliest(likely: Floats, most: int, query: Query, snapshot: Snapshot, view
         if entry is not None and (sort := sort_of(entry.name)).minor:
             less[i] += minor * is_minor(entry.name, query)
             less[i] += test * (sort.test and not query.seeks_tests) + docs * (sort.docs and not query.about_docs)
-    return rows[_best(likely[rows] - less[file], most)]
+    return rows[best(likely[rows] - less[file], most)]
 
 
-def _best_files(legs: Legs, both: Floats, view: View, most: int) -> list[int]:
+def _best_files(legs: Legs, rows: Numbers, both: Floats, view: View, most: int) -> list[int]:
     """The numbers of the files with the most evidence: their best chunks, their words as a whole, their meaning."""
-    top = _best(both, 5 * most)
-    rank = np.searchsorted(np.sort(-both[top]), -both[top])  # equal ones share it, whichever row comes first
-    found = np.bincount(view.file[top], both[top] / (1 + 0.1 * rank), len(legs.whole))
-    best = float(found.max(initial=0.0))
-    if best <= 0:
+    top = best(both, 5 * most)
+    if not len(top):
         return []
-    score = found / best + 0.5 * legs.whole + 0.5 * scaled(legs.meant, 20)
-    order = sorted(np.flatnonzero(found > 0).tolist(), key=lambda f: (-round(float(score[f]), 5), view.files[f]))
-    return order[:most]
+    worth = both[top]
+    rank = np.searchsorted(np.sort(-worth), -worth)  # equal ones share it, whichever row comes first
+    files, file = np.unique(view.file[rows[top]], return_inverse=True)
+    found = np.bincount(file, worth / (1 + 0.1 * rank))
+    score = found / found.max() + 0.5 * legs.whole[files] + 0.5 * scale(legs.meant, 20).of(legs.meant[files])
+    order = sorted(zip(np.round(-score, 5).tolist(), (view.files[f] for f in files), files.tolist(), strict=True))
+    return [number for _, _, number in order[:most]]
 
 
 class _Gathered:
@@ -150,16 +144,16 @@ class _Gathered:
         self.places: dict[str, set[int]] = defaultdict(set)  # path → indexes of chunks
         self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, as the columns have it
 
-    def rows_of(self, paths: Iterable[str]) -> list[int]:
+    def rows_of(self, paths: Iterable[str]) -> Numbers:
         """Rows of all texts in these files."""
         out = []
         for path in paths:
             outline = self.snapshot.outline(path)
             if outline is not None:
                 out += [row for c in outline.chunks if (row := self.view.row(c.key)) >= 0]
-        return out
+        return np.array(out, np.int64)
 
-    def rows(self, rows: NDArray[np.int64]) -> None:
+    def rows(self, rows: Numbers) -> None:
         keys, within = self.view.keys, self.within
         for row in rows.tolist():
             for path, index in self.view.places(row)[:PLACES]:
@@ -179,7 +173,8 @@ class _Gathered:
 
     def file(self, number: int, scores: Floats, most: int) -> None:
         """The best chunks of a file."""
-        self.rows(_best(scores, most, np.flatnonzero(self.view.file == number)))
+        rows = np.flatnonzero(self.view.file == number)
+        self.rows(rows[best(scores[rows], most)])
 
     def referred(self, row: int) -> None:
         """Definitions that the code of a row refers to by names that few definitions have."""
