@@ -198,14 +198,18 @@ def _coverage(
             in_path[i, column[term]] = True
     weight = legs.idf / (float(legs.idf.sum()) + 1e-6)
     path = in_path[file]
-    any_ = (text | name | path) @ weight
+
+    def share(held: NDArray[np.bool_]) -> Floats:
+        return np.asarray((held * weight).sum(axis=1))  # no product of matrices: the same sum wherever a row stands
+
+    any_, in_name = share(text | name | path), share(name)
     return {
-        "covered": text @ weight,
-        "covered_name": name @ weight,
+        "covered": share(text),
+        "covered_name": in_name,
         "covered_own_name": own,
-        "brief": (name @ weight) / max(1, len(legs.terms)),
-        "covered_path": path @ weight,
-        "covered_file": of_file[file] @ weight,
+        "brief": in_name / max(1, len(legs.terms)),
+        "covered_path": share(in_path)[file],
+        "covered_file": share(of_file)[file],
         "covered_any": any_,
         "covered_any_2": any_**2,
         "hits": np.log1p(text.sum(axis=1)),
