@@ -55,6 +55,16 @@ def test_initials_and_word_starts() -> None:
     assert of("2y") == {"x2y": Tier.WORD}
 
 
+def test_the_beginning_of_a_word_counts_wherever_it_is() -> None:
+    hay = Haystack([(n, n) for n in ("recart_cart", "recarted", "to/cart", "a/recart/cart/x")], paths=False)
+    assert {hay.keys[i]: tier for tier, i in hay.search("cart", 9)}["recart_cart"] == Tier.WORD
+    assert {hay.keys[i]: tier for tier, i in hay.search("/cart", 9)} == {
+        "to/cart": Tier.INSIDE,
+        "a/recart/cart/x": Tier.INSIDE,
+    }
+    assert {hay.keys[i]: tier for tier, i in hay.search("cart/", 9)} == {"a/recart/cart/x": Tier.WORD}
+
+
 def test_likeness_and_typing_errors() -> None:
     hay = Haystack([(n, n) for n in ("snapshot", "snapshots", "napkin", "größe")], paths=False)
     assert {(hay.keys[i], errors) for errors, i in hay.near("snaphsot", 1)} == {("snapshot", 1)}

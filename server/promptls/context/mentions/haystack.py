@@ -1,29 +1,21 @@
 """Ranked search in a hundred thousand names within milliseconds.
 
-The names stand in one string in rank order (shorter first), so that a scan meets the best ones first and
-may stop at the limit.  Built once and read by any thread afterwards; pure, knows nothing of files or symbols.
-Matching is on lower-case NFC text.
+The names stand in rank order (shorter first), so that of many that match alike the first ones are the best.  Built
+once and read by any thread afterwards; pure, knows nothing of files or symbols.  Matching is on lower-case NFC text.
 """
 
 from __future__ import annotations
 
 import unicodedata
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum
-from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-MAX_LOOKS = 10_000
-"""How many hits of one scan are looked at; later ones are longer names, and the answer says it is incomplete."""
-
-SCATTERED_LOOKS = 4_000
-"""The same where letters have gaps between them: each look costs a search a letter."""
+from promptls.context.mentions.texts import Codes, Numbers, Texts, decoded, encoded, mask_of, texts
 
 LONG = 3
 """Letters from which on gaps between them are allowed: two letters in order stand in nearly every name."""
@@ -44,19 +36,7 @@ class Tier(IntEnum):
 class Haystack:
     """Names with what they stand for.  `whole` is a path and its last segment the name, or both are the same."""
 
-    __slots__ = (
-        "_heads",
-        "_heads_at",
-        "_lengths",
-        "_name_at",
-        "_name_masks",
-        "_names",
-        "_starts",
-        "_whole_at",
-        "_whole_masks",
-        "_wholes",
-        "keys",
-    )
+    __slots__ = ("_heads", "_names", "_starts", "_wholes", "keys")
 
     def __init__(self, entries: Iterable[tuple[str, str]], paths: bool) -> None:
         """`entries` are (whole, key); a name with a line break cannot be searched for and is left out."""
@@ -64,21 +44,12 @@ class Haystack:
         self.keys: list[str] = [key for _, _, key in ranked]
         wholes = _nfc([whole for _, whole, _ in ranked])
         names = [w.rstrip("/").rsplit("/", 1)[-1] for w in wholes] if paths else wholes
-        text = "\n" + "\n".join(names) + "\n"
-        self._names = _lower(text)
-        self._name_at = _offsets(names)
-        codes = _codes(text)
+        written = "\n".join(["", *names, ""])
+        codes = encoded(written)
+        self._names = texts(_lower(written))
         self._starts = _word_starts(codes)
-        self._heads = _decode(_codes(self._names)[self._starts | (codes == 10)])
-        self._heads_at = (np.flatnonzero(_codes(self._heads) == 10)[:-1] + 1).tolist()
-        self._name_masks = _masks(_codes(self._names), self._name_at)
-        self._lengths = np.fromiter(map(len, names), np.int64, len(names))
-        if paths:
-            self._wholes = _lower("\n" + "\n".join(wholes) + "\n")
-            self._whole_at = _offsets(wholes)
-            self._whole_masks = _masks(_codes(self._wholes), self._whole_at)
-        else:
-            self._wholes, self._whole_at, self._whole_masks = self._names, self._name_at, self._name_masks
+        self._heads = texts(decoded(self._names.codes[self._starts | (codes == ord("\n"))]))
+        self._wholes = texts(_lower("\n".join(["", *wholes, ""]))) if paths else self._names
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -91,116 +62,81 @@ class Haystack:
         """
         found: dict[int, Tier] = {}
         query = _lower(_nfc([query])[0])
-        for index, tier in self._in_path(query) if "/" in query else self._in_name(query, worst):
-            if index not in found and tier <= worst:
-                found[index] = tier
-                # One tier more than asked for is never needed, and scans give their hits in rank order.
-                if (len(found) >= limit and tier <= Tier.PREFIX) or len(found) >= 2 * limit:
-                    break
+        for tier, indexes in self._in_path(query) if "/" in query else self._in_name(query):
+            if tier > worst:
+                break
+            for index in indexes[: limit + len(found)].tolist():
+                found.setdefault(index, tier)
+            if len(found) >= limit:
+                break
         return sorted((tier, index) for index, tier in found.items())
 
     def alike(self, name: str, least: float) -> list[tuple[float, int]]:
         """Names with at least this RapidFuzz ratio (0 to 100) to `name`: (ratio, index), in no order."""
         name = _lower(_nfc([name])[0])
         # A letter that only one of two names has costs at least one edit, so few are left to compare.
-        most = ((100 - least) / 100 * (self._lengths + len(name))).astype(np.int64)
-        close = (self._unlike(name) <= most) & (np.abs(self._lengths - len(name)) <= most)
+        most = ((100 - least) / 100 * (self._names.lengths + len(name))).astype(np.int64)
+        close = (self._unlike(name) <= most) & (np.abs(self._names.lengths - len(name)) <= most)
         return [
             (score, index)
             for index in np.flatnonzero(close).tolist()
-            if (score := fuzz.ratio(name, self._name(index), score_cutoff=least))
+            if (score := fuzz.ratio(name, self._names.text(index), score_cutoff=least))
         ]
 
     def near(self, name: str, errors: int) -> list[tuple[int, int]]:
         """Names within so many typing errors (letters wrong, missing, too many or swapped): (errors, index)."""
         name = _lower(_nfc([name])[0])
-        close = (self._unlike(name) <= 2 * errors) & (np.abs(self._lengths - len(name)) <= errors)
+        close = (self._unlike(name) <= 2 * errors) & (np.abs(self._names.lengths - len(name)) <= errors)
         found = (
-            (OSA.distance(name, self._name(index), score_cutoff=errors), index)
+            (OSA.distance(name, self._names.text(index), score_cutoff=errors), index)
             for index in np.flatnonzero(close).tolist()
         )
         return [(distance, index) for distance, index in found if distance <= errors]
 
-    def _name(self, index: int) -> str:
-        start = self._name_at[index]
-        return self._names[start : start + int(self._lengths[index])]
-
     def _unlike(self, name: str) -> NDArray[np.int64]:
         """How many kinds of letters are in one name but not in the other."""
-        mask = np.bitwise_or.reduce(_bits(_codes(name)))
-        unlike: NDArray[np.int64] = np.bitwise_count(self._name_masks ^ mask).astype(np.int64)
+        unlike: NDArray[np.int64] = np.bitwise_count(self._names.masks ^ mask_of(name)).astype(np.int64)
         return unlike
 
-    def _in_name(self, query: str, worst: Tier) -> Iterator[tuple[int, Tier]]:
+    def _in_name(self, query: str) -> Iterator[tuple[Tier, Numbers]]:
+        """Names by tier, best first; those of a better tier may come again."""
+        names = self._names
         if not query:
-            yield from ((index, Tier.PREFIX) for index in range(len(self.keys)))
+            yield Tier.PREFIX, np.arange(len(self.keys))
             return
-        names, at = self._names, self._name_at
-        yield from _at_start(names, at, query, ((f"\n{query}\n", Tier.EXACT), (f"\n{query}.", Tier.STEM)))
-        if len(query) > 1:
-            yield from ((index, Tier.WORD) for index, _ in _scan(self._heads, f"\n{query}", self._heads_at))
-        inside: list[int] = []
-        starts = self._starts
-        for index, position in _scan(names, query, at):
-            if starts[position]:
-                yield index, Tier.WORD
-            else:
-                inside.append(index)
-        yield from ((index, Tier.INSIDE) for index in inside)
-        if self._wholes is not names and worst >= Tier.PATH:
-            yield from ((index, Tier.PATH) for index, _ in _scan(self._wholes, query, self._whole_at))
-        if len(query) >= LONG and worst >= Tier.SCATTERED:
-            yield from _scattered(query, names, at, self._name_masks)
+        begin = names.beginning(query)
+        yield from _by_ending(names, begin, len(query))
+        yield Tier.PREFIX, begin
+        places = names.hits(query)
+        of, word = names.of(places), self._starts[places]
+        initials = self._heads.beginning(query) if len(query) > 1 else begin
+        yield Tier.WORD, np.union1d(initials, of[word])
+        yield Tier.INSIDE, np.unique(of)
+        if self._wholes is not names:
+            yield Tier.PATH, np.unique(self._wholes.of(self._wholes.hits(query)))
+        if len(query) >= LONG:
+            yield Tier.SCATTERED, names.scattered(query)
 
-    def _in_path(self, query: str) -> Iterator[tuple[int, Tier]]:
-        text, at = self._wholes, self._whole_at
-        yield from _at_start(text, at, query, ((f"\n{query}\n", Tier.EXACT),))
-        inside: list[int] = []
-        for index, position in _scan(text, query, at):
-            if text[position - 1] != "/":
-                inside.append(index)
-            else:
-                whole_tail = text.startswith("\n", position + len(query))
-                yield index, Tier.STEM if whole_tail else Tier.WORD
-        yield from ((index, Tier.INSIDE) for index in inside)
-        yield from _scattered(query, text, at, self._whole_masks)
+    def _in_path(self, query: str) -> Iterator[tuple[Tier, Numbers]]:
+        """The same for a query with a slash."""
+        wholes = self._wholes
+        begin = wholes.beginning(query)
+        yield Tier.EXACT, begin[wholes.lengths[begin] == len(query)]
+        places = wholes.hits(query)
+        of, word = wholes.of(places), wholes.codes[places - 1] == ord("/")
+        tail = wholes.codes[places + len(query)] == ord("\n")
+        yield Tier.STEM, np.unique(of[word & tail])
+        yield Tier.PREFIX, begin
+        yield Tier.WORD, np.unique(of[word])
+        yield Tier.INSIDE, np.unique(of)
+        yield Tier.SCATTERED, wholes.scattered(query)
 
 
-def _at_start(text: str, at: list[int], query: str, better: Sequence[tuple[str, Tier]]) -> Iterator[tuple[int, Tier]]:
-    """Entries that begin with the query, those with one of the `better` needles first."""
-    if f"\n{query}" not in text:
-        return
-    for needle, tier in (*better, (f"\n{query}", Tier.PREFIX)):
-        yield from ((index, tier) for index, _ in _scan(text, needle, at))
-
-
-def _scan(text: str, needle: str, at: list[int]) -> Iterator[tuple[int, int]]:
-    """(index, position) of the first hit in each entry, in rank order."""
-    shift = 1 if needle[0] == "\n" else 0
-    position = text.find(needle)
-    last = len(at) - 1
-    for _ in range(MAX_LOOKS):
-        if position < 0:
-            return
-        index = bisect_right(at, position + shift) - 1
-        yield index, position + shift
-        if index >= last:
-            return
-        position = text.find(needle, at[index + 1] - 1)
-
-
-def _scattered(query: str, text: str, at: list[int], masks: NDArray[np.uint64]) -> Iterator[tuple[int, Tier]]:
-    """Entries that hold the letters of the query in order; the masks rule out nearly all that do not."""
-    wanted = np.bitwise_or.reduce(_bits(_codes(query)))
-    for index in np.flatnonzero((masks & wanted) == wanted)[:SCATTERED_LOOKS].tolist():
-        position = at[index]
-        end = at[index + 1] - 1 if index + 1 < len(at) else len(text) - 1
-        for char in query:
-            position = text.find(char, position, end) + 1
-            if not position:
-                break
-        else:
-            yield index, Tier.SCATTERED
+def _by_ending(names: Texts, begin: Numbers, length: int) -> Iterator[tuple[Tier, Numbers]]:
+    """Of names that begin with so many letters asked for, those that end there, and those whose stem does."""
+    behind = names.codes[names.at[begin] + length]
+    yield Tier.EXACT, begin[behind == ord("\n")]
+    yield Tier.STEM, begin[behind == ord(".")]
 
 
 def _nfc(names: Sequence[str]) -> list[str]:
@@ -215,22 +151,7 @@ def _lower(text: str) -> str:
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def _offsets(names: Sequence[str]) -> list[int]:
-    """Where each name begins in the text with a line break before, between and behind them."""
-    return list(accumulate((len(name) + 1 for name in names[:-1]), initial=1)) if names else []
-
-
-def _codes(text: str) -> NDArray[Any]:
-    if text.isascii():
-        return np.frombuffer(text.encode("ascii"), np.uint8)
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-
-
-def _decode(codes: NDArray[Any]) -> str:
-    return codes.tobytes().decode("ascii" if codes.dtype == np.uint8 else "utf-32-le", "surrogatepass")
-
-
-def _word_starts(codes: NDArray[Any]) -> NDArray[np.bool_]:
+def _word_starts(codes: Codes) -> NDArray[np.bool_]:
     """Where words begin: after a separator, at a capital after a small letter or before one, at a digit."""
     upper = (codes >= 65) & (codes <= 90)
     digit = (codes >= 48) & (codes <= 57)
@@ -241,32 +162,3 @@ def _word_starts(codes: NDArray[Any]) -> NDArray[np.bool_]:
     starts[here] = (alnum[here] & ~alnum[before]) | (upper[here] & ~upper[before]) | (digit[here] & ~digit[before])
     starts[1:-1] |= upper[:-2] & upper[1:-1] & lower[2:]
     return starts
-
-
-def _bits(codes: NDArray[Any]) -> NDArray[np.uint64]:
-    """One of 64 bits for each character: letters and digits have their own."""
-    return _TABLE[np.where(codes < 128, codes, 128 + (codes & 3))]
-
-
-def _masks(codes: NDArray[Any], at: list[int]) -> NDArray[np.uint64]:
-    """The set of characters of each name as bits."""
-    if not at:
-        return np.zeros(0, np.uint64)
-    parts = []
-    step = 1 << 14  # names at once: eight bytes a character add up
-    for first in range(0, len(at), step):
-        end = at[first + step] if first + step < len(at) else len(codes)
-        part = np.array(at[first : first + step])
-        parts.append(np.bitwise_or.reduceat(_bits(codes[part[0] : end]), part - part[0]) & ~_BREAK)
-    return np.concatenate(parts)
-
-
-def _table() -> NDArray[np.uint64]:
-    own = "abcdefghijklmnopqrstuvwxyz0123456789_-./"
-    bits = [own.index(chr(c)) if chr(c) in own else 40 + c % 19 for c in range(128)] + [60, 61, 62, 63]
-    bits[10] = 59
-    return np.array([1 << bit for bit in bits], np.uint64)
-
-
-_TABLE = _table()
-_BREAK = _TABLE[10]  # no name has a line break; nothing else has its bit
