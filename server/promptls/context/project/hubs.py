@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 
 from msgspec import Struct
@@ -30,7 +31,7 @@ class Places(Struct, frozen=True):
     """The files of a root, by the ways that imports name them."""
 
     exact: Mapping[str, str]  # path with and without its ending → name; a folder's "index" also as the folder
-    tails: Mapping[str, str]  # the last segments of both → name, "" for several
+    tails: Callable[[], Mapping[str, str]]  # the last segments of both → name, "" for several; made when asked for
     modules: Mapping[str, str]  # Python: "a/b" of a.b → name
     folders: Mapping[str, str]  # folder with Go files → what it is called
 
@@ -38,7 +39,6 @@ class Places(Struct, frozen=True):
 def places_of(names: Iterable[str]) -> Places:
     """The look-up tables for these files (names relative to the root)."""
     exact: dict[str, str] = {}
-    tails: dict[str, str] = {}
     modules: dict[str, str] = {}
     folders: dict[str, str] = {}
     listed = sorted(names)
@@ -47,18 +47,25 @@ def places_of(names: Iterable[str]) -> Places:
         stem = _stem(name)
         for key in (name, stem):
             exact.setdefault(key, name)
-        for key in {name, stem}:
-            parts = key.split("/")
-            for count in range(1, min(_TAIL, len(parts)) + 1):
-                tail = "/".join(parts[-count:])
-                tails[tail] = name if tails.get(tail, name) == name else ""
         if name.endswith((".py", ".pyi")):
             for key in _modules(stem, name, packages):
                 modules.setdefault(key, name)
         elif name.endswith(".go") and not name.endswith("_test.go"):
             folder = posixpath.dirname(name)
             folders[folder] = f"{folder}/" if folder else "./"
-    return Places(exact, tails, modules, folders)
+    return Places(exact, cache(lambda: _tails(listed)), modules, folders)
+
+
+def _tails(names: Iterable[str]) -> Mapping[str, str]:
+    """Large, and of no use to languages whose imports say where a file is."""
+    tails: dict[str, str] = {}
+    for name in names:
+        for key in {name, _stem(name)}:
+            parts = key.split("/")
+            for count in range(1, min(_TAIL, len(parts)) + 1):
+                tail = "/".join(parts[-count:])
+                tails[tail] = name if tails.get(tail, name) == name else ""
+    return tails
 
 
 def _stem(name: str) -> str:
@@ -193,14 +200,14 @@ def _elsewhere(places: Places, folder: str, language: str, module: str, used: st
         near = posixpath.normpath(posixpath.join(folder, path))
         found = list(_known(places.exact, [near, f"lib/{path}", f"include/{path}", f"src/{path}"]))
         if found or "/" not in path:
-            yield from found or _known(places.tails, [path] if language in ("c", "cpp", "proto") else [])
+            yield from found or _known(places.tails(), [path] if language in ("c", "cpp", "proto") else [])
             return
-        yield from _known(places.tails, ["/".join(path.split("/")[-_TAIL:])])
+        yield from _known(places.tails(), ["/".join(path.split("/")[-_TAIL:])])
         return
     parts = [part for part in _APART.split(module) if part]
     for given in ([*parts, used] if used else parts, parts):
         if len(given) >= 2:
-            found = list(_known(places.tails, ["/".join(given[-_TAIL:])]))
+            found = list(_known(places.tails(), ["/".join(given[-_TAIL:])]))
             if found:
                 yield from found
                 return
