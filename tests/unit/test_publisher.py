@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from promptls.index.publisher import DEAD_ROWS, Publisher
 from promptls.index.rows import Rows, rounded, rows_of
-from promptls.model import keys_in, names_in
+from promptls.model import keys_in, names_in, unpack, view_of
 from workspaces import snapshot_of
 
 
@@ -50,3 +50,16 @@ def test_tallies_follow_every_change(tmp_path: Path) -> None:
                 symbols = sum(len(names_in(e.outlined)) for e in mine)
                 counted = (len(mine), symbols, sum(bool(e.skipped) for e in mine), len(keys), 0)
                 assert publisher.tally(root) == counted
+
+
+def test_nothing_is_kept_of_an_outline_that_no_file_has_any_more(tmp_path: Path) -> None:
+    publisher = Publisher()
+    before = snapshot_of("-- a.py --\ndef f(): ...\n-- b.py --\ndef g(): ...\n", tmp_path).files
+    after = snapshot_of("-- a.py --\ndef f(x): ...\n", tmp_path).files
+    edited, other = (str(tmp_path / name) for name in ("a.py", "b.py"))
+    publisher.publish(before)
+    opened = {path: (view_of(entry.outlined), unpack(entry.outlined)) for path, entry in before.items()}
+    publisher.publish({edited: after[edited]})
+    assert view_of(before[other].outlined) is opened[other][0] and unpack(before[other].outlined) is opened[other][1]
+    gone = before[edited].outlined
+    assert view_of(gone) is not opened[edited][0] and unpack(gone) is not opened[edited][1]

@@ -36,7 +36,7 @@ from promptls.model.outline import (
     Span,
     Symbol,
 )
-from promptls.model.packed import AnyOutline, OutlineView, keys_in, names_in, pack, symbols_in, unpack, view_of
+from promptls.model.packed import AnyOutline, OutlineView, forget, keys_in, names_in, pack, symbols_in, unpack, view_of
 
 __all__ = [
     "CALL",
@@ -67,6 +67,7 @@ __all__ = [
     "Span",
     "Symbol",
     "TextView",
+    "forget",
     "keys_in",
     "names_in",
     "pack",

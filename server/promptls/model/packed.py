@@ -52,6 +52,11 @@ class _Recent(Generic[Value]):
         self._recent[packed] = value
         self._size += len(packed)
 
+    def drop(self, packed: bytes) -> None:
+        if self._recent.pop(packed, None) is not None:
+            self._size -= len(packed)
+        self._before.pop(packed, None)
+
 
 class _Opened(Struct, array_like=True, gc=False):
     """A packed outline of which only the small parts are read."""
@@ -120,6 +125,12 @@ def unpack(packed: bytes) -> Outline:
         found = _unpack.decode(packed)
         _whole.put(packed, found)
     return found
+
+
+def forget(packed: bytes) -> None:
+    """Keep nothing of an outline that no file has any more: an hour of typing would fill what is kept with such ones."""
+    _whole.drop(packed)
+    _views.drop(packed)
 
 
 def names_in(packed: bytes) -> list[str]:
