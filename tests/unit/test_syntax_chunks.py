@@ -106,6 +106,13 @@ def test_long_nested_definitions_are_chunks_of_their_own() -> None:
     ]
 
 
+def test_a_small_function_in_a_long_one_is_in_a_chunk_however_little_it_says() -> None:
+    part = "    def part{0}(x):\n" + "        x += 1\n" * 40 + "        return x\n\n"
+    tiny = "    def tiny(x):\n        return x\n\n"
+    parsed = scan(f"def outer(a):\n{part.format(0)}{tiny}    b = 1\n{part.format(1)}    c = 1\n", "python")
+    assert rows(parsed) == ["1 outer", "2-43 outer.part0", "45-48 outer", "49-90 outer.part1"]
+
+
 def test_a_table_of_constants_is_one_chunk_and_small_ones_are_grouped() -> None:
     big = "TABLE = {\n" + "".join(f"    'key{i}': {i},\n" for i in range(10)) + "}\n"
     parsed = scan(

@@ -140,7 +140,7 @@ class Chunker:
         compact = symbol is not None and symbol.kind not in SPACE_KINDS and symbol.kind != "section"
         cuts = self._cuts(start, end, MAX_LINES if compact else WINDOW_LINES, owner)
         for i, (first, last) in enumerate(cuts):
-            if (must and i == 0) or self._ink(first, last) >= MIN_INK:
+            if (must and i == 0) or self._ink(first, last) >= MIN_INK or self._defines(first, last, owner):
                 self._emit(first, last, owner)
 
     def _cuts(self, start: int, end: int, limit: int, owner: int) -> list[tuple[int, int]]:
@@ -212,6 +212,11 @@ class Chunker:
             if ink >= MIN_INK:
                 break
         return ink
+
+    def _defines(self, start: int, end: int, owner: int) -> bool:
+        """Whether a function of more than a line begins there: small ones within a long one have no chunk of their own."""
+        symbols = (self._symbols[child] for child in self._within(start, end, owner))
+        return any(s.kind in CALLABLE_KINDS and s.kind != "macro" and len(s.span) > 1 for s in symbols)
 
     def _skip_notice(self) -> int:
         """First line after a legal notice at the top of the file."""
