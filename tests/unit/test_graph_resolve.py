@@ -876,8 +876,149 @@ end
             "src/store/till.rs:tests.deep.two",
             ["src/store/till.rs:tests.one .95", "src/store/till.rs:ring .95", "src/lib.rs:top .95"],
         ),
-        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .50"]),
+        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .90"]),
     ],
 )
 def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(MODULES, tmp_path), name) == expected
+
+
+SEEN = """
+-- src/main/java/com/x/Cart.java --
+package com.x;
+public class Cart {
+    public int total() { return total(0); }
+    public int total(int more) { return more; }
+    static Cart of() { return new Cart(); }
+}
+-- src/test/java/com/x/CartTest.java --
+package com.x;
+class CartTest {
+    void adds() {
+        Cart cart = new Cart();
+        cart.total();
+        Cart.of();
+    }
+}
+-- src/main/java/com/y/Cart.java --
+package com.y;
+class Cart { int total() { return 2; } }
+-- src/test/kotlin/com/y/use.kt --
+package com.y
+fun use() { Cart().total() }
+-- lib/Net/Client.php --
+<?php
+namespace Shop\\Net;
+class Client { function open() {} }
+function dial() {}
+-- tests/ClientTest.php --
+<?php
+namespace Shop\\Net;
+class ClientTest { function opens() { $c = new Client(); $c->open(); dial(); } }
+-- tests/Other.php --
+<?php
+namespace Shop\\Mail;
+class Client { function open() {} }
+class Other { function opens() { $c = new Client(); $c->open(); } }
+-- Store/Till.cs --
+namespace Shop.Store;
+public class Till { public void Ring() {} public static Till New() { return new Till(); } }
+-- Web/Pages/Page.cs --
+using Shop.Store;
+namespace Shop.Web.Pages;
+class Page { void Show() { Till till = new Till(); till.Ring(); Till.New(); Header h = new Header(); } }
+-- Web/Header.cs --
+namespace Shop.Web { class Header { } }
+-- Mail/Till.cs --
+namespace Shop.Mail;
+class Till { void Ring() {} }
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "src/test/java/com/x/CartTest.java:CartTest.adds",
+            [
+                "src/main/java/com/x/Cart.java:Cart .90",
+                "src/main/java/com/x/Cart.java:Cart.total .85",
+                "src/main/java/com/x/Cart.java:Cart.of .95",
+            ],
+        ),
+        (
+            "src/test/kotlin/com/y/use.kt:use",
+            ["src/main/java/com/y/Cart.java:Cart .90", "src/main/java/com/y/Cart.java:Cart.total .85"],
+        ),
+        (
+            "tests/ClientTest.php:Shop.Net.ClientTest.opens",
+            [
+                "lib/Net/Client.php:Shop.Net.Client .90",
+                "lib/Net/Client.php:Shop.Net.Client.open .85",
+                "lib/Net/Client.php:Shop.Net.dial .90",
+            ],
+        ),
+        (
+            "tests/Other.php:Shop.Mail.Other.opens",
+            ["tests/Other.php:Shop.Mail.Client", "tests/Other.php:Shop.Mail.Client.open .85"],
+        ),
+        (
+            "Web/Pages/Page.cs:Shop.Web.Pages.Page.Show",
+            [
+                "Store/Till.cs:Shop.Store.Till .90",
+                "Store/Till.cs:Shop.Store.Till.Ring .85",
+                "Store/Till.cs:Shop.Store.Till.New .95",
+                "Web/Header.cs:Shop.Web.Header .90",
+            ],
+        ),
+    ],
+)
+def test_who_sees_whom_by_package_and_namespace(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert sorted(calls(view_of(SEEN, tmp_path), name)) == sorted(expected)
+
+
+GUESSED = """
+-- lib/list.ex --
+defmodule Shop.Debug do
+  def keyfind(a, b), do: a
+  def keyfind(a, nil), do: b
+end
+defmodule Shop.Cart do
+  def run(x) do
+    List.keyfind(x, 1)
+    Shop.Debug.keyfind(x, 1)
+    inner(x)
+    raise "no"
+  end
+  defmodule Part do
+    def inner(x), do: x
+    def raise(x), do: x
+  end
+end
+-- a.rb --
+class Cart
+  def mkdir_p(a); end
+end
+class Use
+  def run(cart)
+    FileUtils.mkdir_p("x")
+    cart.mkdir_p("x")
+  end
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("lib/list.ex:Shop.Cart.run", ["lib/list.ex:Shop.Debug.keyfind .90", "lib/list.ex:Shop.Cart.Part.inner .50"]),
+        ("a.rb:Use.run", ["a.rb:Cart.mkdir_p .50"]),
+    ],
+)
+def test_a_type_that_is_not_here_has_no_methods_here(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(GUESSED, tmp_path), name) == expected
+
+
+def test_overloads_are_one_definition(tmp_path: Path) -> None:
+    text = "-- a.ts --\nclass A {\n  ring(a: string): void\n  ring(a: any) {}\n}\n-- b.ts --\nfunction run(x) { x.ring(1) }\n"
+    assert calls(view_of(text, tmp_path), "b.ts:run") == ["a.ts:A.ring .50"]

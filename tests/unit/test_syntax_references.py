@@ -246,6 +246,41 @@ def test_inheritance(language: str, text: str, expected: set[tuple[str, int]]) -
     assert {(use.name, use.kind) for use in uses if use.kind in (INHERIT, IMPLEMENT)} == expected
 
 
+@pytest.mark.parametrize(
+    ("language", "text", "expected"),
+    [
+        ("python", "def f(a):\n    x = a.field\n    a.call()\n    h(x)\n", {"a.call", "h"}),
+        ("typescript", "function f(a) { const x = a.field; a.call(); a?.also(); h(g) }\n", {"a.call", "a.also", "h"}),
+        ("go", "func f(a A) {\n\tx := a.field\n\ta.call()\n\th(g)\n}\n", {"a.call", "h"}),
+        ("rust", "fn f(a: A) { let x = a.field; a.call(); h(g) }\n", {"a.call", "h"}),
+        ("java", "class C { void f(A a) { int x = a.field; a.call(); h(g); } }\n", {"a.call", "h"}),
+        ("kotlin", "fun f(a: A) {\n  val x = a.field\n  a.call()\n  h(g)\n}\n", {"a.call", "h"}),
+        ("csharp", "class C { void F(A a) { var x = a.field; a.call(); h(g); } }\n", {"a.call", "h"}),
+        ("swift", "func f(a: A) {\n  let x = a.field\n  a.call()\n  h(g)\n}\n", {"a.call", "h"}),
+        ("php", "<?php\nfunction f($a) { $x = $a->field; $a->call(); h($g); A::s(); }\n", {"$a.call", "h", "A.s"}),
+        ("lua", "function f(a)\n  x = a.field\n  a.call()\n  a:also()\n  h(g)\nend\n", {"a.call", "a.also", "h"}),
+        ("c", "void f(struct a *a) { int x = a->field; a->call(); h(g); }\n", {"a.call", "h"}),
+        ("cpp", "void f(A a) { int x = a.field; a.call(); h(g); }\n", {"a.call", "h"}),
+        ("zig", "fn f(a: A) void {\n  const x = a.field;\n  a.call();\n  h(g);\n}\n", {"a.call", "h"}),
+        ("julia", "function f(a)\n  x = a.field\n  a.call()\n  h(g)\nend\n", {"a.call", "h"}),
+        ("scala", "object O { def f(a: A) = { val x = a.field; a.call(); h(g) } }\n", {"a.call", "h"}),
+        ("dart", "void f(A a) { var x = a.field; a.call(); a?.also(); h(g); }\n", {"a.call", "a.also", "h"}),
+        ("dart", "void f(A a) { a..set(1)..field = 2; var b = new B.of(1); }\n", {"set", "B.of"}),
+        ("elixir", "def f(a) do\n  x = a.b.field\n  a.call()\n  h(g)\nend\n", {"a.call", "h"}),
+        ("elixir", "def f(a) do\n  M.one\n  :m.two\n  g &h/1, &M.i/2\nend\n", {"M.one", "m.two", "g", "h", "M.i"}),
+        (
+            "elisp",
+            "(defun f (a b)\n  (let ((x (g a)) y)\n    (funcall (lambda (z) (h z)) x)))\n",
+            {"g", "funcall", "h"},
+        ),
+    ],
+)
+def test_calls_and_not_what_is_only_read(language: str, text: str, expected: set[str]) -> None:
+    uses = scan(text, language).outline.uses()
+    found = {f"{use.receiver}.{use.name}".lstrip(".") for use in uses if use.kind == CALL}
+    assert found == expected
+
+
 def test_prose_speaks_of_names_and_paths() -> None:
     text = "# A\n\nSee `Shop.run()` in [the shop](src/shop.py#L3) or `till.py`; not `a b`, [x](https://x.y/z).\n\n```\n`no`\n```\n"
     uses = list(scan(text, "markdown").outline.uses())

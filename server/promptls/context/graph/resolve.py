@@ -16,7 +16,20 @@ from typing import Protocol
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.rules import COMMON, FAMILY, IMPLICIT_SELF, LOOSE, MIXED_IN, PACKAGED, SCRIPTS, UNIMPORTED
+from promptls.context.graph.packages import closeness, namespaces, share
+from promptls.context.graph.rules import (
+    CAPITAL,
+    COMMON,
+    FAMILY,
+    IMPLICIT_SELF,
+    LOOSE,
+    MIXED_IN,
+    OPEN,
+    SCRIPTS,
+    SHUT,
+    SPACED,
+    UNIMPORTED,
+)
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
@@ -26,6 +39,7 @@ from promptls.model import CALL, FileEntry, Import, Reference
 MAX_SEVERAL = 3
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
+MAX_NEARBY = 200  # definitions of one name that are looked at
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
 
@@ -86,11 +100,11 @@ class Resolver:
             return (entity,)
         if entity is not None or name in facts.imported:
             return ()
-        if language in PACKAGED:
+        if language in OPEN:
             found = self.nearby(path, name, language)
             if found:
                 return tuple(Found(place, "package") for place in found[:1])
-        return self._only(name, language, path, hung=False) if language in UNIMPORTED else ()
+        return self._only(name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
         if use.receiver == LITERAL:
@@ -99,7 +113,7 @@ class Resolver:
         if entity is not None:
             found = self._attribute(entity, use.name, use.kind == CALL)
             return (found,) if isinstance(found, Found) else ()
-        return self._only(use.name, facts.outline.language, path, hung=True)
+        return self._only(use.name, facts.outline.language, use.receiver)
 
     # ---- names
 
@@ -121,7 +135,7 @@ class Resolver:
         target = self.imports.bindings(self.snapshot.files[path]).get(name) if not found else None
         if target is not None:
             return self.target(target, value)
-        found = found or facts.top.get(name, [])
+        found = found or (facts.top.get(name, []) if language not in SHUT else [])
         if found:
             return Found((path, self._best(facts, found, value)), "local")
         if language in IMPLICIT_SELF:
@@ -239,7 +253,7 @@ class Resolver:
         if found:
             return Found((path, self._best(facts, found, value)), "import")
         language = facts.outline.language
-        nearby = self.nearby(path, name, language) if language in PACKAGED else []
+        nearby = self.nearby(path, name, language) if language in OPEN else []
         return Found(nearby[0], "import") if nearby else None
 
     @staticmethod
@@ -279,29 +293,45 @@ class Resolver:
         return None
 
     def nearby(self, path: str, name: str, language: str) -> list[Place]:
-        """Top-level definitions of a name in the other files of a folder."""
-        folder = path.rpartition("/")[0] + "/"
-        out: list[Place] = []
-        for place in self.snapshot.names.get(name.lower(), ()):
-            if place[0] != path and place[0].startswith(folder) and "/" not in place[0][len(folder) :]:
-                facts = self.facts(place[0])
-                if facts is not None and facts.outline.language == language and place[1] in facts.top.get(name, ()):
-                    out.append(place)
-        return sorted(out)
+        """Top-level definitions of a name in files that a file sees without an import that says so, nearest first."""
+        files = self.snapshot.files
+        named = [place for place in self.snapshot.names.get(name.lower(), ()) if place[0] != path]
+        if language not in SPACED:
+            named = [place for place in named if share(language, files[path], files[place[0]])]
+        named.sort(key=lambda place: (-closeness(place[0], path), place))
+        facts = self.facts(path)
+        spaces = namespaces(facts) if named and language in SPACED and facts is not None else ()
+        out: list[tuple[int, Place]] = []
+        for place in named[:MAX_NEARBY]:
+            other = self.facts(place[0])
+            if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
+                continue
+            space = other.symbols[place[1]].qualified.rpartition(".")[0]
+            if language not in SPACED or space in spaces:
+                out.append((spaces.index(space) if spaces else 0, place))
+        return [place for _, place in sorted(out, key=lambda found: found[0])]
 
-    def _only(self, name: str, language: str, path: str, hung: bool) -> tuple[Found, ...]:
-        """The definitions of a name in the whole workspace, if they are few; `hung`: it is called on something."""
-        if hung and name in COMMON:
+    def _only(self, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
+        """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
+
+        A receiver that is written as a type or module, and is none that is known, may only be one of that name.
+        """
+        if receiver and name in COMMON:
             return ()
-        found: list[Place] = []
-        family = FAMILY.get(language, language)
+        hung, of = bool(receiver), receiver.rpartition(".")[2].removesuffix("()")
+        if language not in CAPITAL or not of[:1].isupper():
+            of = ""
+        found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
+        most = MAX_NEARBY if of else MAX_SEVERAL
         holding = {"module"} if language in MIXED_IN else frozenset()
         for place in self.snapshot.names.get(name.lower(), ()):
             symbol = self.snapshot.symbol(place)
             entry = self.snapshot.files[place[0]]
             if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
                 continue
-            if FAMILY.get(entry.outline.language, entry.outline.language) != family:
+            if not _akin(entry.outline.language, language):
+                continue
+            if of and not f".{symbol.qualified}".endswith(f".{of}.{name}"):
                 continue
             if symbol.kind in CALLABLE_KINDS | TYPE_KINDS | holding and symbol.kind != "test":
                 parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
@@ -311,11 +341,14 @@ class Resolver:
                 owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
                 if owned != hung and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
                     continue
-                found.append(place)
-                if len(found) > MAX_SEVERAL:
+                found.setdefault((place[0], symbol.qualified), place)
+                if len(found) > most:
                     return ()
+        whole = [place for (_, qualified), place in found.items() if qualified == f"{receiver}.{name}"]
+        if of and language in UNIMPORTED and len(whole) == 1:
+            return (Found(whole[0], "package"),)
         how = "unique" if len(found) == 1 else "several"
-        return tuple(Found(place, how) for place in sorted(found))
+        return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
 
     # ---- values and types
 
@@ -381,11 +414,11 @@ class Resolver:
                 ):
                     return self.type_named(path, max(scope, owner), of, depth + 1)
         found = self._name(path, facts, owner, name, value)
-        if found is None and facts.outline.language in PACKAGED:
+        if found is None and facts.outline.language in OPEN:
             nearby = self.nearby(path, name, facts.outline.language)
             found = Found(nearby[0], "package") if nearby else None
         if found is None and facts.outline.language in UNIMPORTED and name[:1].isupper():
-            only = self._only(name, facts.outline.language, path, hung=False)
+            only = self._only(name, facts.outline.language)
             found = only[0] if len(only) == 1 else None
         if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
             return OUTSIDE
@@ -496,3 +529,8 @@ class Resolver:
             )
         how = entity.how if CERTAINTY[entity.how] < CERTAINTY[found.how] else found.how
         return Found(found.place, how)
+
+
+def _akin(language: str, other: str) -> bool:
+    """Whether the code of two languages calls each other by name."""
+    return FAMILY.get(language, language) == FAMILY.get(other, other)

@@ -16,8 +16,18 @@ FAMILIES = (
 )
 FAMILY = {name: f"family {i}" for i, names in enumerate(FAMILIES) for name in names}
 
-PACKAGED = frozenset({"go", "java", "kotlin", "scala", "swift", "csharp", "dart"})
+JVM = frozenset({"java", "kotlin", "scala"})
+PACKAGED = frozenset({*JVM, "go", "swift", "dart"})
 """Languages where files of one folder see each other's definitions."""
+
+SPACED = frozenset({"csharp", "php"})
+"""Languages where files see what is in their namespaces, whatever folder it lies in."""
+
+OPEN = PACKAGED | SPACED
+"""Languages where files see each other without imports."""
+
+SHUT = frozenset({"elixir"})
+"""Languages where what a module holds cannot be called by its bare name from around it."""
 
 UNIMPORTED = frozenset(
     "c cpp csharp ruby php swift kotlin scala bash elixir lua r elisp vim perl julia haskell ocaml sql proto graphql css make hcl".split()
@@ -26,6 +36,9 @@ UNIMPORTED = frozenset(
 
 IMPLICIT_SELF = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "dart", "ruby"})
 """Languages where a method calls its siblings by their bare names."""
+
+CAPITAL = frozenset({*SCRIPTS, *JVM, *"python ruby php swift dart elixir rust haskell ocaml".split()})
+"""Languages where a capital begins the names of types and modules, and of little else."""
 
 SCATTERED = frozenset({"go", "cpp", "swift", "rust", "csharp", "ruby", "kotlin"})
 """Languages where a method may stand in another file than its type."""

@@ -84,23 +84,12 @@ NO_REFERENCES: dict[str, frozenset[str]] = {
     "c": frozenset({"size_t"}),
     "css": frozenset({"url", "var", "calc"}),
     "elixir": frozenset(VERBS["elixir"])
-    | {
-        "defstruct",
-        "defexception",
-        "import",
-        "alias",
-        "require",
-        "use",
-        "doc",
-        "moduledoc",
-        "typedoc",
-        "spec",
-        "type",
-        "impl",
-        "callback",
-        "quote",
-        "unquote",
-    },
+    | frozenset(
+        "defstruct defexception import alias require use doc moduledoc typedoc spec type impl callback quote unquote "
+        "abs and apply binding byte_size dbg div elem exit hd if in inspect is_atom is_binary is_boolean is_function "
+        "is_integer is_list is_map is_nil is_number is_pid is_struct is_tuple length map_size max min node not or raise "
+        "reraise rem round self send spawn struct struct! super tap then throw tl to_charlist to_string trunc unless".split()
+    ),
     "go": frozenset(
         "any append bool byte cap close copy delete error float64 int int32 int64 len make new panic string "
         "uint uint32 uint64".split()
@@ -115,7 +104,10 @@ NO_REFERENCES: dict[str, frozenset[str]] = {
         frozenset("Any Boolean Bool Double Float Int Integer Long Object Override String Unit Void".split()),
     ),
     "rust": frozenset({"Self", "Ok", "Err", "Some", "None"}),
-    "ruby": frozenset({"require", "require_relative", "private", "public", "protected", "module_function"}),
+    "ruby": frozenset(
+        "attr_accessor attr_reader attr_writer extend include lambda module_function prepend private proc protected "
+        "public puts raise require require_relative".split()
+    ),
 }
 """Words that a reference query finds and that refer to nothing."""
 

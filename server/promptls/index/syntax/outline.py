@@ -62,7 +62,7 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str, kept: Kept
     shape = Shape()
     found = find(source, tree, tags, row, kept)
     drafts = settled(source, found.definitions, found.wraps, found.leads, row)
-    named = {start for draft in drafts for start in draft.named}
+    named = {start for draft in drafts for start in draft.named}.union(found.places.get("bound", ()))
     if len(drafts) > MAX_SYMBOLS:
         shape.problem = f"only the first {MAX_SYMBOLS} definitions are known"
         del drafts[MAX_SYMBOLS:]

@@ -2,8 +2,9 @@
 
 A language's patterns are compiled all together where the grammar knows every node they name, else
 one by one, and those that the grammar rejects are left out: two generations of a grammar share one
-file.  Patterns that capture a reference (`@ref`, `@call`, `@base`, `@iface`), a decision
-(`@fork`), a declaration with a type (`@typed`) or a mark (`@yields` …) make the reference query, all others the structure query.
+file.  Patterns that capture a reference (`@ref`, `@call`, `@base`, `@iface`), a name that is none (`@bound`),
+a decision (`@fork`), a declaration with a type (`@typed`) or a mark (`@yields` …) make the reference query, all
+others the structure query.
 Compiled once per language and order of sources; any thread may use the result.
 """
 
@@ -24,7 +25,7 @@ _PARTS = frozenset({"name", "body", "owner", "inner", "verb", "doc", "declarator
 """Captures that are parts of what a pattern finds; the other one says what it is: a kind, "wrap", "import" …"""
 
 _CAPTURE = re.compile(r"@(\w+)")
-_REF = re.compile(r"@(?:ref|call|base|iface|fork|typed|yields|spawns|defers|awaits)\b")
+_REF = re.compile(r"@(?:ref|call|base|iface|fork|typed|yields|spawns|defers|awaits|bound)\b")
 _NODE = re.compile(r"\((?!_\b)(\w+)")
 _FIELD = re.compile(r"\b(\w+):")
 _LITERAL = re.compile(r'"([^"]+)"')

@@ -21,7 +21,11 @@
 (import_or_export) @import
 
 ((identifier) @call . (selector (argument_part)))
-(selector (unconditional_assignable_selector (identifier) @call))
+((selector (unconditional_assignable_selector (identifier) @call)) . (selector (argument_part)))
+((selector (conditional_assignable_selector (identifier) @call)) . (selector (argument_part)))
+(cascade_section (cascade_selector (identifier) @call) (argument_part))
+(new_expression (type_identifier) (identifier) @call)
+(const_object_expression (type_identifier) (identifier) @call)
 (type_identifier) @ref
 
 (superclass (type_identifier) @base)

@@ -10,3 +10,8 @@
 (source_file (list . (symbol) . (quote)) @import)
 
 (list . (symbol) @call)
+(function_definition parameters: (list . (symbol) @bound))
+(macro_definition parameters: (list . (symbol) @bound))
+(special_form "lambda" . (list . (symbol) @bound))
+(special_form ["let" "let*"] . (list . (symbol) @bound))
+(special_form ["let" "let*"] . (list (list . (symbol) @bound)))

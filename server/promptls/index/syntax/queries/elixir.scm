@@ -10,9 +10,16 @@
 
 (call target: (identifier) @verb (arguments . [(alias) (dot)])) @import
 
+; Without arguments it is a call only on a module: on a value it is a field.
 (call target: (identifier) @call)
-(call target: (dot right: (identifier) @call))
+(call target: (dot right: (identifier) @call) (arguments))
+(call target: (dot left: [(alias) (atom)] right: (identifier) @call))
+(unary_operator operator: "&" operand: (binary_operator left: (identifier) @call operator: "/"))
 (alias) @ref
+
+; What "@spec" and the like speak of.
+(unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (call target: (identifier) @bound)))))
+(unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (binary_operator left: (call target: (identifier) @bound))))))
 
 (stab_clause) @fork
 ["&&"] @fork
