@@ -108,6 +108,24 @@ def test_what_an_argument_names(tmp_path: Path, mention: str, expected: str) -> 
     assert told(f"see {mention} there", asking(SHOP, tmp_path)) == [expected]
 
 
+@pytest.mark.parametrize(
+    ("mention", "sites"),
+    [
+        ("@callers:weigh", {"total": (1,)}),
+        ("@callers:src/other.py#total", {"main": (5,)}),
+        ("@callers:web/c.js##inc", {"C.bump": (5,)}),
+        ("@tests:src/cart.py", {"test_total": (4,)}),
+        ("@usages:weigh", {"total": (1,)}),
+        ("@callees:src/cart.py#total", {"weigh": ()}),
+    ],
+)
+def test_who_uses_something_is_told_with_the_lines_that_do(
+    tmp_path: Path, mention: str, sites: dict[str, tuple[int, ...]]
+) -> None:
+    (outcome,) = resolve_all(f"{mention} there", asking(SHOP, tmp_path))
+    assert {item.symbol: item.sites for item in outcome.targets} == sites
+
+
 def test_a_suggestion_is_the_whole_mention(tmp_path: Path) -> None:
     (outcome,) = resolve_all("@path:src/other.py#main..wegh", asking(SHOP, tmp_path))
     assert outcome.suggestion == "@path:src/other.py#main..weigh"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from promptkit import item, renderer, symbol, view
 
 from promptls.model import Item, Origin, Span, TextView
@@ -240,6 +241,14 @@ def test_a_file_that_does_not_fit_is_shown_by_its_relevant_definitions() -> None
     explicit = [Choice(asked((BIG, 0, 0))[0].forms, tuple(c.forms for c in found((BIG, "f7"), (BIG, "f3"))))]
     packed = pack(explicit, [], 250)
     assert kept(packed) == ["partial big.py:34-43, 78-87"]
+    assert packed.tokens <= 250
+
+
+def test_a_caller_that_does_not_fit_is_shown_where_it_calls() -> None:
+    caller = replace(item(BIG, 1, 329, score=1.0, origin=Origin.MENTION), sites=(200,))
+    explicit = [Choice(forms(caller, BIG, USING), tuple(c.forms for c in found((BIG, "f7"), (BIG, "f3"))))]
+    packed = pack(explicit, [], 250)
+    assert kept(packed) == ["partial big.py:182-220"]
     assert packed.tokens <= 250
 
 

@@ -53,6 +53,15 @@ def test_a_worker_outlines_and_embeds(channel: Channel, tmp_path: Path) -> None:
     assert not scanning.embed(channel, rows, NOTHING).rows.keys, "texts are held until they have their vectors"
 
 
+def test_a_header_is_of_the_language_that_it_turns_out_to_be_of(channel: Channel, tmp_path: Path) -> None:
+    header = tmp_path / "late.h"
+    header.write_text("#define LINE 1\n" * 500 + "namespace shop {\nclass Cart {\n  int total() { return 1; }\n};\n}\n")
+    answer = channel.call(ScanFiles((header.as_posix(),)), 30)
+    assert isinstance(answer, Scanned)
+    outline = unpack(answer.files[0].outlined)
+    assert (outline.language, outline.symbols[-1].qualified) == ("cpp", "shop.Cart.total")
+
+
 def test_vectors_are_made_when_all_is_outlined(tmp_path: Path) -> None:
     pool = Pool(CONFIGURE, 1)
     done: list[str] = []

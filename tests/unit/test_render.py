@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 from promptkit import item, label, of, renderer, symbol, view
 
 from promptls.index.digest import digest_of
@@ -340,6 +341,31 @@ def test_a_part_never_ends_inside_a_head() -> None:
     assert max(sizes) == 9
     whole = rendered.partial(1000)
     assert whole == rendered.full()
+
+
+def test_a_part_of_a_caller_is_its_head_and_what_is_around_the_calls() -> None:
+    file = view("def f(x):\n" + "".join(f"    step_{n}(x)\n" for n in range(60)))
+    asked = replace(symbol(file, "f"), sites=(40, 52))
+    rendered = of(asked, file)
+    seen: list[Block] = []
+    for room in range(400):
+        block = rendered.partial(room)
+        assert block is None or block.tokens <= room
+        if block is not None and (not seen or block != seen[-1]):
+            seen.append(block)
+    parts = [block for block in seen if len(block.spans) > 1]
+    assert [block.spans for block in parts[:3]] == [
+        (Span(0, 1), Span(40, 41)),
+        (Span(0, 1), Span(40, 41), Span(52, 53)),
+        (Span(0, 1), Span(39, 42), Span(51, 54)),
+    ]
+    assert parts[1].body.endswith("    step_39(x)\n… 11 more lines (42-52)\n    step_51(x)\n… 8 more lines (54-61)")
+    shown = [sum(map(len, block.spans)) for block in parts]
+    assert shown == sorted(shown) and seen[-1] == rendered.full()
+    whole = parts[-1]
+    cut = rendered.trimmed(whole, whole.tokens // 2)
+    assert cut is not None and cut.tokens <= whole.tokens // 2
+    assert all(any(span.start <= site < span.end for span in cut.spans) for site in asked.sites)
 
 
 # ---------------------------------------------------------------- several definitions of a file

@@ -115,6 +115,7 @@ class Item(Struct, frozen=True):
     symbol: str = ""  # qualified name, "" where the region is no definition
     reasons: Mapping[str, float] = field(default_factory=dict)  # what the score is made of
     mention: int = -1  # index of the mention that asked for it, those of a recipe after the message's; -1 for none
+    sites: tuple[int, ...] = ()  # lines in it that it was asked for, ascending: where a caller calls
 
 
 class TextView(Struct, frozen=True):

@@ -368,10 +368,10 @@ def _offers(choice: Choice, rank: int, room: int) -> Iterator[_Entry | None]:
         return _Entry(tier, block, forms, {rank}, True) if block else None
 
     yield entry(_FULL, forms.full())
-    if choice.inside:
+    if choice.inside and not forms.item.sites:
         yield entry(_BODIES, bodies(forms, choice.inside, room))
     part = forms.partial(room)
-    if part is not None and _lines(part) >= PARTIAL_SHARE * sum(map(len, forms.whole())):
+    if part is not None and (forms.item.sites or _lines(part) >= PARTIAL_SHARE * sum(map(len, forms.whole()))):
         yield entry(_PARTIAL, part)
     yield entry(_OUTLINE, forms.outline(room))
     yield entry(_LITTLE, forms.signature())

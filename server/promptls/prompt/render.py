@@ -167,7 +167,8 @@ class Forms:
     def partial(self, room: int, spans: Sequence[Span] | None = None) -> Block | None:
         """The first lines of the item (or of the `spans` of it) that cost at most `room` tokens, the rest elided.
 
-        Cut before a statement that stands as far out as possible; not cut inside a definition's head.
+        Cut before a statement that stands as far out as possible; not cut inside a definition's head.  Of an item with
+        sites its head and the lines around those.
         """
         spans = _joined(self.whole() if spans is None else spans)
         if not spans:
@@ -176,6 +177,8 @@ class Forms:
         everything = self.full() if spans == self.whole() else self.lines(spans, region)
         if everything is None or everything.tokens <= room:
             return everything
+        if self.item.sites and (around := self._around_sites(spans, region, room)) is not None:
+            return around
         least = 1
         if self.symbol and region.start <= self.symbol.span.start and self.symbol.body_start < region.end:
             least = sum(len(s) for s in _first(spans, until=self.symbol.body_start)) + 1
@@ -188,6 +191,19 @@ class Forms:
             floor = max(last.start + 1, last.end - (most - least))
             shown = (*shown[:-1], Span(last.start, _cut(self.page, last.start, floor, last.end)))
         return self.lines(shown, region)
+
+    def _around_sites(self, spans: Sequence[Span], region: Span, room: int) -> Block | None:
+        """The head, the first sites that fit, and where all do as much around each as fits; None if not even one does."""
+        sites = self.item.sites
+
+        def around(count: int, reach: int) -> Block | None:
+            near = [Span(max(0, site - reach), site + 1 + reach) for site in sites[:count]]
+            shown = _within([*self.head(), *near], spans)
+            block = self.lines(shown, region) if shown else None
+            return block if block is not None and block.tokens <= room else None
+
+        best = _most(1, len(sites), lambda count: around(count, 0))
+        return _most(1, len(region), lambda reach: around(len(sites), reach)) or best
 
     def trimmed(self, block: Block, room: int) -> Block | None:
         """A block of this item cut down to `room` tokens, its last lines first; None if nothing is left."""
@@ -415,6 +431,24 @@ def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
         else:
             out.append(span)
     return tuple(out)
+
+
+def _most(low: int, high: int, make: Callable[[int], Block | None]) -> Block | None:
+    """What is made of the largest number that anything is made of, if it is so for all smaller ones."""
+    best = None
+    while low <= high:
+        middle = (low + high) // 2
+        block = make(middle)
+        if block is not None:
+            best, low = block, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+def _within(spans: Iterable[Span], others: Sequence[Span]) -> tuple[Span, ...]:
+    """What of the spans lies in others."""
+    return _joined(Span(max(a.start, b.start), min(a.end, b.end)) for a in spans for b in others if a.overlaps(b))
 
 
 def _first(spans: Sequence[Span], count: int | None = None, until: int | None = None) -> tuple[Span, ...]:

@@ -32,7 +32,7 @@ Related = Callable[[GraphView, Place], Iterable[Place]]
 
 def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
     """What calls a definition."""
-    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers")
+    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", users=True)
 
 
 def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
@@ -47,7 +47,7 @@ def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
         own = [place, *inside(view, place)]
         return [e.target for one in own for e in view.out(one) if e.type == "tested_by"]
 
-    return _related(mention, request, _file_or_definition(mention, request), tests, "tests")
+    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", users=True)
 
 
 def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
@@ -96,7 +96,7 @@ def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
         for edge in view.into(place):
             if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= LEAST:
                 count += 1
-                item = _item(view, edge.source, edge, request)
+                item = _item(view, edge.source, edge, request, _names(view, [place]))
                 if item is not None and len(items) < MOST:
                     items.setdefault((item.path, item.span), item)
     return _outcome(mention, list(items.values()), count, "uses")
@@ -131,15 +131,42 @@ def ends(written: str) -> tuple[str, str, str]:
 
 
 def _related(
-    mention: Mention, request: Request, places: list[Place] | MentionOutcome, related: Related, what: str
+    mention: Mention,
+    request: Request,
+    places: list[Place] | MentionOutcome,
+    related: Related,
+    what: str,
+    users: bool = False,
 ) -> MentionOutcome:
+    """The outcome of a mention of what is related to some definitions; `users`: because it uses them."""
     if isinstance(places, MentionOutcome):
         return places
     view = _graph(request)
     own = set(places)
     found = [p for p in dict.fromkeys(p for place in places for p in related(view, place)) if p not in own]
-    items = [item for place in found[:MOST] if (item := _item(view, place, None, request)) is not None]
+    names = _names(view, places) if users else frozenset()
+    items = [item for place in found[:MOST] if (item := _item(view, place, None, request, names)) is not None]
     return _outcome(mention, items, len(found), what)
+
+
+def _names(view: GraphView, places: Iterable[Place]) -> frozenset[str]:
+    """The names by which definitions, and those in them, are used: a constructor by that of its type."""
+    out: set[str] = set()
+    for place in places:
+        for one in (place, *inside(view, place)):
+            symbol = view.symbol(one)
+            if symbol is not None:
+                out.update((symbol.name, symbol.qualified.rpartition(".")[0].rpartition(".")[2]))
+    return frozenset(out - {""})
+
+
+def _sites(view: GraphView, place: Place, names: frozenset[str]) -> tuple[int, ...]:
+    """The lines of a definition's own code that use one of these names."""
+    facts = view.facts(place[0])
+    if facts is None:
+        return ()
+    lines = {use.line for name in names for owner, use in facts.uses_named(name) if owner == place[1]}
+    return tuple(sorted(lines))
 
 
 def _outcome(mention: Mention, items: Sequence[Item], count: int, what: str) -> MentionOutcome:
@@ -211,11 +238,15 @@ def _graph(request: Request) -> GraphView:
     return request.around.graph()
 
 
-def _item(view: GraphView, place: Place, edge: Edge | None, request: Request) -> Item | None:
-    """A definition, or the lines around an edge's evidence where no definition stands around it."""
+def _item(
+    view: GraphView, place: Place, edge: Edge | None, request: Request, names: frozenset[str] = frozenset()
+) -> Item | None:
+    """A definition, or the lines around an edge's evidence where no definition stands around it; `names`: what it is
+    asked for using."""
     found = view.symbol(place)
     if found is not None:
-        return Item(place[0], found.span, found.kind, Origin.MENTION, 1.0, found.qualified)
+        sites = _sites(view, place, names)
+        return Item(place[0], found.span, found.kind, Origin.MENTION, 1.0, found.qualified, sites=sites)
     text = request.sources.read(place[0])
     if edge is None or not isinstance(text, TextView):
         return None

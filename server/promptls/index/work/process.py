@@ -51,8 +51,6 @@ from promptls.index.work.messages import (
 )
 from promptls.model import Span, pack
 
-_HEAD = 4096  # characters of a file that decide its language
-
 
 class Worker:
     """The state of one worker process."""
@@ -134,7 +132,7 @@ class Worker:
                 if isinstance(got, disk.Skipped):
                     continue
                 text = got.text
-            language = language_of(path, text[:_HEAD])
+            language = language_of(path, text)
             spans = find(wanted, text, language, self.grammar_order)
             if spans is not None:
                 languages[language] = None
@@ -143,7 +141,7 @@ class Worker:
         return Matched(tuple(files), tuple(languages))
 
     def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool, edited: bool = False) -> Parsed:
-        language = language_of(path, text[:_HEAD])
+        language = language_of(path, text)
         if as_plain:
             return plain(text, language, "the grammar hung or crashed on this text")
 
