@@ -115,6 +115,16 @@ class Facts:
                     open_.add(i)
         return out
 
+    @cached_property
+    def spaces(self) -> tuple[str, ...]:
+        """The namespaces that the file sees without naming them, those that its code is in first; "" for none at all."""
+        own = [symbol.qualified for symbol in self.symbols if symbol.kind in SPACE_KINDS]
+        if self.outline.language != "csharp":
+            return (*own, "")
+        around = {name[:at] for name in own for at in range(len(name) + 1) if name[at : at + 1] in (".", "")}
+        used = [one.module for one in self.outline.imports]
+        return tuple(dict.fromkeys([*sorted(around, key=lambda name: (-name.count("."), name)), "", *used]))
+
     def scopes(self, index: int) -> Iterator[int]:
         """A definition and those around it, innermost first."""
         while index >= 0:

@@ -16,12 +16,13 @@ from typing import Protocol
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.packages import closeness, namespaces, share
+from promptls.context.graph.packages import closeness, package_of
 from promptls.context.graph.rules import (
     CAPITAL,
     COMMON,
     FAMILY,
     IMPLICIT_SELF,
+    JVM,
     LOOSE,
     MIXED_IN,
     OPEN,
@@ -294,13 +295,17 @@ class Resolver:
 
     def nearby(self, path: str, name: str, language: str) -> list[Place]:
         """Top-level definitions of a name in files that a file sees without an import that says so, nearest first."""
-        files = self.snapshot.files
+        files, here = self.snapshot.files, path.rpartition("/")[0]
         named = [place for place in self.snapshot.names.get(name.lower(), ()) if place[0] != path]
         if language not in SPACED:
-            named = [place for place in named if share(language, files[path], files[place[0]])]
+            package = package_of(files[path].name) if language in JVM else ""
+            named = [place for place in named if self._shares(place[0], here, package)]
+        elif len(named) > MAX_NEARBY:  # the methods that every class has
+            above = here.rpartition("/")[0] + "/"
+            named = [place for place in named if place[0].startswith(above)]
         named.sort(key=lambda place: (-closeness(place[0], path), place))
         facts = self.facts(path)
-        spaces = namespaces(facts) if named and language in SPACED and facts is not None else ()
+        spaces = facts.spaces if named and language in SPACED and facts is not None else ()
         out: list[tuple[int, Place]] = []
         for place in named[:MAX_NEARBY]:
             other = self.facts(place[0])
@@ -310,6 +315,13 @@ class Resolver:
             if language not in SPACED or space in spaces:
                 out.append((spaces.index(space) if spaces else 0, place))
         return [place for _, place in sorted(out, key=lambda found: found[0])]
+
+    def _shares(self, path: str, folder: str, package: str) -> bool:
+        """Whether a file lies in a folder, or in a package, which may have folders in several trees of sources."""
+        own = path.rpartition("/")[0]
+        if own == folder:
+            return True
+        return bool(package) and own.endswith(f"/{package}") and package_of(self.snapshot.files[path].name) == package
 
     def _only(self, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
         """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
@@ -324,7 +336,11 @@ class Resolver:
         found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
         most = MAX_NEARBY if of else MAX_SEVERAL
         holding = {"module"} if language in MIXED_IN else frozenset()
-        for place in self.snapshot.names.get(name.lower(), ()):
+        places = self.snapshot.names.get(name.lower(), ())
+        if of and len(places) > MAX_NEARBY:  # the methods that every class has
+            files = {path for path, _ in self.snapshot.names.get(of.lower(), ())}
+            places = tuple(place for place in places if place[0] in files)
+        for place in places:
             symbol = self.snapshot.symbol(place)
             entry = self.snapshot.files[place[0]]
             if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
