@@ -32,7 +32,11 @@ Related = Callable[[GraphView, Place], Iterable[Place]]
 
 def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
     """What calls a definition."""
-    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", users=True)
+
+    def itself(view: GraphView, place: Place) -> Iterable[Place]:
+        return [place]
+
+    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", itself)
 
 
 def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
@@ -43,11 +47,13 @@ def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
 def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
     """The tests of a definition, or of those in a file."""
 
-    def tests(view: GraphView, place: Place) -> Iterable[Place]:
-        own = [place, *inside(view, place)]
-        return [e.target for one in own for e in view.out(one) if e.type == "tested_by"]
+    def own(view: GraphView, place: Place) -> Iterable[Place]:
+        return [place, *inside(view, place)]
 
-    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", users=True)
+    def tests(view: GraphView, place: Place) -> Iterable[Place]:
+        return [e.target for one in own(view, place) for e in view.out(one) if e.type == "tested_by"]
+
+    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", own)
 
 
 def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
@@ -136,27 +142,28 @@ def _related(
     places: list[Place] | MentionOutcome,
     related: Related,
     what: str,
-    users: bool = False,
+    used: Related | None = None,
 ) -> MentionOutcome:
-    """The outcome of a mention of what is related to some definitions; `users`: because it uses them."""
+    """The outcome of a mention of what is related to some definitions; because it uses what `used` gives for them."""
     if isinstance(places, MentionOutcome):
         return places
     view = _graph(request)
     own = set(places)
     found = [p for p in dict.fromkeys(p for place in places for p in related(view, place)) if p not in own]
-    names = _names(view, places) if users else frozenset()
+    names = _names(view, (one for place in places for one in used(view, place))) if used is not None else frozenset()
     items = [item for place in found[:MOST] if (item := _item(view, place, None, request, names)) is not None]
     return _outcome(mention, items, len(found), what)
 
 
 def _names(view: GraphView, places: Iterable[Place]) -> frozenset[str]:
-    """The names by which definitions, and those in them, are used: a constructor by that of its type."""
+    """The names by which definitions are used: a constructor by that of its type, too."""
     out: set[str] = set()
     for place in places:
-        for one in (place, *inside(view, place)):
-            symbol = view.symbol(one)
-            if symbol is not None:
-                out.update((symbol.name, symbol.qualified.rpartition(".")[0].rpartition(".")[2]))
+        symbol = view.symbol(place)
+        if symbol is not None:
+            out.add(symbol.name)
+            if symbol.kind == "constructor":
+                out.add(symbol.qualified.rpartition(".")[0].rpartition(".")[2])
     return frozenset(out - {""})
 
 
