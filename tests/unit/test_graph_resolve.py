@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.resolve import MAX_NEARBY
+from promptls.context.graph.namesakes import MAX_NAMESAKES
 from promptls.context.graph.signatures import returned, taken
 from promptls.model import Span, Symbol
 from tests.graphkit import calls, edges, place_of, view_of
@@ -1022,7 +1022,7 @@ def test_a_type_that_is_not_here_has_no_methods_here(tmp_path: Path, name: str, 
 
 def test_of_hundreds_of_one_name_the_one_of_the_module_that_is_named(tmp_path: Path) -> None:
     modules = (
-        f"-- lib/c{n}.ex --\ndefmodule Shop.C{n} do\n  def make_it(x), do: x\nend\n" for n in range(2 * MAX_NEARBY)
+        f"-- lib/c{n}.ex --\ndefmodule Shop.C{n} do\n  def make_it(x), do: x\nend\n" for n in range(2 * MAX_NAMESAKES)
     )
     text = "".join(modules) + "-- a.ex --\ndefmodule Use do\n  def run(x), do: Shop.C7.make_it(x)\nend\n"
     assert calls(view_of(text, tmp_path), "a.ex:Use.run") == ["lib/c7.ex:Shop.C7.make_it .90"]

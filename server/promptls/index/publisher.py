@@ -58,19 +58,20 @@ class Publisher:
         """Replace, add or remove (None) files, and take in rows made for them; those `without` get no vector."""
         files = self.snapshot.files
         moved: list[Moved] = []
-        gone: list[bytes] = []
+        replaced: list[bytes] = []  # outlines
         for path, entry in changes.items():
             old = files.get(path)
             before, after = (old.outlined if old is not None else b""), (entry.outlined if entry is not None else b"")
             if before != after:
                 moved.append((path, (entry or old).name, keys_in(before), keys_in(after)))  # type: ignore[union-attr]
-                gone.append(before)
+                if before:
+                    replaced.append(before)
             for one, sign in ((old, -1), (entry, 1)):
                 if one is not None:
                     self._tally(one, sign)
         self.columns.move(moved)
         self.snapshot = with_entries(self.snapshot, changes.items())
-        for outlined in gone:
+        for outlined in replaced:
             forget(outlined)
         self.columns.fill(rows)
         self.columns.settle(without)

@@ -343,15 +343,12 @@ class Forms:
 
     def _fitted(self, entries: list[tuple[int, str]], room: int) -> Block | None:
         outermost = sorted(range(len(entries)), key=lambda n: (entries[n][0], n))
-        low, high, best = 1, len(entries) - 1, None
-        while low <= high:
-            middle = (low + high) // 2
-            block = self._listed([entries[n] for n in sorted(outermost[:middle])], len(entries) - middle)
-            if block.tokens <= room:
-                best, low = block, middle + 1
-            else:
-                high = middle - 1
-        return best
+
+        def listed(count: int) -> Block | None:
+            block = self._listed([entries[n] for n in sorted(outermost[:count])], len(entries) - count)
+            return block if block.tokens <= room else None
+
+        return _most(1, len(entries) - 1, listed)
 
 
 def make_full(every: Iterable[Forms], renderer: Renderer) -> None:

@@ -121,9 +121,10 @@ class Facts:
         own = [symbol.qualified for symbol in self.symbols if symbol.kind in SPACE_KINDS]
         if self.outline.language != "csharp":
             return (*own, "")
-        around = {name[:at] for name in own for at in range(len(name) + 1) if name[at : at + 1] in (".", "")}
+        parts = [name.split(".") for name in own]
+        around = {".".join(path[:depth]): depth for path in parts for depth in range(1, len(path) + 1)}
         used = [one.module for one in self.outline.imports]
-        return tuple(dict.fromkeys([*sorted(around, key=lambda name: (-name.count("."), name)), "", *used]))
+        return tuple(dict.fromkeys([*sorted(around, key=lambda name: (-around[name], name)), "", *used]))
 
     def scopes(self, index: int) -> Iterator[int]:
         """A definition and those around it, innermost first."""

@@ -15,7 +15,7 @@ CERTAINTY = {
     "typed": 0.85,  # the receiver's type is declared, or it was just constructed
     "returned": 0.75,  # the receiver is what a function says it returns
     "unique": 0.5,  # nothing else in the workspace is called so
-    "several": 0.25,  # one of up to MAX_SEVERAL of that name
+    "several": 0.25,  # one of up to namesakes.MAX_SEVERAL
 }
 """Weight of an edge by how its target was found."""
 

@@ -38,7 +38,7 @@ class Hierarchy:
             if facts.symbols[i].kind in TYPE_KINDS and facts.symbols[i].kind != "impl":
                 return (path, i)
         name = qualified.rpartition(".")[2]
-        near = self._resolver.nearby(path, name, facts.outline.language)
+        near = self._resolver.nearby(path, name)
         if near:
             return near[0]
         target = self._resolver.imports.bindings(self._resolver.snapshot.files[path]).get(name)

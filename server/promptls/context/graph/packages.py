@@ -1,10 +1,10 @@
-"""What the paths of files tell of who sees whom without imports.  Pure."""
+"""What paths tell: which package a file is of, and how near two files are.  Pure."""
 
 from __future__ import annotations
 
-import posixpath
 import re
 from functools import lru_cache
+from itertools import takewhile
 
 _SOURCES = re.compile(r"(?:^|/)src/[^/]+/(?:java|kotlin|scala|groovy)/")  # Maven, Gradle, sbt
 _ROOTS = re.compile(r"(?:^|/)(?:src|tests?)/")  # what was before them
@@ -19,5 +19,6 @@ def package_of(name: str) -> str:
 
 
 def closeness(path: str, near: str) -> int:
-    """How many folders two paths share."""
-    return posixpath.commonprefix([path, near]).count("/")
+    """How many segments two paths have in common, from the first on."""
+    parts = zip(path.split("/"), near.split("/"), strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))

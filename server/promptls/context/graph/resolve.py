@@ -13,34 +13,19 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from promptls.context.graph.facts import SELF, SUPER, Facts, Tables, bears_its_types_name
+from promptls.context.graph import namesakes
+from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.packages import closeness, package_of
-from promptls.context.graph.rules import (
-    CAPITAL,
-    COMMON,
-    FAMILY,
-    IMPLICIT_SELF,
-    JVM,
-    LOOSE,
-    MIXED_IN,
-    OPEN,
-    SCRIPTS,
-    SHUT,
-    SPACED,
-    UNIMPORTED,
-)
+from promptls.context.graph.rules import IMPLICIT_SELF, OPEN, SCRIPTS, SHUT, UNIMPORTED
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
-from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.index.syntax.references import LITERAL, UNKNOWN
 from promptls.model import CALL, FileEntry, Import, Reference
 
-MAX_SEVERAL = 3
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
-MAX_NEARBY = 200  # definitions of one name that are looked at
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
 
@@ -102,10 +87,10 @@ class Resolver:
         if entity is not None or name in facts.imported:
             return ()
         if language in OPEN:
-            found = self.nearby(path, name, language)
+            found = self.nearby(path, name)
             if found:
                 return tuple(Found(place, "package") for place in found[:1])
-        return self._only(name, language) if language in UNIMPORTED else ()
+        return namesakes.anywhere(self.snapshot, name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
         if use.receiver == LITERAL:
@@ -114,7 +99,7 @@ class Resolver:
         if entity is not None:
             found = self._attribute(entity, use.name, use.kind == CALL)
             return (found,) if isinstance(found, Found) else ()
-        return self._only(use.name, facts.outline.language, use.receiver)
+        return namesakes.anywhere(self.snapshot, use.name, facts.outline.language, use.receiver)
 
     # ---- names
 
@@ -254,7 +239,7 @@ class Resolver:
         if found:
             return Found((path, self._best(facts, found, value)), "import")
         language = facts.outline.language
-        nearby = self.nearby(path, name, language) if language in OPEN else []
+        nearby = self.nearby(path, name) if language in OPEN else []
         return Found(nearby[0], "import") if nearby else None
 
     @staticmethod
@@ -293,78 +278,9 @@ class Resolver:
                 return Module(candidate)
         return None
 
-    def nearby(self, path: str, name: str, language: str) -> list[Place]:
+    def nearby(self, path: str, name: str) -> list[Place]:
         """Top-level definitions of a name in files that a file sees without an import that says so, nearest first."""
-        files, here = self.snapshot.files, path.rpartition("/")[0]
-        named = [place for place in self.snapshot.names.get(name.lower(), ()) if place[0] != path]
-        if language not in SPACED:
-            package = package_of(files[path].name) if language in JVM else ""
-            named = [place for place in named if self._shares(place[0], here, package)]
-        elif len(named) > MAX_NEARBY:  # the methods that every class has
-            above = here.rpartition("/")[0] + "/"
-            named = [place for place in named if place[0].startswith(above)]
-        named.sort(key=lambda place: (-closeness(place[0], path), place))
-        facts = self.facts(path)
-        spaces = facts.spaces if named and language in SPACED and facts is not None else ()
-        out: list[tuple[int, Place]] = []
-        for place in named[:MAX_NEARBY]:
-            other = self.facts(place[0])
-            if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
-                continue
-            space = other.symbols[place[1]].qualified.rpartition(".")[0]
-            if language not in SPACED or space in spaces:
-                out.append((spaces.index(space) if spaces else 0, place))
-        return [place for _, place in sorted(out, key=lambda found: found[0])]
-
-    def _shares(self, path: str, folder: str, package: str) -> bool:
-        """Whether a file lies in a folder, or in a package, which may have folders in several trees of sources."""
-        own = path.rpartition("/")[0]
-        if own == folder:
-            return True
-        return bool(package) and own.endswith(f"/{package}") and package_of(self.snapshot.files[path].name) == package
-
-    def _only(self, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
-        """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
-
-        A receiver that is written as a type or module, and is none that is known, may only be one of that name.
-        """
-        if receiver and name in COMMON:
-            return ()
-        hung, of = bool(receiver), receiver.rpartition(".")[2].removesuffix("()")
-        if language not in CAPITAL or not of[:1].isupper():
-            of = ""
-        found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
-        most = MAX_NEARBY if of else MAX_SEVERAL
-        holding = {"module"} if language in MIXED_IN else frozenset()
-        places = self.snapshot.names.get(name.lower(), ())
-        if of and len(places) > MAX_NEARBY:  # the methods that every class has
-            files = {path for path, _ in self.snapshot.names.get(of.lower(), ())}
-            places = tuple(place for place in places if place[0] in files)
-        for place in places:
-            symbol = self.snapshot.symbol(place)
-            entry = self.snapshot.files[place[0]]
-            if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
-                continue
-            if not _akin(entry.outline.language, language):
-                continue
-            if of and not f".{symbol.qualified}".endswith(f".{of}.{name}"):
-                continue
-            if symbol.kind in CALLABLE_KINDS | TYPE_KINDS | holding and symbol.kind != "test":
-                parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
-                if parent is not None and parent.kind in CALLABLE_KINDS:
-                    continue
-                spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
-                owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
-                if owned != hung and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
-                    continue
-                found.setdefault((place[0], symbol.qualified), place)
-                if len(found) > most:
-                    return ()
-        whole = [place for (_, qualified), place in found.items() if qualified == f"{receiver}.{name}"]
-        if of and language in UNIMPORTED and len(whole) == 1:
-            return (Found(whole[0], "package"),)
-        how = "unique" if len(found) == 1 else "several"
-        return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
+        return namesakes.nearby(self.snapshot, self.facts, path, name)
 
     # ---- values and types
 
@@ -431,10 +347,10 @@ class Resolver:
                     return self.type_named(path, max(scope, owner), of, depth + 1)
         found = self._name(path, facts, owner, name, value)
         if found is None and facts.outline.language in OPEN:
-            nearby = self.nearby(path, name, facts.outline.language)
+            nearby = self.nearby(path, name)
             found = Found(nearby[0], "package") if nearby else None
         if found is None and facts.outline.language in UNIMPORTED and name[:1].isupper():
-            only = self._only(name, facts.outline.language)
+            only = namesakes.anywhere(self.snapshot, name, facts.outline.language)
             found = only[0] if len(only) == 1 else None
         if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
             return OUTSIDE
@@ -545,8 +461,3 @@ class Resolver:
             )
         how = entity.how if CERTAINTY[entity.how] < CERTAINTY[found.how] else found.how
         return Found(found.place, how)
-
-
-def _akin(language: str, other: str) -> bool:
-    """Whether the code of two languages calls each other by name."""
-    return FAMILY.get(language, language) == FAMILY.get(other, other)

@@ -16,6 +16,7 @@ from promptls.context.graph.facts import Facts, Tables
 from promptls.context.graph.found import CERTAINTY
 from promptls.context.graph.layers import TEST, Extra, is_test, layer_of
 from promptls.context.graph.nodes import Edge, EdgeType, Node
+from promptls.context.graph.packages import closeness
 from promptls.context.graph.resolve import Imports, Resolver
 from promptls.context.graph.words import IMPORT, Words, updated
 from promptls.index.snapshot import Place, Snapshot
@@ -355,18 +356,8 @@ class GraphView:
 
     def _near(self, paths: set[str], path: str, files: int) -> list[str]:
         """At most `files` of some paths, those with the longest common folder first."""
-        parts = path.split("/")
-
-        def distance(other: str) -> tuple[int, str]:
-            shared = 0
-            for one, two in zip(parts, other.split("/"), strict=False):
-                if one != two:
-                    break
-                shared += 1
-            return -shared, other
-
         known = [p for p in paths if p in self.snapshot.files]
-        return sorted(known, key=distance)[:files]
+        return sorted(known, key=lambda other: (-closeness(other, path), other))[:files]
 
 
 def _bounded(table: dict[K, V]) -> None:

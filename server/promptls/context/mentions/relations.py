@@ -32,11 +32,7 @@ Related = Callable[[GraphView, Place], Iterable[Place]]
 
 def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
     """What calls a definition."""
-
-    def itself(view: GraphView, place: Place) -> Iterable[Place]:
-        return [place]
-
-    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", itself)
+    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", _itself)
 
 
 def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
@@ -47,13 +43,10 @@ def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
 def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
     """The tests of a definition, or of those in a file."""
 
-    def own(view: GraphView, place: Place) -> Iterable[Place]:
-        return [place, *inside(view, place)]
-
     def tests(view: GraphView, place: Place) -> Iterable[Place]:
-        return [e.target for one in own(view, place) for e in view.out(one) if e.type == "tested_by"]
+        return [e.target for one in inside(view, place) for e in view.out(one) if e.type == "tested_by"]
 
-    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", own)
+    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", inside)
 
 
 def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
@@ -99,10 +92,11 @@ def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
     items: dict[tuple[str, Span], Item] = {}
     count = 0
     for place in places:
+        names = _names(view, [place])
         for edge in view.into(place):
             if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= LEAST:
                 count += 1
-                item = _item(view, edge.source, edge, request, _names(view, [place]))
+                item = _item(view, edge.source, edge, request, names)
                 if item is not None and len(items) < MOST:
                     items.setdefault((item.path, item.span), item)
     return _outcome(mention, list(items.values()), count, "uses")
@@ -144,7 +138,10 @@ def _related(
     what: str,
     used: Related | None = None,
 ) -> MentionOutcome:
-    """The outcome of a mention of what is related to some definitions; because it uses what `used` gives for them."""
+    """The outcome of a mention of what is related to some definitions.
+
+    `used`: for what uses definitions, those that it uses of each; where it does so is told with it.
+    """
     if isinstance(places, MentionOutcome):
         return places
     view = _graph(request)
@@ -153,6 +150,10 @@ def _related(
     names = _names(view, (one for place in places for one in used(view, place))) if used is not None else frozenset()
     items = [item for place in found[:MOST] if (item := _item(view, place, None, request, names)) is not None]
     return _outcome(mention, items, len(found), what)
+
+
+def _itself(view: GraphView, place: Place) -> Iterable[Place]:
+    return [place]
 
 
 def _names(view: GraphView, places: Iterable[Place]) -> frozenset[str]:

@@ -59,8 +59,8 @@ class References:
 
 
 def references(source: Source, findings: Findings, language: str, named: set[int], kept: Kept | None) -> References:
-    """What the names that were found refer to; `named` are bytes where names begin that
-    are defined or bound there."""
+    """What the names that were found refer to; `named` are bytes where names begin that are none: those of definitions,
+    and those bound there."""
     found = References()
     words: dict[str, int] = {"": 0}
     ends: dict[int, tuple[int, int]] = {}  # they come in no order; of two that begin alike the longer one counts

@@ -8,6 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Sequence
 
+from promptls.context.graph.packages import closeness
 from promptls.index.snapshot import Snapshot
 
 MOST_ALIKE = 200
@@ -95,6 +96,6 @@ def nearest(paths: Sequence[str], near: str) -> str:
     """The path that shares most folders with `near`; of equals the shorter, then the first by name."""
 
     def rank(path: str) -> tuple[int, int, str]:
-        return (-len(posixpath.commonprefix([path, near]).split("/")), path.count("/"), path)
+        return (-closeness(path, near), path.count("/"), path)
 
     return min(paths, key=rank)

@@ -10,8 +10,8 @@
 
 (call target: (identifier) @verb (arguments . [(alias) (dot)])) @import
 
-; Without arguments it is a call only on a module: on a value it is a field.
 (call target: (identifier) @call)
+; Without arguments it is a call only on a module: on a value it is a field.
 (call target: (dot right: (identifier) @call) (arguments))
 (call target: (dot left: [(alias) (atom)] right: (identifier) @call))
 (unary_operator operator: "&" operand: (binary_operator left: (identifier) @call operator: "/"))

@@ -1,0 +1,116 @@
+"""Definitions that bear a name elsewhere: in files that are seen without an import, and anywhere in the workspace.
+
+A name that many bear says little, so what is looked at has bounds: of thousands those near, or in files of the type
+that is named.  Pure functions of a snapshot.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from promptls.context.graph.facts import Facts, bears_its_types_name
+from promptls.context.graph.found import Found
+from promptls.context.graph.packages import closeness, package_of
+from promptls.context.graph.rules import (
+    CAPITAL,
+    COMMON,
+    FAMILY,
+    IMPLICIT_SELF,
+    JVM,
+    LOOSE,
+    MIXED_IN,
+    SPACED,
+    UNIMPORTED,
+)
+from promptls.index.snapshot import Place, Snapshot
+from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+
+MAX_SEVERAL = 3
+"""Definitions of one name that a reference may mean."""
+MAX_NAMESAKES = 200
+"""Definitions of one name that are looked at."""
+
+
+def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, name: str) -> list[Place]:
+    """Top-level definitions of a name in the files of a file's folder, package or namespaces, nearest first."""
+    mine = facts(path)
+    if mine is None:
+        return []
+    language, here = mine.outline.language, path.rpartition("/")[0]
+    named = [place for place in snapshot.names.get(name.lower(), ()) if place[0] != path]
+    if language not in SPACED:
+        package = package_of(snapshot.files[path].name) if language in JVM else ""
+        named = [place for place in named if _shares(snapshot, place[0], here, package)]
+    elif len(named) > MAX_NAMESAKES:
+        above = here.rpartition("/")[0] + "/"
+        named = [place for place in named if place[0].startswith(above)]
+    named.sort(key=lambda place: (-closeness(place[0], path), place))
+    spaces = mine.spaces if language in SPACED else ()
+    out: list[tuple[int, Place]] = []
+    for place in named[:MAX_NAMESAKES]:
+        other = facts(place[0])
+        if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
+            continue
+        space = other.symbols[place[1]].qualified.rpartition(".")[0]
+        if language not in SPACED:
+            out.append((0, place))
+        elif space in spaces:
+            out.append((spaces.index(space), place))
+    return [place for _, place in sorted(out, key=lambda found: found[0])]
+
+
+def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
+    """Whether a file lies in a folder, or in a package, which may have folders in several trees of sources."""
+    own = path.rpartition("/")[0]
+    if own == folder:
+        return True
+    return bool(package) and own.endswith(f"/{package}") and package_of(snapshot.files[path].name) == package
+
+
+def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
+    """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
+
+    A receiver that is written as a type or module, and is none that is known, may only be one of that name.
+    """
+    if receiver and name in COMMON:
+        return ()
+    of = receiver.rpartition(".")[2].removesuffix("()")
+    if language not in CAPITAL or not of[:1].isupper():
+        of = ""
+    found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
+    most = MAX_NAMESAKES if of else MAX_SEVERAL
+    holding = {"module"} if language in MIXED_IN else frozenset()
+    places = snapshot.names.get(name.lower(), ())
+    if of and len(places) > MAX_NAMESAKES:
+        files = {path for path, _ in snapshot.names.get(of.lower(), ())}
+        places = tuple(place for place in places if place[0] in files)
+    for place in places:
+        symbol = snapshot.symbol(place)
+        entry = snapshot.files[place[0]]
+        if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
+            continue
+        if not _akin(entry.outline.language, language):
+            continue
+        if of and not f".{symbol.qualified}".endswith(f".{of}.{name}"):
+            continue
+        if symbol.kind in CALLABLE_KINDS | TYPE_KINDS | holding and symbol.kind != "test":
+            parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
+            if parent is not None and parent.kind in CALLABLE_KINDS:
+                continue
+            spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
+            owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
+            if owned != bool(receiver) and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
+                continue
+            found.setdefault((place[0], symbol.qualified), place)
+            if len(found) > most:
+                return ()
+    whole = [place for (_, qualified), place in found.items() if qualified == f"{receiver}.{name}"]
+    if of and language in UNIMPORTED and len(whole) == 1:
+        return (Found(whole[0], "package"),)
+    how = "unique" if len(found) == 1 else "several"
+    return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
+
+
+def _akin(language: str, other: str) -> bool:
+    """Whether the code of two languages calls each other by name."""
+    return FAMILY.get(language, language) == FAMILY.get(other, other)
