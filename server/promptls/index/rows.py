@@ -82,12 +82,12 @@ class Rows(Struct, frozen=True, array_like=True, gc=False):
 
     def _take(self, kept: NDArray[np.bool_]) -> Rows:
         counts = np.diff(self.starts)
-        used, term = np.unique(self.terms[np.repeat(kept, counts)], return_inverse=True)
+        used, term = renumbered(self.terms[np.repeat(kept, counts)], len(self.words))
         return replace(
             self,
             keys=tuple(key for key, keep in zip(self.keys, kept, strict=True) if keep),
             words=tuple(self.words[i] for i in used.tolist()),
-            term=term.astype(np.int32).tobytes(),
+            term=term.tobytes(),
             start=_starts(counts[kept]).tobytes(),
             vectors=self.packed[kept].tobytes(),
         )
@@ -118,6 +118,19 @@ def rows_of(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") 
         lengths.append(len(found))
     starts = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
     return Rows(tuple(keys), tuple(numbers), np.array(term, np.int32).tobytes(), starts.tobytes(), vectors)
+
+
+def renumbered(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """(those of the numbers below `most` that occur, in ascending order; each number as its place among them).
+
+    As `np.unique` tells it, which would sort what need only be marked.
+    """
+    occurs = np.zeros(most, np.bool_)
+    occurs[numbers] = True
+    used = np.flatnonzero(occurs)
+    place = np.zeros(most, np.int32)
+    place[used] = np.arange(len(used), dtype=np.int32)
+    return used, place[numbers]
 
 
 def _starts(counts: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.rows import Rows
+from promptls.index.rows import Rows, renumbered
 from promptls.index.terms import run_terms, runs
 
 MOST_RUNS, MOST_CHARACTERS = 1 << 17, 4_000_000
@@ -114,10 +114,6 @@ class TermReader:
         """Rows without vectors, a key for each text."""
         term, ends = self._lists.of(batch)
         words = self._words.texts
-        occurs = np.zeros(len(words), np.bool_)
-        occurs[term] = True
-        used = np.flatnonzero(occurs)
-        place = np.zeros(len(words), np.int32)
-        place[used] = np.arange(len(used), dtype=np.int32)
+        used, place = renumbered(term, len(words))
         starts = np.concatenate([[0], ends]).astype(np.int32)
-        return Rows(tuple(keys), tuple([words[i] for i in used.tolist()]), place[term].tobytes(), starts.tobytes())
+        return Rows(tuple(keys), tuple([words[i] for i in used.tolist()]), place.tobytes(), starts.tobytes())

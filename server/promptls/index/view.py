@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from simsimd import cdist
 
 from promptls.index.image import Part
+from promptls.index.rows import renumbered
 
 if TYPE_CHECKING:
     from promptls.index.columns import Columns
@@ -70,8 +71,9 @@ class Segment(Struct, frozen=True):
 def segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.uint8]) -> Segment:
     """A segment of postings in any order."""
     order = np.argsort(ids, kind="stable")
-    distinct, first = np.unique(ids[order], return_index=True)
-    return Segment(distinct, np.append(first, len(ids)).astype(np.int64), rows[order], counts[order])
+    sorted_ids = ids[order]
+    first = np.flatnonzero(np.diff(sorted_ids, prepend=np.int32(-1)))
+    return Segment(sorted_ids[first], np.append(first, len(ids)).astype(np.int64), rows[order], counts[order])
 
 
 class View:
@@ -150,8 +152,8 @@ class View:
         rows = place[np.concatenate([_NONE, *(s.rows for s in self._segments)])]
         counts = np.concatenate([np.zeros(0, np.uint8), *(s.counts for s in self._segments)])
         kept = rows >= 0
-        used, numbers = np.unique(ids[kept], return_inverse=True)
-        found = segment(numbers.astype(np.int32), rows[kept], counts[kept])
+        used, numbers = renumbered(ids[kept], len(self._terms))
+        found = segment(numbers, rows[kept], counts[kept])
         words = self._terms.texts() if len(used) else []
         return Part(
             keys=tuple(key for key, _ in wanted),

@@ -27,6 +27,8 @@ ORDER: tuple[GrammarSource, ...] = ("pack", "legacy")
 SLICE = 64 * 1024  # bytes handed to the parser at a time; other threads run in between
 SLOWEST = 500_000  # bytes a second of processor time: a parse that is slower has gone astray
 LEAST_S = 0.2
+LOOKS = 16
+"""Times that the parser offers to stop between two looks at the clock, which cost a twentieth of a parse."""
 
 
 class Parsed:
@@ -133,8 +135,12 @@ def _parse(parser: Parser, data: bytes, old: Tree | None, deadline: float) -> Tr
     def read(at: int, _point: object) -> bytes:
         return data[at : at + SLICE]
 
+    offers = 0
+
     def late(_at: int, _failed: bool) -> bool:
-        return time.thread_time() > deadline
+        nonlocal offers
+        offers += 1
+        return offers % LOOKS == 0 and time.thread_time() > deadline
 
     try:
         if old is None:
