@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from tally import Tally, Tries
 
 from lsp import Client
 
@@ -23,12 +25,28 @@ settings.load_profile("ci" if os.environ.get("CI") else "here")
 def pytest_addoption(parser: pytest.Parser) -> None:
     help_text = "how much the tests of tests/strength try: 1 is what fits into every run, 10 what a release is given"
     parser.addoption("--effort", type=float, default=1.0, help=help_text)
+    parser.addoption("--table", type=Path, help="the page on which tests/strength tells what was tried, and what lost")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    page = config.getoption("--table")
+    if page is not None and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(Tally(page, config.getoption("--effort")))
 
 
 @pytest.fixture(scope="session")
 def effort(request: pytest.FixtureRequest) -> float:
     """Factor for the counts of tests that can always try more: `max(1, int(base * effort))`."""
     return float(request.config.getoption("--effort"))
+
+
+@pytest.fixture
+def tries(record_property: Callable[[str, object], None]) -> Iterator[Tries]:
+    """A function that a test tells what it tries, `tries("kills")`, and how many at once if not one."""
+    counted: Counter[str] = Counter()
+    yield lambda what, count=1: counted.update({what: count})
+    for what, count in counted.items():
+        record_property(what, count)
 
 
 SHOP = """

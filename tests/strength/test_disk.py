@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tally import Tries
 
 from faultkit import Place, ended, files_of, generated, portrait
 from lsp import Client, Json
@@ -127,10 +128,11 @@ def changed(client: Client, place: Place, state: int) -> None:
 # ---------------------------------------------------------------- full, not to be written, gone
 
 
-def test_full_at_the_start_and_later_on(place: Place, effort: float) -> None:
+def test_full_at_the_start_and_later_on(place: Place, effort: float, tries: Tries) -> None:
     rng = random.Random(SEED)
     with disk(place) as small:
         small.fill()
+        tries("full disks")
         client = place.start()
         assert "No space left" in told(client) or "full" in told(client)
         same_answers(client, place)
@@ -138,6 +140,7 @@ def test_full_at_the_start_and_later_on(place: Place, effort: float) -> None:
         recovered(client, place)
         for turn in range(max(1, int(effort))):
             small.fill(room=rng.choice([0, 4096, 20_000, 60_000]) if turn else 0)
+            tries("full disks")
             for state in (1, 2):
                 changed(client, place, turn + state)
                 same_answers(client, place)
@@ -217,7 +220,7 @@ def anchored(place: Place) -> Json:
     return {"message": ask.read_text(), "document": ask.as_uri()}
 
 
-def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: float) -> None:
+def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
     """One at a time and several, each in all ways: a wrong answer never, and lost anchors are bound anew."""
     rng = random.Random(SEED)
     asked = anchored(place)
@@ -231,11 +234,11 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
     names = [f.relative_to(kept) for f in files_of(kept)]
     strange: list[Path] = []
     ways = ["flip", "flip", "flip", "cut", "zero", "empty", "swap", "stranger"]
-    tries = [(way, [name]) for name in names for way in ways]
-    tries += [(way, rng.sample(names, rng.randrange(2, len(names)))) for way in ways]
+    plans = [(way, [name]) for name in names for way in ways]
+    plans += [(way, rng.sample(names, rng.randrange(2, len(names)))) for way in ways]
     if effort < 10:
-        tries = rng.sample(tries, max(1, min(len(tries), int(3 * effort))))
-    for how, hit in tries:
+        plans = rng.sample(plans, max(1, min(len(plans), int(3 * effort))))
+    for how, hit in plans:
         shutil.rmtree(place.cache)
         shutil.copytree(kept, place.cache)
         if how == "stranger" and not strange:
@@ -246,6 +249,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
         for name in hit:
             alike = [f for f in strange if f.suffix == name.suffix] if how == "stranger" else [kept / n for n in names]
             damage(place.cache / name, rng, how, rng.choice(alike or strange))
+            tries("damaged files")
         client = place.start()
         ready(client)
         assert portrait(client) == place.fresh(), (how, hit)
@@ -253,13 +257,14 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
         client.kill()
 
 
-def test_damaged_and_deleted_under_a_running_server(place: Place, effort: float) -> None:
+def test_damaged_and_deleted_under_a_running_server(place: Place, effort: float, tries: Tries) -> None:
     rng = random.Random(SEED)
     client = place.start()
     client.settled()
     for turn in range(max(1, int(effort))):
         for file in files_of(place.cache):
             if rng.random() < 0.5:
+                tries("damaged files")
                 how = rng.choice(["flip", "cut", "zero", "gone", "folder"])
                 if how in ("gone", "folder"):
                     file.unlink()

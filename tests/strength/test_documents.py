@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tally import Tries
 
 from conftest import SHOP, write_tree
 from lsp import Client, Json
@@ -114,7 +115,9 @@ def test_an_edit_lands_where_lsp_says(
     server.close(path)
 
 
-def test_random_edits_leave_the_text_that_the_editor_has(client: tuple[Client, Path], effort: float) -> None:
+def test_random_edits_leave_the_text_that_the_editor_has(
+    client: tuple[Client, Path], effort: float, tries: Tries
+) -> None:
     server, root = client
     path = root / "random.py"
     rng = random.Random(2)
@@ -123,6 +126,7 @@ def test_random_edits_leave_the_text_that_the_editor_has(client: tuple[Client, P
         server.open(path, text)
         for version in range(2, 10):
             changes = []
+            tries("edits")
             for _ in range(rng.randrange(3)):
                 ends = [{"line": rng.randrange(12), "character": rng.randrange(9)} for _ in range(2)]
                 change: Json = {"text": "".join(rng.choices(PIECES, k=rng.randrange(6)))}

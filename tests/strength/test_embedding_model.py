@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tally import Tries
 
 from faultkit import Place, ended, generated, portrait, workers
 from lsp import Client, Json
@@ -76,21 +77,23 @@ def test_what_is_wrong_with_a_model_is_a_sentence(tmp_path: Path, how: str) -> N
         load(EmbeddingSpec(str(model)))
 
 
-def test_a_model_that_cannot_be_loaded(place: Place, tmp_path: Path, effort: float) -> None:
+def test_a_model_that_cannot_be_loaded(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
     for number, how in enumerate(SPOILT[: max(1, int(effort))]):
         model = write_model(tmp_path / f"model-{number}", 48)
         spoil(model, how)
+        tries("models")
         client = place.start(using(model))
         degraded(client, "embedding model")
         client.kill()
 
 
-def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: float) -> None:
+def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
     """Other vectors, another dimension, and the first one again, on one cache: each as if it were the only one."""
     place.running().kill()
     for number, (dimension, seed) in enumerate([(48, 1), (48, 2), (96, 1)][: max(1, int(effort))]):
         model = write_model(tmp_path / "model", dimension, seed)  # at the same place each time
         client = place.start(using(model))
+        tries("models")
         embedder = client.settled(BOUND_S)["embedder"]
         assert embedder["dimension"] == dimension
         assert embedder["embedded"] > 0
@@ -102,7 +105,7 @@ def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: f
     assert client.settled()["embedder"]["embedded"] == 0
 
 
-def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path, effort: float) -> None:
+def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
     """Workers that start later must not embed with another model; afterwards nothing is left of the trouble."""
     model, kept = write_model(tmp_path / "model", 48), tmp_path / "kept"
     client = place.start(using(model))
@@ -115,6 +118,7 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
             write_model(model, 96, seed=5)
         for worker in workers(client):  # the next ones have to load the model again
             os.kill(worker, signal.SIGKILL)
+        tries("models")
         new = place.root / f"when_{number}.py"  # texts that nobody has seen
         new.write_text(generated(number, 7) + "\n")
         client.files_changed(*place.become(place.state + 1), new)

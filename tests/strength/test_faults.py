@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tally import Tries
 
 from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
 from lsp import Client, Json
@@ -82,10 +83,10 @@ def ready(client: Client) -> None:
     until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.1)
 
 
-def touched(client: Client, place: Place, number: int) -> None:
-    """Other texts, and enough new ones that they are not left for later."""
+def touched(client: Client, place: Place, number: int, always_new: bool = False) -> None:
+    """Other texts, and (each second time, or always) enough new ones that they are not left for later."""
     many = place.root / "many.py"
-    if many.exists():
+    if many.exists() and not always_new:
         many.unlink()
     else:
         many.write_text(generated(2000 + number, 1, functions=220) + "\n")
@@ -96,16 +97,17 @@ def counts(base: int, effort: float) -> range:
     return range(max(1, int(base * effort)))
 
 
-def test_killed_while_scanning(place: Place, effort: float) -> None:
+def test_killed_while_scanning(place: Place, effort: float, tries: Tries) -> None:
     rng = random.Random(SEED)
     for turn in counts(1, effort):
         shutil.rmtree(place.cache, ignore_errors=True)
         for _ in range(1 + turn % 2):  # two in a row, each on what the last one has left
             kill_within(place.start(), 2.5, rng)
+            tries("kills")
         kill(checked(place))
 
 
-def test_killed_while_writing(place: Place, effort: float) -> None:
+def test_killed_while_writing(place: Place, effort: float, tries: Tries) -> None:
     """Rows, records, the image: whatever is being written when many new texts come."""
     rng = random.Random(SEED)
     for turn in counts(1, effort):
@@ -115,28 +117,30 @@ def test_killed_while_writing(place: Place, effort: float) -> None:
             kill_within(client, 2.0, rng)
         else:
             kill_at_write(client, place.cache, rng)
+        tries("kills")
         checked(place)
 
 
-def test_the_keeper_killed_while_it_writes(place: Place, effort: float) -> None:
+def test_the_keeper_killed_while_it_writes(place: Place, effort: float, tries: Tries) -> None:
     """The server goes on, has another one write, and nothing is lacking afterwards."""
     rng = random.Random(SEED)
     for turn in counts(1, effort):
         client = place.running()
-        for _ in range(1 + turn % 2):
-            touched(client, place, 50 + turn)
-            until(lambda c=client: keepers(c) or c.settled(), "a keeper", pause_s=0.001)  # type: ignore[misc]
+        for step in range(1 + turn % 2):
+            touched(client, place, 50 + 2 * turn + step, always_new=True)
+            until(lambda c=client: keepers(c), "a keeper", pause_s=0.001)  # type: ignore[misc]
             moment = time.monotonic() + rng.uniform(0, 1.5)
             until(lambda m=moment: time.monotonic() > m, "time to pass", pause_s=0.001)  # type: ignore[misc]
             for keeper in keepers(client):
                 os.kill(keeper, signal.SIGKILL)
+                tries("kills")
         ready(client)
         assert portrait(client) == place.fresh()
         client.stop()
         assert checked(place).settled()["embedder"]["embedded"] == 0
 
 
-def test_killed_while_compacting(place: Place, effort: float) -> None:
+def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> None:
     """A table of many fragments, which the next write joins."""
     rng = random.Random(SEED)
     place.running().stop()
@@ -165,6 +169,7 @@ def test_killed_while_compacting(place: Place, effort: float) -> None:
             kill(client)
         else:
             kill_within(client, 0.5, rng)
+        tries("kills")
         checked(place).stop()
 
 
@@ -177,7 +182,7 @@ def store_identity(folder: Path) -> store_module.Identity:
     return msgspec.json.decode(schema.metadata[b"promptls"], type=store_module.Identity)
 
 
-def test_killed_while_a_store_is_rebuilt(place: Place, effort: float) -> None:
+def test_killed_while_a_store_is_rebuilt(place: Place, effort: float, tries: Tries) -> None:
     """Damaged rows, and an image that does not stand for them."""
     rng = random.Random(SEED)
     place.running().stop()
@@ -194,8 +199,10 @@ def test_killed_while_a_store_is_rebuilt(place: Place, effort: float) -> None:
             image.unlink()
         client = place.start()
         kill_at_write(client, place.cache, rng)
+        tries("kills")
         if turn % 2:
             kill_within(place.start(), 2.0, rng)
+            tries("kills")
         checked(place).stop()
 
 
@@ -216,7 +223,7 @@ def test_what_a_killed_server_has_left_of_an_image_goes_and_a_missing_one_is_mad
     client.stop()
 
 
-def test_killed_while_settings_change(place: Place, effort: float) -> None:
+def test_killed_while_settings_change(place: Place, effort: float, tries: Tries) -> None:
     """Other rules of what is listed: another index beside the old one, in the same store."""
     rng = random.Random(SEED)
     less: Json = {"index": {"exclude": ["generated_1*"]}}
@@ -228,13 +235,14 @@ def test_killed_while_settings_change(place: Place, effort: float) -> None:
             client.configuration = {}
             client.notify("workspace/didChangeConfiguration", {"settings": None})
         kill_within(client, 1.0, rng)
+        tries("kills")
         client = place.start(options=less)
         assert portrait(client) == place.fresh(less)
         kill(client)
         checked(place)
 
 
-def test_killed_while_remembering(place: Place, effort: float) -> None:
+def test_killed_while_remembering(place: Place, effort: float, tries: Tries) -> None:
     """What was acknowledged is there; what was not is there whole or not at all."""
     rng = random.Random(SEED)
     acknowledged: list[str] = []
@@ -252,6 +260,7 @@ def test_killed_while_remembering(place: Place, effort: float) -> None:
         wanted = rng.randrange(1, 40)
         until(lambda c=client, n=wanted: len(c.answers) > n or c.ended, "answers")  # type: ignore[misc]
         kill_within(client, 0.01, rng)
+        tries("kills")
         acknowledged += [
             said for number, said in requests.items() if "result" in (client.answers.get(number) or [{}])[0]
         ]
@@ -265,7 +274,7 @@ def test_killed_while_remembering(place: Place, effort: float) -> None:
     kill(client)
 
 
-def test_killed_while_anchors_are_written(place: Place, effort: float) -> None:
+def test_killed_while_anchors_are_written(place: Place, effort: float, tries: Tries) -> None:
     """Lines that were bound once mean the same code after any kill."""
     rng = random.Random(SEED)
     cart = place.root / "shop/cart.py"
@@ -286,6 +295,7 @@ def test_killed_while_anchors_are_written(place: Place, effort: float) -> None:
             cart.write_text(text)
             client.start_request("promptls/buildPrompt", asked)
         kill_within(client, 0.4, rng)
+        tries("kills")
         client = place.start()
         (mention,) = client.request("promptls/resolveMentions", asked)["mentions"]
         assert mention["status"] == "included"

@@ -12,6 +12,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "fuzzing"))
 
 import targets  # noqa: E402
+from tally import Tries  # noqa: E402
 
 CASES = sorted(file for file in (HERE / "cases").rglob("*") if file.is_file() and file.name != ".gitkeep")
 BASE = {"chunks": 150, "patterns": 100, "renderer": 120, "pack": 120}
@@ -26,7 +27,7 @@ def test_a_case_that_was_found_once(name: str, case: Path) -> None:
 
 
 @pytest.mark.parametrize("name", list(targets.TARGETS))
-def test_tampered_inputs(name: str, effort: float) -> None:
+def test_tampered_inputs(name: str, effort: float, tries: Tries) -> None:
     rng = random.Random(name)
     good = targets.seeds(name)
     for number in range(max(1, int(BASE.get(name, 500) * effort))):
@@ -45,6 +46,7 @@ def test_tampered_inputs(name: str, effort: float) -> None:
             else:
                 data[at:at] = rng.choice(good)[:50]
             del data[4096:]
+        tries("inputs")
         try:
             targets.timed(targets.TARGETS[name], bytes(data))
         except BaseException:

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tally import Tries
 
 from conftest import git, make_shop
 from lsp import Client, Json
@@ -210,8 +211,9 @@ def cursed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cursed]:
         take_away_long(root / "long")
 
 
-def test_things_that_are_no_files_and_names_that_are_no_names(cursed: Cursed) -> None:
+def test_things_that_are_no_files_and_names_that_are_no_names(cursed: Cursed, tries: Tries) -> None:
     client, shop, strange = cursed
+    tries("files", len(strange))
     for what, (path, words) in strange.items():
         reason = why(client, path)
         assert (words in reason) if words else (reason == ""), f"{what}: {reason!r}"
@@ -228,7 +230,8 @@ def test_things_that_are_no_files_and_names_that_are_no_names(cursed: Cursed) ->
     sound(client)
 
 
-def test_twins_are_kept_apart(cursed: Cursed) -> None:
+def test_twins_are_kept_apart(cursed: Cursed, tries: Tries) -> None:
+    tries("files", len(TWINS))
     for number, name in enumerate(TWINS):
         prompt = cursed.client.build(f"@twins/{name}", sections={"retrieval": False})["prompt"]
         assert f"twin_{number} = 1" in prompt and prompt.count(" = 1") == 1, name
@@ -339,8 +342,9 @@ NESTED: dict[str, str] = {
 OPENED = ("round.py", "blocks.js", "quotes.md", "strings.py")
 
 
-def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path) -> None:
+def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path, tries: Tries) -> None:
     """Such files take a parser with them; the server says what they are and goes on."""
+    tries("files", len(NESTED))
     for name, text in NESTED.items():
         (shop / "deep" / name).parent.mkdir(exist_ok=True)
         (shop / "deep" / name).write_text(text + "\n")
@@ -359,11 +363,12 @@ def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path) -> None:
     assert client.build('@*.py @deep/*.js @pattern:"f($A)" @callers:apply_discount')["prompt"]
 
 
-def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float) -> None:
+def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float, tries: Tries) -> None:
     """The other source of grammars; its parsers are not so strong."""
     if sys.version_info >= (3, 13):
         pytest.skip("there are no older grammars for this Python")
     names = list(NESTED)[:: 1 if effort >= 3 else 3]
+    tries("files", len(names))
     for name in names:
         (shop / name).write_text(NESTED[name] + "\n")
     sound(start(shop, options={"index": {"grammars": ["legacy", "pack"]}}))
@@ -457,7 +462,7 @@ def booby_trap(root: Path, canary: Path) -> None:
     (root / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
 
 
-def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_path: Path) -> None:
+def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_path: Path, tries: Tries) -> None:
     git(shop, "branch", "-M", "main")
     inner = shop / "vendor" / "inner"  # a submodule, and a repository in disguise
     inner.mkdir(parents=True)
@@ -490,6 +495,7 @@ def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_pa
     for repository in (shop, inner, shop / "module"):
         if (repository / ".git").is_dir():
             booby_trap(repository, canary)
+    tries("traps", git(shop, "config", "--list").count(str(shop / ".git" / "evil")) + len(HOOKS))
     modules = shop / ".git" / "modules" / "module"
     for key in ("core.fsmonitor", "filter.evil.clean", "diff.external", "alias.status", "status.showUntrackedFiles"):
         subprocess.run(
@@ -545,7 +551,9 @@ def test_the_trap_snaps_for_who_walks_into_it(shop: Path, tmp_path: Path) -> Non
 # ---------------------------------------------------------------- files that do not stay
 
 
-def test_files_that_change_and_vanish_while_they_are_read(visit: Visit, shop: Path, effort: float) -> None:
+def test_files_that_change_and_vanish_while_they_are_read(
+    visit: Visit, shop: Path, effort: float, tries: Tries
+) -> None:
     names = [f"moving/m_{number}.py" for number in range(30)]
     (shop / "moving").mkdir()
     (shop / "aside").mkdir()
@@ -593,6 +601,7 @@ def test_files_that_change_and_vanish_while_they_are_read(visit: Visit, shop: Pa
     try:
         while time.monotonic() < until or asked < 4:
             asked += 1
+            tries("prompts")
             built = client.build(
                 " ".join(f"@{name}" for name in names[:6]) + " @moving/ @diff @#moving", budget={"tokens": 5000}
             )
@@ -612,8 +621,9 @@ def test_files_that_change_and_vanish_while_they_are_read(visit: Visit, shop: Pa
         assert client.build(f"@#came_to_rest_{number}")["mentions"][0]["status"] == "included"
 
 
-def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float) -> None:
+def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float, tries: Tries) -> None:
     count = max(1000, int(1000 * effort**2))  # 100,000 at ten times the effort
+    tries("files", count)
     (shop / "many").mkdir()
     for number in range(count):
         (shop / "many" / f"file_{number}.txt").write_text(f"text {number}\n")

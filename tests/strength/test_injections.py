@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import reader
+from tally import Tries
 
 from conftest import git, make_shop
 from lsp import Client, Json
@@ -226,7 +227,7 @@ def ways(turn: int, effort: float) -> list[tuple[str, str, int]]:
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_nothing_speaks_from_outside_of_its_fence(
-    hostile: tuple[Client, Path, Marks, Json], question: str, effort: float
+    hostile: tuple[Client, Path, Marks, Json], question: str, effort: float, tries: Tries
 ) -> None:
     client, _, marks, context = hostile
     on = dict.fromkeys(("instructions", "architecture", "memory", "team", "rules", "retrieval"), True)
@@ -248,6 +249,7 @@ def test_nothing_speaks_from_outside_of_its_fence(
                     continue
                 seen += check(profile, text, question, turns | ({"messages"} if output == "messages" else set()), marks)
     assert seen > 40
+    tries("quoted attempts", seen)
 
 
 def test_a_recipe_of_the_workspace_does_not_take_the_place_of_ours(hostile: tuple[Client, Path, Marks, Json]) -> None:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tally import Tries
 
 from faultkit import Place, ended, pass_time, portrait, workers
 from lsp import Client, ServerError
@@ -65,11 +66,12 @@ def limit(client: Client, number: int) -> None:
 # ---------------------------------------------------------------- descriptors
 
 
-def test_few_descriptors_at_the_start(place: Place, effort: float) -> None:
+def test_few_descriptors_at_the_start(place: Place, effort: float, tries: Tries) -> None:
     """With too few it says so, or ends; with enough it is right.  Nothing in between."""
     rng = random.Random(SEED)
     for number in rng.sample(range(14, 40), max(1, int(effort))):
         client = place.launch(command=["sh", "-c", f"ulimit -Sn {number}; exec {sys.executable} -m promptls serve"])
+        tries("servers")
         try:
             client.initialize(place.root)
             pass_time(rng.uniform(0, 4))
@@ -86,7 +88,7 @@ def test_few_descriptors_at_the_start(place: Place, effort: float) -> None:
         shutil.rmtree(place.cache, ignore_errors=True)
 
 
-def test_descriptors_run_out_later(place: Place, effort: float) -> None:
+def test_descriptors_run_out_later(place: Place, effort: float, tries: Tries) -> None:
     """What cannot be looked at is not taken for gone."""
     client = place.running()
     used = descriptors(client)
@@ -94,6 +96,7 @@ def test_descriptors_run_out_later(place: Place, effort: float) -> None:
     degraded = 0
     for room in [0, 4, 8][: max(1, int(effort))]:
         limit(client, used + room)
+        tries("limits")
         before = place.fresh()
         client.files_changed(*place.become(place.state + 1))
         client.settled(BOUND_S)
@@ -117,7 +120,7 @@ def test_descriptors_run_out_later(place: Place, effort: float) -> None:
 # ---------------------------------------------------------------- workers
 
 
-def test_workers_killed_all_the_time(place: Place, effort: float) -> None:
+def test_workers_killed_all_the_time(place: Place, effort: float, tries: Tries) -> None:
     """Files on which workers have failed are known by name, told, and tried again; then nothing is lacking."""
     client = place.running()
     client.files_changed(*place.become(place.state + 1))
@@ -130,6 +133,7 @@ def test_workers_killed_all_the_time(place: Place, effort: float) -> None:
             except ProcessLookupError:
                 continue
             killed += 1
+            tries("kills")
         state = client.request("promptls/status", {})
         (root,) = state["roots"]
         if state["state"] in ("ready", "degraded") and root["skipped"]:
@@ -235,7 +239,7 @@ def test_low_memory(place: Place) -> None:
 # ---------------------------------------------------------------- the streams
 
 
-def test_streams_closed_at_odd_moments(place: Place, effort: float) -> None:
+def test_streams_closed_at_odd_moments(place: Place, effort: float, tries: Tries) -> None:
     """Without an editor the server ends, and its workers with it."""
     rng = random.Random(SEED)
     for turn in range(max(2, int(2 * effort))):
@@ -244,6 +248,7 @@ def test_streams_closed_at_odd_moments(place: Place, effort: float) -> None:
             most = rng.choice([0, 100, 3000, 20_000])
             command = ["sh", "-c", f"{sys.executable} -m promptls serve | head -c {most}"]
         client = place.launch(command=command)
+        tries("servers")
         try:
             client.start_request("initialize", {"rootUri": place.root.as_uri(), "capabilities": {}})
             client.notify("initialized", {})

@@ -20,6 +20,7 @@ from typing import Any
 
 import fields
 import pytest
+from tally import Tries
 
 from conftest import make_shop
 from lsp import Client, Json, ServerError
@@ -304,11 +305,11 @@ def ear(tmp_path: Path, work: Path) -> Iterator[Callable[..., Ear]]:
         client.kill()
 
 
-MESSAGES = 450
+MESSAGES = 1_200
 ROUND = 150
 
 
-def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float) -> None:
+def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float, tries: Tries) -> None:
     client = ear()
     client.initialize(work)
     expected = right(client)
@@ -323,6 +324,7 @@ def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float) -> 
                 fuzz.rng.shuffle(frames)
             for frame in frames:
                 client.send_bytes(frame)
+            tries("messages", ROUND)
             wait_answers(client, fuzz)
             close_all(client, fuzz)
             wanted = fuzz.due + Counter({"null": fuzz.nameless})

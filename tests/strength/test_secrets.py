@@ -11,6 +11,7 @@ from pathlib import Path
 
 import planted
 import pytest
+from tally import Tries
 from ways_out import told
 
 from conftest import git, make_shop
@@ -164,21 +165,23 @@ def test_the_shapes_are_found_in_a_text_by_itself() -> None:
     assert left == []
 
 
-def test_shown_by_name_they_are_redacted(leaky: tuple[Client, Leaky, Json]) -> None:
+def test_shown_by_name_they_are_redacted(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
     client, work, _ = leaky
     for start in range(0, len(work.code), 40):
         names = work.code[start : start + 40]
         built = client.build(" ".join(f'@"{n}"' for n in names), budget={"tokens": 100_000})
+        tries("secrets", len(names))
         assert leaks(work, told(built)) == {}
         assert sum(m["status"] == "included" for m in built["mentions"]) > len(names) * 0.9
 
 
-def test_files_made_for_secrets_stay_closed(leaky: tuple[Client, Leaky, Json]) -> None:
+def test_files_made_for_secrets_stay_closed(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
     client, work, _ = leaky
     made = [name for name, (_, _, kind) in planted.files().items() if kind == "file"]
     built = client.build(" ".join(f'@"{n}"' for n in made) + " @workspace @diff", budget={"tokens": 100_000})
     assert leaks(work, told(built)) == {}
     assert {m["status"] for m in built["mentions"][: len(made)]} == {"refused"}
+    tries("files", len(made))
 
 
 QUESTIONS = [
@@ -192,7 +195,9 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_no_profile_lets_one_through(leaky: tuple[Client, Leaky, Json], question: str, effort: float) -> None:
+def test_no_profile_lets_one_through(
+    leaky: tuple[Client, Leaky, Json], question: str, effort: float, tries: Tries
+) -> None:
     client, work, context = leaky
     profiles = [p["name"] for p in client.request("promptls/profiles")["profiles"]]
     budgets = (60_000, 3_000, 900) if effort >= 3 else (60_000,)
@@ -207,20 +212,24 @@ def test_no_profile_lets_one_through(leaky: tuple[Client, Leaky, Json], question
                     sections=ALL_SECTIONS,
                     budget={"tokens": budget},
                 )
+                tries("prompts")
                 # the outcome of a mention and the intent are the question's own words
                 assert leaks(work, told(built)) == {}, (profile, output, budget)
 
 
-def test_recipes_let_none_through(leaky: tuple[Client, Leaky, Json]) -> None:
+def test_recipes_let_none_through(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
     client, work, context = leaky
     for recipe in client.request("promptls/recipes")["recipes"]:
         if any(argument["required"] for argument in recipe["arguments"]):
             continue
         built = client.build("@shop/cart.py", recipe=recipe["name"], context=context, sections=ALL_SECTIONS)
         assert leaks(work, told(built)) == {}, recipe["name"]
+        tries("prompts")
 
 
-def test_what_editors_and_models_are_told_of_definitions_holds_none(leaky: tuple[Client, Leaky, Json]) -> None:
+def test_what_editors_and_models_are_told_of_definitions_holds_none(
+    leaky: tuple[Client, Leaky, Json], tries: Tries
+) -> None:
     client, work, _ = leaky
     answers = [told(client.request("promptls/graph", {"query": q, "limit": 50})) for q in QUESTIONS[:3]]
     answers += [told(client.request("promptls/search", {"query": q, "limit": 200})) for q in QUESTIONS[:3]]
@@ -232,10 +241,11 @@ def test_what_editors_and_models_are_told_of_definitions_holds_none(leaky: tuple
     for text in ("@#pay", "@#PAY", "@#API", "@#token", "@memory:"):
         offered = client.request("promptls/completeMention", {"text": text, "offset": len(text)})["items"]
         answers += [told([item["detail"], item["documentation"]]) for item in offered]  # the rest are names
+    tries("answers", len(answers))
     assert leaks(work, "\n".join(answers)) == {}
 
 
-def test_a_prompt_document_shows_none(leaky: tuple[Client, Leaky, Json]) -> None:
+def test_a_prompt_document_shows_none(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
     client, work, _ = leaky
     document = work.root / "ask.prompt.md"
     names = work.code[::7]
@@ -251,5 +261,6 @@ def test_a_prompt_document_shows_none(leaky: tuple[Client, Leaky, Json]) -> None
         said.append(told(client.request("textDocument/hover", position)))
         offered = client.request("textDocument/completion", position)["items"]
         said += [told([item["detail"], item["documentation"]]) for item in offered]
+    tries("answers", len(said))
     assert leaks(work, "\n".join(said)) == {}
     client.close(document)

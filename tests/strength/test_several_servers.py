@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tally import Tries
 
 from faultkit import Place, ended, files_of, portrait
 from lsp import Client
@@ -90,7 +91,7 @@ def remembered(client: Client) -> set[str]:
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_servers_that_write_together(place: Place, effort: float, count: int) -> None:
+def test_servers_that_write_together(place: Place, effort: float, count: int, tries: Tries) -> None:
     if count > 2 and effort < 2:
         pytest.skip("four servers at once need a greater effort")
     hands = [Hand(place, place.start(), number, count) for number in range(count)]
@@ -105,6 +106,8 @@ def test_servers_that_write_together(place: Place, effort: float, count: int) ->
         if hand.error is not None:
             raise hand.error
     wanted = place.fresh()
+    tries("servers", count)
+    tries("notes", sum(len(hand.said) for hand in hands))
     everything = [f for f in files_of(place.root) if "/.git/" not in f.as_posix()]
     said = {content for hand in hands for content in hand.said}
     assert len(said) >= count

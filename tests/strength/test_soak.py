@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tally import Tries
+
 from faultkit import Place, ended, portrait
 from soaking import Soak, growth
 
@@ -16,13 +18,15 @@ MEMORY_MB = 40
 more than that in a long session, and caches that fill up in a short one are less."""
 
 
-def test_a_session_of_editing(tmp_path: Path, effort: float) -> None:
+def test_a_session_of_editing(tmp_path: Path, effort: float, tries: Tries) -> None:
     with ended(Place(tmp_path)) as place:
         client = place.start()
         client.settled()
         soak = Soak(place, client, seed=6)
         soak.run(int(EDITS * effort))
         soak.finish()
+        tries("edits", soak.edits)
+        tries("prompts", soak.counts["prompt"])
         assert portrait(client) == place.fresh()
         samples = soak.samples
         rise, noise = growth([s.server for s in samples])

@@ -13,6 +13,7 @@ from typing import Any
 
 import fields
 import pytest
+from tally import Tries
 from ways_out import TOKEN, Trap, seal, told
 
 from lsp import Client, Json, ServerError
@@ -114,7 +115,7 @@ def test_every_way_out_is_tried(trap: Trap) -> None:
 
 
 @pytest.mark.parametrize("method", [m for m, p in fields.requests().items() if list(fields.places(p))])
-def test_no_field_leads_out(client: Client, trap: Trap, method: str, effort: float) -> None:
+def test_no_field_leads_out(client: Client, trap: Trap, method: str, effort: float, tries: Tries) -> None:
     params, given = base(method), shares(trap, effort)
     before = seal(trap.outside)
     for place in fields.places(fields.requests()[method]):
@@ -125,6 +126,7 @@ def test_no_field_leads_out(client: Client, trap: Trap, method: str, effort: flo
             )
             lone = {k: v for k, v in full.items() if k == place[0] or k in needed(method)}
             for asked in (full, lone):
+                tries("requests")
                 assert TOKEN not in ask(client, method, asked), (method, place, value)
     assert seal(trap.outside) == before
     assert client.settled()["state"] == "ready"
@@ -136,12 +138,13 @@ def needed(method: str) -> tuple[str, ...]:
             "answer", "newName") if method != "promptls/graph" else ()  # fmt: skip
 
 
-def test_no_mention_leads_out(client: Client, trap: Trap, effort: float) -> None:
+def test_no_mention_leads_out(client: Client, trap: Trap, effort: float, tries: Tries) -> None:
     """Every kind of mention with every way out, as a question and as a document that is looked at."""
     rng = random.Random(4)
     paths = [*trap.paths(), *trap.uris()]
     for path in rng.sample(paths, min(len(paths), max(1, int(12 * effort)))):
         shapes = trap.shapes(path)
+        tries("mentions", len(shapes))
         message = "What is this? " + "\n".join(shapes)
         for method, params in (
             ("promptls/buildPrompt", {"message": message, "budget": {"tokens": 60_000}}),
@@ -153,7 +156,7 @@ def test_no_mention_leads_out(client: Client, trap: Trap, effort: float) -> None
             assert TOKEN not in ask(client, "promptls/completeMention", given), shape
 
 
-def test_no_prompt_document_leads_out(client: Client, trap: Trap, effort: float) -> None:
+def test_no_prompt_document_leads_out(client: Client, trap: Trap, effort: float, tries: Tries) -> None:
     rng = random.Random(5)
     paths = [p for p in trap.paths() if "\0" not in p]
     document = trap.root / "ask.prompt.md"
@@ -161,6 +164,7 @@ def test_no_prompt_document_leads_out(client: Client, trap: Trap, effort: float)
     at = {"textDocument": {"uri": document.as_uri()}}
     for version, path in enumerate(rng.sample(paths, min(len(paths), max(1, int(4 * effort)))), 2):
         shapes = trap.shapes(path)[:20]
+        tries("mentions", len(shapes))
         client.replace(document, version, "\n".join(shapes))
         whole = {"start": {"line": 0, "character": 0}, "end": {"line": len(shapes), "character": 0}}
         for method, params in fields.requests().items():
@@ -174,9 +178,12 @@ def test_no_prompt_document_leads_out(client: Client, trap: Trap, effort: float)
     assert TOKEN not in told(client.notes)
 
 
-def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(client: Client, trap: Trap) -> None:
+def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(
+    client: Client, trap: Trap, tries: Tries
+) -> None:
     """Notifications have no answers; whatever they name, later answers hold nothing of it."""
     for uri in trap.uris():
+        tries("addresses")
         at = {"uri": uri}
         client.notify("textDocument/didChange", {"textDocument": {**at, "version": 2}, "contentChanges": []})
         change = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}, "text": "x"}
@@ -195,7 +202,7 @@ def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(client: C
 
 
 def test_names_that_are_looked_for_by_convention_are_not_followed_out(
-    client: Client, trap: Trap, effort: float
+    client: Client, trap: Trap, effort: float, tries: Tries
 ) -> None:
     """Links under the names of rules, manifests, owners, memory, recipes and ignore files."""
     questions = ["What is this project about, and how is it built?", "Review the cart. Who knows it?", EVERYTHING]
@@ -205,6 +212,7 @@ def test_names_that_are_looked_for_by_convention_are_not_followed_out(
         for profile in profiles if effort >= 1 else profiles[:1]:
             params = {"message": question, "profile": profile, "sections": on, "budget": {"tokens": 30_000}}
             assert TOKEN not in ask(client, "promptls/buildPrompt", params), (question, profile)
+            tries("prompts")
     for method, params in (
         ("promptls/recipes", {}),
         ("promptls/memory", {"action": "list"}),
