@@ -224,6 +224,12 @@ class B(A):
         ("java", "public <T> List<D> a()", "List"),
         ("cpp", "std::vector<int> geo::Shape::cells(int a) const", "std.vector"),
         ("haskell", "a :: B -> C", ""),
+        ("swift", "func a(then b: @escaping () -> Bool = { true }) -> D", "D"),
+        ("swift", "func a(then b: @escaping () -> Bool = { true })", ""),
+        ("swift", "func a<T>() -> (T) -> D", ""),
+        ("rust", "fn a<F: Fn(u8) -> B>(f: F) -> D where F: Fn() -> E", "D"),
+        ("python", "def a(b: Callable[[], B] = lambda: C())", ""),
+        ("python", "def a(b: Callable[[], B]) -> D", "D"),
     ],
 )
 def test_what_a_function_returns(language: str, signature: str, of: str) -> None:

@@ -158,6 +158,9 @@ class Facts:
             head, dot, rest = variable.partition(".")
             if scope >= 0 and self.symbols[scope].kind in REPEATED_KINDS and (-1, variable) in self.named:
                 scope = -1  # it is what is declared there, not something within its value
+            if scope >= 0 and self._declares(scope, variable.lstrip("$"), line):
+                scope = self.symbols[scope].parent
+                out.setdefault((scope, variable.lstrip("$")), of)  # PHP's "$a" is "$this->a" elsewhere
             if dot and head in SELF:
                 out.setdefault((self._type_scope(scope), rest), of)
             elif not dot:
@@ -167,6 +170,11 @@ class Facts:
                     # "self.a = a" is what constructors do; in PHP it is "$this->a = $a".
                     out.setdefault((self._type_scope(scope), name.lstrip("$")), of)
         return out
+
+    def _declares(self, scope: int, variable: str, line: int) -> bool:
+        """Whether a line says the type of a definition itself: of a property, of Scala's `def engine: Engine`."""
+        symbol = self.symbols[scope]
+        return symbol.name == variable and (symbol.kind == "property" or symbol.span.start == line)
 
     def _type_scope(self, scope: int) -> int:
         for i in self.scopes(scope):

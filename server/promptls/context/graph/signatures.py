@@ -24,10 +24,13 @@ def returned(symbol: Symbol, language: str) -> str:
     """The type that a function says it returns, as written and without what only wraps it; "" if it says none."""
     signature = symbol.signature
     if language in ("python", "rust", "swift"):
-        arrows = list(_AFTER_ARROW.finditer(signature))
-        if not arrows:
+        start = _open_parenthesis(signature)
+        end = _closing(signature, start) if start >= 0 else -1
+        at = signature.find("->", end) if end >= 0 else -1  # one before is a parameter's, one behind is of a "where"
+        arrow = _AFTER_ARROW.match(signature, at) if at >= 0 else None
+        if arrow is None:
             return ""
-        name, inner = arrows[-1].group(1).replace("::", "."), arrows[-1].group(2) or ""
+        name, inner = arrow.group(1).replace("::", "."), arrow.group(2) or ""
         if name.rpartition(".")[2] in _WRAPPERS and inner:
             match = re.search(r"[A-Za-z_][\w.]*", inner)
             return match.group() if match else ""
@@ -88,7 +91,7 @@ def _open_parenthesis(text: str) -> int:
     for at, char in enumerate(text):
         if char == "(" and depth == 0:
             return at
-        depth += (char == "<") - (char == ">" and text[at - 1 : at] != "=")
+        depth += (char == "<") - (char == ">" and text[at - 1 : at] not in ("=", "-"))
     return -1
 
 
@@ -108,7 +111,7 @@ def _split(text: str) -> list[str]:
     for at, char in enumerate(text):
         if char in "([{<":
             depth += 1
-        elif char in ")]}" or (char == ">" and text[at - 1 : at] != "="):
+        elif char in ")]}" or (char == ">" and text[at - 1 : at] not in ("=", "-")):
             depth -= 1
         elif char == "," and depth == 0:
             out.append(text[begin:at])

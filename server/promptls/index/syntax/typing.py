@@ -28,9 +28,16 @@ _TS_PASSED = re.compile(
     r"(?:\(([\w$,\s]*)\)\s*=>|([A-Za-z_$][\w$]*)\s*=>|function\s*[\w$]*\(([\w$,\s]*)\))"
 )
 _JAVA = re.compile(
-    r"(?:(?:public|private|protected|static|final|readonly|abstract|internal|volatile|const|val|this|in|out|ref|@\w+)\s+)*"
+    r"(?:(?:public|private|protected|static|final|readonly|abstract|internal|volatile|const|late|covariant|required|val|this|in|out|ref|@\w+)\s+)*"
     r"([A-Za-z_][\w.:]*)\s*(?:<[^;={}()]*>)?(?:\s*[*&?]+|\s)\s*([A-Za-z_]\w*)\s*(?:=\s*(?:await\s+)?(new\s+)?([A-Za-z_][\w.]*)?"
-    r"(?:<[^;={}()]*>)?\s*(\()?|[;,)]|$)"
+    r"(?:<[^;={}()]*>)?\s*(\()?|[;,)\]{}]|$)"
+)
+_POINTS = re.compile(
+    r"(?:(?:static|const|mutable|inline)\s+)*(?:std::)?(?:unique_ptr|shared_ptr|weak_ptr|optional)<\s*(?:const\s+)?([A-Za-z_][\w:]*)\s*>"
+    r"[\s&]+([A-Za-z_]\w*)"
+)
+_MADE = re.compile(
+    r"(?:const\s+)?auto[\s&]+([A-Za-z_]\w*)\s*=\s*(?:std::)?make_(?:unique|shared)<\s*(?:const\s+)?([A-Za-z_][\w:]*)\s*>"
 )
 _GO = re.compile(
     r"(?:var\s+)?([A-Za-z_]\w*)(?:\s*,\s*\w+)*\s*(?::=|=)\s*(?:&?([A-Za-z_][\w.]*)\s*(\{|\()|new\(([A-Za-z_][\w.]*)\))"
@@ -43,7 +50,10 @@ _RUST_TYPE = re.compile(
     r"(?:&\s*)?(?:'\w+\s*)?(?:mut\s+|dyn\s+|impl\s+)*(?:(?:Box|Rc|Arc|Option)<(?:dyn\s+)?)?([A-Za-z_][\w:]*)"
 )
 _COLON = re.compile(
-    rf"(?:(?:val|var|let|private|public|internal|lateinit|override|_)\s+)*([A-Za-z_]\w*)\s*(?::\s*([A-Za-z_][\w.]*)|=\s*{_CALLED})"
+    r"(?:@\w+(?:\([^()]*\))?\s+)*(?:(?:val|var|let|def|private|fileprivate|protected|public|internal|open|final|abstract|override|static|class|const"
+    r"|lateinit|lazy|implicit|expect|actual|vararg|weak|unowned|inout|_)(?:\[\w+\]|\([a-z]+\))?\s+)*([A-Za-z_]\w*)\s*"
+    r"(?::\s*(?:any\s+|some\s+|inout\s+)?([A-Za-z_][\w.]*)"
+    r"|=\s*(?:try[?!]?\s+|await\s+)*(?:new\s+([A-Z][\w.]*)|([A-Za-z_$][\w$.]*)\s*(?:<[^()={}]{0,80}>|\[[^()={}]{0,80}\])?\s*\())"
 )
 _PHP = re.compile(
     r"(?:(?:public|private|protected|readonly|static)\s+)*(?:\??\\?([A-Za-z_][\w\\]*)\s+)?\$([A-Za-z_]\w*(?:->\w+)?)\s*(?:=\s*new\s+\\?([A-Za-z_][\w\\]*))?"
@@ -97,11 +107,19 @@ def _java(text: str) -> Typed:
     if match is None:
         return []
     of, variable, new, value, called = match.groups()
-    if of in ("var", "auto", "let"):
+    if of in ("var", "auto", "let", "final", "const", "late"):
         return [(variable, value if new else value + "()")] if value and (new or called) else []
     if of in ("return", "throw", "new", "else", "await", "yield", "goto", "case"):
         return []
     return [(variable, of.replace("::", "."))]
+
+
+def _cpp(text: str) -> Typed:
+    if match := _POINTS.match(text):
+        return [(match.group(2), match.group(1).replace("::", "."))]
+    if match := _MADE.match(text):
+        return [(match.group(1), match.group(2).replace("::", "."))]
+    return _java(text)
 
 
 def _go(text: str) -> Typed:
@@ -130,8 +148,8 @@ def _colon(text: str) -> Typed:
     match = _COLON.match(text)
     if match is None:
         return []
-    variable, of, called = match.groups()
-    return [(variable, of or called + "()")]
+    variable, of, made, called = match.groups()
+    return [(variable, of or made or called + "()")]
 
 
 def _php(text: str) -> Typed:
@@ -151,7 +169,8 @@ def _ruby(text: str) -> Typed:
 _READERS: dict[str, Callable[[str], Typed]] = {
     "python": _python,
     **dict.fromkeys(("javascript", "jsx", "typescript", "tsx", "vue", "svelte"), _script),
-    **dict.fromkeys(("java", "csharp", "cpp", "c", "dart"), _java),
+    **dict.fromkeys(("java", "csharp", "c", "dart"), _java),
+    "cpp": _cpp,
     **dict.fromkeys(("kotlin", "swift", "scala"), _colon),
     "go": _go,
     "rust": _rust,

@@ -43,3 +43,7 @@
 ["||"] @fork
 
 (yield_statement) @yields
+
+(class_body (declaration) @typed)
+(initialized_variable_definition) @typed
+(formal_parameter (type_identifier)) @typed

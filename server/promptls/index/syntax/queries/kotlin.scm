@@ -9,7 +9,10 @@
 (function_declaration receiver: (_) @owner (simple_identifier) @name (function_body)? @body) @method
 (function_declaration !receiver (simple_identifier) @name (function_body)? @body) @function
 (secondary_constructor "constructor" @name) @constructor
-(property_declaration (variable_declaration . (simple_identifier) @name)) @property
+(source_file (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
+(class_body (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
+(enum_class_body (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
+(ERROR (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
 (type_alias (type_identifier) @name) @type
 
 (import_header) @import

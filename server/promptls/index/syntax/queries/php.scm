@@ -50,4 +50,5 @@
 
 (assignment_expression right: (object_creation_expression)) @typed
 (simple_parameter type: (_)) @typed
+(property_declaration type: (_)) @typed
 (property_promotion_parameter type: (_)) @typed

@@ -29,3 +29,10 @@
 (while_expression) @fork
 (case_clause) @fork
 (catch_clause) @fork
+
+(val_definition) @typed
+(var_definition) @typed
+(parameter) @typed
+(class_parameter) @typed
+(function_definition !parameters return_type: (_)) @typed
+(function_declaration !parameters return_type: (_)) @typed

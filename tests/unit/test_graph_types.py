@@ -1,0 +1,374 @@
+"""What declarations say of the types of variables: locals, parameters, fields, properties, results of functions.
+
+In each sample every call of `start` is one of Engine's.  A copy of the sample beside it, in which Engine is called
+Rival, sees to it that the name alone says nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.graphkit import view_of
+
+SAMPLES = {
+    "a.py": """
+class Engine:
+    def start(self): ...
+
+def make() -> Engine: ...
+
+class Car:
+    third: Engine
+
+    def __init__(self, other: Engine):
+        self.engine = Engine()
+        self.other = other
+
+    def drive(self, given: Engine | None):
+        local, made = Engine(), make()
+        mine = Engine()
+        mine.start()
+        given.start()
+        make().start()
+        self.engine.start()
+        self.other.start()
+        self.third.start()
+""",
+    "a.ts": """
+class Engine {
+  start() {}
+}
+
+function make(): Engine { return new Engine(); }
+
+class Car {
+  private engine = new Engine();
+  private other: Engine | null;
+  constructor(private third: Engine) {}
+
+  drive(given: Engine) {
+    const local = new Engine();
+    const made = make();
+    local.start();
+    made.start();
+    given.start();
+    this.engine.start();
+    this.other?.start();
+    this.third.start();
+  }
+}
+""",
+    "a.kt": """
+package x
+
+class Engine {
+    fun start() {}
+}
+
+fun make(): Engine = Engine()
+
+class Car(private val fourth: Engine) {
+    private val engine = Engine()
+    private val other: Engine = make()
+    @Inject lateinit var third: Engine
+    protected open val fifth: Engine?
+
+    fun drive(given: Engine) {
+        val local = Engine()
+        val made = make()
+        local.start()
+        made.start()
+        given.start()
+        engine.start()
+        other.start()
+        third.start()
+        fourth.start()
+        fifth?.start()
+        this.engine.start()
+    }
+}
+""",
+    "a.swift": """
+class Engine {
+    func start() {}
+}
+
+func make(then done: (Int) -> Bool = { true }) -> Engine { Engine() }
+
+class Car {
+    private let engine = Engine()
+    private let other: Engine = make()
+    @Published var third: Engine?
+    weak var fourth: Engine!
+
+    func drive(given: Engine) throws {
+        let local = Engine()
+        let made = try make()
+        local.start()
+        made.start()
+        given.start()
+        engine.start()
+        other.start()
+        third?.start()
+        fourth.start()
+        self.engine.start()
+    }
+}
+""",
+    "a.scala": """
+package x
+
+class Engine {
+  def start(): Unit = {}
+}
+
+object Makers {
+  def make(): Engine = new Engine()
+}
+
+class Car(fourth: Engine) {
+  private val engine = new Engine()
+  private[x] val other: Engine = Makers.make()
+  lazy val third = new Engine
+  def fifth: Engine = third
+
+  def drive(passed: Engine): Unit = {
+    val local = new Engine()
+    val made = Makers.make()
+    local.start()
+    made.start()
+    passed.start()
+    engine.start()
+    other.start()
+    third.start()
+    fourth.start()
+    fifth.start()
+  }
+}
+""",
+    "a.dart": """
+class Engine {
+  void start() {}
+}
+
+Engine make() => Engine();
+
+class Car {
+  final engine = Engine();
+  final Engine other = make();
+  late Engine third;
+  Engine? fourth;
+
+  Car(this.third);
+
+  void drive(Engine given, {required Engine named}) {
+    var local = Engine();
+    final made = make();
+    local.start();
+    made.start();
+    given.start();
+    named.start();
+    engine.start();
+    other.start();
+    third.start();
+    fourth?.start();
+    this.engine.start();
+  }
+}
+""",
+    "a.cs": """
+class Engine {
+    public void start() {}
+    public static Engine make() { return new Engine(); }
+}
+
+class Car(Engine fourth) {
+    private Engine engine = new Engine();
+    private Engine Other { get; } = Engine.make();
+    public Engine Third { get; set; }
+    public Engine Fifth => Third;
+
+    void drive(Engine given) {
+        var local = new Engine();
+        var made = Engine.make();
+        local.start();
+        made.start();
+        given.start();
+        engine.start();
+        Other.start();
+        Third.start();
+        fourth.start();
+        Fifth.start();
+        this.Third.start();
+    }
+}
+""",
+    "a.php": """
+<?php
+class Engine {
+    public function start() {}
+    public static function make(): Engine { return new Engine(); }
+}
+
+class Car {
+    private Engine $engine;
+    private ?Engine $fourth = null;
+    private $other;
+
+    public function __construct(private Engine $third) {
+        $this->other = new Engine();
+    }
+
+    public function drive(Engine $given) {
+        $local = new Engine();
+        $local->start();
+        $given->start();
+        $this->engine->start();
+        $this->other->start();
+        $this->third->start();
+        $this->fourth?->start();
+    }
+}
+""",
+    "a.java": """
+class Engine {
+    void start() {}
+    static Engine make() { return new Engine(); }
+}
+
+class Car {
+    private final Engine engine = new Engine();
+    protected Engine other;
+    @Inject private Engine third = Engine.make();
+
+    void drive(Engine given) {
+        var local = new Engine();
+        final var made = Engine.make();
+        local.start();
+        made.start();
+        given.start();
+        engine.start();
+        other.start();
+        this.third.start();
+    }
+}
+""",
+    "a.cpp": """
+class Engine {
+public:
+    void start() {}
+};
+
+class Car {
+    Engine engine;
+    Engine* other;
+    std::unique_ptr<Engine> third;
+    std::shared_ptr<const Engine> fourth;
+
+    void drive(Engine& given) {
+        Engine local;
+        auto made = std::make_unique<Engine>();
+        local.start();
+        made->start();
+        given.start();
+        engine.start();
+        other->start();
+        third->start();
+        fourth->start();
+    }
+};
+""",
+    "a.rs": """
+struct Engine;
+
+impl Engine {
+    fn new() -> Self { Engine }
+    fn start(&self) {}
+}
+
+struct Car {
+    engine: Engine,
+    other: Box<Engine>,
+}
+
+impl Car {
+    fn drive(&self, given: &Engine) {
+        let local = Engine::new();
+        local.start();
+        given.start();
+        self.engine.start();
+        self.other.start();
+    }
+}
+""",
+    "a.go": """
+package x
+
+type Engine struct{}
+
+func (e *Engine) start() {}
+
+func make_() *Engine { return &Engine{} }
+
+type Car struct {
+	engine Engine
+	other  *Engine
+}
+
+func (c *Car) drive(given *Engine) {
+	local := &Engine{}
+	made := make_()
+	local.start()
+	made.start()
+	given.start()
+	c.engine.start()
+	c.other.start()
+}
+""",
+    "a.rb": """
+class Engine
+  def start; end
+end
+
+class Car
+  def initialize
+    @engine = Engine.new
+  end
+
+  def drive
+    local = Engine.new
+    local.start
+    @engine.start
+  end
+end
+""",
+}
+
+
+def resolved(file: str, text: str, top: Path) -> tuple[list[str], list[str]]:
+    """(lines of Car that call `start`, those of them that are found to call Engine's)"""
+    text = text.lstrip("\n")
+    rival = text.replace("Engine", "Rival").replace("Car", "Bus").replace("make", "build")
+    view = view_of(f"-- {file} --\n{text}-- z{file} --\n{rival}", top)
+    path = next(p for p in view.snapshot.files if p.endswith(f"/{file}"))
+    facts = view.resolver.facts(path)
+    assert facts is not None
+    lines = text.split("\n")
+    asked, found = [], []
+    for owner, use in facts.uses_named("start"):
+        line = lines[use.line].strip()
+        asked.append(line)
+        targets = [view.symbol(one.place) for one in view.resolver.resolve(path, owner, use)]
+        if [t.qualified for t in targets if t is not None] == ["Engine.start"]:
+            found.append(line)
+    return asked, found
+
+
+@pytest.mark.parametrize("file", list(SAMPLES))
+def test_a_variable_is_of_the_type_that_its_declaration_says(tmp_path: Path, file: str) -> None:
+    asked, found = resolved(file, SAMPLES[file], tmp_path)
+    written = [line.strip() for line in SAMPLES[file].splitlines() if ".start" in line or "->start" in line]
+    assert asked == written
+    assert found == asked
