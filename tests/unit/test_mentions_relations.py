@@ -312,3 +312,84 @@ def main():
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
     assert told(mention, asking(TWO, tmp_path, ("api", "web"))) == [expected]
+
+
+PLATFORMS = """
+-- sys/dir_unix.go --
+package sys
+
+func open(name string) int { return 1 }
+
+func use() int { return open("a") }
+-- sys/dir_windows.go --
+package sys
+
+func open(name string) int { return 2 }
+-- sys/read.go --
+package sys
+
+func Read(name string) int { return open(name) }
+-- other/open.go --
+package other
+
+func open(name string) int { return 3 }
+
+func Other() int { return open("a") }
+-- io/src/commonMain/kotlin/x/Buffer.kt --
+package x
+
+expect class Buffer() {
+    fun read(): Int
+}
+
+fun common(b: Buffer): Int = b.read()
+-- io/src/jvmMain/kotlin/x/Buffer.kt --
+package x
+
+actual class Buffer {
+    actual fun read(): Int = 1
+}
+-- io/src/jvmMain/kotlin/x/Jvm.kt --
+package x
+
+fun jvm(): Int = Buffer().read()
+-- io/src/nativeMain/kotlin/x/Buffer.kt --
+package x
+
+actual class Buffer {
+    actual fun read(): Int = 2
+}
+-- net/src/main/kotlin/x/Buffer.kt --
+package x
+
+class Buffer {
+    fun read(): Int = 3
+}
+
+fun net(): Int = Buffer().read()
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@callers:sys/dir_windows.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
+        ("@callers:sys/dir_unix.go#open", "included: sys/dir_unix.go use, sys/read.go Read"),
+        ("@callers:sys#open", "included: sys/dir_unix.go use, sys/read.go Read"),
+        (
+            "@callers:open",
+            "ambiguous: @callers:other/open.go#open, @callers:sys/dir_unix.go#open, @callers:sys/dir_windows.go#open",
+        ),
+        (
+            "@callers:io#Buffer.read",
+            "included: io/src/commonMain/kotlin/x/Buffer.kt common, io/src/jvmMain/kotlin/x/Jvm.kt jvm",
+        ),
+        (
+            "@callers:io/src/nativeMain/kotlin/x/Buffer.kt#Buffer.read",
+            "included: io/src/commonMain/kotlin/x/Buffer.kt common, io/src/jvmMain/kotlin/x/Jvm.kt jvm",
+        ),
+        ("@callers:net#Buffer.read", "included: net/src/main/kotlin/x/Buffer.kt net"),
+    ],
+)
+def test_what_a_build_takes_one_of_is_one_thing(tmp_path: Path, mention: str, expected: str) -> None:
+    assert told(f"see {mention} there", asking(PLATFORMS, tmp_path)) == [expected]

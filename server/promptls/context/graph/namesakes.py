@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
-from promptls.context.graph.packages import closeness, package_of
+from promptls.context.graph.packages import closeness, module_of, package_of
 from promptls.context.graph.rules import (
     CAPITAL,
     COMMON,
@@ -65,6 +65,28 @@ def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
     if own == folder:
         return True
     return bool(package) and own.endswith(f"/{package}") and package_of(snapshot.files[path].name) == package
+
+
+def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
+    """A definition and what stands in for it on other platforms: of its package and name, a build takes one of them.
+
+    Go has them in files of one folder (`dir_unix.go`), Kotlin in trees of one module (`expect`, `actual`).
+    """
+    symbol, entry = snapshot.symbol(place), snapshot.files[place[0]]
+    language = entry.outline.language if entry.outline is not None else ""
+    if symbol is None or not symbol.name or language not in ("go", "kotlin"):
+        return frozenset((place,))
+    folder, package = place[0].rpartition("/")[0], package_of(entry.name) if language == "kotlin" else ""
+    within = module_of(place[0]) if package else folder + "/"
+    near = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(within)]
+    out = {place}
+    for other in near[:MAX_NAMESAKES]:
+        found = (
+            snapshot.symbol(other) if other[0] != place[0] and _shares(snapshot, other[0], folder, package) else None
+        )
+        if found is not None and found.qualified == symbol.qualified:
+            out.add(other)
+    return frozenset(out)
 
 
 def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:

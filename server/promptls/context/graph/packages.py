@@ -18,6 +18,13 @@ def package_of(name: str) -> str:
     return folder[found.end() : -1] if found else ""
 
 
+@lru_cache(maxsize=1 << 14)
+def module_of(name: str) -> str:
+    """What of a path comes before its tree of sources: "core/" of "core/src/jvmMain/kotlin/x/A.kt"."""
+    found = _SOURCES.search(name)
+    return name[: found.start() + 1] if found else name
+
+
 def closeness(path: str, near: str) -> int:
     """How many segments two paths have in common, from the first on."""
     parts = zip(path.split("/"), near.split("/"), strict=False)

@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from promptls.context.graph import describe
+from msgspec.structs import replace
+
+from promptls.context.graph import describe, namesakes
 from promptls.context.graph.facts import Facts, Tables
 from promptls.context.graph.found import CERTAINTY
 from promptls.context.graph.layers import TEST, Extra, is_test, layer_of
@@ -316,6 +318,7 @@ class GraphView:
         sought = {(path, name) for name in names - {""} for path in self._words.files_with(name)}
         if symbol.parent < 0:
             sought |= self._renamed(place, symbol)
+        versions = namesakes.versions(self.snapshot, place)
         by_path: dict[str, list[str]] = {}
         for path, name in sorted(sought):
             by_path.setdefault(path, []).append(name)
@@ -324,8 +327,8 @@ class GraphView:
             for name in by_path[path] if facts is not None else ():
                 for owner, use in facts.uses_named(name) if facts is not None else ():
                     for edge in self._referred((path, owner), use):
-                        if edge.target == place:
-                            yield (path, owner), edge
+                        if edge.target in versions:
+                            yield (path, owner), replace(edge, target=place)
 
     def _renamed(self, place: Place, symbol: Symbol) -> set[tuple[str, str]]:
         """(file, local name) where an import calls a definition something else."""

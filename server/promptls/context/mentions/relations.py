@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
+from promptls.context.graph.namesakes import versions
 from promptls.context.graph.nodes import Edge
 from promptls.context.graph.paths import LEAST, call_paths, callees, callers, inside
 from promptls.context.graph.view import GraphView
@@ -231,7 +232,9 @@ def _definition(mention: Mention, request: Request, written: str) -> MentionOutc
 
     def among(path: str, name: str) -> MentionOutcome:
         root, scope = root_and_path(request.snapshot, path)
-        return symbol.resolve(replace(mention, kind="symbol", target=name, root=root, scope=scope), request)
+        asked = replace(mention, kind="symbol", target=name, root=root, scope=scope)
+        found = symbol.resolve(asked, request)
+        return _one_thing(asked, request) or found if found.status == "ambiguous" else found
 
     scope, name = symbol.parted(written, request)
     found = among(scope, name)
@@ -239,6 +242,21 @@ def _definition(mention: Mention, request: Request, written: str) -> MentionOutc
     if found.status == "unresolved" and not scope and (looks_like_path(path) or folders_at(request, path)):
         return among(path, name)  # in a folder without its slash; or to say that there is no such file
     return found
+
+
+def _one_thing(asked: Mention, request: Request) -> MentionOutcome | None:
+    """All the definitions that a name fits, if a build takes one of them; None if they are several things."""
+    found = symbol.fitting(asked, request)
+    if isinstance(found, MentionOutcome):
+        return None
+    first = request.snapshot.outline(found[0].path)
+    if first is None:
+        return None
+    places = versions(request.snapshot, (found[0].path, first.symbols.index(found[0].symbol)))
+    if not {d.path for d in found} <= {path for path, _ in places} or len({d.symbol.qualified for d in found}) > 1:
+        return None
+    items = (Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, d.symbol.qualified) for d in found)
+    return included(asked, items)
 
 
 def _graph(request: Request) -> GraphView:

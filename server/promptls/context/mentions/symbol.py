@@ -43,6 +43,17 @@ class Definition(Struct, frozen=True):
 
 def resolve(mention: Mention, request: Request) -> MentionOutcome:
     """The definition or definitions that the mention names."""
+    found = fitting(mention, request)
+    if isinstance(found, MentionOutcome):
+        return found
+    places = {(d.path, d.symbol.qualified) for d in found}
+    if len(places) > 1:
+        return _candidates(mention, request, found)
+    return _all_of(mention, request, found)
+
+
+def fitting(mention: Mention, request: Request) -> list[Definition] | MentionOutcome:
+    """All definitions that the mention fits, at least one; or the outcome if there are none."""
     scope = _scope(mention, request)
     if isinstance(scope, MentionOutcome):
         return scope
@@ -51,10 +62,7 @@ def resolve(mention: Mention, request: Request) -> MentionOutcome:
         return _missing(mention, request, scope)
     if scope is not None and len(scope) == 1:  # nothing could be added to a name that is whole
         found = [d for d in found if d.symbol.qualified == mention.target] or found
-    places = {(d.path, d.symbol.qualified) for d in found}
-    if len(places) > 1:
-        return _candidates(mention, request, found)
-    return _all_of(mention, request, found)
+    return found
 
 
 def definitions_in(request: Request, path: str) -> list[Definition]:
