@@ -74,6 +74,8 @@ class Car(private val fourth: Engine) {
     private val other: Engine = make()
     @Inject lateinit var third: Engine
     protected open val fifth: Engine?
+    @get:JvmName("six") // as Java calls it
+    override inline val sixth: Engine get() = engine
 
     fun drive(given: Engine) {
         val local = Engine()
@@ -86,6 +88,7 @@ class Car(private val fourth: Engine) {
         third.start()
         fourth.start()
         fifth?.start()
+        sixth.start()
         this.engine.start()
     }
 }
@@ -115,6 +118,11 @@ class Car {
         fourth.start()
         self.engine.start()
     }
+}
+
+class Lorry: Engine {
+    func haul(haul: Int, by: Int, with: [String], over: [String: Int], on: Date, at: Place, for client: Client, within hours: Int, of: Load, and: (Int) -> Int, more: Int, less: Int, than: Int) -> Engine { self }
+    func tow(engine: Engine) { haul().start() }
 }
 """,
     "a.scala": """
@@ -189,6 +197,8 @@ class Car(Engine fourth) {
     private Engine Other { get; } = Engine.make();
     public Engine Third { get; set; }
     public Engine Fifth => Third;
+    public static Engine[] Unused = [];
+    public static Engine Shared { get; } = Engine.make();
 
     void drive(Engine given) {
         var local = new Engine();
@@ -202,6 +212,7 @@ class Car(Engine fourth) {
         fourth.start();
         Fifth.start();
         this.Third.start();
+        Car.Shared.start();
     }
 }
 """,

@@ -116,3 +116,20 @@ def test_a_body_does_not_begin_before_its_head() -> None:
 
 if __name__ == "__main__":
     write()
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "parameter", "end"),
+    [
+        ("python", "def f(...) -> Engine:\n    pass\n", 'p: Map[[int], str] = ")},, ->"', ", …) -> Engine"),
+        ("swift", "func f(...) throws -> Engine { e }\n", 'p: Map<Int, Any> = ")},, ->"', ", …) throws -> Engine"),
+        ("rust", "fn f<'a>(...) -> Engine { e }\n", "p: Map<&'a str, [A; 2]>", ", …) -> Engine"),
+        ("go", "func (s *S) f(...) (Engine, error) {\n}\n", "p map[string]func(a, b int)", ", …) (Engine, error)"),
+    ],
+)
+def test_a_long_head_keeps_what_it_returns(language: str, text: str, parameter: str, end: str) -> None:
+    head = text.replace("...", ", ".join([parameter] * 12))
+    symbol = scan(head, language).outline.symbols[0]
+    assert symbol.signature.endswith(f"{parameter}{end}")
+    assert head.startswith(symbol.signature.removesuffix(end))
+    assert len(symbol.signature) <= 240

@@ -104,8 +104,9 @@ def test_documentation(language: str, text: str, doc: str) -> None:
         ("go", "type A struct {\n\tB int\n}\n", "type A struct"),
         ("ruby", "class A < B\nend\n", "class A < B"),
         ("scala", "def a(b: Int): Int = b\n", "def a(b: Int): Int"),
-        ("python", "def a(" + "x, " * 70 + "key='§'): pass\n", "def a(" + "x, " * 70 + "key='…"),
-        ("python", "def a(" + "x, " * 77 + "key=1): pass\n", "def a(" + "x, " * 76 + "x,…"),
+        ("python", "def a(" + "x, " * 70 + "key='§'): pass\n", "def a(" + "x, " * 70 + "…)"),
+        ("python", "def a(" + "x, " * 77 + "key=1): pass\n", "def a(" + "x, " * 77 + "…)"),
+        ("python", "class A(" + "b + " * 57 + "'§'): pass\n", "class A(" + "b + " * 57 + "'…"),
     ],
 )
 def test_signature(language: str, text: str, signature: str) -> None:

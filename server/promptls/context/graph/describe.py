@@ -10,6 +10,7 @@ import re
 from promptls.context.graph.facts import Facts
 from promptls.context.graph.layers import CORE, TEST
 from promptls.context.graph.nodes import Complexity
+from promptls.context.graph.signatures import behind_arrow
 from promptls.index.clipping import clipped
 from promptls.index.syntax.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.index.terms import parts
@@ -76,7 +77,7 @@ def in_words(symbol: Symbol, language: str) -> str:
     if symbol.kind not in CALLABLE_KINDS or symbol.kind == "test":
         return clipped(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
     takes = ", ".join(parameters(symbol.signature))
-    gives = symbol.signature.rpartition("->")[2].strip() if "->" in symbol.signature else ""
+    gives = behind_arrow(symbol.signature)
     gives = "" if gives in ("None", "()", "void") else gives
     text = f"{symbol.kind.capitalize()} {symbol.name}"
     if takes or gives:

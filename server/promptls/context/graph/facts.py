@@ -174,7 +174,9 @@ class Facts:
     def _declares(self, scope: int, variable: str, line: int) -> bool:
         """Whether a line says the type of a definition itself: of a property, of Scala's `def engine: Engine`."""
         symbol = self.symbols[scope]
-        return symbol.name == variable and (symbol.kind == "property" or symbol.span.start == line)
+        return symbol.name == variable and (
+            symbol.kind == "property" or (symbol.span.start == line and "(" not in symbol.signature)
+        )
 
     def _type_scope(self, scope: int) -> int:
         for i in self.scopes(scope):

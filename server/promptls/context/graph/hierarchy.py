@@ -71,7 +71,8 @@ class Hierarchy:
         wanted = f"{qualified}.{name}"
         found = [i for i in facts.qualified.get(wanted, ()) if not bears_its_types_name(facts.symbols[i])]
         if found:
-            return (place[0], found[-1])
+            seen = [i for i in found if facts.symbols[i].exported]  # of several heads one that others may call
+            return (place[0], (seen or found)[-1])
         language = facts.outline.language
         if language not in SCATTERED:
             return None

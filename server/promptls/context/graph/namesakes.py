@@ -21,6 +21,9 @@ from promptls.context.graph.rules import (
     MIXED_IN,
     SPACED,
     UNIMPORTED,
+    WHOLE,
+    WITHIN,
+    WORDS,
 )
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
@@ -32,13 +35,15 @@ MAX_NAMESAKES = 200
 
 
 def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, name: str) -> list[Place]:
-    """Top-level definitions of a name in the files of a file's folder, package or namespaces, nearest first."""
+    """Top-level definitions of a name in the files of a file's folder, package, module or namespaces, nearest first."""
     mine = facts(path)
     if mine is None:
         return []
     language, here = mine.outline.language, path.rpartition("/")[0]
     named = [place for place in snapshot.names.get(name.lower(), ()) if place[0] != path]
-    if language not in SPACED:
+    if language in WHOLE:
+        named = sorted(named, key=lambda place: -closeness(place[0], path))[:MAX_NAMESAKES]
+    elif language not in SPACED:
         package = package_of(snapshot.files[path].name) if language in JVM else ""
         named = [place for place in named if _shares(snapshot, place[0], here, package)]
     elif len(named) > MAX_NAMESAKES:
@@ -57,6 +62,11 @@ def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, 
         elif space in spaces:
             out.append((spaces.index(space), place))
     return [place for _, place in sorted(out, key=lambda found: found[0])]
+
+
+def in_package(snapshot: Snapshot, path: str, near: str) -> bool:
+    """Whether a file of Java, Kotlin or Scala is of another one's package."""
+    return _shares(snapshot, path, near.rpartition("/")[0], package_of(snapshot.files[near].name))
 
 
 def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
@@ -121,6 +131,8 @@ def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -
                 continue
             spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
             owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
+            if owned and not receiver and symbol.kind in TYPE_KINDS and language in WITHIN:
+                continue
             if owned != bool(receiver) and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
                 continue
             found.setdefault((place[0], symbol.qualified), place)
@@ -131,6 +143,13 @@ def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -
         return (Found(whole[0], "package"),)
     how = "unique" if len(found) == 1 else "several"
     return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
+
+
+def is_type_of_elsewhere(snapshot: Snapshot, receiver: str) -> bool:
+    """Whether what C# code calls something on is a type of .NET's: a word of the language, or a name that nothing bears."""
+    return receiver in WORDS or (
+        receiver[:1].isupper() and "." not in receiver and not snapshot.names.get(receiver.lower())
+    )
 
 
 def _akin(language: str, other: str) -> bool:

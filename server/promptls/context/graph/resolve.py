@@ -9,11 +9,12 @@ the workspace stay unresolved.  Reads outlines only; bounded in depth, so hostil
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from promptls.context.graph import namesakes
+from promptls.context.graph.extensions import EXTENDED, Extension, extended, extensions
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
@@ -22,10 +23,11 @@ from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.index.syntax.references import LITERAL, UNKNOWN
-from promptls.model import CALL, FileEntry, Import, Reference
+from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
+_MAX_HEADS = 40  # overloads of a function that are asked what they return
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
 
@@ -57,6 +59,7 @@ class Resolver:
         self._stars: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, tuple[Place, ...]] = {}
         self._included: dict[str, dict[str, int]] = {}
+        self._extending: dict[tuple[str, str], Sequence[Extension]] = {}
 
     def facts(self, path: str) -> Facts | None:
         """The tables of a file, None if it has no outline."""
@@ -93,13 +96,47 @@ class Resolver:
         return namesakes.anywhere(self.snapshot, name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
-        if use.receiver == LITERAL:
+        known = use.receiver not in (UNKNOWN, LITERAL)
+        entity = self.entity(path, owner, use.receiver) if known else None
+        found = self._attribute(entity, use.name, use.kind == CALL) if entity is not None else None
+        if isinstance(found, Found):
+            return (found,)
+        if (
+            facts.outline.language == "csharp"
+            and entity is None
+            and namesakes.is_type_of_elsewhere(self.snapshot, use.receiver)
+        ):
             return ()
-        entity = None if use.receiver == UNKNOWN else self.entity(path, owner, use.receiver)
-        if entity is not None:
-            found = self._attribute(entity, use.name, use.kind == CALL)
-            return (found,) if isinstance(found, Found) else ()
-        return namesakes.anywhere(self.snapshot, use.name, facts.outline.language, use.receiver)
+        meant = self._extended(path, facts, owner, use, entity)
+        if meant or entity is not None or use.receiver == LITERAL:
+            return meant
+        namesake = namesakes.anywhere(self.snapshot, use.name, facts.outline.language, use.receiver)
+        if facts.outline.language == "kotlin" and namesake:
+            hidden = {one.place for one in self._extensions(use.name, "kotlin")}
+            return tuple(one for one in namesake if one.place not in hidden)
+        return namesake
+
+    def _extended(
+        self, path: str, facts: Facts, owner: int, use: Reference, entity: Entity | None
+    ) -> tuple[Found, ...]:
+        """The functions that a type is extended by from elsewhere and that a call on `entity` means."""
+        if use.kind != CALL or facts.outline.language not in EXTENDED:
+            return ()
+        types: set[str] | None = None
+        if isinstance(entity, Instance):
+            places = (entity.place, *self.types.supertypes(entity.place))
+            types = {symbol.name for place in places if (symbol := self.snapshot.symbol(place)) is not None}
+        elif isinstance(entity, Found | Module):
+            types = set()
+        return extended(
+            self.snapshot, self._extensions(use.name, facts.outline.language), path, facts, owner, use, types
+        )
+
+    def _extensions(self, name: str, language: str) -> Sequence[Extension]:
+        known = self._extending.get((name, language))
+        if known is None:
+            known = self._extending[name, language] = extensions(self.snapshot, name, language)
+        return known
 
     # ---- names
 
@@ -308,7 +345,7 @@ class Resolver:
                 entity = self._attribute(at, name, value or part is not parts[-1])
             if part.endswith("()"):
                 entity = self._result(entity, depth)
-            elif isinstance(entity, Found) and isinstance(at, Instance):
+            elif isinstance(entity, Found) and (isinstance(at, Instance) or self._is_property(entity)):
                 entity = self._value(entity, depth)
         return entity
 
@@ -394,11 +431,22 @@ class Resolver:
         ):
             around = self.types.around(entity.place[0], facts, entity.place[1])
             return Instance(around, "typed") if around is not None else None
-        of = returned(symbol, facts.outline.language)
+        of = self._mostly_returned(facts, symbol)
         if not of:
             return None
         given = self.type_named(entity.place[0], entity.place[1], of, depth + 2)
         return Instance(given.place, "returned") if isinstance(given, Instance) else given
+
+    @staticmethod
+    def _mostly_returned(facts: Facts, symbol: Symbol) -> str:
+        """What a function says it returns; of several heads what most of them say, in doubt its own."""
+        language = facts.outline.language
+        own = returned(symbol, language)
+        alike = facts.qualified.get(symbol.qualified, ())
+        if len(alike) < 3:
+            return own
+        said = Counter(of for i in alike[:_MAX_HEADS] if (of := returned(facts.symbols[i], language)))
+        return max(said, key=lambda of: (said[of], of == own), default=own)
 
     def _handed(self, path: str, owner: int, of: str, depth: int) -> Instance | Outside | None:
         """What a function hands to the function that it is given, by its signature or its constructor's."""
@@ -414,6 +462,10 @@ class Resolver:
         argument, parameter = (int(number) for number in numbers.split(","))
         handed = taken(facts.symbols[index].signature, argument, parameter)
         return self.type_named(found.place[0], index, handed, depth + 2) if handed else None
+
+    def _is_property(self, found: Found) -> bool:
+        symbol = self.snapshot.symbol(found.place)
+        return symbol is not None and symbol.kind == "property"
 
     def _value(self, found: Found, depth: int) -> Entity | None:
         """What an attribute holds: for a property what it returns, for a nested type the type itself."""

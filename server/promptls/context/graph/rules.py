@@ -23,6 +23,9 @@ PACKAGED = frozenset({*JVM, "go", "swift", "dart"})
 SPACED = frozenset({"csharp", "php"})
 """Languages where files see what is in their namespaces, whatever folder it lies in."""
 
+WHOLE = frozenset({"swift"})
+"""Languages where all files of a module see each other, and folders say nothing of modules."""
+
 OPEN = PACKAGED | SPACED
 """Languages where files see each other without imports."""
 
@@ -36,6 +39,12 @@ UNIMPORTED = frozenset(
 
 IMPLICIT_SELF = frozenset({"java", "kotlin", "scala", "csharp", "cpp", "swift", "dart", "ruby"})
 """Languages where a method calls its siblings by their bare names."""
+
+WITHIN = IMPLICIT_SELF - {"ruby", "cpp"}
+"""Of these, languages where a type inside of a type is called by its bare name only there, or is imported."""
+
+WORDS = frozenset("bool byte char decimal double float int long object sbyte short string uint ulong ushort".split())
+"""Types that are words of C#."""
 
 CAPITAL = frozenset({*SCRIPTS, *JVM, *"python ruby php swift dart elixir rust haskell ocaml".split()})
 """Languages where a capital begins the names of types and modules, and of little else."""

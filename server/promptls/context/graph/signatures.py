@@ -7,7 +7,7 @@ import re
 from promptls.model import Symbol
 
 _AFTER_ARROW = re.compile(
-    r"->\s*(?:&(?:'\w+\s*)?(?:mut\s+)?)?(?:impl\s+|dyn\s+)?[\"']?([A-Za-z_][\w.:]*)(\[[^\]]*\]?|<[^>]*>?)?"
+    r"(?:&(?:'\w+\s*)?(?:mut\s+)?)?(?:impl\s+|dyn\s+)?[\"']?([A-Za-z_][\w.:]*)(\[[^\]]*\]?|<[^>]*>?)?"
 )
 _AFTER_COLON = re.compile(r"\)\s*:\s*([A-Za-z_$][\w$.]*)(<([A-Za-z_$][\w$.]*)[^>]*>)?")
 _BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(?:<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
@@ -24,10 +24,7 @@ def returned(symbol: Symbol, language: str) -> str:
     """The type that a function says it returns, as written and without what only wraps it; "" if it says none."""
     signature = symbol.signature
     if language in ("python", "rust", "swift"):
-        start = _open_parenthesis(signature)
-        end = _closing(signature, start) if start >= 0 else -1
-        at = signature.find("->", end) if end >= 0 else -1  # one before is a parameter's, one behind is of a "where"
-        arrow = _AFTER_ARROW.match(signature, at) if at >= 0 else None
+        arrow = _AFTER_ARROW.match(behind_arrow(signature))
         if arrow is None:
             return ""
         name, inner = arrow.group(1).replace("::", "."), arrow.group(2) or ""
@@ -50,6 +47,15 @@ def returned(symbol: Symbol, language: str) -> str:
         match = _GO_RESULT.match(signature, end) if end >= 0 else None
         return match.group(1) if match else ""
     return ""
+
+
+def behind_arrow(signature: str) -> str:
+    """What a head says behind the arrow that follows its parameters, "" without one; their own arrows do not count."""
+    start = _open_parenthesis(signature)
+    if start < 0:
+        return signature.rpartition("->")[2].strip() if "->" in signature else ""
+    end = _closing(signature, start)
+    return signature[end:].partition("->")[2].partition(" where ")[0].strip() if end >= 0 else ""
 
 
 def taken(signature: str, argument: int, parameter: int) -> str:

@@ -36,6 +36,11 @@ _CONSTRUCTORS = {
 _DECLARED = frozenset({"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"})
 _OPERATORS = frozenset({"operator_name", "operator_cast"})
 
+_STRING = r""""(?:\\.|[^"\\])*"|`[^`]*`"""
+_BRACKETS = r"[()\[\]{},]|(?<=\w)<|(?<![\s=-])>"
+_MARKS = re.compile(rf"""{_STRING}|'(?:\\.|[^'\\])*'|{_BRACKETS}""")
+_RUST_MARKS = re.compile(rf"{_STRING}|{_BRACKETS}")  # its apostrophe begins a lifetime
+
 _ANNOTATED = frozenset(
     {"java", "kotlin", "scala", "swift", "dart", "typescript", "tsx", "javascript", "jsx", "csharp", "php"}
 )
@@ -99,7 +104,27 @@ def signature(source: Source, start: int, end: int, row: Language, whole: bool) 
     if text.endswith("=") and text[-2:-1] not in ("=", "!", "<", ">"):
         text = text[:-1].rstrip()
     text = text.removesuffix(" do").removesuffix(" where")
-    return clipped(text, MAX_SIGNATURE)
+    return text if len(text) <= MAX_SIGNATURE else clipped(_fewer_parameters(text, row.name), MAX_SIGNATURE)
+
+
+def _fewer_parameters(text: str, language: str) -> str:
+    """A long head with only the first of its parameters, so that what is behind them can be read: what it returns."""
+    depth, start, longest = 0, 0, (0, 0)
+    commas: list[int] = []
+    marks = (_RUST_MARKS if language == "rust" else _MARKS).finditer(text)
+    for at, mark in ((found.start(), found.group()) for found in marks):
+        if mark in "([{<":
+            depth += 1
+            start = at if depth == 1 else start
+        elif mark in ")]}>":
+            depth -= 1
+            if depth == 0 and at - start > longest[1] - longest[0]:
+                longest = (start, at)
+        elif mark == "," and depth == 1:
+            commas.append(at)
+    room = MAX_SIGNATURE - len(", …") - len(text[longest[1] :])
+    kept = [at for at in commas if longest[0] < at <= min(room, longest[1])]
+    return f"{text[: kept[-1]]}, …{text[longest[1] :]}" if kept else text
 
 
 def body_start(source: Source, first: int, body: int | None, end: int, row: Language) -> int:

@@ -277,7 +277,7 @@ def _dotted(endings: tuple[str, ...], separator: str = ".", members: bool = Fals
 
     def way(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
         tree = ground.tree
-        base = module.strip(separator).replace(separator, "/")
+        base = module.strip(separator).replace(separator, "/").removesuffix("/Companion")
         within = base.rpartition("/")[2] + "." if members else ""
         out: list[Target] = []
         for name in names or ("",):

@@ -58,5 +58,5 @@
 (yield_statement) @yields
 
 (variable_declaration) @typed
-(parameter type: (identifier)) @typed
-(property_declaration type: (identifier)) @typed
+(parameter type: (_)) @typed
+(property_declaration type: (_)) @typed
