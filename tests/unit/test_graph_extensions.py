@@ -87,6 +87,8 @@ class Path {
     fun up() {}
 }
 
+fun Int.twice() = 1
+
 fun File.open(): Path = Path()
 
 fun Path.open(): Path = this
@@ -109,6 +111,10 @@ import x.Path.Companion.toPath
 import y.shown
 
 fun literal() = "a".toPath()
+
+fun number() = 1.twice()
+
+fun text() = "a".twice()
 
 fun imported(a: String) = a.shown()
 
@@ -172,7 +178,7 @@ void typed(String text) {
             CSHARP,
             {
                 "src/Use.cs:Use.OfText": ["Words.Say .85", "Words.Say .85", "Numbers.Say .85"],
-                "src/Use.cs:Use.OfLiterals": ["Numbers.Spell .50"],
+                "src/Use.cs:Use.OfLiterals": ["Numbers.Spell .85"],
                 "src/Use.cs:Use.OfOwn": ["Carts.Total .85", "Cart.Add .85", "Carts.Also .50"],
                 "src/Use.cs:Use.OfOthers": [],
             },
@@ -180,7 +186,9 @@ void typed(String text) {
         (
             KOTLIN,
             {
-                "src/main/kotlin/x/Use.kt:literal": ["Path.String.toPath .50"],
+                "src/main/kotlin/x/Use.kt:literal": ["Path.String.toPath .85"],
+                "src/main/kotlin/x/Use.kt:number": ["Int.twice .85"],
+                "src/main/kotlin/x/Use.kt:text": [],
                 "src/main/kotlin/x/Use.kt:imported": ["String.shown .85"],
                 "src/main/kotlin/x/Use.kt:hidden": [],
                 "src/main/kotlin/x/Use.kt:outside": ["File.open .85"],
@@ -193,7 +201,7 @@ void typed(String text) {
         (
             SWIFT,
             {
-                "Sources/App/UI/Use.swift:literal": ["String.shout .50"],
+                "Sources/App/UI/Use.swift:literal": ["String.shout .85"],
                 "Sources/App/UI/Use.swift:typed": ["String.shout .85"],
                 "Sources/App/UI/Use.swift:own": ["Cart.count .85"],
             },

@@ -293,6 +293,72 @@ import org.shop.Tools.Inner;
         ],
         {"slug": "org/shop/Tools.java Tools.slug", "Inner": "org/shop/Tools.java Tools.Inner"},
     ),
+    "rust: a crate whose manifest names its first file": (
+        """
+-- Cargo.toml --
+[[bin]]
+name = "shop"
+path = "crates/core/main.rs"
+-- crates/core/main.rs --
+mod flags;
+-- crates/core/flags/mod.rs --
+mod parse;
+-- crates/core/flags/parse.rs --
+fn parse() {}
+-- crates/core/flags/defs.rs --
+use crate::flags::parse::parse;
+""",
+        "crates/core/flags/defs.rs",
+        ["crate::flags::parse → crates/core/flags/parse.rs parse"],
+        {"parse": "crates/core/flags/parse.rs parse"},
+    ),
+    "rust: tests are crates of their own": (
+        """
+-- Cargo.toml --
+[package]
+name = "shop"
+-- src/lib.rs --
+mod util;
+-- src/util.rs --
+fn help() {}
+-- tests/all.rs --
+mod util;
+-- tests/util.rs --
+fn help() {}
+-- tests/feature.rs --
+use crate::util::help;
+use crate::nowhere::at;
+""",
+        "tests/feature.rs",
+        ["crate::util → tests/util.rs help", "crate::nowhere →"],
+        {"help": "tests/util.rs help"},
+    ),
+    "dart: exports, prefixes, packages by their pubspec": (
+        """
+-- pkgs/cart/pubspec.yaml --
+name: cart
+-- pkgs/cart/lib/cart.dart --
+export 'src/total.dart' show total;
+export 'src/price.dart';
+-- pkgs/cart/lib/src/total.dart --
+int total() => 1;
+-- pkgs/cart/lib/src/price.dart --
+int price() => 1;
+-- lib/test.dart --
+int expect() => 1;
+-- lib/main.dart --
+import 'package:cart/cart.dart' as cart;
+import 'package:cart/cart.dart' show price;
+import 'package:test/test.dart';
+""",
+        "lib/main.dart",
+        [
+            "package:cart/cart.dart → pkgs/cart/lib/cart.dart *",
+            "package:cart/cart.dart → pkgs/cart/lib/cart.dart price",
+            "package:test/test.dart →",
+        ],
+        {"cart": "pkgs/cart/lib/cart.dart", "price": "pkgs/cart/lib/cart.dart price"},
+    ),
     "dart by package and path": (
         "-- lib/cart.dart --\n-- lib/main.dart --\nimport 'package:shop/cart.dart';\nimport 'cart.dart' show Cart;\nimport 'dart:io';\n",
         "lib/main.dart",

@@ -16,6 +16,7 @@ SAMPLES = {
     "a.py": """
 class Engine:
     def start(self): ...
+    def twin(self) -> Engine: ...
 
 def make() -> Engine: ...
 
@@ -28,6 +29,8 @@ class Car:
 
     def drive(self, given: Engine | None):
         local, made = Engine(), make()
+        twin = Engine().twin().twin()
+        twin.start()
         mine = Engine()
         mine.start()
         given.start()
@@ -65,6 +68,10 @@ package x
 
 class Engine {
     fun start() {}
+    class Builder {
+        fun with(a: Int): Builder = this
+        fun build(): Engine = Engine()
+    }
 }
 
 fun make(): Engine = Engine()
@@ -78,8 +85,12 @@ class Car(private val fourth: Engine) {
     override inline val sixth: Engine get() = engine
 
     fun drive(given: Engine) {
-        val local = Engine()
+        val local = Engine().apply { given.start() }
         val made = make()
+        val built = Engine.Builder()
+            .with(1)
+            .build()
+        built.start()
         local.start()
         made.start()
         given.start()
@@ -297,18 +308,25 @@ struct Engine;
 impl Engine {
     fn new() -> Self { Engine }
     fn start(&self) {}
+    fn twin(&self) -> Result<Self, Error> { Ok(Engine) }
 }
 
 struct Car {
     engine: Engine,
     other: Box<Engine>,
+    third: Option<Engine>,
 }
 
 impl Car {
     fn drive(&self, given: &Engine) {
         let local = Engine::new();
+        let twin = Engine::new().twin().unwrap();
+        let tried = given.twin()?;
         local.start();
+        twin.start();
+        tried.start();
         given.start();
+        self.third.as_ref().unwrap().start();
         self.engine.start();
         self.other.start();
     }

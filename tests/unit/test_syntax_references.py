@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.references import LITERAL, UNKNOWN, receiver
+from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN, receiver
 from promptls.index.syntax.scan import scan
 from promptls.index.syntax.typing import declared_type
 from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
@@ -31,7 +31,7 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("{}.", UNKNOWN),
         ('", ".', LITERAL),
         ("'x'.", LITERAL),
-        ("1.", LITERAL),
+        ("1.", NUMBER),
         ("...", ""),
         ("a..", ""),
         ("größe.", "größe"),
@@ -39,6 +39,8 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("not (", ""),
         ("d = {k: ", ""),
         ("(" * 300 + ").", UNKNOWN),
+        ("Builder.new(" + "1" * 147 + ").", UNKNOWN),
+        ("New(" + "1" * 147 + ").", "New()"),
         ("Foo<A, B>(1).", "Foo()"),
         ("a::<Vec<B>>(1).", "a()"),
         ("a < b && c > (1).", UNKNOWN),
@@ -46,6 +48,9 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("# ends here.\n  ", ""),
         ("f() // why.\n  // and how\n  .", "f()"),
         ("f()  # why\n  .", "f()"),
+        ("// the first.\n  t.framer.", "t.framer"),
+        ("# the first.\n  t().", "t()"),
+        ("t.\n  // the first.\n  framer.", "t.framer"),
     ],
 )
 def test_receivers(before: str, expected: str) -> None:
@@ -103,6 +108,24 @@ def test_arrows_are_joints_only_where_the_language_has_them() -> None:
         ("php", "$this->x = new \\App\\Foo(1)", [("$this.x", "App.Foo")]),
         ("ruby", "@x = Foo::Bar.new(1)", [("@x", "Foo.Bar")]),
         ("haskell", "x = Foo", []),
+        # what a value goes on with is a part of it
+        ("python", "x = Foo(')', 1).bar(2)\ny", [("x", "Foo().bar()")]),
+        ("python", "x = Foo(1).bar", []),
+        ("python", "x = foo(1)[0]", []),
+        ("python", "x = foo(" + "a, " * 100, [("x", "foo()")]),
+        ("python", "x = foo(1).a().b().c().d().e().f()", []),
+        ("typescript", "x = new Foo<A>(1).bar()", [("x", "Foo().bar()")]),
+        ("typescript", "x = await foo(1)", [("x", "foo()")]),
+        ("kotlin", "val x = Foo.Builder()\n  // why\n  .bar { 1 }\n  .build()", [("x", "Foo.Builder().bar().build()")]),
+        ("kotlin", "val x = Foo(1).apply { start() }", [("x", "Foo()")]),
+        ("java", "var x = new Foo(1).bar();", [("x", "Foo().bar()")]),
+        ("csharp", "var x = Foo.Make<int>(1).Bar();", [("x", "Foo.Make().Bar()")]),
+        ("cpp", "auto x = make(1)->bar();", [("x", "make().bar()")]),
+        ("go", "x, err := foo(1).bar()", [("x", "foo().bar()")]),
+        ("rust", "let x = Foo::new(1).unwrap();", [("x", "Foo.new().unwrap()")]),
+        ("rust", "let x = foo(1).await?;", [("x", "foo()")]),
+        ("ruby", "x = Foo.new(1).bar", []),
+        ("ruby", "x = Foo.new.bar", []),
     ],
 )
 def test_declared_types(language: str, text: str, expected: list[tuple[str, str]]) -> None:

@@ -17,6 +17,7 @@ from promptls.context.graph.packages import closeness, module_of
 from promptls.context.graph.rules import WORDS
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
+from promptls.index.syntax.references import LITERAL, NUMBER
 from promptls.model import OutlineView, Reference, Symbol
 
 EXTENDED = frozenset({"csharp", "kotlin", "swift", "dart"})
@@ -42,6 +43,14 @@ _ALIASES = {
     "Double": "double",
     "Decimal": "decimal",
 }
+_LITERALS = {
+    LITERAL: frozenset({"string", "String", "CharSequence"}),
+    NUMBER: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
+}
+_SIMPLE = frozenset(
+    {"char", "Char", "Character", "bool", "Bool", "Boolean", *(of for all_ in _LITERALS.values() for of in all_)}
+)
+"""What a literal is not, if it is not one of its own types."""
 
 
 class Extension(NamedTuple):
@@ -68,7 +77,10 @@ def extended(
     language = facts.outline.language
     if language == "kotlin":
         offered = _in_sight(snapshot, path, facts, owner, offered, use.name)
-    known = types if types is not None else {bare(_written(facts, owner, use.receiver), language)} - {""}
+    literal = _LITERALS.get(use.receiver)
+    if literal:
+        offered = [one for one in offered if one.of in literal or one.of not in _SIMPLE]
+    known = types if types is not None else literal or {bare(_written(facts, owner, use.receiver), language)} - {""}
     fitting = [one for one in offered if one.of in known]
     sure = bool(fitting)
     if not fitting:

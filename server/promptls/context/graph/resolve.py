@@ -18,11 +18,11 @@ from promptls.context.graph.extensions import EXTENDED, Extension, extended, ext
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.rules import IMPLICIT_SELF, OPEN, SCRIPTS, SHUT, UNIMPORTED
+from promptls.context.graph.rules import IMPLICIT_SELF, OPEN, PASSING, SCRIPTS, SHUT, UNIMPORTED
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.index.syntax.references import LITERAL, UNKNOWN
+from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN
 from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 100  # files that one name is followed through
@@ -96,7 +96,7 @@ class Resolver:
         return namesakes.anywhere(self.snapshot, name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
-        known = use.receiver not in (UNKNOWN, LITERAL)
+        known = use.receiver not in (UNKNOWN, LITERAL, NUMBER)
         entity = self.entity(path, owner, use.receiver) if known else None
         found = self._attribute(entity, use.name, use.kind == CALL) if entity is not None else None
         if isinstance(found, Found):
@@ -108,7 +108,7 @@ class Resolver:
         ):
             return ()
         meant = self._extended(path, facts, owner, use, entity)
-        if meant or entity is not None or use.receiver == LITERAL:
+        if meant or entity is not None or use.receiver in (LITERAL, NUMBER):
             return meant
         namesake = namesakes.anywhere(self.snapshot, use.name, facts.outline.language, use.receiver)
         if facts.outline.language == "kotlin" and namesake:
@@ -216,6 +216,9 @@ class Resolver:
     def included(self, path: str, name: str, value: bool = True) -> Found | None:
         """What the files that a file includes define under a name; the nearest counts."""
         near = self._includes(path)
+        if path.endswith(".dart"):  # they see what the files that they import define or export, and nothing behind that
+            found = (self.export(file, name, value) for file in near)
+            return next((one for one in found if isinstance(one, Found)), None)
         files = {place[0] for place in self.snapshot.names.get(name.lower(), ()) if place[0] in near} if near else ()
         offered = (self._offered(file, name, value) for file in sorted(files, key=near.__getitem__))
         return next((found for found in offered if found is not None), None)
@@ -230,7 +233,7 @@ class Resolver:
                 whole = (t.path for t in self._whole_of(queue.popleft(), named=False) if t.name == "*")
                 new = [file for file in whole if file not in found]
                 found.update(dict.fromkeys(new))
-                queue.extend(new)
+                queue.extend(new if not path.endswith(".dart") else ())
             known = self._included[path] = {file: i for i, file in enumerate(found)}
         return known
 
@@ -343,7 +346,9 @@ class Resolver:
             entity = self._field(at, name, depth)
             if entity is None:
                 entity = self._attribute(at, name, value or part is not parts[-1])
-            if part.endswith("()"):
+            if entity is None and part in PASSING and isinstance(at, Instance) and path.endswith(".rs"):
+                entity = at
+            elif part.endswith("()"):
                 entity = self._result(entity, depth)
             elif isinstance(entity, Found) and (isinstance(at, Instance) or self._is_property(entity)):
                 entity = self._value(entity, depth)

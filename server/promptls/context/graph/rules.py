@@ -17,7 +17,7 @@ FAMILIES = (
 FAMILY = {name: f"family {i}" for i, names in enumerate(FAMILIES) for name in names}
 
 JVM = frozenset({"java", "kotlin", "scala"})
-PACKAGED = frozenset({*JVM, "go", "swift", "dart"})
+PACKAGED = frozenset({*JVM, "go", "swift"})
 """Languages where files of one folder see each other's definitions."""
 
 SPACED = frozenset({"csharp", "php"})
@@ -48,6 +48,11 @@ WORDS = frozenset("bool byte char decimal double float int long object sbyte sho
 
 CAPITAL = frozenset({*SCRIPTS, *JVM, *"python ruby php swift dart elixir rust haskell ocaml".split()})
 """Languages where a capital begins the names of types and modules, and of little else."""
+
+PASSING = frozenset(
+    {*(f"{name}()" for name in "as_mut as_ref borrow borrow_mut clone expect lock to_owned unwrap".split()), "await"}
+)
+"""What gives the value that it is called on, or what that holds, in Rust: of its types only the innermost is told."""
 
 SCATTERED = frozenset({"go", "cpp", "swift", "rust", "csharp", "ruby", "kotlin"})
 """Languages where a method may stand in another file than its type."""

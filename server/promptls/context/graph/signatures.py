@@ -10,7 +10,7 @@ _AFTER_ARROW = re.compile(
     r"(?:&(?:'\w+\s*)?(?:mut\s+)?)?(?:impl\s+|dyn\s+)?[\"']?([A-Za-z_][\w.:]*)(\[[^\]]*\]?|<[^>]*>?)?"
 )
 _AFTER_COLON = re.compile(r"\)\s*:\s*([A-Za-z_$][\w$.]*)(<([A-Za-z_$][\w$.]*)[^>]*>)?")
-_BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(?:<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
+_BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
 _GO_RESULT = re.compile(r"\)\s*\(?\s*(?:\w+\s+)?\**(?:\[\])?([A-Za-z_][\w.]*)(?![\w.]*\()")
 _OF_FUNCTION = re.compile(r"(?:(?:export|declare|const|let|var|readonly)\s+)*[\w$]+\s*:\s*(?:<[^=()]*>\s*)?\(")
 _NAMED = re.compile(r"[A-Za-z_$][\w$.]*")
@@ -18,6 +18,8 @@ _PARAMETER = re.compile(r"(?:(?:public|private|protected|readonly)\s+)*(?:\.\.\.
 _WRAPPERS = frozenset(
     {"Optional", "Awaitable", "Result", "Option", "Box", "Rc", "Arc", "Promise", "Annotated", "Type", "type"}
 )
+_HOLDERS = frozenset({"Future", "FutureOr", "Task", "ValueTask", "unique_ptr", "shared_ptr", "optional"})
+"""Of Dart, C# and C++: what is waited for or followed comes to be what they hold."""
 
 
 def returned(symbol: Symbol, language: str) -> str:
@@ -41,7 +43,11 @@ def returned(symbol: Symbol, language: str) -> str:
         return match.group(3) if match.group(1) == "Promise" and match.group(3) else match.group(1)
     if language in ("java", "csharp", "cpp", "c", "dart"):
         match = _BEFORE_NAME.search(signature)
-        return match.group(1).replace("::", ".") if match else ""
+        if match is None:
+            return ""
+        name, inner = match.group(1).replace("::", "."), match.group(2) or ""
+        held = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _HOLDERS else None
+        return held.group().replace("::", ".") if held else name
     if language == "go":
         end = signature.rfind(")", 0, len(signature) - 1)
         match = _GO_RESULT.match(signature, end) if end >= 0 else None

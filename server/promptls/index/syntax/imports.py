@@ -234,9 +234,17 @@ def _markup(text: str) -> Found:
 
 
 def _dart(text: str) -> Found:
-    if module := _QUOTED.search(text):
-        shown = re.search(r"\bshow\s+([\w\s,]+)", text)
-        yield module.group(1), tuple(_NAME.findall(shown.group(1))) if shown else ()
+    """What a file exports it has under its own names, as "*" or one by one; an import without names is seen by it alone."""
+    module = _QUOTED.search(text)
+    if module is None:
+        return
+    shown = re.search(r"\bshow\s+([\w\s,]+)", text)
+    called = re.search(r"\bas\s+(\w+)", text)
+    if called:
+        yield module.group(1), ("*",), (called.group(1),)
+    else:
+        everything = ("*",) if text.startswith("export") else ()
+        yield module.group(1), tuple(_NAME.findall(shown.group(1))) if shown else everything
 
 
 def _zig(text: str) -> Found:

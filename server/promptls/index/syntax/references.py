@@ -27,10 +27,12 @@ MAX_TYPED = 20_000
 UNKNOWN = "?"
 """A receiver that is no plain name: an element of something, the end of a long chain."""
 LITERAL = "''"
+NUMBER = "0"
 
 _ARROWS = frozenset({"c", "cpp", "php", "perl"})
 _REACH = 160  # bytes before a name in which its receiver is looked for
 _CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
+_DECLARED = 240  # bytes of a declaration that are read
 _NEAR = 60
 _MAX_LINKS = 5  # of a chain of calls
 _SIMPLE = re.compile(rb"\.((?:[\w$]+\.)*[A-Za-z_$][\w$]*)(?=[^\w$.\x80-\xff?!:>)\]\\\s@]|[ \t\n]+[^.\s:])")  # backwards
@@ -130,7 +132,7 @@ def _typed(source: Source, places: Sequence[int], language: str, words: dict[str
     out = array("I")
     data = source.data
     for start in sorted(set(places))[:MAX_TYPED]:
-        written = data[start : start + _REACH]
+        written = data[start : start + _DECLARED]
         told = kept.types.get(written) if kept is not None else None
         if told is None:
             told = declared_type(written.decode("utf-8", "replace"), language)
@@ -189,7 +191,7 @@ def _written(text: bytes) -> str:
 
 def receiver(data: bytes, start: int, arrows: bool = False) -> str:
     """What stands before the name at a byte and is joined to it: "self", "os.path", "Server()" for the result
-    of a call, "open().lines" for an attribute of one, LITERAL, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
+    of a call, "open().lines" for an attribute of one, LITERAL, NUMBER, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
     head = _before(data, start)
     if head.endswith(b".."):
         return ""
@@ -219,9 +221,11 @@ def receiver(data: bytes, start: int, arrows: bool = False) -> str:
             return UNKNOWN
         link = match.group()[::-1]
         text = _DOTS.sub(".", link.decode("utf-8", "replace")) + called + ("." + text if text else "")
-        head = head[: len(head) - len(link)].rstrip(_BLANK)
+        head = _before(head, len(head) - len(link))
+        if not head and start > _REACH:
+            return UNKNOWN  # its beginning is out of reach
         if head.endswith(b"..") or not head.endswith((b".", b"::")):
-            return LITERAL if text[:1].isdigit() else text
+            return NUMBER if text[:1].isdigit() else text
         head = head[:-1].rstrip(b":")
     return UNKNOWN
 

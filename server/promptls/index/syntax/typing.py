@@ -44,7 +44,7 @@ _GO = re.compile(
 )
 _GO_PARAMETER = re.compile(r"(?:var\s+)?((?:[A-Za-z_]\w*\s*,\s*)*[A-Za-z_]\w*)\s+\**([A-Za-z_][\w.]*)")
 _RUST = re.compile(
-    r"(?:let\s+)?(?:mut\s+)?([A-Za-z_]\w*)\s*(?::\s*([^=;,)\n]+))?\s*(?:=\s*(?:&(?:mut\s+)?)?([A-Za-z_][\w:]*)\s*(?:::<[^>]*>)?\s*([({]))?"
+    r"(?:let\s+)?(?:mut\s+)?([A-Za-z_]\w*)\s*(?::\s*([^=;,)\n]+))?\s*(?:=\s*(?:&(?:mut\s+)?)?([A-Za-z_][\w:.]*)\s*(?:::<[^>]*>)?\s*([({]))?"
 )
 _RUST_TYPE = re.compile(
     r"(?:&\s*)?(?:'\w+\s*)?(?:mut\s+|dyn\s+|impl\s+)*(?:(?:Box|Rc|Arc|Option)<(?:dyn\s+)?)?([A-Za-z_][\w:]*)"
@@ -60,13 +60,61 @@ _PHP = re.compile(
 )
 _RUBY = re.compile(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
 
+_OPENS = re.compile(r"\s*(?:::)?(?:<[^(){};=]{0,80}>)?\s*\(")
+_GOES_ON = re.compile(
+    r"(?:[!?]|\s|//[^\n]*\n)*(?:\.|->|::)\s*([A-Za-z_$][\w$]*)\s*(?:(?:::)?<[^(){};=]{0,80}>\s*)?([({]?)|\s*(\[)"
+)
+_SAME = frozenset({"apply", "also", "await"})
+"""Members that are what they are called on."""
+_MAX_LINKS = 6
+_STRING = re.compile(r"""\"(?:\\.|[^"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`|[()\[\]{}]""")
+
+
+def _given(text: str, head: str, at: int, made: bool = False) -> str:
+    """The type of a value that begins with a call of `head`, whose arguments begin at a byte: "A()", "A().b()" for what
+    calling goes on with; "A" for a new A (`made`) and nothing more, "" where that is not all of it.
+
+    Of a text that ends before the arguments do nothing else is known, and mostly nothing follows.
+    """
+    alone = head if made else head + "()"
+    end = _closed(text, at)
+    out = head + "()"
+    for link in range(_MAX_LINKS):
+        found = _GOES_ON.match(text, end) if end > 0 else None
+        if found is None:
+            return out if link else alone
+        name, bracket, index = found.groups()
+        if index:
+            return ""
+        end = _closed(text, found.start(2)) if bracket else found.end()
+        if name in _SAME and bracket != "(":
+            continue
+        if not bracket:
+            return ""
+        out += f".{name}()"
+    return ""
+
+
+def _closed(text: str, at: int) -> int:
+    """Where the text goes on behind the bracket that opens at a byte, 0 if it does not close."""
+    depth = 0
+    for mark in _STRING.finditer(text, at):
+        depth += (mark.group() in "([{") - (mark.group() in ")]}")
+        if depth == 0:
+            return mark.end()
+    return 0
+
+
+def _said(variable: str, of: str) -> Typed:
+    return [(variable, of)] if of else []
+
 
 def _python(text: str) -> Typed:
     if match := _PY_ANNOTATED.match(text):
         of = annotation(match.group(2))
         return [(match.group(1), of)] if of else []
     if match := _PY_ASSIGNED.match(text):
-        return [(match.group(1), match.group(2) + "()")]
+        return _said(match.group(1), _given(text, match.group(2), match.end() - 1))
     if match := _PY_AS.match(text):
         return [(match.group(2), match.group(1) + "()")]
     return []
@@ -98,8 +146,11 @@ def _script(text: str) -> Typed:
         plain = re.match(r"[A-Za-z_$][\w$.]*(?![\w$.]*\[)", kept[0]) if len(kept) == 1 else None
         return [(variable, plain.group())] if plain and "=>" not in of else []
     if made:
-        return [(variable, made)]
-    return [(variable, called + "()")] if called and called != "require" else []  # that is an import
+        opens = _OPENS.match(text, match.end())
+        return _said(variable, _given(text, made, opens.end() - 1, made=True) if opens else made)
+    if not called or called == "require":  # that is an import
+        return []
+    return _said(variable, _given(text, called, match.end() - 1))
 
 
 def _java(text: str) -> Typed:
@@ -108,7 +159,9 @@ def _java(text: str) -> Typed:
         return []
     of, variable, new, value, called = match.groups()
     if of in ("var", "auto", "let", "final", "const", "late"):
-        return [(variable, value if new else value + "()")] if value and (new or called) else []
+        if called and value:
+            return _said(variable, _given(text, value.replace("::", "."), match.end() - 1, made=bool(new)))
+        return _said(variable, value if new and value else "")
     if of in ("return", "throw", "new", "else", "await", "yield", "goto", "case"):
         return []
     return [(variable, of.replace("::", "."))]
@@ -125,7 +178,7 @@ def _cpp(text: str) -> Typed:
 def _go(text: str) -> Typed:
     if match := _GO.match(text):
         variable, value, bracket, new = match.groups()
-        return [(variable, new or (value if bracket == "{" else value + "()"))]
+        return _said(variable, new or (value if bracket == "{" else _given(text, value, match.start(3))))
     if match := _GO_PARAMETER.match(text):
         return [(name.strip(), match.group(2)) for name in match.group(1).split(",")]
     return []
@@ -141,7 +194,8 @@ def _rust(text: str) -> Typed:
         return [(variable, plain.group(1).replace("::", "."))] if plain else []
     if not value:
         return []
-    return [(variable, value.replace("::", ".") + ("()" if bracket == "(" else ""))]
+    head = value.replace("::", ".")
+    return _said(variable, _given(text, head, match.start(4)) if bracket == "(" else head)
 
 
 def _colon(text: str) -> Typed:
@@ -149,7 +203,12 @@ def _colon(text: str) -> Typed:
     if match is None:
         return []
     variable, of, made, called = match.groups()
-    return [(variable, of or made or called + "()")]
+    if of:
+        return [(variable, of)]
+    if made:
+        opens = _OPENS.match(text, match.end())
+        return _said(variable, _given(text, made, opens.end() - 1, made=True) if opens else made)
+    return _said(variable, _given(text, called, match.end() - 1))
 
 
 def _php(text: str) -> Typed:
@@ -163,7 +222,12 @@ def _php(text: str) -> Typed:
 
 def _ruby(text: str) -> Typed:
     match = _RUBY.match(text)
-    return [(match.group(1), match.group(2).replace("::", "."))] if match else []
+    if match is None:
+        return []
+    of = match.group(2).replace("::", ".")
+    opens = _OPENS.match(text, match.end())
+    goes_on = _GOES_ON.match(text, match.end()) if opens is None else None
+    return _said(match.group(1), "" if goes_on else _given(text, of, opens.end() - 1, made=True) if opens else of)
 
 
 _READERS: dict[str, Callable[[str], Typed]] = {

@@ -19,7 +19,7 @@ from promptls.model import FileEntry, Import
 
 __all__ = ["Resolver", "Resolvers", "Target"]
 
-CONFIGS = ("package.json", "tsconfig.json", "jsconfig.json", "go.mod", "cargo.toml", "composer.json")
+CONFIGS = ("package.json", "tsconfig.json", "jsconfig.json", "go.mod", "cargo.toml", "composer.json", "pubspec.yaml")
 """Names of configuration files that are looked at, lower case."""
 
 _LIMITS = disk.Limits()

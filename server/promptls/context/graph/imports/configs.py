@@ -1,4 +1,5 @@
-"""Configuration that says where modules are: package.json, tsconfig.json, go.mod, Cargo.toml, composer.json.
+"""Configuration that says where modules are: package.json, tsconfig.json, go.mod, Cargo.toml, composer.json,
+pubspec.yaml.
 
 Hostile input: read within bounds, decoded with care, never followed out of the workspace.  A file that cannot
 be understood says nothing.
@@ -25,6 +26,7 @@ Read = Callable[[str], str]
 
 _JSON_NOISE = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 _MODULE = re.compile(r"^\s*module\s+\"?([^\s\"]+)", re.MULTILINE)
+_PUB = re.compile(r"^name:\s*[\"']?(\w+)", re.MULTILINE)
 
 
 class Configs:
@@ -81,6 +83,15 @@ class Configs:
             return match[1] if match else None
 
         return self._by_name("go.mod", name)
+
+    def pubs(self) -> dict[str, str]:
+        """Name of each Dart package → its folder."""
+
+        def name(path: str) -> object:
+            match = _PUB.search(self._read(path)[:MOST_TEXT])
+            return match[1] if match else None
+
+        return self._by_name("pubspec.yaml", name)
 
     def namespaces(self) -> tuple[tuple[str, str], ...]:
         """(beginning of a PHP namespace, folder of its classes) by each composer.json, longest beginning first."""

@@ -214,6 +214,8 @@ def rust(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) 
     if not start:
         return ()
     file, rest = _rust_walk(ground.tree, start, parts[1:])
+    if not ground.tree.has(file):
+        return ()
     out: list[Target] = []
     for name in names or ("",):
         if name == ALL:
@@ -236,12 +238,30 @@ def _rust_start(ground: Ground, entry: FileEntry, first: str) -> str:
     if first == "crate":
         config = ground.configs.nearest(entry.path, "Cargo.toml")
         top = config.rpartition("/")[0]
-        return tree.first((f"{top}/src/lib.rs", f"{top}/src/main.rs", f"{top}/lib.rs", f"{top}/main.rs")) if top else ""
+        return _rust_root(tree, entry.path, top) if top else ""
     folder = ground.configs.crates().get(first, "")
     if folder:
         return tree.first((f"{folder}/src/lib.rs", f"{folder}/src/main.rs", f"{folder}/lib.rs"))
     below, left = _rust_walk(tree, entry.path, [first])  # a module beside: paths may begin with it
     return "" if left else below
+
+
+def _rust_root(tree: Tree, path: str, top: str) -> str:
+    """The file that the crate of a file begins with, by the Cargo.toml in the folder `top`.
+
+    Its manifest may name one elsewhere: the first lib.rs or main.rs around the file.  Tests may begin with any file,
+    and what lies beside that is below the crate: a name that needs no file stands for it.
+    """
+    if not path.startswith(f"{top}/src/"):
+        for folder in tree.above(path):
+            if len(folder) <= len(top):
+                break
+            if found := tree.first((f"{folder}/lib.rs", f"{folder}/main.rs")):
+                return found
+        for kind in ("tests", "benches", "examples"):
+            if path.startswith(f"{top}/{kind}/"):
+                return f"{top}/{kind}/main.rs"
+    return tree.first((f"{top}/src/lib.rs", f"{top}/src/main.rs", f"{top}/lib.rs", f"{top}/main.rs"))
 
 
 def _rust_module(tree: Tree, folder: str) -> str:
@@ -352,12 +372,16 @@ def _file(endings: tuple[str, ...] = ("",), name: str = ALL, anywhere: bool = Fa
 
 
 def dart(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """Relative files, and package:name/x.dart as lib/x.dart of the package that lies in a folder of that name."""
+    """Relative files, and package:name/x.dart as lib/x.dart of the package whose pubspec.yaml has that name."""
     if module.startswith("dart:"):
         return ()
     if module.startswith("package:"):
-        below = module.removeprefix("package:").partition("/")[2]
-        path = ground.tree.ending([f"lib/{below}"], entry.path)
+        package, _, below = module.removeprefix("package:").partition("/")
+        known = ground.configs.pubs()
+        if known:
+            path = ground.tree.first((f"{known[package]}/lib/{below}",)) if package in known else ""
+        else:
+            path = ground.tree.ending([f"lib/{below}"], entry.path)
         return tuple(Target(path, n) for n in names or (ALL,)) if path else ()
     return _file()(ground, entry, module, names)
 

@@ -19,6 +19,8 @@
 (annotation) @lead
 
 (import_or_export) @import
+(part_directive) @import
+(part_of_directive) @import
 
 ((identifier) @call . (selector (argument_part)))
 ((selector (unconditional_assignable_selector (identifier) @call)) . (selector (argument_part)))

@@ -50,6 +50,6 @@
 (await_expression) @awaits
 
 (let_declaration type: (_)) @typed
-(let_declaration value: [(call_expression) (struct_expression)]) @typed
+(let_declaration value: [(call_expression) (struct_expression) (try_expression) (await_expression)]) @typed
 (parameter) @typed
 (field_declaration name: (_) type: (_)) @typed
