@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from promptls.index.syntax import findings
-from promptls.index.syntax.scan import edit, plain, scan
+from promptls.index.syntax.scan import LEAST_SLICE, SLICE, edit, plain, scan, slices
 from promptls.model import Outline, Span, Symbol
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
@@ -163,6 +163,42 @@ def test_a_parse_that_takes_too_long_is_given_up() -> None:
     assert outline.problem == "parsing took more than 0.001 s"
     assert outline.symbols == () and len(outline.chunks) > 100
     assert len(scan(text, "python", timeout_s=60).outline.symbols) == 5_000
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "count"),
+    [
+        ("perl", 'sub f { my ($self, $x) = @_; return $self->{a}->call("$x", @{$x}) if $x =~ /a b/; }\n' * 2500, 2500),
+        (
+            "scala",
+            "object A {\n"
+            + '  def f(x: Int): String = {\n    val y = s"a ${x + 1}"\n    x match {\n      case 1 => y\n    }\n  }\n'
+            * 2000
+            + "}\n",
+            2001,
+        ),
+    ],
+)
+def test_a_scanner_that_goes_back_at_each_word_has_the_time_it_needs(language: str, text: str, count: int) -> None:
+    outline = scan(text, language).outline
+    assert (outline.problem, len(outline.symbols)) == ("", count)
+
+
+def test_what_is_handed_to_the_parser_again_is_little() -> None:
+    data = bytes(range(256)) * 1024
+    read = slices(data)
+    first = read(0, None)
+    assert (len(first), first) == (SLICE, data[:SLICE])
+    at, sizes = 1000, []
+    while at < len(data):
+        piece = read(at, None)
+        assert data[at:].startswith(piece)
+        assert piece
+        sizes.append(len(piece))
+        at += len(piece)
+    assert sizes[:3] == [LEAST_SLICE, 2 * LEAST_SLICE, 4 * LEAST_SLICE]
+    assert max(sizes) == SLICE
+    assert read(at, None) == b""
 
 
 def test_too_many_definitions() -> None:

@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from promptls.context.graph.rules import HOLDERS
 from promptls.index.syntax.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
@@ -136,7 +137,7 @@ class Facts:
         """Qualified name of the type whose code this is, "" for none: "Server" inside of Server.handle."""
         for scope in self.scopes(index):
             symbol = self.symbols[scope]
-            if symbol.kind in TYPE_KINDS:
+            if symbol.kind in HOLDERS.get(self.outline.language, TYPE_KINDS):
                 return symbol.qualified
             parent = self.symbols[symbol.parent].qualified if symbol.parent >= 0 else ""
             owner = symbol.qualified.rpartition(".")[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
-from promptls.context.graph.rules import SCATTERED
+from promptls.context.graph.rules import HOLDERS, SCATTERED
 from promptls.index.snapshot import Place
 from promptls.index.syntax.kinds import TYPE_KINDS
 
@@ -35,7 +35,10 @@ class Hierarchy:
         if not qualified:
             return None
         for i in facts.qualified.get(qualified, ()):
-            if facts.symbols[i].kind in TYPE_KINDS and facts.symbols[i].kind != "impl":
+            if (
+                facts.symbols[i].kind in HOLDERS.get(facts.outline.language, TYPE_KINDS)
+                and facts.symbols[i].kind != "impl"
+            ):
                 return (path, i)
         name = qualified.rpartition(".")[2]
         near = self._resolver.nearby(path, name)
@@ -121,6 +124,12 @@ class Hierarchy:
             return []
         same = facts.qualified.get(facts.symbols[place[1]].qualified, [place[1]])
         out: dict[Place, None] = {}
+        if facts.outline.language == "perl":
+            span = facts.symbols[place[1]].span
+            own_ = [one for one in facts.outline.imports if span.start <= one.line < span.end]
+            above = (one.module for one in own_ if one.locals == ("SUPER",))
+            found_ = (self._resolver.package(module.replace("::", ".").split("."))[0] for module in above)
+            return [found.place for found in found_ if found is not None and found.place != place]
         for index in same:
             if facts.symbols[index].kind in TYPE_KINDS:
                 around = facts.symbols[index].parent

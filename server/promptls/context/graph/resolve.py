@@ -18,7 +18,7 @@ from promptls.context.graph.extensions import EXTENDED, Extension, extended, ext
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.rules import IMPLICIT_SELF, OPEN, PASSING, SCRIPTS, SHUT, UNIMPORTED
+from promptls.context.graph.rules import HOLDERS, IMPLICIT_SELF, OPEN, OWN, PASSING, SCRIPTS, SHUT, UNIMPORTED
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
@@ -27,6 +27,7 @@ from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
+_PERL = (".pm", ".pl", ".t")
 _MAX_HEADS = 40  # overloads of a function that are asked what they return
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
@@ -336,6 +337,10 @@ class Resolver:
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
         entity, said = self._module(path, facts, owner, parts) if facts.outline.language == "rust" else (None, 0)
+        if facts.outline.language == "perl" and parts[0][:1].isupper():
+            entity, said = self.package(parts)
+            if not said:
+                return OUTSIDE
         if not said:
             entity, said = self._head(path, facts, owner, parts[0], depth, value or len(parts) > 1), 1
         for part in parts[said:]:
@@ -346,7 +351,9 @@ class Resolver:
             entity = self._field(at, name, depth)
             if entity is None:
                 entity = self._attribute(at, name, value or part is not parts[-1])
-            if entity is None and part in PASSING and isinstance(at, Instance) and path.endswith(".rs"):
+            if name == "new" and path.endswith(_PERL) and isinstance(at, Found | Instance):
+                entity = Instance(at.place, "typed")  # whichever of its bases makes it
+            elif entity is None and part in PASSING and isinstance(at, Instance) and path.endswith(".rs"):
                 entity = at
             elif part.endswith("()"):
                 entity = self._result(entity, depth)
@@ -368,10 +375,20 @@ class Resolver:
         found = self.imports.targets(self.snapshot.files[path], Import(start, (), 0))
         return (Module(found[0].path) if found else None), said
 
+    def package(self, parts: Sequence[str]) -> tuple[Found | None, int]:
+        """The Perl package that a path begins with, the longest of several, and how many parts say so."""
+        for said in range(len(parts), 0, -1):
+            qualified = ".".join(parts[:said])
+            for place in self.snapshot.names.get(parts[said - 1].lower(), ()):
+                symbol = self.snapshot.symbol(place) if place[0].endswith(_PERL) else None
+                if symbol is not None and symbol.kind == "module" and symbol.qualified == qualified:
+                    return Found(place, "import"), said
+        return None, 0
+
     def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")
         name = part.removesuffix("()")
-        if name in SELF:
+        if name in SELF or name in OWN.get(facts.outline.language, ()):
             around = self.types.around(path, facts, owner)
             return Instance(around, "member") if around is not None else None
         if name.startswith("@") and len(name) > 1:
@@ -413,10 +430,14 @@ class Resolver:
         found = self.entity(path, owner, of, depth + 1, value=False)
         if isinstance(found, Found):
             symbol = self.snapshot.symbol(found.place)
-            if symbol is not None and symbol.kind in TYPE_KINDS | {"type"}:
+            if symbol is not None and symbol.kind in HOLDERS.get(self._language(found), TYPE_KINDS) | {"type"}:
                 return Instance(found.place, "typed")
             return None
         return OUTSIDE if found is None or isinstance(found, Outside) else None
+
+    def _language(self, found: Found) -> str:
+        outline = self.snapshot.outline(found.place[0])
+        return outline.language if outline is not None else ""
 
     def _result(self, entity: Entity | None, depth: int) -> Instance | Outside | None:
         """What calling something gives."""

@@ -5,6 +5,14 @@ Tables only.
 
 from __future__ import annotations
 
+from promptls.index.syntax.kinds import TYPE_KINDS
+
+HOLDERS = {"perl": TYPE_KINDS | {"module"}}
+"""Kinds of definitions that have methods, where they are more than types: a package of Perl's is both."""
+
+OWN = {"perl": frozenset({"$self", "$class", "shift", "__PACKAGE__"})}
+"""What code calls the object or class that it is of, where that is no word of the language."""
+
 SCRIPTS = frozenset({"javascript", "jsx", "typescript", "tsx", "vue", "svelte"})
 
 FAMILIES = (

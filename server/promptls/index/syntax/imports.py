@@ -270,11 +270,19 @@ def _elisp(text: str) -> Found:
 
 
 def _perl(text: str) -> Found:
+    """What a package is derived from is called SUPER in it."""
     match = re.match(r"(?:use|no|require)\s+([A-Za-z]\w*(?:::\w+)*)\s*(.*)", text, re.DOTALL)
     if match and match.group(1) not in ("strict", "warnings", "utf8", "lib", "constant", "feature", "vars"):
         if match.group(1) in ("parent", "base"):
             for name in re.findall(r"[\w:]+", re.sub(r"\bqw\b|-norequire", "", match.group(2))):
-                yield name, ()
+                yield name, (), ("SUPER",)
+        elif match.group(1) == "Mojo::Base":
+            parent = re.match(r"['\"]([A-Z][\w:]*)", match.group(2))
+            yield (
+                parent.group(1) if parent else "Mojo::Base",
+                (),
+                ("SUPER",) if parent or "-base" in match.group(2) else (),
+            )
         else:
             words = re.match(r"qw\s*\W([^)\]}/]*)", match.group(2))
             yield match.group(1), tuple(words.group(1).split()) if words else ()

@@ -103,6 +103,12 @@ NO_REFERENCES: dict[str, frozenset[str]] = {
         ("java", "kotlin", "scala", "swift"),
         frozenset("Any Boolean Bool Double Float Int Integer Long Object Override String Unit Void".split()),
     ),
+    "perl": frozenset(
+        "abs bless chomp chop chr close closedir defined delete die each eof eval exists exit grep hex index int join keys "
+        "lc lcfirst length local log map mkdir open opendir ord pop print printf push quotemeta rand read readdir ref "
+        "rename reverse rindex say scalar select shift sleep sort splice split sprintf sqrt stat substr time uc ucfirst "
+        "undef unlink unpack unshift values wantarray warn write".split()
+    ),
     "rust": frozenset({"Self", "Ok", "Err", "Some", "None"}),
     "ruby": frozenset(
         "attr_accessor attr_reader attr_writer extend include lambda module_function prepend private proc protected "

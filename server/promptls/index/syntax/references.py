@@ -114,6 +114,8 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
             name = names.reference(text.decode("utf-8", "replace"), language)
             known = names_of[text] = ("" if name == "_" else name, _written(text))
         name, word = known
+        if word == "SUPER":  # Perl's "$self->SUPER::new"
+            return name, "super"
         before = data[start - 1] if start else 0
         if name and (before in joints or (before in _BLANK and _chained(data, start))):
             match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None

@@ -58,6 +58,7 @@ _COLON = re.compile(
 _PHP = re.compile(
     r"(?:(?:public|private|protected|readonly|static)\s+)*(?:\??\\?([A-Za-z_][\w\\]*)\s+)?\$([A-Za-z_]\w*(?:->\w+)?)\s*(?:=\s*new\s+\\?([A-Za-z_][\w\\]*))?"
 )
+_PERL = re.compile(r"(?:my\s+|our\s+|local\s+|state\s+)?(\$[A-Za-z_]\w*)\s*=\s*([A-Z]\w*(?:::\w+)*)->new\b")
 _RUBY = re.compile(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
 
 _OPENS = re.compile(r"\s*(?:::)?(?:<[^(){};=]{0,80}>)?\s*\(")
@@ -220,8 +221,8 @@ def _php(text: str) -> Typed:
     return [("$" + variable.replace("->", "."), of.replace("\\", "."))] if of else []
 
 
-def _ruby(text: str) -> Typed:
-    match = _RUBY.match(text)
+def _new(text: str, match: re.Match[str] | None) -> Typed:
+    """What "A.new(1)" gives, unless it goes on: what is called on it says no type in these languages."""
     if match is None:
         return []
     of = match.group(2).replace("::", ".")
@@ -239,7 +240,8 @@ _READERS: dict[str, Callable[[str], Typed]] = {
     "go": _go,
     "rust": _rust,
     "php": _php,
-    "ruby": _ruby,
+    "perl": lambda text: _new(text, _PERL.match(text)),
+    "ruby": lambda text: _new(text, _RUBY.match(text)),
 }
 
 

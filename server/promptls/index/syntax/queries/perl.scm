@@ -18,6 +18,9 @@
 (call_expression function_name: (_) @call)
 (method_invocation function_name: (_) @call)
 
+(assignment_expression left: (variable_declaration) right: (method_call_expression)) @typed
+(variable_declaration value: (method_invocation)) @typed
+
 (conditional_statement) @fork
 (loop_statement) @fork
 (for_statement) @fork
