@@ -123,13 +123,9 @@ class Hierarchy:
         if facts is None:
             return []
         same = facts.qualified.get(facts.symbols[place[1]].qualified, [place[1]])
-        out: dict[Place, None] = {}
         if facts.outline.language == "perl":
-            span = facts.symbols[place[1]].span
-            own_ = [one for one in facts.outline.imports if span.start <= one.line < span.end]
-            above = (one.module for one in own_ if one.locals == ("SUPER",))
-            found_ = (self._resolver.package(module.replace("::", ".").split("."))[0] for module in above)
-            return [found.place for found in found_ if found is not None and found.place != place]
+            return self._derived(facts, place)
+        out: dict[Place, None] = {}
         for index in same:
             if facts.symbols[index].kind in TYPE_KINDS:
                 around = facts.symbols[index].parent
@@ -139,3 +135,11 @@ class Hierarchy:
                         if symbol is not None and symbol.kind in TYPE_KINDS and found.how != "several":
                             out[found.place] = None
         return list(out)
+
+    def _derived(self, facts: Facts, place: Place) -> list[Place]:
+        """The packages that a Perl package is derived from, by what it imports as such."""
+        span = facts.symbols[place[1]].span
+        inside = [one for one in facts.outline.imports if span.start <= one.line < span.end]
+        named = (one.module.replace("::", ".").split(".") for one in inside if one.locals == ("SUPER",))
+        found = (self._resolver.package(parts)[0] for parts in named)
+        return [one.place for one in found if one is not None and one.place != place]

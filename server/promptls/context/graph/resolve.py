@@ -27,7 +27,6 @@ from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
-_PERL = (".pm", ".pl", ".t")
 _MAX_HEADS = 40  # overloads of a function that are asked what they return
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
@@ -217,7 +216,9 @@ class Resolver:
     def included(self, path: str, name: str, value: bool = True) -> Found | None:
         """What the files that a file includes define under a name; the nearest counts."""
         near = self._includes(path)
-        if path.endswith(".dart"):  # they see what the files that they import define or export, and nothing behind that
+        if (
+            self._language(path) == "dart"
+        ):  # they see what the files that they import define or export, and nothing behind that
             found = (self.export(file, name, value) for file in near)
             return next((one for one in found if isinstance(one, Found)), None)
         files = {place[0] for place in self.snapshot.names.get(name.lower(), ()) if place[0] in near} if near else ()
@@ -234,7 +235,7 @@ class Resolver:
                 whole = (t.path for t in self._whole_of(queue.popleft(), named=False) if t.name == "*")
                 new = [file for file in whole if file not in found]
                 found.update(dict.fromkeys(new))
-                queue.extend(new if not path.endswith(".dart") else ())
+                queue.extend(new if self._language(path) != "dart" else ())
             known = self._included[path] = {file: i for i, file in enumerate(found)}
         return known
 
@@ -337,7 +338,8 @@ class Resolver:
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
         entity, said = self._module(path, facts, owner, parts) if facts.outline.language == "rust" else (None, 0)
-        if facts.outline.language == "perl" and parts[0][:1].isupper():
+        language = facts.outline.language
+        if language == "perl" and parts[0][:1].isupper():
             entity, said = self.package(parts)
             if not said:
                 return OUTSIDE
@@ -351,9 +353,9 @@ class Resolver:
             entity = self._field(at, name, depth)
             if entity is None:
                 entity = self._attribute(at, name, value or part is not parts[-1])
-            if name == "new" and path.endswith(_PERL) and isinstance(at, Found | Instance):
+            if name == "new" and language == "perl" and isinstance(at, Found | Instance):
                 entity = Instance(at.place, "typed")  # whichever of its bases makes it
-            elif entity is None and part in PASSING and isinstance(at, Instance) and path.endswith(".rs"):
+            elif entity is None and part in PASSING and language == "rust" and isinstance(at, Instance):
                 entity = at
             elif part.endswith("()"):
                 entity = self._result(entity, depth)
@@ -380,8 +382,10 @@ class Resolver:
         for said in range(len(parts), 0, -1):
             qualified = ".".join(parts[:said])
             for place in self.snapshot.names.get(parts[said - 1].lower(), ()):
-                symbol = self.snapshot.symbol(place) if place[0].endswith(_PERL) else None
-                if symbol is not None and symbol.kind == "module" and symbol.qualified == qualified:
+                symbol = self.snapshot.symbol(place)
+                if symbol is None or symbol.kind != "module" or symbol.qualified != qualified:
+                    continue
+                if self._language(place[0]) == "perl":
                     return Found(place, "import"), said
         return None, 0
 
@@ -430,14 +434,14 @@ class Resolver:
         found = self.entity(path, owner, of, depth + 1, value=False)
         if isinstance(found, Found):
             symbol = self.snapshot.symbol(found.place)
-            if symbol is not None and symbol.kind in HOLDERS.get(self._language(found), TYPE_KINDS) | {"type"}:
+            if symbol is not None and symbol.kind in HOLDERS.get(self._language(found.place[0]), TYPE_KINDS) | {"type"}:
                 return Instance(found.place, "typed")
             return None
         return OUTSIDE if found is None or isinstance(found, Outside) else None
 
-    def _language(self, found: Found) -> str:
-        outline = self.snapshot.outline(found.place[0])
-        return outline.language if outline is not None else ""
+    def _language(self, path: str) -> str:
+        facts = self.facts(path)
+        return facts.outline.language if facts is not None else ""
 
     def _result(self, entity: Entity | None, depth: int) -> Instance | Outside | None:
         """What calling something gives."""

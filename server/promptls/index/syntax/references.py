@@ -223,7 +223,10 @@ def receiver(data: bytes, start: int, arrows: bool = False) -> str:
             return UNKNOWN
         link = match.group()[::-1]
         text = _DOTS.sub(".", link.decode("utf-8", "replace")) + called + ("." + text if text else "")
-        head = _before(head, len(head) - len(link))
+        rest = head[: len(head) - len(link)]
+        head = rest.rstrip(_BLANK)
+        if len(head) < len(rest) and b"\n" in rest[len(head) :]:
+            head = _before(rest, len(rest))
         if not head and start > _REACH:
             return UNKNOWN  # its beginning is out of reach
         if head.endswith(b"..") or not head.endswith((b".", b"::")):

@@ -62,6 +62,7 @@ _PERL = re.compile(r"(?:my\s+|our\s+|local\s+|state\s+)?(\$[A-Za-z_]\w*)\s*=\s*(
 _RUBY = re.compile(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
 
 _OPENS = re.compile(r"\s*(?:::)?(?:<[^(){};=]{0,80}>)?\s*\(")
+_NOTHING_FOLLOWS = re.compile(r"""\([^()\[\]{}"'`]*\)[ \t]*(?:[;,)]|\n\s*[^\s.?!/-]|\s*$)""")
 _GOES_ON = re.compile(
     r"(?:[!?]|\s|//[^\n]*\n)*(?:\.|->|::)\s*([A-Za-z_$][\w$]*)\s*(?:(?:::)?<[^(){};=]{0,80}>\s*)?([({]?)|\s*(\[)"
 )
@@ -78,6 +79,8 @@ def _given(text: str, head: str, at: int, made: bool = False) -> str:
     Of a text that ends before the arguments do nothing else is known, and mostly nothing follows.
     """
     alone = head if made else head + "()"
+    if _NOTHING_FOLLOWS.match(text, at):  # most of them
+        return alone
     end = _closed(text, at)
     out = head + "()"
     for link in range(_MAX_LINKS):
