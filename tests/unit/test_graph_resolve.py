@@ -886,7 +886,7 @@ end
             "src/store/till.rs:tests.deep.two",
             ["src/store/till.rs:tests.one .95", "src/store/till.rs:ring .95", "src/lib.rs:top .95"],
         ),
-        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .90"]),
+        ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .95"]),
     ],
 )
 def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) -> None:
@@ -1021,7 +1021,7 @@ end
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("lib/list.ex:Shop.Cart.run", ["lib/list.ex:Shop.Debug.keyfind .90", "lib/list.ex:Shop.Cart.Part.inner .50"]),
+        ("lib/list.ex:Shop.Cart.run", ["lib/list.ex:Shop.Debug.keyfind .95", "lib/list.ex:Shop.Cart.Part.inner .50"]),
         ("a.rb:Use.run", ["a.rb:Cart.mkdir_p .50"]),
     ],
 )
@@ -1034,7 +1034,7 @@ def test_of_hundreds_of_one_name_the_one_of_the_module_that_is_named(tmp_path: P
         f"-- lib/c{n}.ex --\ndefmodule Shop.C{n} do\n  def make_it(x), do: x\nend\n" for n in range(2 * MAX_NAMESAKES)
     )
     text = "".join(modules) + "-- a.ex --\ndefmodule Use do\n  def run(x), do: Shop.C7.make_it(x)\nend\n"
-    assert calls(view_of(text, tmp_path), "a.ex:Use.run") == ["lib/c7.ex:Shop.C7.make_it .90"]
+    assert calls(view_of(text, tmp_path), "a.ex:Use.run") == ["lib/c7.ex:Shop.C7.make_it .95"]
 
 
 def test_overloads_are_one_definition(tmp_path: Path) -> None:

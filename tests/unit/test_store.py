@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -206,11 +208,18 @@ def test_a_keeper_that_is_killed_is_replaced(folder: Path, opened: list[Store]) 
     store.add([rows(1)])
     assert store._keeper is not None
     assert store._keeper._process is not None
-    store._keeper._process.kill()
+    process = store._keeper._process
+    process.send_signal(signal.SIGSTOP)  # it is there, and has not read what it is asked
+    killer = threading.Timer(0.1, process.kill)
+    killer.start()
     with pytest.raises(StoreFailed, match="ended with code"):
         store.add([rows(2)])
     store.add([rows(2)])
-    assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2)}
+    assert store._keeper._process is not None
+    store._keeper._process.kill()
+    store._keeper._process.wait()
+    store.add([rows(3)])  # that one was gone before anybody asked it
+    assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2), key_of(3)}
 
 
 def test_all_that_lies_beside_the_table_counts_as_its_room(folder: Path, opened: list[Store]) -> None:

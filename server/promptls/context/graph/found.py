@@ -48,5 +48,7 @@ class Outside(NamedTuple):
     """Something that is known not to come from the workspace."""
 
 
+Value = Instance | Module | Outside
+"""What a variable may hold: a value of a type, which in Zig may be a file."""
 Entity = Module | Found | Instance | Outside
 OUTSIDE = Outside()

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
-from promptls.context.graph.rules import HOLDERS, SCATTERED
+from promptls.context.graph.modules import named, used
+from promptls.context.graph.rules import HOLDERS, MIXED_IN, SCATTERED
 from promptls.index.snapshot import Place
 from promptls.index.syntax.kinds import TYPE_KINDS
 
@@ -123,23 +124,36 @@ class Hierarchy:
         if facts is None:
             return []
         same = facts.qualified.get(facts.symbols[place[1]].qualified, [place[1]])
-        if facts.outline.language == "perl":
+        if facts.outline.language in ("perl", "elixir"):
             return self._derived(facts, place)
         out: dict[Place, None] = {}
+        mixed = {"module"} if facts.outline.language in MIXED_IN else frozenset()
         for index in same:
             if facts.symbols[index].kind in TYPE_KINDS:
                 around = facts.symbols[index].parent
                 for use in facts.bases(index):
                     for found in self._resolver.resolve(place[0], around, use):
                         symbol = self._resolver.snapshot.symbol(found.place)
-                        if symbol is not None and symbol.kind in TYPE_KINDS and found.how != "several":
+                        if symbol is not None and symbol.kind in TYPE_KINDS | mixed and found.how != "several":
                             out[found.place] = None
+        if mixed:
+            given = (self._class_methods(base) for base in list(out))
+            out.update(dict.fromkeys(methods for methods in given if methods is not None))
         return list(out)
 
+    def _class_methods(self, place: Place) -> Place | None:
+        """What a Ruby module that is mixed in gives to the class itself, by the custom of a module of that name."""
+        symbol = self._resolver.snapshot.symbol(place)
+        parts = [*symbol.qualified.split("."), "ClassMethods"] if symbol is not None else []
+        found, said = named(self._resolver, parts, "ruby", place[0]) if parts else (None, 0)
+        return found.place if found is not None and said == len(parts) else None
+
     def _derived(self, facts: Facts, place: Place) -> list[Place]:
-        """The packages that a Perl package is derived from, by what it imports as such."""
+        """What a package is derived from, by what it imports as such: Perl's parents, what Elixir's modules `use`."""
         span = facts.symbols[place[1]].span
         inside = [one for one in facts.outline.imports if span.start <= one.line < span.end]
-        named = (one.module.replace("::", ".").split(".") for one in inside if one.locals == ("SUPER",))
-        found = (self._resolver.package(parts)[0] for parts in named)
+        if facts.outline.language == "elixir":
+            return [using for one in inside if (using := used(self._resolver, one)) is not None]
+        parents = (one.module.split("::") for one in inside if one.locals == ("SUPER",))
+        found = (named(self._resolver, parts, "perl")[0] for parts in parents)
         return [one.place for one in found if one is not None and one.place != place]

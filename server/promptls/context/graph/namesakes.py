@@ -12,6 +12,8 @@ from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
 from promptls.context.graph.packages import closeness, module_of, package_of
 from promptls.context.graph.rules import (
+    APART,
+    ASIDE,
     CAPITAL,
     COMMON,
     FAMILY,
@@ -19,7 +21,9 @@ from promptls.context.graph.rules import (
     JVM,
     LOOSE,
     MIXED_IN,
+    PACKED,
     SPACED,
+    STANDARD,
     UNIMPORTED,
     WHOLE,
     WITHIN,
@@ -27,6 +31,7 @@ from promptls.context.graph.rules import (
 )
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.model import Symbol
 
 MAX_SEVERAL = 3
 """Definitions of one name that a reference may mean."""
@@ -43,6 +48,9 @@ def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, 
     named = [place for place in snapshot.names.get(name.lower(), ()) if place[0] != path]
     if language in WHOLE:
         named = sorted(named, key=lambda place: -closeness(place[0], path))[:MAX_NAMESAKES]
+    elif language in PACKED:
+        home = home_of(snapshot, path, language)
+        named = [place for place in named if home and home_of(snapshot, place[0], language) == home]
     elif language not in SPACED:
         package = package_of(snapshot.files[path].name) if language in JVM else ""
         named = [place for place in named if _shares(snapshot, place[0], here, package)]
@@ -56,12 +64,25 @@ def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, 
         other = facts(place[0])
         if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
             continue
-        space = other.symbols[place[1]].qualified.rpartition(".")[0]
-        if language not in SPACED:
+        symbol = other.symbols[place[1]]
+        space = symbol.qualified.rpartition(".")[0]
+        if language == "julia":  # a method of a function of elsewhere is none of the package's own
+            own = symbol.parent >= 0 or not space
+            out += [(symbol.kind not in TYPE_KINDS, place)] if own else []
+        elif language not in SPACED:
             out.append((0, place))
         elif space in spaces:
             out.append((spaces.index(space), place))
     return [place for _, place in sorted(out, key=lambda found: found[0])]
+
+
+def home_of(snapshot: Snapshot, path: str, language: str) -> str:
+    """The folder of the package that a file of R or Julia belongs to, "" for none; tests may have a manifest too."""
+    folder = path
+    while folder := folder.rpartition("/")[0]:
+        if f"{folder}/{PACKED[language]}" in snapshot.files and folder.rpartition("/")[2] not in ASIDE:
+            return folder
+    return ""
 
 
 def in_package(snapshot: Snapshot, path: str, near: str) -> bool:
@@ -80,12 +101,15 @@ def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
 def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
     """A definition and what stands in for it on other platforms: of its package and name, a build takes one of them.
 
-    Go has them in files of one folder (`dir_unix.go`), Kotlin in trees of one module (`expect`, `actual`).
+    Go has them in files of one folder (`dir_unix.go`), Kotlin in trees of one module (`expect`, `actual`).  The methods
+    of a Julia function are one thing too: which of them is called, the types of its arguments say.
     """
     symbol, entry = snapshot.symbol(place), snapshot.files[place[0]]
     language = entry.outline.language if entry.outline is not None else ""
-    if symbol is None or not symbol.name or language not in ("go", "kotlin"):
+    if symbol is None or not symbol.name or language not in ("go", "kotlin", "julia"):
         return frozenset((place,))
+    if language == "julia":
+        return _methods(snapshot, place, symbol)
     folder, package = place[0].rpartition("/")[0], package_of(entry.name) if language == "kotlin" else ""
     within = module_of(place[0]) if package else folder + "/"
     near = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(within)]
@@ -99,12 +123,22 @@ def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
     return frozenset(out)
 
 
+def _methods(snapshot: Snapshot, place: Place, symbol: Symbol) -> frozenset[Place]:
+    home = home_of(snapshot, place[0], "julia")
+    out = {place}
+    for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_NAMESAKES] if home else ():
+        found = snapshot.symbol(other) if home_of(snapshot, other[0], "julia") == home else None
+        if found is not None and found.qualified == symbol.qualified:
+            out.add(other)
+    return frozenset(out)
+
+
 def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
     """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
 
     A receiver that is written as a type or module, and is none that is known, may only be one of that name.
     """
-    if receiver and name in COMMON:
+    if receiver and (name in COMMON or receiver in STANDARD.get(language, ())):
         return ()
     of = receiver.rpartition(".")[2].removesuffix("()")
     if language not in CAPITAL or not of[:1].isupper():
@@ -121,7 +155,7 @@ def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -
         entry = snapshot.files[place[0]]
         if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
             continue
-        if not _akin(entry.outline.language, language):
+        if not _akin(entry.outline.language, language) or (language == "elixir" and not symbol.exported):
             continue
         if of and not f".{symbol.qualified}".endswith(f".{of}.{name}"):
             continue
@@ -132,6 +166,8 @@ def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -
             spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
             owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
             if owned and not receiver and symbol.kind in TYPE_KINDS and language in WITHIN:
+                continue
+            if owned and not receiver and language in APART:
                 continue
             if owned != bool(receiver) and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
                 continue

@@ -8,6 +8,7 @@ the workspace stay unresolved.  Reads outlines only; bounded in depth, so hostil
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,9 +17,21 @@ from typing import Protocol
 from promptls.context.graph import namesakes
 from promptls.context.graph.extensions import EXTENDED, Extension, extended, extensions
 from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
-from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside
+from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside, Value
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
-from promptls.context.graph.rules import HOLDERS, IMPLICIT_SELF, OPEN, OWN, PASSING, SCRIPTS, SHUT, UNIMPORTED
+from promptls.context.graph.modules import begun, opened
+from promptls.context.graph.rules import (
+    FILES,
+    HOLDERS,
+    IMPLICIT_SELF,
+    NEW,
+    OPEN,
+    OWN,
+    PASSING,
+    SCRIPTS,
+    SHUT,
+    UNIMPORTED,
+)
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
@@ -27,6 +40,7 @@ from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 100  # files that one name is followed through
 MAX_INCLUDED = 500  # files that one file includes, directly and not
+_SEGMENT = re.compile(r"[/.]")
 _MAX_HEADS = 40  # overloads of a function that are asked what they return
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
 
@@ -107,6 +121,8 @@ class Resolver:
             and namesakes.is_type_of_elsewhere(self.snapshot, use.receiver)
         ):
             return ()
+        if facts.outline.language == "cpp" and (spaced := self._in_opened_space(path, use, entity)) is not None:
+            return (spaced,)
         meant = self._extended(path, facts, owner, use, entity)
         if meant or entity is not None or use.receiver in (LITERAL, NUMBER):
             return meant
@@ -115,6 +131,20 @@ class Resolver:
             hidden = {one.place for one in self._extensions(use.name, "kotlin")}
             return tuple(one for one in namesake if one.place not in hidden)
         return namesake
+
+    def _in_opened_space(self, path: str, use: Reference, entity: Entity | None) -> Found | None:
+        """A function of a C++ namespace that a macro opens: an included header has it, and is named like the space."""
+        symbol = self.snapshot.symbol(entity.place) if isinstance(entity, Found) else None
+        known = (
+            symbol.kind not in CALLABLE_KINDS | {"namespace"}
+            if symbol is not None
+            else isinstance(entity, Instance | Module)
+        )
+        if known or use.kind != CALL:
+            return None
+        space = use.receiver.partition(".")[0]
+        near = (found for found in self._included_all(path, use.name, True) if space in _SEGMENT.split(found.place[0]))
+        return next(near, None)
 
     def _extended(
         self, path: str, facts: Facts, owner: int, use: Reference, entity: Entity | None
@@ -170,9 +200,10 @@ class Resolver:
             exported = self.export(star, name, value)
             if exported is not None:
                 return exported
-        for opened in self._opened(path):
-            member = self.types.member(opened, name)
-            if member is not None:
+        for place in self._opened(path):
+            member = self.types.member(place, name)
+            offered = self.snapshot.symbol(member.place) if member is not None else None
+            if member is not None and offered is not None and (offered.exported or language != "elixir"):
                 return Found(member.place, "import")
         return self.included(path, name, value)
 
@@ -199,19 +230,24 @@ class Resolver:
         """Types all of whose members a file sees by its imports."""
         known = self._types.get(path)
         if known is None:
-            targets = [t for t in self._whole_of(path) if t.name.endswith(".*")]
-            types = (self.export(t.path, t.name.removesuffix(".*")) for t in targets)
-            known = self._types[path] = tuple(found.place for found in types if isinstance(found, Found))
+            if self._language(path) == "elixir":
+                found = opened(self, path)
+            else:
+                targets = [t for t in self._whole_of(path) if t.name.endswith(".*")]
+                exported = (self.export(t.path, t.name.removesuffix(".*")) for t in targets)
+                found = [one.place for one in exported if isinstance(one, Found)]
+            known = self._types[path] = tuple(found)
         return known
 
     def _whole_of(self, path: str, named: bool = True) -> Iterator[Target]:
         """What imports bring all names of: "from a import *", or (not `named`) "#include" and the like."""
-        entry = self.snapshot.files.get(path)
-        if entry is None or entry.outline is None:
-            return
-        for one in entry.outline.imports:
+        for one in self._imports(path):
             if not one.locals and ("*" in one.names if named else not one.names):
-                yield from self.imports.targets(entry, one)
+                yield from self.imports.targets(self.snapshot.files[path], one)
+
+    def _imports(self, path: str) -> Sequence[Import]:
+        facts = self.facts(path)
+        return facts.outline.imports if facts is not None else ()
 
     def included(self, path: str, name: str, value: bool = True) -> Found | None:
         """What the files that a file includes define under a name; the nearest counts."""
@@ -221,9 +257,13 @@ class Resolver:
         ):  # they see what the files that they import define or export, and nothing behind that
             found = (self.export(file, name, value) for file in near)
             return next((one for one in found if isinstance(one, Found)), None)
+        return next(self._included_all(path, name, value), None)
+
+    def _included_all(self, path: str, name: str, value: bool) -> Iterator[Found]:
+        near = self._includes(path)
         files = {place[0] for place in self.snapshot.names.get(name.lower(), ()) if place[0] in near} if near else ()
         offered = (self._offered(file, name, value) for file in sorted(files, key=near.__getitem__))
-        return next((found for found in offered if found is not None), None)
+        yield from (found for found in offered if found is not None)
 
     def _includes(self, path: str) -> Mapping[str, int]:
         """Files that a file includes (#include, require, source), directly and not → their place, nearest first."""
@@ -337,12 +377,10 @@ class Resolver:
             bases = self.types.supertypes(around) if around is not None else ()
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
-        entity, said = self._module(path, facts, owner, parts) if facts.outline.language == "rust" else (None, 0)
         language = facts.outline.language
-        if language == "perl" and parts[0][:1].isupper():
-            entity, said = self.package(parts)
-            if not said:
-                return OUTSIDE
+        entity, said = begun(self, path, facts, owner, parts)
+        if said and entity is OUTSIDE:
+            return OUTSIDE
         if not said:
             entity, said = self._head(path, facts, owner, parts[0], depth, value or len(parts) > 1), 1
         for part in parts[said:]:
@@ -353,7 +391,7 @@ class Resolver:
             entity = self._field(at, name, depth)
             if entity is None:
                 entity = self._attribute(at, name, value or part is not parts[-1])
-            if name == "new" and language == "perl" and isinstance(at, Found | Instance):
+            if name == "new" and language in NEW and isinstance(at, Found | Instance):
                 entity = Instance(at.place, "typed")  # whichever of its bases makes it
             elif entity is None and part in PASSING and language == "rust" and isinstance(at, Instance):
                 entity = at
@@ -363,36 +401,10 @@ class Resolver:
                 entity = self._value(entity, depth)
         return entity
 
-    def _module(self, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> tuple[Entity | None, int]:
-        """The Rust module that a path begins with ("crate", one "super" or several), and how many parts say so."""
-        start, said = "crate", 1
-        if parts[0] != "crate":
-            said = next((i for i, part in enumerate(parts) if part != "super"), len(parts))
-            if not said:
-                return None, 0
-            own = [i for i in facts.scopes(owner) if facts.symbols[i].kind == "module"]  # in the file, innermost first
-            if said <= len(own):
-                return Found((path, own[said]), "local") if said < len(own) else Module(path), said
-            start = "::".join(["super"] * (said - len(own)))
-        found = self.imports.targets(self.snapshot.files[path], Import(start, (), 0))
-        return (Module(found[0].path) if found else None), said
-
-    def package(self, parts: Sequence[str]) -> tuple[Found | None, int]:
-        """The Perl package that a path begins with, the longest of several, and how many parts say so."""
-        for said in range(len(parts), 0, -1):
-            qualified = ".".join(parts[:said])
-            for place in self.snapshot.names.get(parts[said - 1].lower(), ()):
-                symbol = self.snapshot.symbol(place)
-                if symbol is None or symbol.kind != "module" or symbol.qualified != qualified:
-                    continue
-                if self._language(place[0]) == "perl":
-                    return Found(place, "import"), said
-        return None, 0
-
     def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")
         name = part.removesuffix("()")
-        if name in SELF or name in OWN.get(facts.outline.language, ()):
+        if (name in SELF and facts.outline.language not in FILES) or name in OWN.get(facts.outline.language, ()):
             around = self.types.around(path, facts, owner)
             return Instance(around, "member") if around is not None else None
         if name.startswith("@") and len(name) > 1:
@@ -419,16 +431,16 @@ class Resolver:
             return OUTSIDE
         return self._result(found, depth) if called else found
 
-    def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Instance | Outside | None:
+    def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Value | None:
         """A value of the type that is written as `of`; "A()" is what calling A gives, "a(0,1)" what a hands to
         parameter 1 of its argument 0."""
         if of.endswith(")") and not of.endswith("()"):
             return self._handed(path, owner, of, depth)
         if of.endswith("()"):
             result = self.entity(path, owner, of, depth + 1)
-            return result if isinstance(result, Instance | Outside) else None
-        facts = self.facts(path)
-        if of in SELF and facts is not None:
+            return result if isinstance(result, Instance | Module | Outside) else None
+        facts, language = self.facts(path), self._language(path)
+        if of in SELF and facts is not None and (language not in FILES or facts.type_around(owner)):
             around = self.types.around(path, facts, owner)
             return Instance(around, "typed") if around is not None else None
         found = self.entity(path, owner, of, depth + 1, value=False)
@@ -437,13 +449,15 @@ class Resolver:
             if symbol is not None and symbol.kind in HOLDERS.get(self._language(found.place[0]), TYPE_KINDS) | {"type"}:
                 return Instance(found.place, "typed")
             return None
+        if isinstance(found, Module) and language in FILES:
+            return found
         return OUTSIDE if found is None or isinstance(found, Outside) else None
 
     def _language(self, path: str) -> str:
         facts = self.facts(path)
         return facts.outline.language if facts is not None else ""
 
-    def _result(self, entity: Entity | None, depth: int) -> Instance | Outside | None:
+    def _result(self, entity: Entity | None, depth: int) -> Value | None:
         """What calling something gives."""
         entity = self._whole(entity)
         if isinstance(entity, Outside):
@@ -478,7 +492,7 @@ class Resolver:
         said = Counter(of for i in alike[:_MAX_HEADS] if (of := returned(facts.symbols[i], language)))
         return max(said, key=lambda of: (said[of], of == own), default=own)
 
-    def _handed(self, path: str, owner: int, of: str, depth: int) -> Instance | Outside | None:
+    def _handed(self, path: str, owner: int, of: str, depth: int) -> Value | None:
         """What a function hands to the function that it is given, by its signature or its constructor's."""
         function, _, numbers = of[:-1].rpartition("(")
         found = self.entity(path, owner, function, depth + 1)
@@ -504,8 +518,12 @@ class Resolver:
             return self._result(found, depth)
         return found
 
-    def _field(self, entity: Entity, name: str, depth: int) -> Instance | Outside | None:
+    def _field(self, entity: Entity, name: str, depth: int) -> Value | None:
         """The value of a declared attribute."""
+        if isinstance(entity, Module) and self._language(entity.path) in FILES:
+            facts = self.facts(entity.path)
+            of = facts.variables.get((-1, name)) if facts is not None and depth <= MAX_DEPTH else None
+            return self.type_named(entity.path, -1, of, depth + 2) if of is not None else None
         if isinstance(entity, Module | Outside) or depth > MAX_DEPTH:
             return None
         for place in (entity.place, *self.types.supertypes(entity.place)):

@@ -12,6 +12,7 @@ _AFTER_ARROW = re.compile(
 _AFTER_COLON = re.compile(r"\)\s*:\s*([A-Za-z_$][\w$.]*)(<([A-Za-z_$][\w$.]*)[^>]*>)?")
 _BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
 _GO_RESULT = re.compile(r"\)\s*\(?\s*(?:\w+\s+)?\**(?:\[\])?([A-Za-z_][\w.]*)(?![\w.]*\()")
+_ZIG_RESULT = re.compile(r"\)\s*(?:(?:error\{[^{}]*\}|[\w.]*)!)?\s*(?:[*?]|const\s)*([A-Za-z_][\w.]*)(?![\w.]*\()")
 _OF_FUNCTION = re.compile(r"(?:(?:export|declare|const|let|var|readonly)\s+)*[\w$]+\s*:\s*(?:<[^=()]*>\s*)?\(")
 _NAMED = re.compile(r"[A-Za-z_$][\w$.]*")
 _PARAMETER = re.compile(r"(?:(?:public|private|protected|readonly)\s+)*(?:\.\.\.)?[\w$]+\??\s*:\s*(.*)", re.DOTALL)
@@ -48,6 +49,10 @@ def returned(symbol: Symbol, language: str) -> str:
         name, inner = match.group(1).replace("::", "."), match.group(2) or ""
         held = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _HOLDERS else None
         return held.group().replace("::", ".") if held else name
+    if language == "zig":
+        end = _closing(signature, signature.find("("))
+        match = _ZIG_RESULT.match(signature, end) if end >= 0 else None
+        return match.group(1) if match else ""
     if language == "go":
         end = signature.rfind(")", 0, len(signature) - 1)
         match = _GO_RESULT.match(signature, end) if end >= 0 else None

@@ -93,7 +93,7 @@ def draft_of(source: Source, pattern: int, role: str, captures: dict[str, list[N
     data = source.data
     if role == "definition":
         verb = captures["verb"][0]
-        word = source.slice(verb.start_byte, verb.end_byte)
+        word = ("@" if data[draft.start] == 0x40 else "") + source.slice(verb.start_byte, verb.end_byte)
         draft.kind = "test" if word in row.tests else names.VERBS.get(row.name, {}).get(word, "")
     draft.named = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
@@ -137,8 +137,9 @@ def settled(
         other = chosen.get(key)
         if other is None or draft.rank < other.rank:
             chosen[key] = draft
-    by_end = {source.row(max(0, lead[1] - 1)): lead for lead in sorted(leads)}
     drafts = [draft for draft in chosen.values() if draft.kind]
+    own = {draft.node[:2] for draft in drafts} if leads else set()  # Elixir's "@callback" is no attribute of the next
+    by_end = {source.row(max(0, lead[1] - 1)): lead for lead in sorted(leads) if lead not in own}
     for draft in drafts:
         wrap = wraps.get(draft.node)
         while wrap is not None:

@@ -202,24 +202,46 @@ def _swift(text: str) -> Found:
 
 
 def _elixir(text: str) -> Found:
-    if match := re.match(r"(?:alias|import|use|require)[\s(]+([\w.]+?)\.?(?:\{([^}]*)\}|(?![\w.]))", text):
-        yield match.group(1), tuple(name for name in re.split(r"[\s,]+", match.group(2) or "") if name)
+    """All of a module's names come by `import`; what a module uses is called SUPER in it."""
+    match = re.match(r"(alias|import|use|require)[\s(]+([\w.]+?)\.?(?:\{([^}]*)\}|(?![\w.]))", text)
+    if match is None:
+        return
+    verb, module, several = match.groups()
+    if several is not None:
+        yield module, tuple(name for name in re.split(r"[\s,]+", several) if name)
+    elif verb == "import":
+        yield module, ("*",)
+    elif verb == "use":
+        yield module, (), ("SUPER",)
+    else:
+        called = re.search(r"\bas:\s*([A-Z]\w*)", text)
+        yield module, (), (called.group(1),) if called else ()
 
 
 def _haskell(text: str) -> Found:
+    """`import A`, with its names, all of them, or none where they are qualified; `as B` is what A is called."""
     match = re.match(
-        r"import\s+(?:safe\s+)?(?:qualified\s+)?([\w.]+)(?:\s+qualified)?(?:\s+as\s+[\w.]+)?\s*(\(.*\))?",
+        r"import\s+(?:safe\s+)?(qualified\s+)?([\w.]+)(\s+qualified)?(?:\s+as\s+([\w.]+))?\s*(hiding)?\s*(\(.*\))?",
         text,
         re.DOTALL,
     )
-    if match:
-        names = re.sub(r"\([^()]*\)", "", (match.group(2) or "")[1:-1])
-        yield match.group(1), tuple(name.strip(" ()\n") for name in names.split(",") if name.strip(" ()\n"))
+    if match is None:
+        return
+    before, module, behind, called, hiding, listed = match.groups()
+    if called:
+        yield module, (), (called,)
+    if not before and not behind:
+        names = re.sub(r"\([^()]*\)", "", listed[1:-1]) if listed and not hiding else "*"
+        kept = tuple(name.strip(" ()\n") for name in names.split(",") if name.strip(" ()\n"))
+        if kept or not called:
+            yield module, kept
+    elif not called:
+        yield module, (), (module,)
 
 
 def _opened(text: str) -> Found:
-    if match := re.match(r"(?:open!?|include)\s+([\w.]+)", text):
-        yield match.group(1), ()
+    if match := re.match(r"(?:(?:open!?|include)\s+)?([A-Z][\w.]*)", text):
+        yield match.group(1), ("*",)
 
 
 def _style(text: str) -> Found:
@@ -248,8 +270,10 @@ def _dart(text: str) -> Found:
 
 
 def _zig(text: str) -> Found:
-    if match := re.match(r"@import\(\s*\"([^\"]+)\"", text):
-        yield match.group(1), ()
+    match = re.match(r'(?:(?:const|var)\s+(\w+)\s*=\s*)?@import\(\s*"([^"]+)"\s*\)(?:\.([\w.]+))?', text)
+    if match is not None:
+        called, module, member = match.groups()
+        yield (module, (member or "*",), (called,)) if called else (module, ())
 
 
 def _julia(text: str) -> Found:

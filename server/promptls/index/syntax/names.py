@@ -53,6 +53,11 @@ VERBS: dict[str, dict[str, str]] = {
         "defimpl": "impl",
         "test": "test",
         "describe": "test",
+        "@callback": "function",
+        "@macrocallback": "macro",
+        "@type": "type",
+        "@typep": "type",
+        "@opaque": "type",
     },
     "elisp": {
         "defcustom": "variable",

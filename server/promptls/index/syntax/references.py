@@ -16,7 +16,7 @@ from promptls.index.syntax import names
 from promptls.index.syntax.languages import LANGUAGES
 from promptls.index.syntax.source import Source
 from promptls.index.syntax.typing import declared_type
-from promptls.model import MENTION
+from promptls.model import IMPLEMENT, MENTION, USE
 
 if TYPE_CHECKING:
     from promptls.index.syntax.findings import Findings
@@ -30,6 +30,10 @@ LITERAL = "''"
 NUMBER = "0"
 
 _ARROWS = frozenset({"c", "cpp", "php", "perl"})
+_JOINTLESS = frozenset({"bash", "vim", "haskell"})
+"""Languages where a dot before a name joins no receiver to it: in Vim script it joins texts, in Haskell functions."""
+_QUALIFIER = re.compile(rb"\.((?:[\w']*[A-Z]\.)*[\w']*[A-Z])(?![\w'.])")  # of Haskell's names, backwards
+_MIXES = re.compile(rb"\b(?:include|extend|prepend)\b[ (][\w:, ]*$")  # in Ruby
 _REACH = 160  # bytes before a name in which its receiver is looked for
 _CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
 _DECLARED = 240  # bytes of a declaration that are read
@@ -87,6 +91,8 @@ def references(source: Source, findings: Findings, language: str, named: set[int
         name, word = told
         if not name:
             continue
+        if kind == IMPLEMENT and language == "ruby" and _MIXES.search(data[max(0, start - _NEAR) : start]) is None:
+            kind = USE
         while starts[line + 1] <= start:
             line += 1
         out.extend((numbers.setdefault(name, len(numbers)), line, words.setdefault(word, len(words)) << 3 | kind))
@@ -104,7 +110,7 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
     names_of: dict[bytes, tuple[str, str]] = {}  # text → (its name, what of the text stands before that)
     plain: dict[bytes, str] = {}  # simple receivers, by what is written backwards
     ignored = names.NO_REFERENCES.get(language, frozenset())
-    arrows, joints = language in _ARROWS, b".:\\>" if language != "bash" else b""
+    arrows, joints = language in _ARROWS, b".:\\>" if language not in _JOINTLESS else b""
     sigils = "" if language == "ruby" else "@"  # of a decorator
 
     def read(start: int, end: int) -> tuple[str, str]:
@@ -117,7 +123,10 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
         if word == "SUPER":  # Perl's "$self->SUPER::new"
             return name, "super"
         before = data[start - 1] if start else 0
-        if name and (before in joints or (before in _BLANK and _chained(data, start))):
+        if language == "haskell":
+            of = _QUALIFIER.match(data[max(0, start - _NEAR) : start][::-1])
+            word = of.group(1)[::-1].decode() if of is not None else ""
+        elif name and joints and (before in joints or (before in _BLANK and _chained(data, start))):
             match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
             if match is None:
                 word = receiver(data, start, arrows).lstrip(sigils)

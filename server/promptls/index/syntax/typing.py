@@ -59,6 +59,13 @@ _PHP = re.compile(
     r"(?:(?:public|private|protected|readonly|static)\s+)*(?:\??\\?([A-Za-z_][\w\\]*)\s+)?\$([A-Za-z_]\w*(?:->\w+)?)\s*(?:=\s*new\s+\\?([A-Za-z_][\w\\]*))?"
 )
 _PERL = re.compile(r"(?:my\s+|our\s+|local\s+|state\s+)?(\$[A-Za-z_]\w*)\s*=\s*([A-Z]\w*(?:::\w+)*)->new\b")
+_ZIG = re.compile(
+    r"(?:(?:comptime|noalias|const|var)\s+)*([A-Za-z_]\w*)\s*(?::\s*(?:[*?]|const\s)*([A-Za-z_][\w.]*)(?![\w.]*\())?"
+    r"\s*(?:=\s*(?:try\s+|&)?([A-Za-z_][\w.]*)\s*([({]))?"
+)
+_ZIG_WORDS = re.compile(
+    r"[iuf]\d+|[iu]size|bool|void|type|any\w+|comptime_\w+|struct|enum|union|error|opaque|fn|packed|extern"
+)
 _RUBY = re.compile(r"(@{0,2}[A-Za-z_]\w*)\s*=\s*([A-Z][\w:]*)\.new\b")
 
 _OPENS = re.compile(r"\s*(?:::)?(?:<[^(){};=]{0,80}>)?\s*\(")
@@ -224,6 +231,18 @@ def _php(text: str) -> Typed:
     return [("$" + variable.replace("->", "."), of.replace("\\", "."))] if of else []
 
 
+def _zig(text: str) -> Typed:
+    match = _ZIG.match(text)
+    if match is None:
+        return []
+    variable, of, value, bracket = match.groups()
+    if of:
+        return [] if _ZIG_WORDS.fullmatch(of) else [(variable, of)]
+    if not value or _ZIG_WORDS.fullmatch(value):
+        return []
+    return _said(variable, value if bracket == "{" else _given(text, value, match.start(4)))
+
+
 def _new(text: str, match: re.Match[str] | None) -> Typed:
     """What "A.new(1)" gives, unless it goes on: what is called on it says no type in these languages."""
     if match is None:
@@ -243,6 +262,7 @@ _READERS: dict[str, Callable[[str], Typed]] = {
     "go": _go,
     "rust": _rust,
     "php": _php,
+    "zig": _zig,
     "perl": lambda text: _new(text, _PERL.match(text)),
     "ruby": lambda text: _new(text, _RUBY.match(text)),
 }

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from promptls.context.graph.imports.configs import Configs
-from promptls.context.graph.imports.tree import Tree, nearest
+from promptls.context.graph.imports.tree import Tree, by_far_nearest, nearest
 from promptls.model import FileEntry
 
 ALL = "*"
@@ -349,6 +349,38 @@ def elixir(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]
     return tuple(found)
 
 
+def haskell(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """App.Some.Thing is …/App/Some/Thing.hs."""
+    return _of(ground.tree.ending([f"{module.replace('.', '/')}.hs"], entry.path), names)
+
+
+def ocaml(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """A module is the file of its name, beside this one or by far the nearest; of a path that which is a file.
+
+    A library may wrap its modules: then it is a folder, or a file beside them.
+    """
+    tree, place = ground.tree, entry.path
+    for part in module.split("."):
+        found = _ocaml_file(tree, place, part)
+        if not found:
+            folder = tree.folder_ending(part.lower(), entry.path) if place == entry.path else ""
+            inside = [path for path in tree.inside(folder) if path.endswith(".ml")] if folder else []
+            if not inside:
+                break
+            found = inside[0]
+        place = found
+    return _of(place, names) if place != entry.path else ()
+
+
+def _ocaml_file(tree: Tree, path: str, name: str) -> str:
+    wanted = name[:1].lower() + name[1:]
+    for ending in (".ml", ".mli"):
+        files = [f for f in tree.called(wanted + ending) if f.rpartition("/")[2] in (wanted + ending, name + ending)]
+        if found := by_far_nearest([file for file in files if file != path], path):
+            return found
+    return ""
+
+
 # ---------------------------------------------------------------- by a path
 
 
@@ -413,8 +445,8 @@ WAYS: dict[str, Way] = {
     "lua": lua,
     "bash": _file(("", ".sh")),
     "elixir": elixir,
-    "haskell": _dotted((".hs",)),
-    "ocaml": _dotted((".ml", ".mli")),
+    "haskell": haskell,
+    **dict.fromkeys(("ocaml", "ocaml_interface"), ocaml),
     "r": _file(("", ".R", ".r")),
     **dict.fromkeys(("css", "scss"), _file(("", ".scss", ".css", "/_index.scss"), "", partial=True)),
     "html": _file(("",), ""),

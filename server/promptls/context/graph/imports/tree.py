@@ -99,3 +99,11 @@ def nearest(paths: Sequence[str], near: str) -> str:
         return (-closeness(path, near), path.count("/"), path)
 
     return min(paths, key=rank)
+
+
+def by_far_nearest(paths: Sequence[str], near: str) -> str:
+    """The only path, or that which shares more folders with `near` than any other one; "" in doubt."""
+    ranked = sorted(paths, key=lambda path: -closeness(path, near))
+    if len(ranked) > 1 and closeness(ranked[0], near) == closeness(ranked[1], near):
+        return ""
+    return ranked[0] if ranked else ""

@@ -10,6 +10,7 @@
 (source_file (list . (symbol) . (quote)) @import)
 
 (list . (symbol) @call)
+(quote (list . (symbol) @bound))
 (function_definition parameters: (list . (symbol) @bound))
 (macro_definition parameters: (list . (symbol) @bound))
 (special_form "lambda" . (list . (symbol) @bound))

@@ -6,6 +6,11 @@
 (call target: (identifier) @verb (arguments . (binary_operator left: (call target: (identifier) @name))) (do_block)? @body) @definition
 (call target: (identifier) @verb (arguments . (string) @name) (do_block) @body) @definition
 
+(unary_operator operator: "@" operand: (call target: (identifier) @verb
+  (arguments . (binary_operator left: [(identifier) @name (call target: (identifier) @name)])))) @definition
+(unary_operator operator: "@" operand: (call target: (identifier) @verb
+  (arguments . (binary_operator left: (binary_operator left: (call target: (identifier) @name)))))) @definition
+
 (unary_operator operator: "@") @lead
 
 (call target: (identifier) @verb (arguments . [(alias) (dot)])) @import
@@ -17,6 +22,7 @@
 (unary_operator operator: "&" operand: (binary_operator left: (identifier) @call operator: "/"))
 (alias) @ref
 
+(unary_operator operator: "@" operand: (call target: (identifier) @bound))
 ; What "@spec" and the like speak of.
 (unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (call target: (identifier) @bound)))))
 (unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (binary_operator left: (call target: (identifier) @bound))))))

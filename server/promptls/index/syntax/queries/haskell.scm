@@ -21,6 +21,7 @@
 (import) @import
 
 (apply function: (variable) @call)
+(qualified id: (variable) @call)
 (exp_apply . (exp_name (variable) @call))
 (infix right_operand: (variable) @call)
 (infix left_operand: (variable) @call)

@@ -20,9 +20,12 @@
 
 (open_module) @import
 (include_module) @import
+(local_open_expression . (module_path) @import)
 
 (application_expression function: (value_path (value_name) @call))
 (infix_expression right: (value_path (value_name) @call))
+(application_expression argument: (value_path (module_path) (value_name) @call))
+(labeled_argument expression: (value_path (module_path) (value_name) @call))
 (type_constructor) @ref
 (inheritance_definition (class_path (class_name) @base))
 

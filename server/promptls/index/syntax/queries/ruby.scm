@@ -17,6 +17,7 @@
 (superclass (constant) @base)
 (superclass (scope_resolution name: (_) @base))
 (call method: (identifier) arguments: (argument_list . (constant) @iface))
+(call method: (identifier) arguments: (argument_list . (scope_resolution name: (constant) @iface)))
 (scope_resolution name: (constant) @ref)
 
 (if) @fork

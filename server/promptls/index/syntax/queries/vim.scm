@@ -6,7 +6,8 @@
 
 (source_statement) @import
 
-(call_expression function: (_) @call)
+(call_expression function: [(identifier) (scoped_identifier)] @call)
+(call_expression function: (field_expression field: (_) @call))
 
 (if_statement) @fork
 (elseif_statement) @fork

@@ -1,0 +1,454 @@
+"""What paths of modules lead to, in languages that name modules where they use them; and packages without imports.
+
+Each case is a workspace, a definition, and what it calls.  A call that leads nowhere is not listed: beside each that
+leads somewhere stand others of the same name that must not.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.model import IMPLEMENT
+from tests.graphkit import calls, place_of, view_of
+
+ELIXIR = """
+-- lib/shop/store.ex --
+defmodule Shop.Store do
+  defmacro __using__(_opts) do
+    quote do
+      import Shop.Fields
+      def insert(x), do: x
+      def all(), do: []
+    end
+  end
+
+  def open(x), do: hidden(x)
+  defp hidden(x), do: x
+end
+-- lib/shop/fields.ex --
+defmodule Shop.Fields do
+  def field(x), do: secret(x)
+  defp secret(x), do: x
+  defp inner(x), do: x
+end
+-- lib/other.ex --
+defmodule Other.Store do
+  def open(x), do: x
+  def field(x), do: x
+end
+-- lib/shop.ex --
+defmodule Shop do
+  defmodule Inner do
+    def open(x), do: x
+  end
+  def local(), do: Inner.open(1)
+end
+-- lib/repo.ex --
+defmodule Shop.Repo do
+  use Shop.Store, otp_app: :shop
+  def mine(), do: insert(field(1))
+end
+-- lib/use.ex --
+defmodule Use do
+  alias Shop.Store
+  alias Shop.{Inner, Repo}
+  alias Other.Store, as: Else
+
+  def whole(x), do: Shop.Store.open(x)
+  def short(x), do: Store.open(x)
+  def group(x), do: Inner.open(x)
+  def other(x), do: x |> Else.open()
+  def used(x), do: Repo.insert(Repo.all())
+  def none(x), do: Enum.open(List.field(x))
+  def own(x), do: __MODULE__.none(x)
+end
+-- lib/imports.ex --
+defmodule Imports do
+  import Shop.Fields
+  def run(x), do: field(x) + inner(x)
+end
+"""
+
+RUBY = """
+-- lib/shop.rb --
+module Shop
+  class Error < StandardError; end
+end
+-- lib/shop/queue.rb --
+module Shop
+  class Base
+    def clear; end
+  end
+  class Queue < Base
+    include Shop::Counted
+    def size; end
+    def self.all; end
+    def fill
+      Jobs::Each.new.each_one
+    end
+  end
+end
+-- lib/shop/counted.rb --
+module Shop
+  module Counted
+    def count_them; end
+    module ClassMethods
+      def counted; end
+    end
+  end
+  module Jobs
+    class Each
+      def each_one; end
+    end
+  end
+end
+-- lib/rival.rb --
+module Rival
+  class Queue
+    def size; end
+    def self.all; end
+    def clear; end
+    def each_one; end
+    def counted; end
+    def count_them; end
+  end
+end
+-- test/queue_test.rb --
+def sizes
+  Shop::Queue.new("a").size
+  Shop::Queue.new.clear
+  Shop::Queue.new.count_them
+end
+def classes
+  Shop::Queue.all
+  Shop::Queue.counted
+  Nowhere::Queue.all
+end
+"""
+
+HASKELL = """
+-- src/Shop/Till.hs --
+module Shop.Till where
+
+total :: Int -> Int
+total x = x
+
+ring :: Int -> Int
+ring x = x
+-- src/Shop/Rival.hs --
+module Shop.Rival where
+
+total :: Int -> Int
+total x = x
+
+only :: Int -> Int
+only x = x
+-- src/Use.hs --
+module Use where
+
+import Shop.Till
+import qualified Shop.Rival as R
+
+plain :: Int -> Int
+plain x = total (ring x)
+
+named :: Int -> Int
+named x = R.total x
+
+composed :: Int -> Int
+composed = plain . R.only
+
+unknown :: Int -> Int
+unknown x = only x
+"""
+
+OCAML = """
+-- src/path.ml --
+module Build = struct
+  let relative x = x
+end
+let to_string x = x
+-- src/path.mli --
+val to_string : string -> string
+-- src/build.ml --
+let relative x = x
+-- src/import.ml --
+include Stdune
+module Short = Path.Build
+let shared x = x
+-- stdune/stdune.ml --
+module Listed = Listed
+-- stdune/listed.ml --
+let map f x = f x
+-- other/rival.ml --
+let to_string x = x
+let shared x = x
+let only x = x
+let map f x = f x
+-- src/use.ml --
+open Import
+let one x = Path.to_string x
+let nested x = Path.Build.relative x
+let alias x = Short.relative x
+let opened x = shared x
+let passed x = Listed.map Path.to_string x
+let labeled x = List.iter x ~f:Path.to_string
+let local x = Rival.(only x)
+let within x = let open Rival in only x
+let none x = String.to_string (ref x)
+-- other/refs.ml --
+let ref x = x
+"""
+
+ZIG = """
+-- src/store.zig --
+const std = @import("std");
+const Store = @This();
+
+allocator: std.mem.Allocator,
+till: *Till,
+
+const Till = @import("till.zig").Till;
+
+pub fn close(self: *Store) void {
+    self.till.ring();
+    self.allocator.free(self);
+    self.flush();
+}
+pub fn flush(self: *@This()) void {}
+pub fn make() !*Store {}
+-- src/till.zig --
+pub const Till = struct {
+    sum: u32,
+    pub fn ring(self: *Till) void {}
+    pub fn open() Till {
+        return .{ .sum = 1 };
+    }
+};
+-- src/rival.zig --
+pub const Rival = struct {
+    pub fn ring(self: *Rival) void {}
+    pub fn free(self: *Rival) void {}
+    pub fn close(self: *Rival) void {}
+};
+-- src/use.zig --
+const tills = @import("till.zig");
+const Store = @import("store.zig");
+const Alias = tills.Till;
+
+pub fn parameter(store: *Store, till: ?*const tills.Till) void {
+    store.close();
+    till.ring();
+    store.till.ring();
+}
+pub fn made() !void {
+    var a = tills.Till.open();
+    a.ring();
+    const b = Alias{ .sum = 1 };
+    b.ring();
+    var c = try Store.make();
+    c.flush();
+}
+"""
+
+JULIA = """
+-- Shop/Project.toml --
+name = "Shop"
+-- Shop/src/Shop.jl --
+module Shop
+include("cart.jl")
+end
+-- Shop/src/cart.jl --
+struct Cart
+    n::Int
+end
+Cart() = Cart(1)
+total(c::Cart) = c.n
+total(c::Int) = c
+Base.length(c::Cart) = c.n
+-- Shop/src/use.jl --
+run() = total(Cart())
+long(x) = length(x)
+-- Shop/test/Project.toml --
+-- Shop/test/runtests.jl --
+tested() = total(Cart())
+-- Rival/Project.toml --
+-- Rival/src/cart.jl --
+struct Cart
+end
+total(c::Cart) = 2
+"""
+
+R = """
+-- DESCRIPTION --
+Package: shop
+-- R/cart.R --
+total <- function(x) x
+-- R/use.R --
+run <- function(x) total(x)
+rooted <- function(x) base::total(x)
+-- tests/testthat/test-cart.R --
+check <- function(x) total(x)
+-- inst/other/DESCRIPTION --
+Package: other
+-- inst/other/R/cart.R --
+total <- function(x) x
+"""
+
+LUA = """
+-- types.lua --
+local types = {}
+function types.type(x) return x end
+function types.concat(x) return x end
+return types
+-- use.lua --
+function run(x)
+  type(x)
+  table.concat(x)
+  return x
+end
+"""
+
+CPP = """
+-- include/fmt/base.h --
+FMT_BEGIN_NAMESPACE
+inline int format(int a) { return a; }
+namespace detail { inline int digits(int a) { return a; } }
+FMT_END_NAMESPACE
+-- include/fmt/color.h --
+#include "base.h"
+-- other/rival.h --
+inline int format(int a) { return a; }
+inline int move(int a) { return a; }
+-- src/use.cc --
+#include "fmt/color.h"
+#include "rival.h"
+int spaced() { return fmt::format(1); }
+int deeper() { return fmt::detail::digits(1); }
+int standard() { return std::move(1); }
+"""
+
+VIM = """
+-- autoload/shop.vim --
+function! shop#Head() abort
+  return ''
+endfunction
+function! s:sub(x) abort
+  return a:x
+endfunction
+function! shop#Run(x) abort
+  let y = 'a' . s:sub(a:x)
+  return a:x . shop#Head()
+endfunction
+"""
+
+ELISP = """
+-- a.el --
+(defun total (x) x)
+(defun quoted () '(total . "1"))
+(defun called () (total 1))
+"""
+
+CASES = {
+    ("elixir", "lib/use.ex:Use.whole"): ["lib/shop/store.ex:Shop.Store.open .95"],
+    ("elixir", "lib/use.ex:Use.short"): ["lib/shop/store.ex:Shop.Store.open .95"],
+    ("elixir", "lib/use.ex:Use.group"): ["lib/shop.ex:Shop.Inner.open .95"],
+    ("elixir", "lib/use.ex:Use.other"): ["lib/other.ex:Other.Store.open .95"],
+    ("elixir", "lib/use.ex:Use.used"): [
+        "lib/shop/store.ex:Shop.Store.__using__.all .90",
+        "lib/shop/store.ex:Shop.Store.__using__.insert .90",
+    ],
+    ("elixir", "lib/use.ex:Use.none"): [],
+    ("elixir", "lib/use.ex:Use.own"): ["lib/use.ex:Use.none .95"],
+    ("elixir", "lib/shop.ex:Shop.local"): ["lib/shop.ex:Shop.Inner.open .95"],
+    ("elixir", "lib/repo.ex:Shop.Repo.mine"): [
+        "lib/shop/fields.ex:Shop.Fields.field .95",
+        "lib/shop/store.ex:Shop.Store.__using__.insert .90",
+    ],
+    ("elixir", "lib/imports.ex:Imports.run"): ["lib/shop/fields.ex:Shop.Fields.field .95"],
+    ("ruby", "test/queue_test.rb:sizes"): [
+        "lib/shop/queue.rb:Shop.Base.clear .85",
+        "lib/shop/counted.rb:Shop.Counted.count_them .85",
+        "lib/shop/queue.rb:Shop.Queue.size .85",
+    ],
+    ("ruby", "test/queue_test.rb:classes"): [
+        "lib/shop/queue.rb:Shop.Queue.all .95",
+        "lib/shop/counted.rb:Shop.Counted.ClassMethods.counted .90",
+    ],
+    ("ruby", "lib/shop/queue.rb:Shop.Queue.fill"): ["lib/shop/counted.rb:Shop.Jobs.Each.each_one .85"],
+    ("haskell", "src/Use.hs:plain"): ["src/Shop/Till.hs:ring .95", "src/Shop/Till.hs:total .95"],
+    ("haskell", "src/Use.hs:named"): ["src/Shop/Rival.hs:total .95"],
+    ("haskell", "src/Use.hs:composed"): ["src/Use.hs:plain", "src/Shop/Rival.hs:only .95"],
+    ("haskell", "src/Use.hs:unknown"): [],
+    ("ocaml", "src/use.ml:one"): ["src/path.ml:to_string .95"],
+    ("ocaml", "src/use.ml:nested"): ["src/path.ml:Build.relative .95"],
+    ("ocaml", "src/use.ml:alias"): ["src/path.ml:Build.relative .95"],
+    ("ocaml", "src/use.ml:opened"): ["src/import.ml:shared .95"],
+    ("ocaml", "src/use.ml:passed"): ["stdune/listed.ml:map .95", "src/path.ml:to_string .95"],
+    ("ocaml", "src/use.ml:labeled"): ["src/path.ml:to_string .95"],
+    ("ocaml", "src/use.ml:local"): ["other/rival.ml:only .95"],
+    ("ocaml", "src/use.ml:within"): ["other/rival.ml:only .95"],
+    ("ocaml", "src/use.ml:none"): [],
+    ("zig", "src/store.zig:close"): ["src/store.zig:flush .95", "src/till.zig:Till.ring .85"],
+    ("zig", "src/use.zig:parameter"): ["src/store.zig:close .95", "src/till.zig:Till.ring .85"],
+    ("zig", "src/use.zig:made"): [
+        "src/store.zig:flush .95",
+        "src/store.zig:make .95",
+        "src/till.zig:Till.open .95",
+        "src/till.zig:Till.ring .85",
+    ],
+    ("julia", "Shop/src/use.jl:run"): ["Shop/src/cart.jl:Cart .90", "Shop/src/cart.jl:total .90"],
+    ("julia", "Shop/src/use.jl:long"): [],
+    ("julia", "Shop/test/runtests.jl:tested"): ["Shop/src/cart.jl:Cart .90", "Shop/src/cart.jl:total .90"],
+    ("r", "R/use.R:run"): ["R/cart.R:total .90"],
+    ("r", "R/use.R:rooted"): [],
+    ("r", "tests/testthat/test-cart.R:check"): ["R/cart.R:total .90"],
+    ("lua", "use.lua:run"): [],
+    ("cpp", "src/use.cc:spaced"): ["include/fmt/base.h:format .95"],
+    ("cpp", "src/use.cc:deeper"): ["include/fmt/base.h:detail.digits .95"],
+    ("cpp", "src/use.cc:standard"): [],
+    ("vim", "autoload/shop.vim:shop#Run"): ["autoload/shop.vim:shop#Head", "autoload/shop.vim:s:sub"],
+    ("elisp", "a.el:quoted"): [],
+    ("elisp", "a.el:called"): ["a.el:total"],
+}
+
+WORKSPACES = {
+    "elixir": ELIXIR,
+    "ruby": RUBY,
+    "haskell": HASKELL,
+    "ocaml": OCAML,
+    "zig": ZIG,
+    "julia": JULIA,
+    "r": R,
+    "lua": LUA,
+    "cpp": CPP,
+    "vim": VIM,
+    "elisp": ELISP,
+}
+
+
+@pytest.mark.parametrize(("language", "name"), list(CASES), ids=lambda value: value)
+def test_a_path_of_modules_leads_to_what_it_names(tmp_path: Path, language: str, name: str) -> None:
+    assert sorted(calls(view_of(WORKSPACES[language], tmp_path), name)) == sorted(CASES[language, name])
+
+
+def test_what_is_mixed_in_is_told_from_what_a_class_is_only_handed(tmp_path: Path) -> None:
+    view = view_of(
+        "-- a.rb --\nclass A\n  include X\n  extend Y::Z\n  has_many Jobs\n  use Rack::Logger\nend\n", tmp_path
+    )
+    path, _ = place_of(view, "a.rb:A")
+    facts = view.facts(path)
+    assert facts is not None
+    assert [use.name for use in facts.uses_of(0) if use.kind == IMPLEMENT] == ["X", "Z"]
+
+
+def test_the_methods_of_a_julia_function_are_one_thing(tmp_path: Path) -> None:
+    text = JULIA.replace("total(c::Int) = c\n", "") + "-- Shop/src/more.jl --\ntotal(c::Int) = c\n"
+    view = view_of(text, tmp_path)
+    for name in ("Shop/src/cart.jl:total", "Shop/src/more.jl:total"):
+        callers = {
+            edge.source[0].rpartition("/")[2] for edge in view.into(place_of(view, name)) if edge.type == "calls"
+        }
+        assert callers == {"use.jl", "runtests.jl"}
