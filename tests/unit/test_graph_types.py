@@ -405,6 +405,101 @@ end
 """,
 }
 
+SAMPLES |= {
+    "d.js": """
+class Engine {
+  start() {}
+  /** @returns {Engine} another */
+  twin() { return this; }
+}
+
+class Car {
+  /** @type {Engine} */
+  second = null;
+
+  /**
+   * @param {Engine | null} first the first
+   */
+  constructor(first) {
+    this.first = first;
+    /** @type {Engine} */
+    this.third = first.copy();
+  }
+
+  /**
+   * @param {Engine=} given
+   * @param {Car} car another
+   */
+  drive(given, car) {
+    const { first, second: other } = this;
+    const third = car.third;
+    const cast = /** @type {Engine} */ (car.unknown);
+    const twin = given.twin();
+    given.start();
+    twin.start();
+    this.first.start();
+    this.second.start();
+    this.third.start();
+    first.start();
+    other.start();
+    third.start();
+    cast.start();
+  }
+}
+""",
+    "d.php": """
+<?php
+class Engine {
+    public function start() {}
+    /** @return static */
+    public static function create() {}
+}
+class Car {
+    /** @var Engine|null the first */
+    private $first;
+    /**
+     * @param Engine $given
+     */
+    public function drive($given) {
+        /** @var Engine $local */
+        $local = $this->anything();
+        $given->start();
+        $local->start();
+        $this->first->start();
+        Engine::create()->start();
+    }
+}
+""",
+    "d.rb": """
+class Engine
+  def start; end
+end
+class Car
+  # @return [Engine] one
+  def make; end
+
+  # @param given [Engine] what drives
+  # @param [Engine, nil] other
+  def drive(given, other)
+    given.start
+    other.start
+    make().start
+  end
+end
+""",
+    "d.lua": """
+local Engine = {}
+function Engine:start() end
+
+---@param given Engine
+---@return Engine
+local function drive(given)
+  given.start()
+end
+""",
+}
+"""What comments say of types."""
+
 
 def resolved(file: str, text: str, top: Path) -> tuple[list[str], list[str]]:
     """(lines of Car that call `start`, those of them that are found to call Engine's)"""

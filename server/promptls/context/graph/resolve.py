@@ -34,6 +34,7 @@ from promptls.context.graph.rules import (
 )
 from promptls.context.graph.signatures import returned, taken
 from promptls.index.snapshot import Place, Snapshot
+from promptls.index.syntax.documented import MAYBE, RESULT
 from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN
 from promptls.model import CALL, FileEntry, Import, Reference, Symbol
@@ -433,7 +434,10 @@ class Resolver:
 
     def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Value | None:
         """A value of the type that is written as `of`; "A()" is what calling A gives, "a(0,1)" what a hands to
-        parameter 1 of its argument 0."""
+        parameter 1 of its argument 0, "=a.b" what a variable was set to."""
+        if of.startswith("="):
+            held = self.entity(path, owner, of[1:], depth + 1)
+            return held if isinstance(held, Instance | Outside) else None
         if of.endswith(")") and not of.endswith("()"):
             return self._handed(path, owner, of, depth)
         if of.endswith("()"):
@@ -443,7 +447,8 @@ class Resolver:
         if of in SELF and facts is not None and (language not in FILES or facts.type_around(owner)):
             around = self.types.around(path, facts, owner)
             return Instance(around, "typed") if around is not None else None
-        found = self.entity(path, owner, of, depth + 1, value=False)
+        maybe, of = of.startswith(MAYBE), of.removeprefix(MAYBE)
+        found = self._whole(self.entity(path, owner, of, depth + 1, value=False))
         if isinstance(found, Found):
             symbol = self.snapshot.symbol(found.place)
             if symbol is not None and symbol.kind in HOLDERS.get(self._language(found.place[0]), TYPE_KINDS) | {"type"}:
@@ -451,7 +456,7 @@ class Resolver:
             return None
         if isinstance(found, Module) and language in FILES:
             return found
-        return OUTSIDE if found is None or isinstance(found, Outside) else None
+        return OUTSIDE if (found is None and not maybe) or isinstance(found, Outside) else None
 
     def _language(self, path: str) -> str:
         facts = self.facts(path)
@@ -470,12 +475,10 @@ class Resolver:
             return None
         if symbol.kind in TYPE_KINDS:
             return Instance(entity.place, "typed")
-        if symbol.kind == "constructor" or (
-            symbol.name in ("new", "create") and not returned(symbol, facts.outline.language)
-        ):
+        of = self._mostly_returned(facts, symbol) or facts.variables.get((entity.place[1], RESULT), "")
+        if symbol.kind == "constructor" or (symbol.name in ("new", "create") and not of):
             around = self.types.around(entity.place[0], facts, entity.place[1])
             return Instance(around, "typed") if around is not None else None
-        of = self._mostly_returned(facts, symbol)
         if not of:
             return None
         given = self.type_named(entity.place[0], entity.place[1], of, depth + 2)

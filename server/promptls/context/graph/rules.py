@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from promptls.index.syntax.kinds import TYPE_KINDS
 
-HOLDERS = {"perl": TYPE_KINDS | {"module"}, "elixir": TYPE_KINDS | {"module"}}
-"""Kinds of definitions that have methods, where they are more than types: a package of Perl's is both."""
+HOLDERS = {
+    "perl": TYPE_KINDS | {"module"},
+    "elixir": TYPE_KINDS | {"module"},
+    "lua": TYPE_KINDS | {"variable"},
+}
+"""Kinds of definitions that have methods, where they are more than types: Perl's packages, Lua's tables."""
 
 OWN = {"perl": frozenset({"$self", "$class", "shift", "__PACKAGE__"}), "elixir": frozenset({"__MODULE__"})}
 """What code calls the object or class that it is of, where that is no word of the language."""
@@ -97,7 +101,7 @@ STANDARD = {
 
 COMMON = frozenset(
     "add all any append apply bind call catch clear clone close copy count create data decode delete each emit encode "
-    "endswith equals every execute extend fetch filter find findall first flush forEach format from get gmatch group gsub has hash "
+    "endswith equals every exec execute extend fetch filter find findall first flush forEach format from get gmatch group gsub has hash "
     "includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
     "max min name new next on open parse pop post print push put read reduce register remove render replace reset resolve "
     "reverse run save search send set setdefault size slice some sort split start startswith stop strip sub sum test then "

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.clipping import clipped
-from promptls.index.syntax import docs, heads, names
+from promptls.index.syntax import docs, documented, heads, names
 from promptls.index.syntax.drafts import STATED, Draft, Extent, settled
 from promptls.index.syntax.facts import MARKS, complexities, decorators, exported, listed, owners
 from promptls.index.syntax.findings import find
@@ -75,6 +75,10 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str, kept: Kept
             shape.imports.append(Import(told[0], told[1], source.row(start), *told[2:]))
             imported.append(start)
             covered = end
+    shape.imports += [
+        Import(module, told, line, called) for module, told, called, line in documented.imports(source, language)
+    ]
+    shape.imports.sort(key=lambda one: one.line)
     nested = _nest([draft for draft in drafts if draft.kind != "variable" or not _holds(draft, imported)], language)
     counts = complexities(
         [(draft.start, draft.end, draft.parent) for draft in nested],

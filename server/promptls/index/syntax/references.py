@@ -12,7 +12,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax import names
+from promptls.index.syntax import documented, names
 from promptls.index.syntax.languages import LANGUAGES
 from promptls.index.syntax.source import Source
 from promptls.index.syntax.typing import declared_type
@@ -139,8 +139,8 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
 
 
 def _typed(source: Source, places: Sequence[int], language: str, words: dict[str, int], kept: Kept | None) -> bytes:
-    """Triples (variable, type, line) of what declarations say of variables."""
-    out = array("I")
+    """Triples (variable, type, line) of what declarations say of variables, and comments where code does not."""
+    found: list[tuple[str, str, int]] = []
     data = source.data
     for start in sorted(set(places))[:MAX_TYPED]:
         written = data[start : start + _DECLARED]
@@ -149,8 +149,11 @@ def _typed(source: Source, places: Sequence[int], language: str, words: dict[str
             told = declared_type(written.decode("utf-8", "replace"), language)
             if kept is not None:
                 kept.types.put(written, told)
-        for variable, of in told:
-            out.extend((words.setdefault(variable, len(words)), words.setdefault(of, len(words)), source.row(start)))
+        found += [(variable, of, source.row(start)) for variable, of in told]
+    said = documented.types(source, language)
+    out = array("I")
+    for variable, of, line in (*found, *said) if language == "php" else (*said, *found):  # the first counts
+        out.extend((words.setdefault(variable, len(words)), words.setdefault(of, len(words)), line))
     return out.tobytes()
 
 

@@ -2,7 +2,8 @@
 
 "x: Foo" gives ("x", "Foo"); "x = Foo(1)" gives ("x", "Foo()"): the result of calling Foo, which is a Foo
 where that is a class and what the function returns where it is one.  "each(items, (x) => …" gives ("x",
-"each(1,0)"): what each hands to the function that is its argument 1, as that one's argument 0.  One reader a
+"each(1,0)"): what each hands to the function that is its argument 1, as that one's argument 0.  "x = a.b"
+gives ("x", "=a.b"): a value, not a type.  One reader a
 family of languages; each gives nothing for what it does not understand.
 """
 
@@ -27,6 +28,8 @@ _TS_PASSED = re.compile(
     r"(?:new\s+)?([A-Za-z_$][\w$.]*)(?:<[^()]{0,80}>)?\(((?:[^(){}\[\]]*,)?)\s*(?:async\s+)?"
     r"(?:\(([\w$,\s]*)\)\s*=>|([A-Za-z_$][\w$]*)\s*=>|function\s*[\w$]*\(([\w$,\s]*)\))"
 )
+_TS_TAKEN = re.compile(r"\{([\w$#\s,:=]*)\}\s*=\s*([A-Za-z_$][\w$]*(?:\.[\w$]+)*)\s*(?:[;,\n]|$)")
+_TS_HELD = re.compile(r"([A-Za-z_$][\w$.#]*)\s*=\s*([A-Za-z_$][\w$]*(?:\.[\w$]+)+)\s*(?:[;,\n]|$)")
 _JAVA = re.compile(
     r"(?:(?:public|private|protected|static|final|readonly|abstract|internal|volatile|const|late|covariant|required|val|this|in|out|ref|@\w+)\s+)*"
     r"([A-Za-z_][\w.:]*)\s*(?:<[^;={}()]*>)?(?:\s*[*&?]+|\s)\s*([A-Za-z_]\w*)\s*(?:=\s*(?:await\s+)?(new\s+)?([A-Za-z_][\w.]*)?"
@@ -148,9 +151,13 @@ def _script(text: str) -> Typed:
         listed = next(filter(None, parameters), "").split(",")
         at = before.count(",")
         return [(name.strip(), f"{function}({at},{i})") for i, name in enumerate(listed) if name.strip()]
+    if taken := _TS_TAKEN.match(text):
+        pieces = (re.findall(r"[\w$#]+", piece.partition("=")[0]) for piece in taken.group(1).split(","))
+        return [(words[-1], f"={taken.group(2)}.{words[0]}") for words in pieces if 0 < len(words) < 3]
     match = _TS.match(text)
     if match is None:
-        return []
+        held = _TS_HELD.match(text)
+        return [(held.group(1), "=" + held.group(2))] if held is not None else []
     variable, of, made, called = match.groups()
     if of:
         kept = [part.strip() for part in of.split("|") if part.strip() not in ("null", "undefined")]

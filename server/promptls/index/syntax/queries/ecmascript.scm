@@ -100,8 +100,9 @@
 
 (yield_expression) @yields
 
-(variable_declarator value: [(new_expression) (call_expression) (await_expression)]) @typed
-(assignment_expression left: (member_expression) right: [(new_expression) (call_expression)]) @typed
+(variable_declarator value: [(new_expression) (call_expression) (await_expression) (member_expression)]) @typed
+(variable_declarator name: (object_pattern) value: [(identifier) (this)]) @typed
+(assignment_expression left: (member_expression) right: [(new_expression) (call_expression) (member_expression)]) @typed
 (call_expression arguments: (arguments (arrow_function))) @typed
 (call_expression arguments: (arguments (function_expression))) @typed
 (call_expression arguments: (arguments (function))) @typed

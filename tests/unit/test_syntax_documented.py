@@ -1,0 +1,169 @@
+"""Types that comments tell, language by language: what is said of which variable, and on which line."""
+
+from __future__ import annotations
+
+import pytest
+
+from promptls.index.syntax import documented
+from promptls.index.syntax.source import Source
+
+SCRIPT = """\
+/**
+ * Rings up.
+ * @param {Cart | null} cart what to ring up
+ * @param {?Till=} [till] where
+ * @param {import("./store").Shelf} shelf
+ * @param {Cart | Till} either
+ * @param {{ a: Cart }} shape
+ * @param {object} options
+ * @param {Cart} options.cart
+ * @param {string[]} names
+ * @returns {Promise<Receipt>} the receipt
+ */
+async function ring(cart, till, shelf) {}
+
+class Shop {
+  /** @type {Map<string, Cart>} */
+  carts = new Map();
+  /**
+   * @type {Till}
+   */
+  #till;
+  constructor(till) {
+    /** @type {Till} */
+    this.till = till;
+    const first = /** @type {Cart} */ (till.first);
+    /** @type {Cart} */ (till.second).ring();
+    // @param {Cart} nobody
+    run("@type {Cart}", "@returns {Cart}");
+  }
+}
+"""
+
+PHP = """\
+<?php
+class Shop {
+    /** @var Cart|null the first */
+    private $cart;
+    /** @var \\Shop\\Till[] */
+    protected static array $tills = [];
+    /**
+     * @param \\Shop\\Till $till
+     * @param int|string $either
+     * @param string ...$names
+     * @return static
+     */
+    #[Pure]
+    public function ring($till, $either) {
+        /** @var Cart $first */
+        $first = $till->first();
+    }
+}
+"""
+
+RUBY = """\
+class Shop
+  # Rings up.
+  # @param till [Till] where
+  # @param [Cart, nil] cart what
+  # @param either [Cart, Till]
+  # @return [Store::Receipt]
+  def ring(till, cart)
+  end
+end
+"""
+
+LUA = """\
+--- Rings up.
+---@param cart Cart
+---@param names string[]
+---@param till? Till where
+---@return Receipt
+function ring(cart, till) end
+-- @param other Cart of LDoc, whose tags have no types
+---@type Till
+local till = open()
+"""
+
+CASES = {
+    "javascript": (
+        SCRIPT,
+        [
+            "12 cart: ?Cart",
+            "12 till: ?Till",
+            "12 shelf: ?Shelf",
+            "12 options: object",
+            "12 names: Array",
+            "12 (): ?Receipt",
+            "16 carts: Map",
+            "20 #till: ?Till",
+            "23 this.till: ?Till",
+            "24 first: ?Cart",
+            "27 nobody: ?Cart",
+        ],
+    ),
+    "php": (
+        PHP,
+        [
+            "3 $cart: Cart",
+            "5 $tills: Array",
+            "13 $till: Shop.Till",
+            "13 $names: string",
+            "13 (): static",
+            "15 $first: Cart",
+        ],
+    ),
+    "ruby": (RUBY, ["6 till: Till", "6 cart: Cart", "6 (): Store.Receipt"]),
+    "lua": (LUA, ["5 cart: ?Cart", "5 names: Array", "5 till: ?Till", "5 (): ?Receipt", "8 till: ?Till"]),
+    "python": ("# @param {Cart} cart\ndef f(cart): ...\n", []),
+}
+
+
+@pytest.mark.parametrize("language", list(CASES))
+def test_comments_tell_types(language: str) -> None:
+    text, expected = CASES[language]
+    told = [f"{line} {variable}: {of}" for variable, of, line in documented.types(Source(text), language)]
+    assert told == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("/** @typedef {import('./a').B} B */", [("./a", ("B",), (), 0)]),
+        ("/** @typedef {import('./a').B<C>} D */", [("./a", ("B",), ("D",), 0)]),
+        ("\n/** @typedef {import('./a')} A */", [("./a", ("*",), ("A",), 1)]),
+        ("/** @typedef {object} A */", []),
+        ("/** @import A from './a' */", [("./a", ("default",), ("A",), 0)]),
+        ("/** @import { A, B as C } from './a' */", [("./a", ("A", "B"), ("A", "C"), 0)]),
+        ("/**\n * @import {\n *   A,\n *   B\n * } from './a'\n */", [("./a", ("A", "B"), (), 1)]),
+        ("// nothing of import", []),
+    ],
+)
+def test_comments_import_types(text: str, expected: list[object]) -> None:
+    assert list(documented.imports(Source(text), "javascript")) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("Cart", "Cart"),
+        ("?Cart", "Cart"),
+        ("Cart|null", "Cart"),
+        ("null | Cart | undefined", "Cart"),
+        ("Promise<Cart>", "Cart"),
+        ("Promise<Cart | null>", "Cart"),
+        ("Map<string, Cart | Till>", "Map"),
+        ("ns.Cart", "ns.Cart"),
+        ("\\Shop\\Cart", "Shop.Cart"),
+        ("Shop::Cart", "Shop.Cart"),
+        ("Cart[]", "Array"),
+        ("Cart | Till", ""),
+        ("{ a: Cart | null }", ""),
+        ("function(Cart): void", ""),
+        ("(a: Cart) => Till", ""),
+        ("*", ""),
+        ("", ""),
+    ],
+)
+def test_a_type_has_one_name_or_none(written: str, name: str) -> None:
+    assert documented._type(written) == name
