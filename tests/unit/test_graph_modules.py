@@ -24,6 +24,7 @@ defmodule Shop.Store do
     end
   end
 
+  @type t() :: integer
   def open(x), do: hidden(x)
   defp hidden(x), do: x
 end
@@ -56,6 +57,7 @@ defmodule Use do
   alias Shop.{Inner, Repo}
   alias Other.Store, as: Else
 
+  @spec whole(Shop.Store.t()) :: Shop.Store.t()
   def whole(x), do: Shop.Store.open(x)
   def short(x), do: Store.open(x)
   def group(x), do: Inner.open(x)

@@ -237,6 +237,25 @@ public class Holder {
         }
     }
 }
+-- ex/kind.ex --
+defmodule Ex.Kind do
+  @callback cast(x) :: x
+  defmacro __using__(_opts) do
+    quote do
+      def dump(x), do: x
+    end
+  end
+end
+
+defmodule Ex.Text do
+  use Ex.Kind
+  def cast(x), do: x
+end
+
+defmodule Ex.Number do
+  @behaviour Ex.Kind
+  def cast(x), do: Ex.Other.cast(x)
+end
 -- rs/m.rs --
 mod mesh {
     pub trait Face {
@@ -269,6 +288,8 @@ mod mesh {
         ("@implementations:Curve.bend", "ts/n.ts Plane.Arc.bend"),
         ("@implementations:Holder.Part", "java/Holder.java Holder.Bolt"),
         ("@implementations:Part.weight", "java/Holder.java Holder.Bolt.weight"),
+        ("@implementations:Ex.Kind", "ex/kind.ex Ex.Text, ex/kind.ex Ex.Number"),
+        ("@implementations:Ex.Kind.cast", "ex/kind.ex Ex.Text.cast, ex/kind.ex Ex.Number.cast"),
         ("@implementations:mesh::Face", "rs/m.rs mesh.Tri"),
         ("@implementations:Face::edges", "rs/m.rs mesh.Tri.edges"),
     ],

@@ -541,6 +541,57 @@ def test_names_that_hold_separators(tmp_path: Path, mention: str, expected: str)
     assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
 
 
+MODULES = """
+-- shop/pack.py --
+class Box:
+    def put(self): ...
+def pack(): ...
+-- shop/__init__.py --
+def boot(): ...
+-- till/pack.py --
+def pack(): ...
+-- crates/grep-cli/src/sink.rs --
+pub fn begin() {}
+-- crates/other/src/sink.rs --
+pub fn begin() {}
+-- net/http/client.go --
+package http
+func Get() {}
+-- net/rpc/client.go --
+package rpc
+func Get() {}
+-- src/path.ml --
+module Build = struct
+  let relative x = x
+end
+let to_string x = x
+-- src/path.mli --
+val to_string : string -> string
+"""
+
+
+@pytest.mark.parametrize(
+    ("mention", "expected"),
+    [
+        ("@#shop.pack.pack", "included: shop/pack.py:3 function pack"),
+        ("@#till::pack::pack", "included: till/pack.py:1 function pack"),
+        ("@#pack.pack", "ambiguous: @shop/pack.py#pack, @till/pack.py#pack"),
+        ("@#pack.Box.put", "included: shop/pack.py:2 method Box.put"),
+        ("@#shop.boot", "included: shop/__init__.py:1 function boot"),
+        ("@#grep_cli::src::sink::begin", "included: crates/grep-cli/src/sink.rs:1 function begin"),
+        ("@#crate::sink::begin", "ambiguous: @crates/grep-cli/src/sink.rs#begin, @crates/other/src/sink.rs#begin"),
+        ("@#http.Get", "included: net/http/client.go:2 function Get"),
+        ("@#Path.Build.relative", "included: src/path.ml:2 function Build.relative"),
+        ("@#Path.to_string", "included: src/path.ml:4 function to_string"),
+        ("@#to_string", "included: src/path.ml:4 function to_string"),
+        ("@#nowhere.pack", "unresolved: "),
+    ],
+)
+def test_names_that_begin_with_a_module(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_all(mention, request_of(snapshot_of(MODULES, tmp_path)))
+    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+
+
 def test_twenty_candidates_at_most(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- p{i:02}/a.py --\ndef run(): pass" for i in range(30))
     symbol, file = resolve_all("@#run @a.py", request_of(snapshot_of(workspace, tmp_path)))

@@ -94,7 +94,13 @@ class Resolver:
             self._steps.left = MAX_STEPS if left is None else left - 1
 
     def _resolve(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
+        if use.kind != CALL and use.name[:1].isupper() and facts.outline.language == "elixir":
+            parts = [*use.receiver.split("."), use.name] if use.receiver else [use.name]
+            module, said = begun(self, path, facts, owner, parts)
+            return (module,) if isinstance(module, Found) and said == len(parts) else ()
         found = self._bare(path, facts, owner, use) if not use.receiver else self._hung(path, facts, owner, use)
+        if facts.outline.language == "elixir":  # in "@spec" types look like calls
+            found = tuple(one for one in found if (told := self.snapshot.symbol(one.place)) and told.kind != "type")
         return tuple(one for one in found if one.place != (path, owner) or use.kind == CALL)
 
     def _bare(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:

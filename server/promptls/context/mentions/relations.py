@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from promptls.context.graph.namesakes import versions
 from promptls.context.graph.nodes import Edge
 from promptls.context.graph.paths import LEAST, call_paths, callees, callers, inside
+from promptls.context.graph.rules import HOLDERS
 from promptls.context.graph.view import GraphView
 from promptls.context.mentions import file, symbol
 from promptls.context.mentions.grammar import argument, looks_like_path
@@ -55,7 +56,8 @@ def resolve_implementations(mention: Mention, request: Request) -> MentionOutcom
 
     def implementations(view: GraphView, place: Place) -> Iterable[Place]:
         found, own, holder = view.symbol(place), view.facts(place[0]), None
-        if found is not None and own is not None and found.kind not in TYPE_KINDS:
+        holds = HOLDERS.get(own.outline.language, TYPE_KINDS) if own is not None else TYPE_KINDS
+        if found is not None and own is not None and found.kind not in holds:
             holder = view.resolver.types.around(place[0], own, place[1])
         below = _below(view, holder or place)
         if found is None or holder is None:

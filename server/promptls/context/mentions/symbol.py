@@ -60,6 +60,8 @@ def fitting(mention: Mention, request: Request) -> list[Definition] | MentionOut
     found = matching(mention.target, _definitions(mention, request, scope))
     if not found:
         return _missing(mention, request, scope)
+    made = {(d.path, d.symbol.qualified) for d in found if d.path.endswith(".ml")}  # OCaml's interfaces repeat them
+    found = [d for d in found if (d.path.removesuffix("i"), d.symbol.qualified) not in made or not d.path.endswith("i")]
     if scope is not None and len(scope) == 1:  # nothing could be added to a name that is whole
         found = [d for d in found if d.symbol.qualified == mention.target] or found
     return found
@@ -148,22 +150,43 @@ def _definitions(mention: Mention, request: Request, scope: Sequence[str] | None
 
 
 def matching(target: str, definitions: Iterable[Definition]) -> list[Definition]:
-    """Those whose qualified name ends in the target: in these letters if there are any, else in any case.
+    """Those whose qualified name ends in the target: in these letters if there are any, else in any case; else those
+    that the target names by the module or package that their file is, as well.
 
     A type stands for its constructors, where they bear its name.
     """
     wanted = split(target)
     exact: list[Definition] = []
     other: list[Definition] = []
+    within: list[Definition] = []
     for definition in definitions:
         qualified = definition.symbol.qualified
         if _ends(qualified, target, wanted):
             exact.append(definition)
         elif _ends(qualified.lower(), target.lower(), [part.lower() for part in wanted]):
             other.append(definition)
-    found = exact or other
+        elif _in_module(definition, wanted):
+            within.append(definition)
+    found = exact or other or within
     types = {d.symbol.qualified for d in found}
     return [d for d in found if d.symbol.kind != "constructor" or d.symbol.qualified.rpartition(".")[0] not in types]
+
+
+def _in_module(definition: Definition, wanted: list[str]) -> bool:
+    """Whether a target names a definition behind the path of its file or folder, as far as it is written:
+    "pack.pack", "Path.Build.relative", "crate::sink::Sink.begin", "net/http" as "http.Get"."""
+    qualified = [_plain(part) for part in split(definition.symbol.qualified)]
+    parts = [_plain(part) for part in wanted if part not in ("crate", "self", "super")]
+    modules = parts[: len(parts) - len(qualified)]
+    if not modules or parts[len(modules) :] != qualified:
+        return False
+    *folders, name = definition.path.split("/")[-len(modules) - 1 :]
+    path = [_plain(part) for part in (*folders, name.partition(".")[0])]
+    return path[-len(modules) :] == modules or path[-len(modules) - 1 : -1] == modules
+
+
+def _plain(part: str) -> str:
+    return part.lower().replace("-", "_")
 
 
 def _ends(qualified: str, target: str, wanted: list[str]) -> bool:

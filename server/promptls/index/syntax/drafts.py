@@ -24,6 +24,7 @@ Extent = tuple[int, int, int]
 STATED = CALLABLE_KINDS | REPEATED_KINDS | {"type", "property", "table", "view"}  # one statement, shown in whole
 _REACHING = {"heading": "section", "package": "module", "stage": "stage"}  # up to the next of the same level
 _BLANK = b" \t\n\f\v"
+_OF_MODULES = (b"@behaviour", b"@moduledoc")  # Elixir's attributes that are of no definition below them
 
 
 class Draft:
@@ -139,6 +140,7 @@ def settled(
             chosen[key] = draft
     drafts = [draft for draft in chosen.values() if draft.kind]
     own = {draft.node[:2] for draft in drafts} if leads else set()  # Elixir's "@callback" is no attribute of the next
+    own |= {lead for lead in leads if source.data.startswith(_OF_MODULES, lead[0])}
     by_end = {source.row(max(0, lead[1] - 1)): lead for lead in sorted(leads) if lead not in own}
     for draft in drafts:
         wrap = wraps.get(draft.node)

@@ -33,7 +33,11 @@ _ARROWS = frozenset({"c", "cpp", "php", "perl"})
 _JOINTLESS = frozenset({"bash", "vim", "haskell"})
 """Languages where a dot before a name joins no receiver to it: in Vim script it joins texts, in Haskell functions."""
 _QUALIFIER = re.compile(rb"\.((?:[\w']*[A-Z]\.)*[\w']*[A-Z])(?![\w'.])")  # of Haskell's names, backwards
-_MIXES = re.compile(rb"\b(?:include|extend|prepend)\b[ (][\w:, ]*$")  # in Ruby
+_MIXES = {
+    "ruby": re.compile(rb"\b(?:include|extend|prepend)\b[ (][\w:, ]*$"),
+    "elixir": re.compile(rb"(?:@behaviour|\buse)[ (]+$"),
+}
+"""What stands before a module that is implemented, in languages where it looks like any call."""
 _REACH = 160  # bytes before a name in which its receiver is looked for
 _CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
 _DECLARED = 240  # bytes of a declaration that are read
@@ -78,6 +82,7 @@ def references(source: Source, findings: Findings, language: str, named: set[int
     out = array("I")
     read = _reader(data, language)
     known = kept.references if kept is not None else None
+    mixes = _MIXES.get(language)
     line = 0
     for start in sorted(ends)[:MAX_REFERENCES]:
         if start in named:
@@ -91,7 +96,7 @@ def references(source: Source, findings: Findings, language: str, named: set[int
         name, word = told
         if not name:
             continue
-        if kind == IMPLEMENT and language == "ruby" and _MIXES.search(data[max(0, start - _NEAR) : start]) is None:
+        if kind == IMPLEMENT and mixes is not None and mixes.search(data[max(0, start - _NEAR) : start]) is None:
             kind = USE
         while starts[line + 1] <= start:
             line += 1

@@ -21,6 +21,7 @@
 (call target: (dot left: [(alias) (atom)] right: (identifier) @call))
 (unary_operator operator: "&" operand: (binary_operator left: (identifier) @call operator: "/"))
 (alias) @ref
+(call target: (identifier) (arguments . (alias) @iface))
 
 (unary_operator operator: "@" operand: (call target: (identifier) @bound))
 ; What "@spec" and the like speak of.
