@@ -893,6 +893,62 @@ def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) ->
     assert calls(view_of(MODULES, tmp_path), name) == expected
 
 
+INNER = """
+-- a.py --
+def make(): ...
+def own(): ...
+-- b.py --
+def make(): ...
+def only(): ...
+-- use.py --
+from a import make
+
+class Use:
+    def outer(self):
+        make()
+
+    def inner(self):
+        from b import make, only
+        make()
+        def nested():
+            make()
+        only()
+
+    def after(self):
+        make()
+        only()
+-- c.ts --
+export function make() {}
+-- d.ts --
+export function make() {}
+-- use.ts --
+import { make } from "./c";
+
+function outer() {
+  make();
+}
+function inner() {
+  const { make } = require("./d");
+  make();
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("use.py:Use.outer", ["a.py:make .95"]),
+        ("use.py:Use.inner", ["b.py:make .95", "b.py:only .95"]),
+        ("use.py:Use.inner.nested", ["b.py:make .95"]),
+        ("use.py:Use.after", ["a.py:make .95", "b.py:only .95"]),
+        ("use.ts:outer", ["c.ts:make .95"]),
+        ("use.ts:inner", ["d.ts:make .95"]),
+    ],
+)
+def test_what_a_function_imports_for_itself_counts_there(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(INNER, tmp_path), name) == expected
+
+
 SEEN = """
 -- src/main/java/com/x/Cart.java --
 package com.x;

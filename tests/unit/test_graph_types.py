@@ -62,6 +62,11 @@ class Car {
     this.other?.start();
     this.third.start();
   }
+
+  tow<T>(self: Engine, both: T & Engine) {
+    self.start();
+    both.start();
+  }
 }
 """,
     "a.kt": """

@@ -60,6 +60,7 @@ class Imports(Protocol):
 
     def targets(self, entry: FileEntry, imported: Import) -> Sequence[Target]: ...
     def bindings(self, entry: FileEntry) -> Mapping[str, Target]: ...
+    def within(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, Target]]]: ...
 
 
 class Resolver:
@@ -191,6 +192,10 @@ class Resolver:
             if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
                 return Found((path, scope), "local")
             inside = inside or symbol.kind in CALLABLE_KINDS
+        for line, inner in self.imports.within(self.snapshot.files[path]).get(name, ()) if owner >= 0 else ():
+            scopes = (facts.symbols[i] for i in facts.scopes(owner))
+            if any(line in scope.span for scope in scopes if scope.kind in CALLABLE_KINDS):
+                return self.target(inner, value)
         found = facts.at_top(name)
         target = self.imports.bindings(self.snapshot.files[path]).get(name) if not found else None
         if target is not None:
@@ -411,7 +416,11 @@ class Resolver:
     def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")
         name = part.removesuffix("()")
-        if (name in SELF and facts.outline.language not in FILES) or name in OWN.get(facts.outline.language, ()):
+        language = facts.outline.language
+        plain = language in FILES or (  # "self" is a name like others in some languages
+            language in SCRIPTS and name != "this" and any((i, name) in facts.variables for i in facts.scopes(owner))
+        )
+        if (name in SELF and not plain) or name in OWN.get(language, ()):
             around = self.types.around(path, facts, owner)
             return Instance(around, "member") if around is not None else None
         if name.startswith("@") and len(name) > 1:

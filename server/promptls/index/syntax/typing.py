@@ -161,7 +161,8 @@ def _script(text: str) -> Typed:
     variable, of, made, called = match.groups()
     if of:
         kept = [part.strip() for part in of.split("|") if part.strip() not in ("null", "undefined")]
-        plain = re.match(r"[A-Za-z_$][\w$.]*(?![\w$.]*\[)", kept[0]) if len(kept) == 1 else None
+        named = [part.strip() for part in kept[0].split("&") if len(part.strip()) > 1] if len(kept) == 1 else ()
+        plain = re.match(r"[A-Za-z_$][\w$.]*(?![\w$.]*\[)", named[0] if named else kept[0]) if len(kept) == 1 else None
         return [(variable, plain.group())] if plain and "=>" not in of else []
     if made:
         opens = _OPENS.match(text, match.end())

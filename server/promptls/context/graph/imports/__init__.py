@@ -8,19 +8,26 @@ few configuration files, never follows a path out of the workspace; what is not 
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from promptls.context.graph.imports.configs import Configs, Read
 from promptls.context.graph.imports.families import ALL, WAYS, Ground, Target, python_module
 from promptls.context.graph.imports.tree import Tree
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
+from promptls.index.syntax.kinds import CALLABLE_KINDS
 from promptls.model import FileEntry, Import
 
 __all__ = ["Resolver", "Resolvers", "Target"]
 
 CONFIGS = ("package.json", "tsconfig.json", "jsconfig.json", "go.mod", "cargo.toml", "composer.json", "pubspec.yaml")
 """Names of configuration files that are looked at, lower case."""
+
+INNER = frozenset({"python", "javascript", "jsx", "typescript", "tsx", "scala", "rust"})
+"""Languages where a function may import for itself."""
+
+Bindings = Mapping[str, Target]
+Inner = tuple[tuple[int, Target], ...]
 
 _LIMITS = disk.Limits()
 
@@ -33,7 +40,7 @@ class Resolver:
         self.snapshot = snapshot
         self._marks = _marks(snapshot)
         self._targets: dict[tuple[str, Import], tuple[Target, ...]] = {}
-        self._bindings: dict[str, tuple[FileEntry, Mapping[str, Target]]] = {}
+        self._bindings: dict[str, tuple[FileEntry, Bindings, Mapping[str, Inner]]] = {}
         self._ground: Ground
         if before is not None and before._holds_for(snapshot, self._marks):
             self._ground, self._targets, self._bindings = before._ground, before._targets, before._bindings
@@ -57,17 +64,35 @@ class Resolver:
             self._targets[key] = known
         return known
 
-    def bindings(self, entry: FileEntry) -> Mapping[str, Target]:
-        """What the names stand for that a file's imports bring, as far as that is in the workspace."""
+    def bindings(self, entry: FileEntry) -> Bindings:
+        """What the names stand for that a file's imports bring, as far as that is in the workspace.
+
+        What a function imports for itself is among them where the file says nothing else of a name.
+        """
+        return self._known(entry)[1]
+
+    def within(self, entry: FileEntry) -> Mapping[str, Inner]:
+        """What the names stand for that functions of a file import for themselves: (line, target) for each."""
+        return self._known(entry)[2]
+
+    def _known(self, entry: FileEntry) -> tuple[FileEntry, Bindings, Mapping[str, Inner]]:
         known = self._bindings.get(entry.path)
         if known is None or known[0] is not entry:
-            known = self._bindings[entry.path] = (entry, dict(self._bound(entry)))
-        return known[1]
+            imports = entry.outline.imports if entry.outline is not None else ()
+            inner = _in_functions(entry, imports)
+            within: dict[str, Inner] = {}
+            for one in inner:
+                for name, target in self._bound(entry, (one,)).items():
+                    within[name] = (*within.get(name, ()), (one.line, target))
+            outer = [one for one in imports if one not in inner] if inner else imports
+            bound = {name: targets[-1][1] for name, targets in within.items()} | self._bound(entry, outer)
+            known = self._bindings[entry.path] = (entry, bound, within)
+        return known
 
-    def _bound(self, entry: FileEntry) -> dict[str, Target]:
+    def _bound(self, entry: FileEntry, imports: Sequence[Import]) -> dict[str, Target]:
         out: dict[str, Target] = {}
         language = entry.outline.language if entry.outline is not None else ""
-        for one in entry.outline.imports if entry.outline is not None else ():
+        for one in imports:
             if one.names:
                 found = self.targets(entry, one)
                 if len(found) != len(one.names):
@@ -88,6 +113,16 @@ class Resolver:
             if found and local:
                 out[local] = Target(found[0].path, "" if found[0].name == ALL else found[0].name)
         return out
+
+
+def _in_functions(entry: FileEntry, imports: Sequence[Import]) -> list[Import]:
+    """The imports that stand in functions, where a language has such."""
+    if entry.outline is None or not imports or entry.outline.language not in INNER:
+        return []
+    spans = [symbol.span for symbol in entry.outline.symbols if symbol.kind in CALLABLE_KINDS]
+    last = max((span.end for span in spans), default=0)
+    near = [one for one in imports if one.line < last]
+    return [one for one in near if any(span.start < one.line < span.end for span in spans)]
 
 
 class Resolvers:
