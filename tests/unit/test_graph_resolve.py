@@ -8,8 +8,8 @@ import pytest
 
 from promptls.context.graph.namesakes import MAX_NAMESAKES
 from promptls.context.graph.signatures import returned, taken
-from promptls.model import Span, Symbol
-from tests.graphkit import calls, edges, place_of, view_of
+from promptls.model import CALL, Span, Symbol
+from tests.graphkit import calls, edges, place_of, short, view_of
 
 SHOP = """
 -- shop/__init__.py --
@@ -891,6 +891,44 @@ end
 )
 def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(MODULES, tmp_path), name) == expected
+
+
+SUPERS = """
+-- a.py --
+class First:
+    def one(self): ...
+class Second:
+    def two(self): ...
+class Both(First, Second):
+    def one(self):
+        super().one()
+        super().two()
+        type(self).make()
+        self.__class__.make()
+        type(other).make()
+    @classmethod
+    def make(cls): ...
+-- b.py --
+class Rival:
+    def two(self): ...
+    def make(self): ...
+"""
+
+
+def test_super_is_all_of_the_bases_and_type_of_self_the_class(tmp_path: Path) -> None:
+    view = view_of(SUPERS, tmp_path)
+    path, owner = place_of(view, "a.py:Both.one")
+    facts = view.facts(path)
+    assert facts is not None
+    found = [view.resolver.resolve(path, owner, use) for use in facts.uses_of(owner) if use.kind == CALL]
+    told = [", ".join(f"{short(view, one.place)} {one.how}" for one in ones) for ones in found if ones]
+    assert told == [
+        "a.py:First.one inherited",
+        "a.py:Second.two inherited",
+        "a.py:Both.make member",
+        "a.py:Both.make member",
+        "a.py:Both.make several, b.py:Rival.make several",
+    ]
 
 
 INNER = """

@@ -118,6 +118,12 @@ class Resolver:
         return namesakes.anywhere(self.snapshot, name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
+        if use.receiver in SUPER and facts.outline.language != "rust":
+            around = self.types.around(path, facts, owner)
+            bases = self.types.supertypes(around) if around is not None else ()
+            inherited = next((own for base in bases if (own := self.types.own(base, use.name)) is not None), None)
+            if inherited is not None:
+                return (Found(inherited, "inherited"),)
         known = use.receiver not in (UNKNOWN, LITERAL, NUMBER)
         entity = self.entity(path, owner, use.receiver) if known else None
         found = self._attribute(entity, use.name, use.kind == CALL) if entity is not None else None
@@ -400,6 +406,8 @@ class Resolver:
                 return entity
             name = part.removesuffix("()")
             at = entity
+            if name == "__class__" and language == "python":
+                continue
             entity = self._field(at, name, depth)
             if entity is None:
                 entity = self._attribute(at, name, value or part is not parts[-1])

@@ -228,6 +228,8 @@ def receiver(data: bytes, start: int, arrows: bool = False) -> str:
         called = ""
         if head.endswith(b")"):
             at = _opening(head)
+            if head.endswith((b"type(self)", b"type(cls)")) and not text:
+                return "self"  # in Python: whose class is meant
             head, called = head[: max(0, at)], "()"
             if head.endswith(b">") and (generic := _GENERIC.match(head[::-1])):
                 head = head[: -generic.end()]
