@@ -436,6 +436,21 @@ def test_a_path_of_modules_leads_to_what_it_names(tmp_path: Path, language: str,
     assert sorted(calls(view_of(WORKSPACES[language], tmp_path), name)) == sorted(CASES[language, name])
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.zig:f", "const A = B;\nconst B = A;\nconst C = C.D;\nfn f(x: A, y: *C) void {\n    A.go();\n    x.go();\n    y.go();\n}\n"),
+        ("a.ml:f", "module A = B\nmodule B = A\nmodule C = C.D\nlet f x = A.go (C.go x)\n"),
+        ("a.js:f", "const a = b.c;\nconst b = a.c;\nfunction f() {\n  a.go();\n  b.c.go();\n}\n"),
+        ("a.ex:A.f", "defmodule A do\n  use A\n  alias A, as: B\n  defmacro __using__(_), do: use(A)\n  def f(), do: B.C.go(1)\nend\n"),
+        ("a.rb:f", "module A\n  include A\n  B = A\nend\nclass C < C\n  include C\nend\ndef f\n  C.new.go\n  A::B.go\nend\n"),
+    ],
+)  # fmt: skip
+def test_names_that_go_in_circles_end(tmp_path: Path, name: str, text: str) -> None:
+    view = view_of(f"-- {name.partition(':')[0]} --\n{text}", tmp_path)
+    assert calls(view, name) == []
+
+
 def test_what_is_mixed_in_is_told_from_what_a_class_is_only_handed(tmp_path: Path) -> None:
     view = view_of(
         "-- a.rb --\nclass A\n  include X\n  extend Y::Z\n  has_many Jobs\n  use Rack::Logger\nend\n", tmp_path

@@ -24,20 +24,21 @@ Begun = tuple[Entity | None, int]
 MAX_NAMESAKES = 200
 """Modules of one name that are looked at."""
 
-ALIASED = 4
-"""How deep what an alias stands for is looked up: aliases may go in circles."""
+MAX_ALIASES = 4
+"""Of OCaml's modules, one after the other: they may go in circles."""
+
 _HOLDING = (TYPE_KINDS | {"module", "namespace"}) - {"impl"}
 _CONSTANT = re.compile(r"(?:const|var)\s+\w+\s*=\s*([A-Za-z_@][\w.]*)(\(\))?\s*$")  # of Zig's
 _ALIAS = re.compile(r"module\s+\w+\s*=\s*([A-Z][\w.]*)\s*$")  # of OCaml's
 
 
-def begun(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> Begun:
-    """What an expression begins with, if that is the path of a module."""
+def begun(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], depth: int = 0) -> Begun:
+    """What an expression begins with, if that is the path of a module; `depth` as of `Resolver.entity`."""
     language = facts.outline.language
     if language == "rust":
         return _rust(resolver, path, facts, owner, parts)
     if language == "zig":
-        return _zig(resolver, path, facts, owner, parts[0])
+        return _zig(resolver, path, facts, owner, parts[0], depth)
     if not parts[0][:1].isupper():
         return None, 0
     if language == "perl":
@@ -153,7 +154,7 @@ def _ruby(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequen
     return None, 0
 
 
-def _zig(resolver: Resolver, path: str, facts: Facts, owner: int, name: str) -> Begun:
+def _zig(resolver: Resolver, path: str, facts: Facts, owner: int, name: str, depth: int) -> Begun:
     """A constant that stands for a type of elsewhere, or for the one that it is in: a file is one too."""
     for scope in (*facts.scopes(owner), -1):
         for index in facts.named.get((scope, name), ()):
@@ -163,7 +164,7 @@ def _zig(resolver: Resolver, path: str, facts: Facts, owner: int, name: str) -> 
             if constant.group(1) == "@This":
                 return (Found((path, scope), "local") if scope >= 0 else Module(path)), 1
             if constant.group(1) != name and constant.group(2) is None:
-                return resolver.entity(path, scope, constant.group(1), ALIASED), 1
+                return resolver.entity(path, scope, constant.group(1), depth + 2), 1
     around = facts.type_around(owner)
     return (Module(path), 1) if name == "Self" and not around else (None, 0)
 
@@ -180,7 +181,7 @@ def _haskell(resolver: Resolver, path: str, parts: Sequence[str]) -> Begun:
 
 def _ocaml(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], depth: int = 0) -> Begun:
     """A module of the file, of one that is opened, or a file by its name; a library that wraps files; aliases."""
-    if depth > 4:
+    if depth > MAX_ALIASES:
         return None, 0
     at: Entity | None = None
     said = 0
@@ -201,8 +202,8 @@ def _ocaml_below(
     if at is None:
         own = next((own for i in (*facts.scopes(owner), -1) if (own := facts.named.get((i, part)))), None)
         found: Entity | None = Found((path, own[-1]), "local") if own else None
-        opened = (resolver.export(star, part) for star in resolver.stars(path)) if found is None else ()
-        found = found or next((one for one in opened if one is not None), None)
+        brought = (resolver.export(star, part) for star in resolver.stars(path)) if found is None else ()
+        found = found or next((one for one in brought if one is not None), None)
         file = path
     elif isinstance(at, Module):
         found, file = resolver.export(at.path, part), at.path

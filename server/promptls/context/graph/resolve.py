@@ -396,7 +396,7 @@ class Resolver:
             return Instance(bases[0], "inherited") if bases else OUTSIDE if around is not None else None
         parts = expression.split(".")
         language = facts.outline.language
-        entity, said = begun(self, path, facts, owner, parts)
+        entity, said = begun(self, path, facts, owner, parts, depth)
         if said and entity is OUTSIDE:
             return OUTSIDE
         if not said:
