@@ -62,19 +62,26 @@ def named(resolver: Resolver, parts: Sequence[str], language: str, near: str = "
     Of several of one name, for they may be opened again, that in the file `near` counts, else the longest.
     """
     for said in range(len(parts), 0, -1):
-        qualified = ".".join(parts[:said])
-        best: tuple[tuple[bool, int], Place] | None = None
-        for place in resolver.snapshot.names.get(parts[said - 1].lower(), ())[:MAX_NAMESAKES]:
-            symbol = resolver.snapshot.symbol(place)
-            if symbol is None or symbol.kind not in _HOLDING or symbol.qualified != qualified:
-                continue
-            facts = resolver.facts(place[0])
-            worth = place[0] == near, len(symbol.span)
-            if facts is not None and facts.outline.language == language and (best is None or worth > best[0]):
-                best = worth, place
-        if best is not None:
-            return Found(best[1], "import"), said
+        key = ".".join(parts[:said]), language
+        places = resolver.spaces.get(key)
+        if places is None:
+            places = resolver.spaces[key] = _bearing(resolver, *key)
+        if places:
+            return Found(next((place for place in places if place[0] == near), places[0]), "import"), said
     return None, 0
+
+
+def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[Place, ...]:
+    """The modules and types of a qualified name, longest first."""
+    found: list[tuple[int, Place]] = []
+    for place in resolver.snapshot.names.get(qualified.rpartition(".")[2].lower(), ())[:MAX_NAMESAKES]:
+        symbol = resolver.snapshot.symbol(place)
+        if symbol is None or symbol.kind not in _HOLDING or symbol.qualified != qualified:
+            continue
+        facts = resolver.facts(place[0])
+        if facts is not None and facts.outline.language == language:
+            found.append((-len(symbol.span), place))
+    return tuple(place for _, place in sorted(found))
 
 
 def opened(resolver: Resolver, path: str) -> list[Place]:

@@ -75,6 +75,7 @@ class Resolver:
         self._stars: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, tuple[Place, ...]] = {}
         self._included: dict[str, dict[str, int]] = {}
+        self.spaces: dict[tuple[str, str], tuple[Place, ...]] = {}  # of `modules`: (name, language) → modules, types
         self._extending: dict[tuple[str, str], Sequence[Extension]] = {}
 
     def facts(self, path: str) -> Facts | None:
