@@ -144,6 +144,24 @@ def test_comments_import_types(text: str, expected: list[object]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("php", "/** @var A */ " + "public " * 22 + "\n"),
+        ("php", "/** @param " + "a|" * 2_000 + " */\n"),
+        ("javascript", "/** " + "@import {" * 1_000 + "\n*/\n"),
+        ("javascript", "/** @param {" + "{a}" * 300 + " x\n*/\n"),
+        ("javascript", "/** @type {A} */ " + "const " * 26 + "\n"),
+        ("ruby", "# @param [" + "A, " * 300 + "\n"),
+    ],
+)
+def test_hostile_comments_are_read_in_passing(language: str, text: str) -> None:
+    """Each went on for minutes with an expression that may read a text in many ways."""
+    source = Source(text * 100)
+    assert not [told for told in documented.types(source, language) if told[0] == "nobody"]
+    assert not list(documented.imports(source, language))
+
+
+@pytest.mark.parametrize(
     ("written", "name"),
     [
         ("Cart", "Cart"),

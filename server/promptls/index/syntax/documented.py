@@ -37,14 +37,14 @@ _SCRIPT_DECLARED = re.compile(
     rb"(?:(?:export|const|let|var|static|async|get|set)\s+)*(#?[A-Za-z_$][\w$]*(?:\.#?[A-Za-z_$][\w$]*)?)\s*(?:[=;,:)\n]|$)"
 )
 _PHP_TYPED = re.compile(r"([\\\w|?]+(?:\[\]|<[^<>]*>)?)(?:\s+&?(?:\.\.\.)?(\$\w+))?")
-_PHP_DECLARED = re.compile(rb"(?:(?:public|private|protected|static|readonly|var|const|[?\\\w|]+)\s+)*(\$\w+)")
+_PHP_DECLARED = re.compile(rb"(?:[?\\\w|]+\s+)*(\$\w+)")
 _YARD = re.compile(r"(?:([a-z_]\w*)\s+)?\[([^\[\]]*)\](?:\s+([a-z_]\w*))?")
 _LUA_NAMED = re.compile(r"([A-Za-z_]\w*)\??\s+([\w.]+(?:\[\])?)")
 _LUA_DECLARED = re.compile(rb"(?:local\s+)?([A-Za-z_]\w*(?:\.\w+)?)\s*(?:=|$)")
 
 _IMPORTED = re.compile(r"import\(\s*[\"']([^\"']+)[\"']\s*\)(?:\.([A-Za-z_$][\w$]*))?")
 _TYPEDEF = re.compile(rb"@typedef\s*\{\s*(import\([^{}\n]*)\}\s*([A-Za-z_$][\w$]*)")
-_TAKEN = re.compile(rb"@import\s+([^\n]*?(?:\{[^{}]*\}[^\n]*?)?from\s*[\"'][^\"'\n]+[\"'])")
+_TAKEN = re.compile(rb"@import\s+([^\n{]{0,80}?(?:\{[^{}]{0,4000}\}[^\n{]{0,80}?)?from\s*[\"'][^\"'\n]{1,300}[\"'])")
 _MARGIN = re.compile(r"\n[ \t]*\*?")
 _BUILT_IN = frozenset(
     "Array ArrayBuffer Buffer Date Function Map Object Promise RegExp Set Uint8Array WeakMap WeakSet any array bigint boolean "
