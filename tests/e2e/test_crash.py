@@ -7,6 +7,7 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,12 @@ def test_killed_in_the_first_scan_again_and_again(start: Start, large: Path, fre
 def test_workers_killed_during_the_scan(start: Start, large: Path, fresh: object) -> None:
     client = start(large)
     client.wait_note("promptls/statusChanged", lambda s: s["state"] == "indexing")
+    killed = 0
     for pid in children(client.process.pid):
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # some of them, git for one, are short-lived
+            os.kill(pid, signal.SIGKILL)
+            killed += 1
+    assert killed
     assert client.settled()["state"] == "ready"
     assert answers(client) == fresh
 
