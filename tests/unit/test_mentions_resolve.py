@@ -548,6 +548,7 @@ class Box:
 def pack(): ...
 -- shop/__init__.py --
 def boot(): ...
+class Boot: ...
 -- till/pack.py --
 def pack(): ...
 -- crates/grep-cli/src/sink.rs --
@@ -578,6 +579,8 @@ val to_string : string -> string
         ("@#pack.pack", "ambiguous: @shop/pack.py#pack, @till/pack.py#pack"),
         ("@#pack.Box.put", "included: shop/pack.py:2 method Box.put"),
         ("@#shop.boot", "included: shop/__init__.py:1 function boot"),
+        ("@#shop.Boot", "included: shop/__init__.py:2 class Boot"),
+        ("@#SHOP.PACK.PACK", "included: shop/pack.py:3 function pack"),
         ("@#grep_cli::src::sink::begin", "included: crates/grep-cli/src/sink.rs:1 function begin"),
         ("@#crate::sink::begin", "ambiguous: @crates/grep-cli/src/sink.rs#begin, @crates/other/src/sink.rs#begin"),
         ("@#http.Get", "included: net/http/client.go:2 function Get"),

@@ -167,7 +167,8 @@ def matching(target: str, definitions: Iterable[Definition]) -> list[Definition]
             other.append(definition)
         elif _in_module(definition, wanted):
             within.append(definition)
-    found = exact or other or within
+    spelled = [d for d in within if split(d.symbol.qualified)[-1:] == wanted[-1:]]
+    found = exact or other or spelled or within
     types = {d.symbol.qualified for d in found}
     return [d for d in found if d.symbol.kind != "constructor" or d.symbol.qualified.rpartition(".")[0] not in types]
 
