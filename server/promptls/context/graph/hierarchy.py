@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
-from promptls.context.graph.modules import named, used
+from promptls.context.graph.modules import used, whole
 from promptls.context.graph.rules import HOLDERS, MIXED_IN, SCATTERED
 from promptls.index.snapshot import Place
 from promptls.index.syntax.kinds import TYPE_KINDS
@@ -145,8 +145,7 @@ class Hierarchy:
         """What a Ruby module that is mixed in gives to the class itself, by the custom of a module of that name."""
         symbol = self._resolver.snapshot.symbol(place)
         parts = [*symbol.qualified.split("."), "ClassMethods"] if symbol is not None else []
-        found, said = named(self._resolver, parts, "ruby", place[0]) if parts else (None, 0)
-        return found.place if found is not None and said == len(parts) else None
+        return whole(self._resolver, parts, "ruby", place[0])
 
     def _derived(self, facts: Facts, place: Place) -> list[Place]:
         """What a package is derived from, by what it imports as such: Perl's parents, what Elixir's modules `use`."""
@@ -155,5 +154,5 @@ class Hierarchy:
         if facts.outline.language == "elixir":
             return [using for one in inside if (using := used(self._resolver, one)) is not None]
         parents = (one.module.split("::") for one in inside if one.locals == ("SUPER",))
-        found = (named(self._resolver, parts, "perl")[0] for parts in parents)
-        return [one.place for one in found if one is not None and one.place != place]
+        found = (whole(self._resolver, parts, "perl") for parts in parents)
+        return [parent for parent in found if parent is not None and parent != place]

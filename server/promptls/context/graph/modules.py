@@ -44,10 +44,11 @@ def begun(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequen
     if language == "perl":
         package, said = named(resolver, parts, "perl")
         return (package, said) if said else (OUTSIDE, 1)
-    if language == "elixir":
-        return _elixir(resolver, path, facts, owner, parts)
+    if language == "elixir":  # no other module is known here
+        found, said = _scoped(resolver, path, facts, owner, parts, _aliased(facts, parts[0]))
+        return (found, said) if said else (OUTSIDE, 1)
     if language == "ruby":
-        return _ruby(resolver, path, facts, owner, parts)
+        return (None, 0) if parts[0] in facts.imported else _scoped(resolver, path, facts, owner, parts)
     if language == "haskell":
         return _haskell(resolver, path, parts)
     if language == "ocaml":
@@ -71,6 +72,12 @@ def named(resolver: Resolver, parts: Sequence[str], language: str, near: str = "
     return None, 0
 
 
+def whole(resolver: Resolver, parts: Sequence[str], language: str, near: str = "") -> Place | None:
+    """The module or type of just this qualified name."""
+    found, said = named(resolver, parts, language, near)
+    return found.place if found is not None and said == len(parts) else None
+
+
 def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[Place, ...]:
     """The modules and types of a qualified name, longest first."""
     found: list[tuple[int, Place]] = []
@@ -92,22 +99,16 @@ def opened(resolver: Resolver, path: str) -> list[Place]:
         if (using := used(resolver, one)) is not None and (other := resolver.facts(using[0])) is not None:
             span = other.symbols[using[1]].span
             imports += [inner for inner in other.outline.imports if span.start <= inner.line < span.end]
-    places = (_whole(resolver, one.module) for one in imports if "*" in one.names)
+    places = (whole(resolver, one.module.split("."), "elixir") for one in imports if "*" in one.names)
     return list(dict.fromkeys(place for place in places if place is not None))
 
 
 def used(resolver: Resolver, imported: Import) -> Place | None:
     """The macro that makes what a module gets that an Elixir file uses."""
-    place = _whole(resolver, imported.module) if imported.locals == ("SUPER",) else None
+    place = whole(resolver, imported.module.split("."), "elixir") if imported.locals == ("SUPER",) else None
     facts = resolver.facts(place[0]) if place is not None else None
     using = facts.qualified.get(f"{imported.module}.__using__", ()) if facts is not None else ()
     return (place[0], using[0]) if place is not None and using else None
-
-
-def _whole(resolver: Resolver, module: str) -> Place | None:
-    parts = module.split(".")
-    found, said = named(resolver, parts, "elixir")
-    return found.place if found is not None and said == len(parts) else None
 
 
 def _rust(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> Begun:
@@ -125,13 +126,16 @@ def _rust(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequen
     return (Module(found[0].path) if found else None), said
 
 
-def _elixir(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> Begun:
-    """An alias, a module inside of one around, else one by its whole name.  No other module is known here."""
-    for full in (*_aliased(facts, parts[0]), *_within(facts, owner, parts[0]), [parts[0]]):
-        found, said = named(resolver, [*full, *parts[1:]], "elixir", path)
+def _scoped(
+    resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], aliased: Iterable[list[str]] = ()
+) -> Begun:
+    """What an alias stands for, a module inside of one around, which many files may have a part of, else one by its
+    whole name."""
+    for full in (*aliased, *_within(facts, owner, parts[0]), [parts[0]]):
+        found, said = named(resolver, [*full, *parts[1:]], facts.outline.language, path)
         if said >= len(full):
             return found, said - len(full) + 1
-    return OUTSIDE, 1
+    return None, 0
 
 
 def _aliased(facts: Facts, name: str) -> Iterable[list[str]]:
@@ -148,17 +152,6 @@ def _within(facts: Facts, owner: int, name: str) -> Iterable[list[str]]:
     """What a name may be inside of the modules and types around, innermost first."""
     around = (facts.symbols[i] for i in facts.scopes(owner))
     return [[*symbol.qualified.split("."), name] for symbol in around if symbol.kind in _HOLDING]
-
-
-def _ruby(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> Begun:
-    """A constant by the modules and classes around, which many files may have a part of."""
-    if parts[0] in facts.imported:
-        return None, 0
-    for full in (*_within(facts, owner, parts[0]), [parts[0]]):
-        found, said = named(resolver, [*full, *parts[1:]], "ruby", path)
-        if said >= len(full):
-            return found, said - len(full) + 1
-    return None, 0
 
 
 def _zig(resolver: Resolver, path: str, facts: Facts, owner: int, name: str, depth: int) -> Begun:

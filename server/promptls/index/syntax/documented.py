@@ -24,6 +24,7 @@ _SCRIPTS = frozenset({"javascript", "jsx", "vue", "svelte"})
 LANGUAGES = _SCRIPTS | {"php", "ruby", "lua"}
 
 _MAX_TAGS = 20_000  # a file
+_MAX_WRAPPERS = 4  # promises of promises
 _MAX_COMMENT = 20_000  # bytes between a tag and the end of its comment
 _TAG = re.compile(rb"@(param|arg|returns?|type|var)\b[ \t]*([^\n]*)")
 _BEGUN = re.compile(rb"(?:/\*\*|^[ \t]*\*|^[ \t]*(?://+|--+|#+))[ \t]*\Z")  # what is before a tag on its line
@@ -104,7 +105,8 @@ def imports(source: Source, language: str) -> Iterator[tuple[str, Names, Names, 
 def _closed(data: bytes, start: int, block: bool) -> int:
     """Where the comment that holds a byte ends, 0 if that is too far away."""
     if block:
-        return data.find(b"*/", start, start + _MAX_COMMENT) + 2 if b"*/" in data[start : start + _MAX_COMMENT] else 0
+        closed = data.find(b"*/", start, start + _MAX_COMMENT)
+        return closed + 2 if closed >= 0 else 0
     at = data.find(b"\n", start) + 1
     while at and (remark := _REMARK.match(data, at)) is not None:
         at = remark.end()
@@ -141,27 +143,34 @@ def _told(word: str, text: str, language: str) -> tuple[str, str] | None:
 def _type(text: str) -> str:
     """The name of a type: of "?Cart" and "Cart|null" that of a cart, of "Promise<Cart>" too; "" for a choice of several,
     and for what has no name."""
-    text = text.strip().lstrip("?!").removesuffix("=")
-    imported = _IMPORTED.match(text)
-    if imported is not None:
-        return imported.group(2) or ""
-    depth, parts, begin = 0, [], 0
+    for _ in range(_MAX_WRAPPERS):
+        text = text.strip().lstrip("?!").removesuffix("=")
+        imported = _IMPORTED.match(text)
+        if imported is not None:
+            return imported.group(2) or ""
+        kept = [option for option in _options(text) if option.lower() not in _NOTHING]
+        if len(kept) != 1:
+            return ""
+        if kept[0].endswith("[]"):
+            return "Array"
+        match = _NAME.fullmatch(kept[0])
+        if match is None:
+            return ""
+        name, text = match.group(1), match.group(2) or ""
+        if name not in _WAITED or not text:
+            return name.replace("\\", ".").replace("::", ".")
+    return ""
+
+
+def _options(text: str) -> Iterator[str]:
+    """The types that a type is a choice of."""
+    depth = begin = 0
     for at, char in enumerate(text):
         depth += (char in "<({[") - (char in ">)}]")
         if char == "|" and depth == 0:
-            parts.append(text[begin:at])
+            yield text[begin:at].strip()
             begin = at + 1
-    kept = [part.strip() for part in (*parts, text[begin:]) if part.strip().lower() not in _NOTHING]
-    if len(kept) != 1:
-        return ""
-    if kept[0].endswith("[]"):
-        return "Array"
-    match = _NAME.fullmatch(kept[0])
-    if match is None:
-        return ""
-    if match.group(1) in _WAITED and match.group(2):
-        return _type(match.group(2))
-    return match.group(1).replace("\\", ".").replace("::", ".")
+    yield text[begin:].strip()
 
 
 def _declared(code: bytes, before: bytes, language: str) -> str:

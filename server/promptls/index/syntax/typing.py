@@ -2,9 +2,8 @@
 
 "x: Foo" gives ("x", "Foo"); "x = Foo(1)" gives ("x", "Foo()"): the result of calling Foo, which is a Foo
 where that is a class and what the function returns where it is one.  "each(items, (x) => …" gives ("x",
-"each(1,0)"): what each hands to the function that is its argument 1, as that one's argument 0.  "x = a.b"
-gives ("x", "=a.b"): a value, not a type.  One reader a
-family of languages; each gives nothing for what it does not understand.
+"each(1,0)"): what each hands to the function that is its argument 1, as that one's argument 0.  "x = a.b" gives
+("x", "=a.b"): a value, not a type.  One reader a family of languages; each gives nothing for what it does not understand.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ few configuration files, never follows a path out of the workspace; what is not 
 from __future__ import annotations
 
 import threading
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from promptls.context.graph.imports.configs import Configs, Read
@@ -84,7 +85,8 @@ class Resolver:
             for one in inner:
                 for name, target in self._bound(entry, (one,)).items():
                     within[name] = (*within.get(name, ()), (one.line, target))
-            outer = [one for one in imports if one not in inner] if inner else imports
+            own = set(inner)
+            outer = [one for one in imports if one not in own]
             bound = {name: targets[-1][1] for name, targets in within.items()} | self._bound(entry, outer)
             known = self._bindings[entry.path] = (entry, bound, within)
         return known
@@ -119,10 +121,13 @@ def _in_functions(entry: FileEntry, imports: Sequence[Import]) -> list[Import]:
     """The imports that stand in functions, where a language has such."""
     if entry.outline is None or not imports or entry.outline.language not in INNER:
         return []
-    spans = [symbol.span for symbol in entry.outline.symbols if symbol.kind in CALLABLE_KINDS]
-    last = max((span.end for span in spans), default=0)
-    near = [one for one in imports if one.line < last]
-    return [one for one in near if any(span.start < one.line < span.end for span in spans)]
+    starts: list[int] = []
+    ends: list[int] = []  # of the outermost ones: functions in functions end before what is around them
+    for span in (symbol.span for symbol in entry.outline.symbols if symbol.kind in CALLABLE_KINDS):
+        if not ends or span.start >= ends[-1]:
+            starts.append(span.start)
+            ends.append(span.end)
+    return [one for one in imports if (at := bisect_left(starts, one.line)) and one.line < ends[at - 1]]
 
 
 class Resolvers:
