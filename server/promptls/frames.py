@@ -7,7 +7,7 @@ header: `Lost` says what was wrong, and the connection ends.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import BinaryIO
 
 MOST_BODY = 1 << 29
 """Bytes of a message: half a gigabyte."""
@@ -15,33 +15,27 @@ MOST_HEADER = 4096
 """Bytes of a header line."""
 MOST_HEADERS = 32
 
-Read = Callable[[int], Awaitable[bytes]]
-
 
 class Lost(Exception):
     """The stream cannot be read on; the text says why."""
 
 
-async def frames(readline: Read, read: Read) -> AsyncIterator[bytes]:
-    """The bodies of all messages up to the end of the stream.  Raises `Lost`."""
-    while True:
-        length = await _length(readline)
-        if length is None:
-            return
-        body = b""
-        while len(body) < length:
-            part = await read(length - len(body))
-            if not part:
-                raise Lost(f"the stream ended {length - len(body):,} bytes before the end of a message")
-            body += part
-        yield body
+def read_frame(stream: BinaryIO) -> bytes | None:
+    """The body of the next message, None at the end of the stream; waits for it.  Raises `Lost`."""
+    length = _length(stream)
+    if length is None:
+        return None
+    body = stream.read(length)
+    if len(body) < length:
+        raise Lost(f"the stream ended {length - len(body):,} bytes before the end of a message")
+    return body
 
 
-async def _length(readline: Read) -> int | None:
+def _length(stream: BinaryIO) -> int | None:
     """The length that the next headers tell, None at the end of the stream."""
     length: int | None = None
     count = 0
-    while line := await readline(MOST_HEADER):
+    while line := stream.readline(MOST_HEADER):
         if not line.endswith(b"\n"):
             what = "is too long" if len(line) >= MOST_HEADER else "has no end"
             raise Lost(f"a header line {what}: {_shown(line)}")

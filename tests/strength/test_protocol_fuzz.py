@@ -7,8 +7,8 @@ stands below as a case of its own.
 
 from __future__ import annotations
 
-import asyncio
 import copy
+import io
 import json
 import random
 import subprocess
@@ -24,7 +24,7 @@ from tally import Tries
 
 from conftest import make_shop
 from lsp import Client, Json, ServerError
-from promptls.frames import Lost, frames
+from promptls.frames import Lost, read_frame
 
 NOTIFICATIONS = [
     "textDocument/didOpen", "textDocument/didChange", "textDocument/didSave", "textDocument/didClose", "initialized",
@@ -377,15 +377,9 @@ BROKEN = [
 
 @pytest.mark.parametrize("data", BROKEN, ids=range(len(BROKEN)))
 def test_a_broken_frame_is_seen(data: bytes) -> None:
-    async def messages() -> None:
-        stream = asyncio.StreamReader(limit=1 << 20)
-        stream.feed_data(data)
-        stream.feed_eof()
-        async for _ in frames(lambda most: stream.readline(), stream.read):
-            pass
-
+    stream = io.BytesIO(data)
     with pytest.raises(Lost):
-        asyncio.run(messages())
+        list(iter(lambda: read_frame(stream), None))
 
 
 @pytest.mark.parametrize("after", ["nothing", "initialize", "shutdown"])

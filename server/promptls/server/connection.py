@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 from urllib.parse import unquote
@@ -24,7 +24,7 @@ from pygls.workspace import TextDocument
 
 from promptls import __version__, protocol
 from promptls.documents import COPY, OPEN, Documents, PromptDocument, is_prompt
-from promptls.frames import Lost, frames
+from promptls.frames import Lost, read_frame
 from promptls.index import disk
 from promptls.index.workspace import Workspace
 from promptls.model import Cancelled, CancelToken, Root
@@ -109,12 +109,8 @@ class PromptServer(LanguageServer):
         """Take in the client's messages until it leaves, or until they cannot be told apart any more."""
         loop, protocol_ = asyncio.get_running_loop(), self.protocol
         assert isinstance(protocol_, Protocol)
-
-        def reader(read: Callable[[int], bytes]) -> Callable[[int], Awaitable[bytes]]:
-            return lambda count: loop.run_in_executor(self.thread_pool, read, count)
-
-        try:
-            async for body in frames(reader(stream.readline), reader(stream.read)):
+        try:  # a hop between threads for each message, not for each of its lines
+            while (body := await loop.run_in_executor(self.thread_pool, read_frame, stream)) is not None:
                 try:
                     protocol_.handle_body(body)
                 except Exception:

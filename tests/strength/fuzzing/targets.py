@@ -6,7 +6,6 @@ The same functions run under a coverage-guided fuzzer (`scripts/fuzz`), over the
 
 from __future__ import annotations
 
-import asyncio
 import io
 import json
 import re
@@ -14,7 +13,7 @@ import time
 from collections.abc import Callable
 
 from promptls.context.mentions.grammar import code_point_offset, parse, strip, utf16_offset
-from promptls.frames import Lost, frames
+from promptls.frames import Lost, read_frame
 from promptls.index.disk import patterns as ignore
 from promptls.index.snapshot import split_lines
 from promptls.index.syntax import patterns as shapes
@@ -232,26 +231,19 @@ def redaction(data: bytes) -> None:
 
 
 def framing(data: bytes) -> None:
-    stream = io.BytesIO(data)
-
-    async def reader(count: int) -> bytes:
-        return stream.read(count)
-
-    async def line(count: int) -> bytes:
-        return stream.readline(count)
-
-    async def bodies() -> list[bytes]:
-        return [body async for body in frames(line, reader)]
-
     try:
-        found = asyncio.run(bodies())
+        found = bodies(data)
     except Lost as error:
         assert "\n" not in str(error) and str(error)
         return
     assert sum(map(len, found)) <= len(data)
-    whole = b"".join(b"Content-Length: %d\r\n\r\n" % len(body) + body for body in found)
-    stream = io.BytesIO(whole)
-    assert asyncio.run(bodies()) == found
+    assert bodies(b"".join(b"Content-Length: %d\r\n\r\n" % len(body) + body for body in found)) == found
+
+
+def bodies(data: bytes) -> list[bytes]:
+    """All messages in some bytes.  Raises Lost."""
+    stream = io.BytesIO(data)
+    return list(iter(lambda: read_frame(stream), None))
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
