@@ -359,12 +359,10 @@ CONNECTION is that of the current buffer by default, TIMEOUT is
 
 (defun promptls-status-word (status)
   "Return STATUS, an answer to promptls/status, in a word or two."
-  (let* ((roots (plist-get status :roots))
-         (pending (apply #'+ (mapcar (lambda (root) (or (plist-get root :pending) 0)) roots)))
-         (files (apply #'+ (mapcar (lambda (root) (or (plist-get root :files) 0)) roots)))
-         (state (or (plist-get status :state) "starting")))
-    (if (and (member state '("indexing" "scanning")) (> files 0) (> pending 0))
-        (format "%s %d%%" state (floor (* 100 (- files (min files pending))) files))
+  (let ((complete (or (plist-get status :complete) 0))
+        (state (or (plist-get status :state) "starting")))
+    (if (and (member state '("indexing" "scanning")) (< 0 complete 1))
+        (format "%s %d%%" state (floor (* 100 complete)))
       state)))
 
 (defun promptls-mode-line ()

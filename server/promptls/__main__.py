@@ -456,8 +456,8 @@ def _wait(engine: Engine, stored: bool = False) -> None:
 
     with tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr) as bar:
         while not ready(timeout_s=0.1):
-            known, pending = indexer.progress()
-            bar.total, bar.n = max(1, known), known - pending
+            standing = indexer.standing()
+            bar.total, bar.n = max(1, standing.files), int(standing.complete * standing.files)
             bar.refresh()
 
 

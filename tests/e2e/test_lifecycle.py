@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from lsp import Client, Json, ServerError
+from promptls.index.status import READ
 from promptls.server import create_server
-from promptls.server.progress import percentage_of
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")
@@ -226,12 +226,17 @@ def test_a_signal_has_it_tell_what_it_is_at(start: Start, shop: Path) -> None:
     assert client.settled()["state"] == "ready"
 
 
-def test_percentages_are_between_nothing_and_all() -> None:
-    def said(*roots: tuple[int, int]) -> int:
-        return percentage_of({"roots": [{"files": files, "pending": pending} for files, pending in roots]})
-
-    assert said() == 0
-    assert said((4, 4)) == 0
-    assert said((5, 100)) == 0  # files that have just come are not known yet
-    assert said((100, 25), (100, 25)) == 75
-    assert said((100, 0)) == 100
+def test_progress_goes_on_all_the_time(start: Start, tmp_path: Path) -> None:
+    """Names and words come first, and most of the work is theirs: the bar does not wait for the vectors."""
+    for number in range(300):
+        body = "".join(f"def f{number}_{n}(x):\n    return x * {n} + g(x)\n\n\n" for n in range(60))
+        (tmp_path / "many" / f"p{number % 7}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "many" / f"p{number % 7}" / f"m{number}.py").write_text(body)
+    client = start(tmp_path / "many")
+    client.settled()
+    told = [note["params"] for note in client.notes if note["method"] == "promptls/statusChanged"]
+    shares = [(status["complete"], status["message"]) for status in told if status["state"] != "scanning"]
+    assert shares == sorted(shares, key=lambda share: share[0])
+    assert shares[-1] == (1, "300 files indexed.")
+    assert all(status["complete"] >= READ for status in told if status["usable"])
+    assert any(0 < share < READ for share, _ in shares), shares

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 
 from promptls.index import disk
+from promptls.index.disk import reading
 
 LIMITS = disk.Limits(max_file_size=100_000, max_line=2_000)
 LONG = b"x = 1\n" * 10
@@ -199,3 +203,45 @@ def test_permission(tmp_path: Path) -> None:
     path = write(tmp_path, b"x")
     Path(path).chmod(0)
     assert disk.read_text(path, LIMITS) == disk.Skipped("permission to read it is denied")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="leases are a thing of Linux")
+def test_a_file_that_somebody_holds_is_not_waited_for(tmp_path: Path) -> None:
+    import fcntl
+
+    file = tmp_path / "a.py"
+    file.write_text("a = 1\n")
+    before = signal.signal(signal.SIGIO, signal.SIG_IGN)  # what the kernel tells the holder
+    try:
+        with file.open("r+") as holder:
+            try:
+                fcntl.fcntl(holder, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            except OSError as error:
+                pytest.skip(f"no leases on this file system: {error}")
+            assert disk.read_text(str(file), LIMITS) == disk.Skipped(disk.HELD)
+            with pytest.raises(OSError, match="waiting"):  # rules that are not read are not gone
+                reading.read_small(str(file), 100, strict=True)
+    finally:
+        signal.signal(signal.SIGIO, before)
+    got = disk.read_text(str(file), LIMITS)
+    assert isinstance(got, disk.ReadText) and got.text == "a = 1\n"
+
+
+@pytest.mark.skipif(not Path("/proc/kmsg").exists() or os.geteuid() != 0, reason="needs a file that has nothing to say")
+def test_a_file_that_has_nothing_to_say_yet() -> None:
+    got = disk.read_text("/proc/kmsg", LIMITS)
+    assert isinstance(got, disk.ReadText | disk.Skipped)
+    if isinstance(got, disk.Skipped):
+        assert type(got.reason) is str and not got.passing  # it can be sent to the server
+
+
+def test_a_reading_that_the_system_lacks_something_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+
+    def lacking(fd: int, count: int) -> bytes:
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(os, "read", lacking)
+    got = disk.read_text(str(tmp_path / "a.py"), LIMITS)
+    assert isinstance(got, disk.Skipped) and got.passing and type(got.reason) is str
+    assert "cannot be read just now" in got.reason

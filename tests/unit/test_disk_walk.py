@@ -459,6 +459,15 @@ def test_explanations_from_outside_of_the_tree(tmp_path: Path) -> None:
         assert files == [f"{home}/.config/git/ignore", f"{root}/.git/info/exclude", f"{root}/sub/.gitignore"]
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="mounted file systems are told of on Linux")
+def test_what_the_kernel_makes_up_is_no_workspace() -> None:
+    assert not list(disk.walk("/", LIMITS, under="proc"))
+    told = disk.explain("/", "/proc/version", LIMITS)
+    assert (told.indexed, told.reason) == (False, "it is no file on a disk: the kernel makes it up (proc)")
+    within = [found.name for found in disk.walk("/proc/sys/kernel", LIMITS)]  # opened on purpose
+    assert "ostype" in within
+
+
 def test_rules_made_to_take_for_ever(tmp_path: Path) -> None:
     rules = ["*a" * 20 + "b", "/**/" + "a/**/" * 40 + "b", "[a]*" * 30 + "b", "/**/*a*a*a*a*a*a/**/*a*a*a*a*a/**/c"]
     names = ["a" * 200, "a/" * 40 + "a"]

@@ -206,6 +206,8 @@ def test_a_file_that_may_be_read_again_is_read(tmp_path: Path) -> None:
     for path, stale in ((readable.as_posix(), [readable.as_posix()]), ("/r/a.py", [])):
         denied = FileEntry(path, "/r", "a.py", 5, 10, skipped=disk.DENIED)
         assert compared(denied, denied, [denied])[1] == stale
+    held = FileEntry("/r/a.py", "/r", "a.py", 5, 10, skipped=disk.HELD)
+    assert compared(held, held, [held])[1] == ["/r/a.py"]
 
 
 # ---------------------------------------------------------------- settings

@@ -143,13 +143,12 @@ export function statusLine(life: Life, status: Status | undefined, problem = "")
   if (life === "starting" || status === undefined) return line("$(sync~spin) promptls", "The server is starting.", "");
   const files = status.roots.reduce((sum, root) => sum + root.files, 0);
   const symbols = status.roots.reduce((sum, root) => sum + root.symbols, 0);
-  const pending = status.roots.reduce((sum, root) => sum + root.pending, 0);
   const errors = status.roots.map((root) => root.lastError).filter(Boolean);
   const said = [status.message, `${plural(files, "file")}, ${plural(symbols, "symbol")}.`, ...errors];
   if (status.embedder.problem) said.push(status.embedder.problem);
   const tooltip = said.filter(Boolean).join("\n");
   if (status.state === "scanning" || status.state === "indexing") {
-    const done = files > 0 ? ` ${Math.floor((100 * Math.max(0, files - pending)) / files)} %` : "";
+    const done = files > 0 ? ` ${Math.floor(100 * status.complete)} %` : "";
     return line(`$(sync~spin) promptls${done}`, tooltip, "");
   }
   if (status.state === "degraded") return line("$(warning) promptls", tooltip, "warning");

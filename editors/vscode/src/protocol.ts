@@ -124,8 +124,10 @@ export interface Hits {
 
 export interface Status {
   state: string;
+  /** Share of the work that is done, 0 to 1. */
+  complete: number;
   generation: number;
-  roots: { uri: string; name: string; files: number; symbols: number; pending: number; lastError: string }[];
+  roots: { uri: string; name: string; files: number; symbols: number; lastError: string }[];
   embedder: { model: string; problem: string };
   message: string;
 }

@@ -236,10 +236,6 @@ class Indexer:
             and not self._writer.due(self._publisher, states, self.workspace.unsaved)
         )
 
-    def progress(self) -> tuple[int, int]:
-        """(files known, files of them still to be done)"""
-        return len(self._publisher.snapshot.files), sum(len(s.pending) for s in list(self._roots.values()))
-
     def standing(self) -> Standing:
         """How far the index is."""
         states = list(self._roots.values())
@@ -253,7 +249,16 @@ class Indexer:
         state: State = "indexing" if all(s.walked for s in states) else "scanning"
         if self.searchable and (self._stored or trouble):
             state = "degraded" if trouble else "ready"
-        return Standing(state, self._publisher.snapshot.generation, *self.progress(), trouble, self.usable)
+        known = self._publisher.snapshot
+        return Standing(
+            state,
+            known.generation,
+            files=len(known.files),
+            unread=sum(s.unread for s in states),
+            pending=sum(len(s.pending) for s in states),
+            trouble=trouble,
+            usable=self.usable,
+        )
 
     def status(self) -> Status:
         """Where the index stands, with everything counted."""
@@ -635,6 +640,7 @@ class Indexer:
 
         for batch in scanning.batches(wanted, self._publisher.snapshot):
             state.outlining += 1
+            state.unread += len(batch)
             future = submit(scanning.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
 
@@ -691,6 +697,7 @@ class Indexer:
 
     def _finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         state.outlining -= 1
+        state.unread -= len(batch)
         for path in batch:
             state.job_finished(path)
         if not future.cancelled() and (error := future.exception()) is not None:

@@ -105,7 +105,9 @@ def compare(
         if known is not None and not full and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
             if current is not known:
                 changes[path] = known
-            if (not known.outlined and not known.skipped) or (known.skipped == disk.DENIED and disk.readable(path)):
+            unread = not known.outlined and not known.skipped
+            again = known.skipped == disk.HELD or (known.skipped == disk.DENIED and disk.readable(path))
+            if unread or again:
                 stale.append(path)
             continue
         if current is None:

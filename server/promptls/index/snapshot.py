@@ -8,9 +8,11 @@ Knows nothing of the store, of workers or of LSP.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from itertools import zip_longest
 from pathlib import PurePosixPath
+from typing import Generic, TypeVar
 
 from immutables import Map
 from msgspec import Struct
@@ -23,6 +25,8 @@ from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbo
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
+
+V = TypeVar("V")
 
 Place = tuple[str, int]
 """(path, index into the outline's chunks or symbols)"""
@@ -109,44 +113,54 @@ def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | No
     `names` and `basenames` stay the same objects when nothing in them changes, as in most edits:
     what is built from them is kept by identity.
     """
+    wanted = dict(changes)
     files = snapshot.files.mutate()
-    names: dict[str, tuple[Place, ...]] = {}  # those that change
-    basenames: dict[str, tuple[str, ...]] = {}
-    paths: list[str] = []
-    for path, entry in changes:
-        paths.append(path)
+    names, basenames = _Moves[Place](), _Moves[str]()
+    for path, entry in wanted.items():
         old = files.get(path)
         before, after = _symbol_names(old), _symbol_names(entry)
         if before != after:
             moved = {name for pair in zip_longest(before, after, fillvalue="") if pair[0] != pair[1] for name in pair}
-            mine: dict[str, list[Place]] = {name: [] for name in moved if name}
+            moved.discard("")
+            for name in moved.intersection(before):
+                names.gone[name].add(path)
             for i, name in enumerate(after):
-                if name in mine:
-                    mine[name].append((path, i))
-            for name, places in mine.items():
-                known = names.get(name)
-                known = snapshot.names.get(name) if known is None else known
-                if before:  # a new file stands nowhere, and popular names in thousands of others
-                    known = tuple(place for place in known if place[0] != path)
-                names[name] = (*known, *places)
-        base = path.rsplit("/", 1)[-1].lower()
+                if name in moved:
+                    names.come[name].append((path, i))
         if (old is None) != (entry is None):
-            at = basenames.get(base)
-            at = snapshot.basenames.get(base) if at is None else at
-            basenames[base] = tuple(p for p in at if p != path) if entry is None else (*at, path)
+            base = path.rsplit("/", 1)[-1].lower()
+            basenames.come[base].append(path) if entry is not None else basenames.gone[base].add(path)
         if entry is not None:
             files[path] = entry
         elif old is not None:
             del files[path]
-    few = len(paths) <= FEW
+    few = len(wanted) <= FEW
     return replace(
         snapshot,
         generation=snapshot.generation + 1,
-        steps=(*snapshot.steps, Step(tuple(paths)))[-STEPS:] if few else (Step(()),),
+        steps=(*snapshot.steps, Step(tuple(wanted)))[-STEPS:] if few else (Step(()),),
         files=files.finish(),
-        names=snapshot.names.with_changes(names),
-        basenames=snapshot.basenames.with_changes(basenames),
+        names=_moved(snapshot.names, names, lambda place: place[0]),
+        basenames=_moved(snapshot.basenames, basenames, lambda path: path),
     )
+
+
+class _Moves(Generic[V]):
+    """What names lose and gain, collected: a popular one is written anew once, not once for each file."""
+
+    __slots__ = ("come", "gone")
+
+    def __init__(self) -> None:
+        self.come: dict[str, list[V]] = defaultdict(list)
+        self.gone: dict[str, set[str]] = defaultdict(set)  # paths
+
+
+def _moved(known: Layered[V], moves: _Moves[V], path_of: Callable[[V], str]) -> Layered[V]:
+    changes = {name: (*known.get(name), *come) for name, come in moves.come.items() if name not in moves.gone}
+    for name, gone in moves.gone.items():
+        kept = [place for place in known.get(name) if path_of(place) not in gone]
+        changes[name] = (*kept, *moves.come.get(name, ()))
+    return known.with_changes(changes)
 
 
 def difference(

@@ -12,6 +12,11 @@ from promptls.model import Root
 State = Literal["scanning", "indexing", "ready", "degraded"]
 
 
+READ = 0.8
+"""What of the work on a file is done when its names and words are known; the rest makes its vectors.  Measured: see the
+share of "usable" in BENCHMARKS.md."""
+
+
 class RootStatus(Struct, frozen=True):
     """One workspace folder."""
 
@@ -32,16 +37,17 @@ class Standing(Struct, frozen=True):
     state: State
     generation: int
     files: int
+    unread: int  # of them, those whose names and words are not known yet
     pending: int  # of them, queued or being worked on
     trouble: str  # what is wrong, as a sentence; "" if nothing is
     usable: bool = True  # files and symbols can be mentioned and words are found; vectors may be missing
 
     @property
     def complete(self) -> float:
-        """Share of the known files that is in place; 0 while the first files are being listed."""
+        """Share of the work on the known files that is done; 0 while the first files are being listed."""
         if self.files == 0:
             return 0.0 if self.state == "scanning" else 1.0
-        return max(0.0, 1 - self.pending / self.files)
+        return max(0.0, 1 - (READ * self.unread + (1 - READ) * self.pending) / self.files)
 
     @property
     def message(self) -> str:
@@ -52,7 +58,9 @@ class Standing(Struct, frozen=True):
             return "Listing files."
         if self.state == "ready":
             return f"{self.files:,} files indexed."
-        return f"Indexing: {self.files - self.pending:,} of {self.files:,} files done."
+        if self.unread:
+            return f"Indexing: {max(0, self.files - self.unread):,} of {self.files:,} files read."
+        return f"Indexing: vectors of {max(0, self.files - self.pending):,} of {self.files:,} files made."
 
 
 class Status(Struct, frozen=True):

@@ -135,6 +135,7 @@ def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
     return {
         "state": status.standing.state,
         "usable": status.standing.usable,
+        "complete": round(status.standing.complete, 4),
         "generation": status.standing.generation,
         "roots": [
             {

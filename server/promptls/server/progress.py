@@ -69,7 +69,5 @@ def _busy(status: Json) -> bool:
 
 
 def percentage_of(status: Json) -> int:
-    """How much of all files is done; files that nobody knew of yet are only waiting, not negative work."""
-    known: int = sum(max(r["files"], r["pending"]) for r in status["roots"])
-    waiting: int = sum(r["pending"] for r in status["roots"])
-    return 100 * (known - waiting) // max(1, known)
+    """How much is done, as the bar shows it."""
+    return int(100 * status["complete"])

@@ -24,6 +24,7 @@ local CANCELLED = -32800
 
 ---@class promptls.Status As `promptls/status` answers.
 ---@field state 'scanning'|'indexing'|'ready'|'degraded'
+---@field complete number Share of the work that is done, 0 to 1.
 ---@field generation integer
 ---@field roots promptls.RootStatus[]
 ---@field embedder {model: string, dimension: integer, problem: string, embedded: integer}

@@ -470,16 +470,16 @@ function M.brief(status)
   if not status then
     return 'promptls …'
   end
-  local files, done = 0, 0
+  local files = 0
   for _, root in ipairs(status.roots) do
-    files, done = files + root.files, done + root.files - root.pending
+    files = files + root.files
   end
   if status.state == 'ready' then
     return ('promptls %s files'):format(tell.number(files))
   elseif status.state == 'degraded' then
     return 'promptls !'
   end
-  return ('promptls %s %d%%'):format(status.state, files > 0 and math.floor(done / files * 100) or 0)
+  return ('promptls %s %d%%'):format(status.state, math.floor((status.complete or 0) * 100))
 end
 
 --- What is remembered, as lines; which line is which entry.

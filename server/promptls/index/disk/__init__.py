@@ -15,6 +15,7 @@ from promptls.index.disk.patterns import matching
 from promptls.index.disk.policy import Policy
 from promptls.index.disk.reading import (
     DENIED,
+    HELD,
     Limits,
     ReadText,
     Skipped,
@@ -33,6 +34,7 @@ from promptls.index.disk.tree import Found, explain, ignored, walk
 
 __all__ = [
     "DENIED",
+    "HELD",
     "Found",
     "Limits",
     "Policy",

@@ -98,6 +98,10 @@ DENIED = "permission to read it is denied"
 """Says nothing of the content: a file may be readable again though neither its size nor its time has changed."""
 
 
+HELD = "it could be read only by waiting for somebody who holds it"
+"""A lease of a file server, or what the kernel makes up: says nothing of the content either."""
+
+
 class _Passing(str):
     """A reason that says nothing about the file."""
 
@@ -177,7 +181,7 @@ def read_small(path: str, most: int, follow: bool = False, strict: bool = False)
     `strict`: raises OSError where the system lacks what is needed to tell.
     """
     got = opened(path, follow)
-    if isinstance(got, _Passing) and strict:
+    if (isinstance(got, _Passing) or got == HELD) and strict:
         raise OSError(errno.EMFILE, str(got), path)
     if isinstance(got, str):
         return None
@@ -206,7 +210,8 @@ def _read(path: str, limits: Limits, generated: bool, secrets: bool) -> ReadText
             return Skipped(why, size, mtime)
         data = _whole(fd, limits.max_file_size, size)
     except OSError as error:
-        return Skipped(_trouble(path, error), size, mtime)
+        problem = _trouble(path, error)
+        return Skipped(str(problem), size, mtime, isinstance(problem, _Passing))
     finally:
         os.close(fd)
     if data is None:  # it grew, or lies about its size as files of /proc do
@@ -233,6 +238,8 @@ def _whole(fd: int, most: int, size: int) -> bytes | None:
 
 
 def _trouble(path: str, error: OSError | ValueError) -> str:
+    if isinstance(error, BlockingIOError):
+        return HELD
     if exhausted(error):
         return _Passing(f"it cannot be read just now: {getattr(error, 'strerror', error)}")
     if isinstance(error, FileNotFoundError):

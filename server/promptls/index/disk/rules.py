@@ -2,8 +2,8 @@
 
 Each folder knows the rules that apply in it; a folder is looked at once, on the way down, and nothing below
 one that is left out is looked at.  What decides about a file or folder, first come first served:
-1. `.git`, symbolic links, pipes and devices, names that are not UTF-8, copies that editors keep beside a file
-   (`x~`, `#x#`, `.#x`, `.x.swp`): never listed.
+1. `.git`, symbolic links, pipes and devices, what the kernel makes up (`/proc`), names that are not UTF-8, copies
+   that editors keep beside a file (`x~`, `#x#`, `.#x`, `.x.swp`): never listed.
 2. The last matching rule of the `.promptlsignore` files from the top of the work tree down; they go on through
    repositories inside, apply to tracked files too, and with "!" list what git ignores.  As in a `.gitignore`,
    nothing can be listed again below a folder that is left out: "!build/" first.
@@ -12,7 +12,7 @@ one that is left out is looked at.  What decides about a file or folder, first c
 """
 
 # Paths are strings here, letter for letter as git and the system give them.
-# ruff: noqa: PTH112, PTH113, PTH120
+# ruff: noqa: PTH112, PTH113, PTH116, PTH120
 from __future__ import annotations
 
 import os
@@ -37,6 +37,12 @@ BUILT_IN = parse(
 )
 _EDITORS_COPY = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
 """Names of Emacs' auto-saves, locks and backups, and of Vim's swap, backup and undo files."""
+MOST_MOUNTS = 10_000_000  # bytes of the table of mounts
+_OF_THE_KERNEL = frozenset(
+    "proc sysfs cgroup cgroup2 devpts devtmpfs debugfs tracefs securityfs selinuxfs bpf pstore configfs fusectl mqueue "
+    "hugetlbfs binfmt_misc efivarfs rpc_pipefs nsfs".split()
+)
+"""Kinds of file systems in which files are views of the kernel: endless, different at each reading, or a wait."""
 _CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 
 
@@ -65,6 +71,7 @@ class Folder(Struct, frozen=True):
     ignore: Levels = ()  # .gitignore and others, where git is not asked
     out: Verdict | None = None  # why it is left out, and all below it
     again: bool = False  # it, or a folder above, is listed because of a "!" in a .promptlsignore
+    device: int = 0  # of the file system that it lies on; 0 where there is no folder
 
 
 class View:
@@ -118,7 +125,7 @@ class View:
 
     def _entered(self, parent: Folder, base: str, name: str) -> Folder:
         path = f"{self.root}/{name}"
-        mode = mode_of(path)
+        mode, device = _mode_and_device(path)
         step = os.fsencode(base) + b"/"
         folder = Folder(
             name,
@@ -130,9 +137,12 @@ class View:
             tuple((rules, way + step) for rules, way in parent.ignore),
             parent.out or never(base, mode),
             parent.again,
+            device,
         )
         if folder.out is not None:
             return folder
+        if device not in (parent.device, 0) and parent.device and (kind := _made_up().get(device)):
+            return replace(folder, out=Verdict(False, f"it is no file on a disk: the kernel makes it up ({kind})"))
         rule = self.decide(parent, base, is_folder=True)
         if rule is not None and not rule.indexed:
             return replace(folder, out=rule)
@@ -152,7 +162,7 @@ class View:
 
     def _top(self, root: str) -> Folder:
         """The root itself, with the rules of the folders above it in the same work tree."""
-        folder = Folder("", self.root or "/", "", None)
+        folder = Folder("", self.root or "/", "", None, device=_mode_and_device(self.root or "/", follow=True)[1])
         repo = git.locate(root)
         if repo is not None:
             hits = git.matches(replace(repo, at=repo.top), [repo.prefix[:-1]]) if repo.prefix else {}
@@ -233,10 +243,30 @@ def lists_again(rule: Verdict) -> bool:
 
 def mode_of(path: str) -> int:
     """The mode of a file, folder or link, 0 if there is none."""
+    return _mode_and_device(path)[0]
+
+
+def _mode_and_device(path: str, follow: bool = False) -> tuple[int, int]:
     try:
-        return os.lstat(path).st_mode
+        found = os.stat(path, follow_symlinks=follow)
     except (OSError, ValueError):
-        return 0
+        return 0, 0
+    return found.st_mode, found.st_dev
+
+
+def _made_up() -> dict[int, str]:
+    """Kinds of mounted file systems whose files are no files, by their devices; none but on Linux.
+
+    Each line of mountinfo: id, parent, major:minor, root, place, options, some that may lack, "-", kind, …: proc(5).
+    """
+    found: dict[int, str] = {}
+    for line in (read_small("/proc/self/mountinfo", MOST_MOUNTS) or b"").decode("utf-8", "replace").splitlines():
+        fields, _, told = line.partition(" - ")
+        kind = told.split(" ", 1)[0]
+        if kind in _OF_THE_KERNEL:
+            major, _, minor = fields.split(" ", 3)[2].partition(":")
+            found[os.makedev(int(major), int(minor))] = kind
+    return found
 
 
 def _last(levels: Levels, base: bytes, is_folder: bool) -> tuple[Rule, Rules] | None:

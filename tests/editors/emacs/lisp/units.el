@@ -146,7 +146,7 @@
          "4 files indexed." "bundled"))
   (should (equal "indexing 75%"
                  (promptls-status-word
-                  '(:state "indexing" :roots ((:files 8 :pending 2))))))
+                  '(:state "indexing" :complete 0.759 :roots ((:files 8 :pending 2))))))
   (should (equal "starting" (promptls-status-word nil))))
 
 ;;;; Data

@@ -179,7 +179,7 @@ function units.rendering()
   equal(render.place('a.py', { start = { line = 4 }, ['end'] = { line = 9 } }), 'a.py:5-9', 'several')
   equal(render.brief(nil), 'promptls …', 'a server that has told nothing yet')
   local roots = { { files = 10, pending = 6 } }
-  equal(render.brief({ state = 'indexing', roots = roots }), 'promptls indexing 40%', 'how far it is')
+  equal(render.brief({ state = 'indexing', complete = 0.409, roots = roots }), 'promptls indexing 40%', 'how far it is')
   equal(require('promptls.tell').number(1234567), '1,234,567', 'numbers have commas')
 end
 

@@ -42,8 +42,9 @@ test("paths are shown below their workspace folder", () => {
 
 const status = {
   state: "ready",
+  complete: 1,
   generation: 1,
-  roots: [{ uri: "", name: "shop", files: 10, symbols: 5, pending: 0, lastError: "" }],
+  roots: [{ uri: "", name: "shop", files: 10, symbols: 5, lastError: "" }],
   embedder: { model: "bundled", problem: "" },
   message: "10 files indexed.",
 };
@@ -53,7 +54,7 @@ test("the status line tells each state by word and by level", () => {
   assert.equal(statusLine("failed", undefined, "It broke.").tooltip, "It broke.");
   assert.match(statusLine("starting", undefined).text, /spin/);
   assert.equal(statusLine("running", status).text, "$(mention) promptls");
-  const busy = { ...status, state: "indexing", roots: [{ ...status.roots[0]!, pending: 4 }] };
+  const busy = { ...status, state: "indexing", complete: 0.609 };
   assert.match(statusLine("running", busy).text, /60 %/);
   const ill = { ...status, state: "degraded", embedder: { model: "bundled", problem: "No vectors." } };
   assert.deepEqual([statusLine("running", ill).level, statusLine("running", ill).tooltip.includes("No vectors.")], ["warning", true]);
