@@ -106,9 +106,11 @@ class Engine:
                     self.indexer.awaken()
                 self.companions.follow(snapshot)
                 warm(snapshot)
-                if not self._settled and self.indexer.stored:
+                if self._settled:
+                    self.projects.follow(self.indexer.sources(snapshot))
+                elif self.indexer.stored:
                     self._settled = True
-                    self.projects.at(self.indexer.sources(snapshot))
+                    self.projects.follow(self.indexer.sources(snapshot))
                     settle()
             finally:
                 self._following.release()

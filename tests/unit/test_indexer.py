@@ -210,6 +210,20 @@ def test_a_file_that_may_be_read_again_is_read(tmp_path: Path) -> None:
     assert compared(held, held, [held])[1] == ["/r/a.py"]
 
 
+def test_files_that_wait_to_be_read_are_not_queued_again_by_walks(place: Place) -> None:
+    """A prompt during a first scan has the folders walked: what had not been read yet was read twice."""
+    for number in range(300):
+        place.write(f"m{number}.py", "".join(f"def f{number}_{n}():\n    return {n}\n\n" for n in range(40)))
+    indexer = place.index()
+    seen = []
+    while not indexer.wait_ready(timeout_s=0.02):
+        indexer.workspace.rescan([place.root.as_posix()])
+        standing = indexer.standing()
+        seen.append((standing.unread, standing.files))
+    assert all(unread <= files for unread, files in seen), seen
+    assert place.shown(indexer) == place.fresh(indexer)
+
+
 # ---------------------------------------------------------------- settings
 
 

@@ -18,8 +18,10 @@ from promptls.context.project import (
     is_overview,
     overview,
 )
+from promptls.context.project import projects as module
 from promptls.context.project.readme import cut, opening, parts_of
 from promptls.index.snapshot import Snapshot, with_entry
+from promptls.model import FileEntry
 from workspaces import request_of, snapshot_of
 
 SHOP = """
@@ -212,6 +214,29 @@ def test_facts_follow_a_change_and_are_kept_without_one(tmp_path: Path) -> None:
     (facts,) = projects.at(request_of(changed).sources)
     assert facts == facts_of(after)
     assert [u.label for u in facts.frameworks] == ["Flask", "React"]
+
+
+def test_of_a_large_workspace_a_question_waits_for_edits_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files have come or gone all imports are looked at again: seconds, which nobody waits for."""
+    snapshot = snapshot_of(SHOP, tmp_path)
+    before = facts_of(snapshot)
+    edited = snapshot_of(SHOP.replace("class Money:", "class Money:\n    x = 1\n"), tmp_path)
+    after = facts_of(edited)
+    monkeypatch.setattr(module, "AT_ONCE", 3)
+    monkeypatch.setattr(module, "REST", 0)
+    projects = Projects()
+    assert projects.at(request_of(snapshot).sources) == ()
+    projects.follow(request_of(snapshot).sources)
+    assert projects.at(request_of(snapshot).sources) == (before,)
+    for path, entry in edited.files.items():
+        if entry.digest != snapshot.files[path].digest:
+            snapshot = with_entry(snapshot, path, entry)
+    assert projects.at(request_of(snapshot).sources) == (after,) != (before,)
+    root = snapshot.roots[0].path
+    more = with_entry(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    assert projects.at(request_of(more).sources) == (after,)
+    projects.follow(request_of(more).sources)
+    assert [one.files for one in projects.at(request_of(more).sources)] == [after.files + 1]
 
 
 def test_an_unsaved_manifest_counts(tmp_path: Path) -> None:

@@ -53,8 +53,6 @@ log = logging.getLogger(__name__)
 VIEW_TIMEOUT_S = 10.0
 """How long a request waits for buffers; then it goes on with their texts and older outlines."""
 SWEEP_EVERY_S = 120.0
-RARER_WHILE_INDEXED = 10
-"""Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 TRIES = 3
 """A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
@@ -170,7 +168,7 @@ class Indexer:
         """
         now = time.monotonic()
         known = [s for s in list(self._roots.values()) if s.walked and not s.walks]
-        late = [s for s in known if now - s.looked_at > (after_s if s.complete else RARER_WHILE_INDEXED * after_s)]
+        late = [s for s in known if now - s.looked_at > (after_s if s.complete else s.rarely(after_s))]
         patience_s = patience_s if self.searchable else 0.0
         found = False
         for state in late:
@@ -534,11 +532,22 @@ class Indexer:
                 state.again = False
                 state.failed.clear()
                 state.trouble("files")
-            self._queue(state, stale)
+            self._queue(state, self._not_waiting(state, stale))
             if state.store is not None:
                 self._queue_lost(state)
         finally:
             state.walk_finished()
+
+    def _not_waiting(self, state: RootState, stale: Iterable[str]) -> list[str]:
+        """Those of these files that no worker is to read anyway."""
+        files, out = self._publisher.snapshot.files, []
+        for path in stale:
+            entry = files.get(path)
+            if path in state.pending and entry is not None and not entry.outlined and not entry.skipped:
+                state.dropped.discard(path)  # it may have been away for a moment
+            else:
+                out.append(path)
+        return out
 
     def _bare_files(self, state: RootState) -> list[str]:
         """Files with texts that lack a vector: one to see whether the model can be used by now, then all of them."""

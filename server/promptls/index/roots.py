@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 WALK_EVERY_S, WALK_AFTER_S = 10.0, 0.5
 """How old the last walk is when another is due though nothing is known to have changed, and how long it waits for the
 answers that somebody waits for."""
+RARER_WHILE_INDEXED = 10
+"""Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
 WALK_SHARE = 20
 """Times as long as a walk has taken nobody need walk again: a twentieth of one core at the most."""
 
@@ -106,6 +108,10 @@ class RootState:
         """Have a walk made soon that nobody waits for, if the last one is old enough for its price."""
         if not self.walk_at and now - self.walked_at > max(WALK_EVERY_S, WALK_SHARE * self.walk_took):
             self.walk_at = now + WALK_AFTER_S
+
+    def rarely(self, after_s: float) -> float:
+        """Seconds between two walks while files wait to be indexed, for one every `after_s` seconds otherwise."""
+        return max(RARER_WHILE_INDEXED * after_s, WALK_SHARE * self.walk_took)
 
     def job_begins(self, path: str) -> None:
         """Note that a job is to report on a file."""

@@ -163,6 +163,11 @@ def _moved(known: Layered[V], moves: _Moves[V], path_of: Callable[[V], str]) -> 
     return known.with_changes(changes)
 
 
+def remembered(step: Step | None, snapshot: Snapshot) -> bool:
+    """Whether a snapshot knows what has changed since a step."""
+    return any(known is step for known in snapshot.steps)
+
+
 def difference(
     before: Map[str, FileEntry], step: Step | None, snapshot: Snapshot
 ) -> tuple[list[FileEntry], list[FileEntry]]:

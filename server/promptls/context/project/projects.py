@@ -1,7 +1,8 @@
 """The owner of what is known of the project: tallies that follow the snapshot file by file.
 
-A question about the architecture pays for the files that changed since the last one.  Needs no git and is never
-stale.  Texts are read for manifests, readmes and a few scripts only, each once for each of its versions.
+A question about the architecture pays for the files that changed since the last one.  Of a large workspace, in which
+that can take seconds, it gets what was known a moment ago; `follow` brings that up to date when nobody waits.  Needs
+no git.  Texts are read for manifests, readmes and a few scripts only, each once for each of its versions.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import posixpath
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterable
 
@@ -23,9 +25,13 @@ from promptls.context.project.manifests import read_manifest, reader_of
 from promptls.context.project.reading import Manifest
 from promptls.context.project.readme import Opening, is_readme, opening
 from promptls.index.digest import digest_of
-from promptls.index.snapshot import Snapshot, Sources, split_lines
+from promptls.index.snapshot import Snapshot, Sources, Step, difference, remembered, split_lines
 from promptls.model import FileEntry, Root
 
+AT_ONCE = 8_000
+"""Files of a workspace in which a question waits for all that has changed, some 200 ms when files have come or gone."""
+REST = 20
+"""Times as long as following has taken nothing is followed: a twentieth of one core at the most."""
 MOST_MANIFESTS = 200
 MOST_DEPTH = 4  # folders above a manifest that counts
 MOST_SCRIPTS = 60  # that are read to see whether they guard their main part
@@ -69,37 +75,66 @@ class Projects:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._files: Map[str, FileEntry] = Map()
+        self._step: Step | None = None
+        self._rest_until = 0.0  # time.monotonic()
         self._states: dict[str, _State] = {}
         self._facts: tuple[ProjectFacts, ...] = ()
         self._roots: tuple[Root, ...] = ()
 
     def at(self, sources: Sources) -> tuple[ProjectFacts, ...]:
-        """The facts of each workspace folder, in the snapshot's order."""
+        """The facts of each workspace folder, in the snapshot's order; () while those of a large one are unknown."""
         snapshot = sources.snapshot
-        with self._lock:
-            if self._roots != snapshot.roots:
-                self._roots, self._files = snapshot.roots, Map()
-                self._states = {root.path: _State(root) for root in snapshot.roots}
-                self._facts = ()
-            if not self._facts or self._files is not snapshot.files:
-                self._follow(snapshot)
-                self._facts = tuple(_facts(sources, state) for state in self._states.values())
-            return self._facts
+        large = len(snapshot.files) > AT_ONCE
+        if not self._lock.acquire(blocking=not large):
+            return self._known(snapshot)
+        try:
+            return self._known(snapshot) if large and self._much(snapshot) else self._brought(sources)
+        finally:
+            self._lock.release()
 
-    def _follow(self, snapshot: Snapshot) -> None:
-        held = self._files
+    def follow(self, sources: Sources) -> None:
+        """Take in what a question would not wait for, however long that takes; and then nothing more for a while."""
+        began = time.monotonic()
+        with self._lock:
+            if began >= self._rest_until and (not self._facts or self._much(sources.snapshot)):
+                self._brought(sources)
+                now = time.monotonic()
+                self._rest_until = now + REST * (now - began)
+
+    def _known(self, snapshot: Snapshot) -> tuple[ProjectFacts, ...]:
+        return self._facts if self._roots == snapshot.roots else ()
+
+    def _much(self, snapshot: Snapshot) -> bool:
+        """Whether files have come or gone, whose importers have to be looked for among all."""
+        if self._files is snapshot.files:
+            return False
+        if self._roots != snapshot.roots or not remembered(self._step, snapshot):
+            return True
+        changed, gone = difference(self._files, self._step, snapshot)
+        return bool(gone) or any(entry.path not in self._files for entry in changed)
+
+    def _brought(self, sources: Sources) -> tuple[ProjectFacts, ...]:
+        snapshot = sources.snapshot
+        if self._roots != snapshot.roots:
+            self._roots, self._files, self._step = snapshot.roots, Map(), None
+            self._states = {root.path: _State(root) for root in snapshot.roots}
+            self._facts = ()
+        if not self._facts or self._files is not snapshot.files:
+            self._take_in(snapshot)
+            self._facts = tuple(_facts(sources, state) for state in self._states.values())
+        return self._facts
+
+    def _take_in(self, snapshot: Snapshot) -> None:
+        new, gone = difference(self._files, self._step, snapshot)
         changed: dict[str, list[tuple[FileEntry | None, FileEntry | None]]] = {}
-        for path, entry in snapshot.files.items():
-            old = held.get(path)
-            if old is not entry:
-                changed.setdefault(entry.root, []).append((old, entry))
-        for path, old in held.items():
-            if path not in snapshot.files:
-                changed.setdefault(old.root, []).append((old, None))
+        for entry in new:
+            changed.setdefault(entry.root, []).append((self._files.get(entry.path), entry))
+        for entry in gone:
+            changed.setdefault(entry.root, []).append((entry, None))
         for root, pairs in changed.items():
             if root in self._states:
                 _count(self._states[root], pairs)
-        self._files = snapshot.files
+        self._files, self._step = snapshot.files, snapshot.step
         for state in self._states.values():
             if state.root.path in changed:
                 _connect(state, snapshot, [new for _, new in changed[state.root.path] if new is not None])
