@@ -22,7 +22,7 @@ def test_stopped_and_taken_up_again(tmp_path: Path) -> None:
     seen: list[int] = []
 
     def changed() -> None:  # on the indexer's thread, after each step
-        pending = indexer.progress()[1]
+        pending = indexer.standing().pending
         if pending > FEW_FILES and not seen:
             seen.append(pending)
             indexer.pause()
