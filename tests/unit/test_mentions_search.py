@@ -66,4 +66,25 @@ def test_a_search_ends_in_the_middle_of_a_file(tmp_path: Path, monkeypatch: pyte
     request = request_of(snapshot_of(f"-- a.txt --\n{text}\n-- b.txt --\n{text}", tmp_path))
     (outcome,) = resolve_all("@regex:needle", request)
     assert outcome.status == "included"
-    assert outcome.reason == "198 lines in 1 files match. Only 0 of 2 files were looked at in the time there is."
+    assert outcome.reason == "197 lines in 1 files match. Only 0 of 2 files were looked at in the time there is."
+
+
+@pytest.mark.parametrize(
+    ("expression", "at_once"),
+    [
+        (r"def \w+_set", True),
+        (r"^class (?:A|B)\b.*:$", True),
+        (r"(?i)todo", True),
+        (r"(?P<x>a+?)(?P=x)", True),
+        ("a{2,3}", True),
+        (r"\Aimport", False),
+        (r"end\Z", False),
+        (r"(?<!un)known", False),
+        (r"a(?=b)", False),
+        (r"\s++$", False),
+        (r"(?>a+)b", False),
+        ("(?:colour){e<=1}", False),
+    ],
+)
+def test_which_expressions_are_tried_on_whole_texts(expression: str, at_once: bool) -> None:
+    assert (search._LINE_BY_LINE.search(expression) is None) == at_once

@@ -127,7 +127,7 @@ export interface Status {
   /** Share of the work that is done, 0 to 1. */
   complete: number;
   generation: number;
-  roots: { uri: string; name: string; files: number; symbols: number; lastError: string }[];
+  roots: { uri: string; name: string; files: number; symbols: number; pending: number; lastError: string }[];
   embedder: { model: string; problem: string };
   message: string;
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import regex
 
@@ -42,8 +42,16 @@ WRITTEN_OUT = 50_000
 
 _PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
 
-Matches = Callable[[Sequence[str], float], tuple[list[int], bool]]
-"""(lines, time when to stop) → those that match, and whether all were looked at."""
+_LINE_BY_LINE = re.compile(r"\\[AGZzK]|\(\?(?!:|P[<=]|<\w|i\))|\(\*|[*+?}]\+|\{(?!\d)")
+"""What may match in a line and not there in a text of many: ends of a text, what is looked around for, what is not given
+back once taken, flags, verbs, letters that may differ."""
+LONGEST_LINE = 2_000
+"""Characters of a line that an expression is tried on."""
+IN_VAIN = 3
+"""Whole texts on which an expression may take too long before it is tried line by line only."""
+
+Matches = Callable[[TextView, float], tuple[list[int], bool]]
+"""(text, time when to stop) → the lines that match, and whether all were looked at."""
 
 
 def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
@@ -68,8 +76,10 @@ def resolve_text(mention: Mention, request: Request) -> MentionOutcome:
     """The lines that hold a text."""
     wanted, plain = mention.target, mention.target.islower()
 
-    def matches(lines: Sequence[str], deadline: float) -> tuple[list[int], bool]:
-        return [i for i, line in enumerate(lines) if wanted in (line.lower() if plain else line)], True
+    def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
+        if wanted not in (view.text.lower() if plain else view.text):
+            return [], True
+        return [i for i, line in enumerate(view.lines) if wanted in (line.lower() if plain else line)], True
 
     return _lines(mention, request, matches)
 
@@ -83,15 +93,19 @@ def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
     except (regex.error, OverflowError, RecursionError) as error:
         return refused(mention, f"{_quoted(mention.target)} is no regular expression: {error}.")
 
-    def matches(lines: Sequence[str], deadline: float) -> tuple[list[int], bool]:
+    anywhere = _Anywhere(mention.target)
+
+    def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
         found: list[int] = []
-        for i, line in enumerate(lines):
+        if not anywhere.in_text(view, deadline):
+            return found, True
+        for i, line in enumerate(view.lines):
             request.token.check()
             left = deadline - time.monotonic()
             try:
                 if left <= 0:
                     return found, False
-                if compiled.search(line[:2000], timeout=min(LINE_SECONDS, left)) is not None:
+                if compiled.search(line[:LONGEST_LINE], timeout=min(LINE_SECONDS, left)) is not None:
                     found.append(i)
             except TimeoutError:
                 if left > LINE_SECONDS:
@@ -103,6 +117,32 @@ def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
         return _lines(mention, request, matches)
     except TimeoutError:
         return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
+
+
+class _Anywhere:
+    """Whether any line of a text may match an expression: one look at a text instead of one at each of its lines."""
+
+    def __init__(self, expression: str) -> None:
+        apart = _LINE_BY_LINE.search(expression) is not None
+        self._compiled = None if apart else regex.compile(expression, regex.MULTILINE)
+        self._vain = 0
+
+    def in_text(self, view: TextView, deadline: float) -> bool:
+        """False where no line does; that one may can be wrong."""
+        compiled, text = self._compiled, view.text
+        if (
+            compiled is None
+            or self._vain >= IN_VAIN
+            or "\r" in text
+            or max(map(len, view.lines), default=0) > LONGEST_LINE
+        ):
+            return True
+        try:
+            left = max(0.001, deadline - time.monotonic())
+            return compiled.search(text, timeout=min(LINE_SECONDS, left)) is not None
+        except TimeoutError:
+            self._vain += 1
+            return True
 
 
 def _written_out(expression: str) -> int:
@@ -176,7 +216,7 @@ def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutco
         if view is None:
             seen += 1
             continue
-        lines, whole = matches(view.lines, deadline)
+        lines, whole = matches(view, deadline)
         seen, late = seen + whole, not whole
         hits, files = hits + len(lines), files + bool(lines)
         for item in _regions(view, lines):

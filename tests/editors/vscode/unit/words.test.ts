@@ -44,7 +44,7 @@ const status = {
   state: "ready",
   complete: 1,
   generation: 1,
-  roots: [{ uri: "", name: "shop", files: 10, symbols: 5, lastError: "" }],
+  roots: [{ uri: "", name: "shop", files: 10, symbols: 5, pending: 0, lastError: "" }],
   embedder: { model: "bundled", problem: "" },
   message: "10 files indexed.",
 };
