@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from unittest import mock
 
 import regex
 from hypothesis import assume, given
@@ -10,7 +11,6 @@ from hypothesis import strategies as st
 
 from promptls.context.mentions import search
 from promptls.index.snapshot import split_lines
-from promptls.model import FileEntry, TextView
 
 PARTS = [
     *("a", "b", " ", ".", "^", "$", "x?", "a*", "b+?", r"\w+", r"\s*", r"\s+", "[^a]", "[^a]*", r"\b", r"\B", r"\n", "(?:a|b)+"),
@@ -29,7 +29,11 @@ def test_no_line_is_missed(expression: str, text: str) -> None:
         compiled = regex.compile(expression)
     except regex.error:
         assume(False)
-    lines = tuple(split_lines(text))
-    view = TextView(FileEntry("/w/a.txt", "/w", "a.txt"), text, lines)
-    if any(compiled.search(line) for line in lines):
-        assert search._Anywhere(expression).in_text(view, time.monotonic() + 60)
+    if any(compiled.search(line) for line in split_lines(text)):
+        assert search._Anywhere(expression).in_text(text, time.monotonic() + 60)
+
+
+@given(TEXTS, st.integers(0, 9))
+def test_long_lines_are_noticed(text: str, most: int) -> None:
+    with mock.patch.object(search, "LONGEST_LINE", most):
+        assert search._has_long_line(text) == any(len(line) > most for line in text.split("\n"))

@@ -174,6 +174,19 @@ def test_what_matches_nothing(tmp_path: Path, query: str) -> None:
     assert search(view_of(APP, tmp_path), query) == ()
 
 
+@pytest.mark.parametrize(
+    "query", ["end", "starting", "middel", "kelvin", "istanbul", "größe", "b.py", "lonely or left", "zzzzqqqq"]
+)
+def test_in_a_large_workspace_files_without_the_words_are_not_opened_for_the_same_hits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    folded = "-- c.py --\ndef \u212aelvin(): ...\ndef \u0130stanbul(): ...\ndef Größe(): ...\n"
+    found = search(view_of(CHAIN + folded, tmp_path), query)
+    monkeypatch.setattr("promptls.context.graph.search.MAX_TABLES", 0)
+    assert search(view_of(CHAIN + folded, tmp_path), query) == found
+    assert found or query == "zzzzqqqq"
+
+
 def test_search_limits_and_types(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     assert len(search(view, "order service session check", 2)) == 2

@@ -172,6 +172,29 @@ def test_an_edge_is_the_same_from_both_ends(tmp_path: Path) -> None:
         laws(view_of(text, tmp_path / str(i)))
 
 
+def test_edges_do_not_depend_on_what_was_asked_before(tmp_path: Path) -> None:
+    circle = """
+-- one.py --
+from two import Two
+class One(Two):
+    def go(self):
+        self.stop()
+        self.go()
+        self.go()
+-- two.py --
+from one import One
+class Two(One):
+    def stop(self):
+        self.go()
+        One().stop()
+"""
+    asked = {}
+    for order in (1, -1):
+        view = view_of(circle + APP, tmp_path)
+        asked[order] = {place: view.edges(place) for place in list(view.places())[::order]}
+    assert asked[1] == asked[-1]
+
+
 def test_a_changed_snapshot_gives_the_graph_of_a_fresh_one(tmp_path: Path) -> None:
     before = snapshot_of(SHOP, tmp_path / "w")
     graph = Graph(Resolver)

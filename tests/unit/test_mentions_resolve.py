@@ -14,6 +14,7 @@ from promptls.context.mentions.resolve import items, resolve_all
 from promptls.index import disk
 from promptls.index.snapshot import Sources
 from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
+from tests.graphkit import asking
 from workspaces import request_of, snapshot_of
 
 SHOP = """
@@ -662,10 +663,19 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
-    request = request_of(snapshot_of(THREE, tmp_path, roots=("web", "api", "cli")))
+    request = asking(THREE, tmp_path, roots=("web", "api", "cli"))
     wrong = (Finding((tmp_path / "api/src/app.py").resolve().as_posix(), Span(0, 1), "wrong"),)
     request = replace(request, client=Client(diagnostics=wrong))
     assert told(resolve_all(mention, request), tmp_path) == [f"{mention.rstrip(':')} → {expected}"]
+
+
+def test_a_map_begins_with_what_most_others_lean_on(tmp_path: Path) -> None:
+    users = "".join(f"-- user{i}.py --\nfrom core import Cart, weigh\nCart(weigh(other()))\n" for i in range(4))
+    text = f"-- other.py --\ndef other(): ...\ndef unused(): ...\n-- core.py --\nclass Cart:\n    def go(self): ...\ndef weigh(x): ...\n{users}"
+    outcomes = resolve_all("@map", asking(text, tmp_path))
+    assert told(outcomes, tmp_path) == [
+        "@map → included: promptls:map, core.py, other.py, user0.py, user1.py, user2.py, user3.py"
+    ]
 
 
 def test_names_in_either_unicode_form(tmp_path: Path) -> None:

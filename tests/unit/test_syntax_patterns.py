@@ -67,6 +67,11 @@ def test_a_shape(language: str, text: str, wanted: str, lines: list[str]) -> Non
     assert [span.label for span in found] == lines
 
 
+def test_of_matches_inside_of_each_other_the_outermost_counts() -> None:
+    found = find(pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
+    assert [span.label for span in found or ()] == ["1-3", "4", "4-6"]
+
+
 @pytest.mark.parametrize("wanted", ["$A", "$$$", "if if if", "(no_such_node) @x", "x = 1\ny = 2", "", "((((", "@"])
 def test_what_is_no_piece_of_code_has_no_meaning(wanted: str) -> None:
     assert not find(pattern(wanted), PYTHON, "python")

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from itertools import islice
 
 import numpy as np
 from msgspec import Struct
@@ -113,24 +115,35 @@ def find_matches(
     found: dict[str, tuple[Span, ...]] = {}
     languages: set[str] = set()
     seen = 0
-    for start in range(0, len(paths), MATCHED_TOGETHER):
-        token.check()
-        left = deadline - time.monotonic()
-        if left <= 0:
-            break
-        batch = tuple(paths[start : start + MATCHED_TOGETHER])
+    batches = (paths[start : start + MATCHED_TOGETHER] for start in range(0, len(paths), MATCHED_TOGETHER))
+    asked: deque[tuple[Sequence[str], Future[Response]]] = deque()
+
+    def ask(batch: Sequence[str]) -> None:
         texts = {p: documents[p].text for p in batch if p in documents}
-        job = pool.bulk(_matching(Match(pattern, batch, texts), left + MATCH_GRACE_S))
-        try:
-            answer = job.result(left + 2 * MATCH_GRACE_S)
-        except Exception as error:  # a grammar that hangs, workers that are busy
-            log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
+        left = deadline - time.monotonic()
+        asked.append((batch, pool.bulk(_matching(Match(pattern, tuple(batch), texts), left + MATCH_GRACE_S))))
+
+    try:
+        for batch in islice(batches, pool.bulk_slots):
+            ask(batch)
+        while asked:
+            token.check()
+            batch, job = asked.popleft()
+            try:
+                answer = job.result(max(0.0, deadline - time.monotonic()) + 2 * MATCH_GRACE_S)
+            except Exception as error:  # a grammar that hangs, workers that are busy
+                log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
+                job.cancel()
+                answer = None
+            if isinstance(answer, Matched):
+                found.update(answer.files)
+                languages.update(answer.languages)
+                seen += len(batch)
+            if deadline > time.monotonic() and (more := next(batches, None)) is not None:
+                ask(more)
+    finally:
+        for _, job in asked:
             job.cancel()
-            continue
-        if isinstance(answer, Matched):
-            found.update(answer.files)
-            languages.update(answer.languages)
-            seen += len(batch)
     return PatternMatches(found, frozenset(languages), seen)
 
 

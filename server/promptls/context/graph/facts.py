@@ -205,10 +205,12 @@ class Facts:
         return frozenset(out)
 
 
+MAX_TABLES = 20_000
+"""Files whose facts are kept."""
+
+
 class Tables:
     """Facts by file, kept while the outline they were made of lives and is among the last MAX_TABLES asked for."""
-
-    MAX_TABLES = 20_000
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[bytes, Facts | None]] = {}  # path → packed outline, its tables
@@ -219,7 +221,7 @@ class Tables:
             return None
         packed, facts = self._known.get(entry.path, _NOTHING)
         if facts is None or packed is not entry.outlined:
-            if len(self._known) >= self.MAX_TABLES:
+            if len(self._known) >= MAX_TABLES:
                 self._known = {}
             outline = entry.outline
             assert outline is not None

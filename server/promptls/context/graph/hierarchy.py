@@ -30,6 +30,11 @@ class Hierarchy:
         self._supers: dict[Place, tuple[Place, ...]] = {}
         self._going = threading.local()  # types whose bases this thread is looking for
 
+    @property
+    def climbing(self) -> bool:
+        """Whether this thread is looking for the bases of a type: those that lead back to it are left out meanwhile."""
+        return bool(self._going.__dict__.get("places"))
+
     def around(self, path: str, facts: Facts, owner: int) -> Place | None:
         """The type whose code a definition is."""
         qualified = facts.type_around(owner)

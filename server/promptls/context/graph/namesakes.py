@@ -11,6 +11,7 @@ from collections.abc import Callable
 from promptls.context.graph.facts import Facts, bears_its_types_name
 from promptls.context.graph.found import Found
 from promptls.context.graph.packages import closeness, module_of, package_of
+from promptls.context.graph.remembered import bounded
 from promptls.context.graph.rules import (
     APART,
     ASIDE,
@@ -31,7 +32,11 @@ from promptls.context.graph.rules import (
 )
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.index.syntax.references import UNKNOWN
 from promptls.model import Symbol
+
+Known = dict[tuple[str, str, str], tuple[Found, ...]]
+"""By name, language and receiver: its definitions."""
 
 MAX_SEVERAL = 3
 """Definitions of one name that a reference may mean."""
@@ -133,16 +138,26 @@ def _methods(snapshot: Snapshot, place: Place, symbol: Symbol) -> frozenset[Plac
     return frozenset(out)
 
 
-def anywhere(snapshot: Snapshot, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
+def anywhere(snapshot: Snapshot, known: Known, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
     """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
 
     A receiver that is written as a type or module, and is none that is known, may only be one of that name.
+    `known`: what was found before in this snapshot.
     """
     if receiver and (name in COMMON or receiver in STANDARD.get(language, ())):
         return ()
     of = receiver.rpartition(".")[2].removesuffix("()")
     if language not in CAPITAL or not of[:1].isupper():
         of = ""
+    asked = name, language, receiver if of or not receiver else UNKNOWN  # which of the others it is says nothing
+    found = known.get(asked)
+    if found is None:
+        bounded(known)
+        found = known[asked] = _anywhere(snapshot, *asked, of)
+    return found
+
+
+def _anywhere(snapshot: Snapshot, name: str, language: str, receiver: str, of: str) -> tuple[Found, ...]:
     found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
     most = MAX_NAMESAKES if of else MAX_SEVERAL
     holding = {"module"} if language in MIXED_IN else frozenset()

@@ -20,6 +20,7 @@ from promptls.context.graph.facts import SELF, SUPER, Facts, Tables
 from promptls.context.graph.found import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside, Value
 from promptls.context.graph.hierarchy import MAX_DEPTH, Hierarchy
 from promptls.context.graph.modules import begun, opened
+from promptls.context.graph.remembered import bounded
 from promptls.context.graph.rules import (
     FILES,
     HOLDERS,
@@ -63,6 +64,12 @@ class Imports(Protocol):
     def within(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, Target]]]: ...
 
 
+class _Steps(threading.local):
+    """How many expressions may still be looked at for the reference that a thread works on; None where it does not."""
+
+    left: int | None = None
+
+
 class Resolver:
     """Looks names up in one snapshot; `facts` gives the tables of a file."""
 
@@ -71,11 +78,13 @@ class Resolver:
         self.imports = imports
         self._tables = tables
         self.types = Hierarchy(self)
-        self._steps = threading.local()
+        self._steps = _Steps()
         self._stars: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, tuple[Place, ...]] = {}
         self._included: dict[str, dict[str, int]] = {}
         self.spaces: dict[tuple[str, str], tuple[Place, ...]] = {}  # of `modules`: (name, language) → modules, types
+        self._namesakes: namesakes.Known = {}
+        self._resolved: dict[tuple[str, int, str, int, str], tuple[Found, ...]] = {}
         self._extending: dict[tuple[str, str], Sequence[Extension]] = {}
 
     def facts(self, path: str) -> Facts | None:
@@ -89,11 +98,24 @@ class Resolver:
         facts = self.facts(path)
         if facts is None:
             return ()
-        left, self._steps.left = getattr(self._steps, "left", None), MAX_STEPS
-        try:
-            return self._resolve(path, facts, owner, use)
-        finally:
-            self._steps.left = MAX_STEPS if left is None else left - 1
+        steps = self._steps
+        if steps.left is not None or self.types.climbing:
+            left, steps.left = steps.left, MAX_STEPS
+            try:
+                return self._resolve(path, facts, owner, use)
+            finally:
+                steps.left = None if left is None else left - 1
+        # What is asked within other lookups is not kept: steps may run out there, and cycles are cut.
+        asked = path, owner, use.name, use.kind, use.receiver  # the same on whatever line of its owner
+        found = self._resolved.get(asked)
+        if found is None:
+            bounded(self._resolved)
+            steps.left = MAX_STEPS
+            try:
+                found = self._resolved[asked] = self._resolve(path, facts, owner, use)
+            finally:
+                steps.left = None
+        return found
 
     def _resolve(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
         if use.kind != CALL and use.name[:1].isupper() and facts.outline.language == "elixir":
@@ -116,7 +138,7 @@ class Resolver:
             found = self.nearby(path, name)
             if found:
                 return tuple(Found(place, "package") for place in found[:1])
-        return namesakes.anywhere(self.snapshot, name, language) if language in UNIMPORTED else ()
+        return namesakes.anywhere(self.snapshot, self._namesakes, name, language) if language in UNIMPORTED else ()
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
         if use.receiver in SUPER and facts.outline.language != "rust":
@@ -141,7 +163,7 @@ class Resolver:
         meant = self._extended(path, facts, owner, use, entity)
         if meant or entity is not None or use.receiver in (LITERAL, NUMBER):
             return meant
-        namesake = namesakes.anywhere(self.snapshot, use.name, facts.outline.language, use.receiver)
+        namesake = namesakes.anywhere(self.snapshot, self._namesakes, use.name, facts.outline.language, use.receiver)
         if facts.outline.language == "kotlin" and namesake:
             hidden = {one.place for one in self._extensions(use.name, "kotlin")}
             return tuple(one for one in namesake if one.place not in hidden)
@@ -388,8 +410,10 @@ class Resolver:
     def entity(self, path: str, owner: int, expression: str, depth: int = 0, value: bool = True) -> Entity | None:
         """What a dotted expression stands for: "self.store", "os.path", "Foo().bar()"; `value` as of `_name`."""
         facts = self.facts(path)
-        self._steps.left = left = getattr(self._steps, "left", MAX_STEPS) - 1
-        if facts is None or depth > MAX_DEPTH or left < 0:
+        left = self._steps.left
+        if left is not None:
+            self._steps.left = left - 1
+        if facts is None or depth > MAX_DEPTH or (left is not None and left <= 0):
             return None
         if expression in SUPER and facts.outline.language != "rust":
             around = self.types.around(path, facts, owner)
@@ -450,7 +474,7 @@ class Resolver:
             nearby = self.nearby(path, name)
             found = Found(nearby[0], "package") if nearby else None
         if found is None and facts.outline.language in UNIMPORTED and name[:1].isupper():
-            only = namesakes.anywhere(self.snapshot, name, facts.outline.language)
+            only = namesakes.anywhere(self.snapshot, self._namesakes, name, facts.outline.language)
             found = only[0] if len(only) == 1 else None
         if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
             return OUTSIDE

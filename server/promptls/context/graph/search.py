@@ -7,12 +7,14 @@ an operator.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
+from heapq import nsmallest
 from math import log2
 
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
+from promptls.context.graph.facts import MAX_TABLES
 from promptls.context.graph.nodes import Node
 from promptls.context.graph.view import GraphView
 from promptls.index.snapshot import Place
@@ -27,6 +29,8 @@ THRESHOLD = 0.1
 MAX_WORDS = 12  # of a question
 MAX_CANDIDATES = 3_000  # nodes that are scored in full
 _MOST_NAMES = 20
+_TO_ASCII = ("\u0130".encode(), "\u212a".encode())
+"""Letters beyond ASCII whose small form begins with one of ASCII."""
 
 
 class Hit(Struct, frozen=True):
@@ -47,10 +51,12 @@ def search(
 
     A blank question, or one of stop words alone, finds nothing.
     """
-    sought = _sought(view, query)
-    if not sought:
+    roots = _roots(query)
+    if not roots:
         return ()
-    candidates = _candidates(view, sought, token)
+    held, counts = _held(view, tuple(roots.values()), token)
+    sought = _sought(roots, counts)
+    candidates = _candidates(view, held, sought, token)
     hits: list[Hit] = []
     for at, place in enumerate(candidates):
         if token is not None and at % 256 == 0:
@@ -74,25 +80,22 @@ class Sought(Struct, frozen=True):
     known: bool  # the workspace has it, so it is no typing error
 
 
-def _sought(view: GraphView, query: str) -> tuple[Sought, ...]:
-    """The words of a question: the rarer, the heavier."""
+def _roots(query: str) -> dict[str, str]:
+    """The words of a question, each with what its forms have in common."""
     found: dict[str, None] = {}
     for word in words(query):
         lower = word.lower().strip("_")
         pieces = [lower, *parts(word)] if len(parts(word)) > 1 else [lower]
         found.update(dict.fromkeys(p for p in pieces if p not in STOP_WORDS and (len(p) > 1 or not p.isascii())))
-    kept = list(found)[:MAX_WORDS]
-    counts = dict.fromkeys(kept, 0)
-    for path in view.snapshot.files:
-        facts = view.facts(path)
-        text = facts.all_words if facts is not None else ""
-        label = path.rpartition("/")[2].lower()
-        for word in kept:
-            if _root(word) in text or _root(word) in label:
-                counts[word] += 1
-    weights = {word: 1 / log2(2 + counts[word]) for word in kept}
-    total = sum(weights.values())
-    return tuple(Sought(word, _root(word), weights[word] / total, counts[word] > 0) for word in kept)
+    return {word: _root(word) for word in list(found)[:MAX_WORDS]}
+
+
+def _sought(roots: Mapping[str, str], counts: Sequence[int]) -> tuple[Sought, ...]:
+    """The words with their weights: the rarer, the heavier.  `counts`: files that speak of each."""
+    weights = [1 / log2(2 + count) for count in counts]
+    total = sum(weights)
+    each = zip(roots.items(), weights, counts, strict=True)
+    return tuple(Sought(word, root, weight / total, count > 0) for (word, root), weight, count in each)
 
 
 def _root(word: str) -> str:
@@ -101,21 +104,42 @@ def _root(word: str) -> str:
     return root[:-1] if len(root) > 4 and root.endswith(("i", "e")) else root
 
 
-def _candidates(view: GraphView, sought: tuple[Sought, ...], token: CancelToken | None) -> list[Place]:
-    """Nodes that hold a word of the question, or have a name that is nearly one; those with most of them first."""
-    found: dict[Place, float] = {}
-    for path in view.snapshot.files:
-        facts = view.facts(path)
+def _held(view: GraphView, roots: Sequence[str], token: CancelToken | None) -> tuple[dict[Place, int], list[int]]:
+    """(by node: where it holds the roots, two bits for each, 2 for its name and 1 for the rest; files that hold each)."""
+    out: dict[Place, int] = {}
+    counts = [0] * len(roots)
+    unkept = len(view.snapshot.files) > MAX_TABLES and all(map(str.isascii, roots))
+    raw = [root.encode() for root in roots] if unkept else None
+    for at, (path, entry) in enumerate(view.snapshot.files.items()):
+        if token is not None and at % 256 == 0:
+            token.check()
         file = path.rpartition("/")[2].lower()
-        for one in sought:
-            if one.root in file:
-                found[path, -1] = found.get((path, -1), 0.0) + 2 * one.weight
-            if facts is None or one.root not in facts.all_words:
-                continue
-            for i, line in enumerate(facts.all_words.split("\n")):
-                if one.root in line:
-                    part = 2.0 if one.root in line.partition("\t")[0] else 1.0
-                    found[path, i] = found.get((path, i), 0.0) + part * one.weight
+        facts = view.facts(path) if raw is None or _may_hold(entry.outlined, raw) else None
+        text = facts.all_words if facts is not None else ""
+        for k, root in enumerate(roots):
+            in_name, in_text = root in file, root in text
+            counts[k] += in_name or in_text
+            if in_name:
+                out[path, -1] = out.get((path, -1), 0) | 2 << 2 * k
+            for i, line in enumerate(text.split("\n") if in_text else ()):
+                if root in line:
+                    part = 2 if root in line.partition("\t")[0] else 1
+                    out[path, i] = out.get((path, i), 0) | part << 2 * k
+    return out, counts
+
+
+def _may_hold(outlined: bytes, roots: Sequence[bytes]) -> bool:
+    """Whether what an outline was packed to may hold one of these; where tables cannot be kept, most need not be made."""
+    small = outlined.lower()
+    return any(root in small for root in roots) or any(sign in outlined for sign in _TO_ASCII)
+
+
+def _candidates(
+    view: GraphView, held: Mapping[Place, int], sought: Sequence[Sought], token: CancelToken | None
+) -> list[Place]:
+    """Nodes that hold a word of the question, or have a name that is nearly one; those with most of them first."""
+    worth = {bits: sum((bits >> 2 * k & 3) * one.weight for k, one in enumerate(sought)) for bits in set(held.values())}
+    found = {place: worth[bits] for place, bits in held.items()}
     for one in sought:
         if token is not None:
             token.check()
@@ -125,8 +149,7 @@ def _candidates(view: GraphView, sought: tuple[Sought, ...], token: CancelToken 
         for name, _, _ in process.extract(one.word, names, scorer=fuzz.ratio, limit=_MOST_NAMES, score_cutoff=FUZZY):
             for place in view.snapshot.names[name][:_MOST_NAMES]:
                 found[place] = found.get(place, 0.0) + 2 * one.weight
-    ranked = sorted(found, key=lambda place: (-found[place], place))
-    return ranked[:MAX_CANDIDATES]
+    return nsmallest(MAX_CANDIDATES, found, key=lambda place: (-found[place], place))
 
 
 def _score(view: GraphView, node: Node, sought: tuple[Sought, ...]) -> float:

@@ -8,8 +8,8 @@ speak of its name.  Nothing is ever built as a whole.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -19,6 +19,7 @@ from promptls.context.graph.found import CERTAINTY
 from promptls.context.graph.layers import TEST, Extra, is_test, layer_of
 from promptls.context.graph.nodes import Edge, EdgeType, Node
 from promptls.context.graph.packages import closeness
+from promptls.context.graph.remembered import bounded
 from promptls.context.graph.resolve import Imports, Resolver
 from promptls.context.graph.words import IMPORT, Words, updated
 from promptls.index.snapshot import Place, Snapshot
@@ -31,10 +32,6 @@ MAX_FILES = 400
 INDEX_FILES = ("__init__", "index", "mod", "lib")
 """Files that stand for their folder, and offer what they import."""
 
-MAX_REMEMBERED = 20_000
-
-K = TypeVar("K")
-V = TypeVar("V")
 Known = dict[tuple[Place, int], tuple[Edge, ...]]
 
 _TYPES: dict[int, EdgeType] = {
@@ -98,7 +95,7 @@ class GraphView:
         """The node of a file (index -1) or definition, None if there is none."""
         node = self._nodes.get(place)
         if node is None:
-            _bounded(self._nodes)
+            bounded(self._nodes)
             node = self._node(place)
             if node is not None:
                 self._nodes[place] = node
@@ -165,7 +162,7 @@ class GraphView:
         """
         known = self._out.get((place, files))
         if known is None:
-            _bounded(self._out)
+            bounded(self._out)
             known = self._out[place, files] = _distinct(self._edges_out(place, files))
         return known
 
@@ -173,7 +170,7 @@ class GraphView:
         """Edges that end at a node, in order of path and line, from at most `files` files that speak of it."""
         known = self._into.get((place, files))
         if known is None:
-            _bounded(self._into)
+            bounded(self._into)
             known = self._into[place, files] = _distinct(sorted(self._edges_into(place, files), key=_by_evidence))
         return known
 
@@ -346,6 +343,16 @@ class GraphView:
         symbol = self.symbol(place)
         return len(self._words.files_with(symbol.name)) if symbol is not None else 0
 
+    @cached_property
+    def spoken(self) -> Mapping[str, int]:
+        """By name in lower case: in how many files it is spoken of."""
+        out: dict[str, int] = {}
+        for word, paths in self._words.paths.items():
+            if not word.startswith(IMPORT):
+                name = word.lower()
+                out[name] = out.get(name, 0) + len(paths)
+        return out
+
     def _spoken_of(self, place: Place, files: int) -> Iterator[tuple[Place, Edge]]:
         """Prose that names a file."""
         name = place[0].rpartition("/")[2]
@@ -361,12 +368,6 @@ class GraphView:
         """At most `files` of some paths, those with the longest common folder first."""
         known = [p for p in paths if p in self.snapshot.files]
         return sorted(known, key=lambda other: (-closeness(other, path), other))[:files]
-
-
-def _bounded(table: dict[K, V]) -> None:
-    """Forget what was remembered when it has become much."""
-    if len(table) >= MAX_REMEMBERED:
-        table.clear()
 
 
 def _is_index(path: str) -> bool:

@@ -5,7 +5,6 @@ A few files come whole.  Many come as one outline, and which of them the questio
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from math import prod
 
@@ -96,20 +95,17 @@ def resolve_map(mention: Mention, request: Request) -> MentionOutcome:
     paths = _under(mention, request)
     if paths is None:
         return _no_folder(mention)
-    names = request.snapshot.names
-    spoken: Counter[str] = Counter()
-    for entry in request.snapshot.files.values():
-        if entry.outline is not None:
-            spoken.update({name.lower() for name in entry.outline.ref_names})
+    files, view = request.snapshot.files, request.graph
+    weights = {path: 0.0 for path in paths if files[path].outlined}
+    spoken = view.spoken
+    for name, places in request.snapshot.names.items():
+        told = min(20.0, spoken[name] / len(places)) if name in spoken and len(places) <= COMMON else 0.0
+        for path in {path for path, _ in places} if told else ():
+            tops = (index for other, index in places if other == path and path in weights)
+            if any((symbol := view.symbol((path, index))) is not None and symbol.parent < 0 for index in tops):
+                weights[path] += told
         request.token.check()
-
-    def weight(path: str) -> tuple[float, str]:
-        outline = request.snapshot.files[path].outline
-        tops = {s.name.lower() for s in (outline.symbols if outline is not None else ()) if s.name and s.parent < 0}
-        told = (spoken[name] / places for name in tops if 0 < (places := len(names.get(name, ()))) <= COMMON)
-        return -sum(min(20.0, one) for one in told), path
-
-    best = sorted((p for p in paths if request.snapshot.files[p].outline is not None), key=weight)[:MAPPED]
+    best = sorted(weights, key=lambda path: (-round(weights[path], 6), path))[:MAPPED]
     if not best:
         return unresolved(mention, "There are no files to make a map of.")
     head = Item(EXHIBIT + "map", Span(0, 0), "folder", Origin.MENTION, 1.0)

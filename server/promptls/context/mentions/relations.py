@@ -91,7 +91,7 @@ def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
     places = _named(mention, request, argument(mention))
     if isinstance(places, MentionOutcome):
         return places
-    view = _graph(request)
+    view = request.graph
     items: dict[tuple[str, Span], Item] = {}
     count = 0
     for place in places:
@@ -116,7 +116,7 @@ def resolve_path(mention: Mention, request: Request) -> MentionOutcome:
     end = _named(mention, request, last, before=first + dots)
     if isinstance(end, MentionOutcome):
         return end
-    view = _graph(request)
+    view = request.graph
     paths = call_paths(view, start, end, 3, request.token)
     if not paths:
         return unresolved(mention, f"No way of calls leads from {first} to {last}, {_AS_FAR}.")
@@ -147,7 +147,7 @@ def _related(
     """
     if isinstance(places, MentionOutcome):
         return places
-    view = _graph(request)
+    view = request.graph
     own = set(places)
     found = [p for p in dict.fromkeys(p for place in places for p in related(view, place)) if p not in own]
     names = _names(view, (one for place in places for one in used(view, place))) if used is not None else frozenset()
@@ -259,11 +259,6 @@ def _one_thing(asked: Mention, request: Request) -> MentionOutcome | None:
         return None
     items = (Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, d.symbol.qualified) for d in found)
     return included(asked, items)
-
-
-def _graph(request: Request) -> GraphView:
-    assert request.around.graph is not None, "the graph is always there where mentions of relations are"
-    return request.around.graph()
 
 
 def _item(

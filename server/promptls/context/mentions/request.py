@@ -76,3 +76,9 @@ class Request(Struct, frozen=True):
     @property
     def snapshot(self) -> Snapshot:
         return self.sources.snapshot
+
+    @property
+    def graph(self) -> GraphView:
+        """The knowledge graph of the snapshot."""
+        assert self.around.graph is not None, "the graph is always there where mentions are that draw on it"
+        return self.around.graph()

@@ -16,7 +16,7 @@ from promptls.context.mentions.request import Request
 from promptls.context.query import analyse
 from promptls.context.retrieval import Strategy, retrieve
 from promptls.index import disk
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span, TextView
 
 REGIONS = 12
 """Regions that one search by meaning brings."""
@@ -50,8 +50,10 @@ LONGEST_LINE = 2_000
 IN_VAIN = 3
 """Whole texts on which an expression may take too long before it is tried line by line only."""
 
+Holds = Callable[[str, float], bool]
+"""(text, time when to stop) → whether any of its lines may match."""
 Matches = Callable[[TextView, float], tuple[list[int], bool]]
-"""(text, time when to stop) → the lines that match, and whether all were looked at."""
+"""(such a text, time when to stop) → the lines that match, and whether all were looked at."""
 
 
 def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
@@ -76,12 +78,13 @@ def resolve_text(mention: Mention, request: Request) -> MentionOutcome:
     """The lines that hold a text."""
     wanted, plain = mention.target, mention.target.islower()
 
+    def holds(text: str, deadline: float) -> bool:
+        return wanted in (text.lower() if plain else text)
+
     def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
-        if wanted not in (view.text.lower() if plain else view.text):
-            return [], True
         return [i for i, line in enumerate(view.lines) if wanted in (line.lower() if plain else line)], True
 
-    return _lines(mention, request, matches)
+    return _lines(mention, request, holds, matches)
 
 
 def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
@@ -93,12 +96,8 @@ def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
     except (regex.error, OverflowError, RecursionError) as error:
         return refused(mention, f"{_quoted(mention.target)} is no regular expression: {error}.")
 
-    anywhere = _Anywhere(mention.target)
-
     def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
         found: list[int] = []
-        if not anywhere.in_text(view, deadline):
-            return found, True
         for i, line in enumerate(view.lines):
             request.token.check()
             left = deadline - time.monotonic()
@@ -114,7 +113,7 @@ def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
         return found, True
 
     try:
-        return _lines(mention, request, matches)
+        return _lines(mention, request, _Anywhere(mention.target).in_text, matches)
     except TimeoutError:
         return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
 
@@ -127,15 +126,10 @@ class _Anywhere:
         self._compiled = None if apart else regex.compile(expression, regex.MULTILINE)
         self._vain = 0
 
-    def in_text(self, view: TextView, deadline: float) -> bool:
+    def in_text(self, text: str, deadline: float) -> bool:
         """False where no line does; that one may can be wrong."""
-        compiled, text = self._compiled, view.text
-        if (
-            compiled is None
-            or self._vain >= IN_VAIN
-            or "\r" in text
-            or max(map(len, view.lines), default=0) > LONGEST_LINE
-        ):
+        compiled = self._compiled
+        if compiled is None or self._vain >= IN_VAIN or "\r" in text or _has_long_line(text):
             return True
         try:
             left = max(0.001, deadline - time.monotonic())
@@ -143,6 +137,17 @@ class _Anywhere:
         except TimeoutError:
             self._vain += 1
             return True
+
+
+def _has_long_line(text: str) -> bool:
+    """Whether a line is longer than what expressions are tried on; the text is looked at here and there only."""
+    start = 0
+    while len(text) - start > LONGEST_LINE:
+        end = text.rfind("\n", start, start + LONGEST_LINE + 1)
+        if end < 0:
+            return True
+        start = end + 1
+    return False
 
 
 def _written_out(expression: str) -> int:
@@ -196,7 +201,7 @@ def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
     return included(mention, items.values(), f"{count:,} matches in {len(found.files):,} files.{cut}")
 
 
-def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutcome:
+def _lines(mention: Mention, request: Request, holds: Holds, matches: Matches) -> MentionOutcome:
     """Regions around the matching lines, open documents and files near the active one first."""
     snapshot = request.snapshot
     inside = within(request, mention.scope) if mention.scope else None
@@ -212,14 +217,14 @@ def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutco
         late = late or time.monotonic() > deadline
         if late:
             break
-        view = _text(request, path)
+        view = _text(request, path, lambda text: holds(text, deadline))
         if view is None:
             seen += 1
             continue
         lines, whole = matches(view, deadline)
         seen, late = seen + whole, not whole
         hits, files = hits + len(lines), files + bool(lines)
-        for item in _regions(view, lines):
+        for item in _regions(view, lines) if lines and len(items) < HITS else ():
             if len(items) < HITS:
                 items.setdefault((item.path, item.span), item)
     cut = f" Only {seen:,} of {len(paths):,} files were looked at in the time there is." if late else ""
@@ -228,10 +233,17 @@ def _lines(mention: Mention, request: Request, matches: Matches) -> MentionOutco
     return included(mention, items.values(), f"{hits:,} lines in {files:,} files match.{cut}")
 
 
-def _text(request: Request, path: str) -> TextView | None:
-    """A file's text; files of secrets are not looked into, unless the settings say so."""
+def _text(request: Request, path: str, wanted: Callable[[str], bool] | None = None) -> TextView | None:
+    """A file's text if it is `wanted`; files of secrets are not looked into, unless the settings say so.
+
+    A text that is not is let go at once: nobody asks for its lines, nor whether its outline was made from it.
+    """
     if disk.secret(path) and not request.sources.secrets:
         return None
+    if wanted is not None:
+        text = request.sources.text(path)
+        if isinstance(text, Problem) or not wanted(text):
+            return None
     view = request.sources.read(path)
     return view if isinstance(view, TextView) else None
 

@@ -18,6 +18,7 @@ _SECRET_FILES = tuple(
          r"(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))$"),
     )
 )  # fmt: skip
+_ANY = re.compile("|".join(pattern.pattern for _, pattern in _SECRET_FILES), re.IGNORECASE)
 
 
 def kind_of_secrets(path: str) -> str:
@@ -25,10 +26,10 @@ def kind_of_secrets(path: str) -> str:
 
     Samples such as `.env.example` and public keys (`id_rsa.pub`) are not.
     """
-    path = path.replace("\\", "/")
-    if _HARMLESS.search(path.rsplit("/", 1)[-1]):
+    name = "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])  # no pattern looks further up
+    if _ANY.search(name) is None or _HARMLESS.search(name.rpartition("/")[2]):
         return ""
-    return next((reason for reason, pattern in _SECRET_FILES if pattern.search(path)), "")
+    return next(reason for reason, pattern in _SECRET_FILES if pattern.search(name))
 
 
 def secret(path: str) -> str:

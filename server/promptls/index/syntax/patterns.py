@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -69,13 +69,15 @@ def find(
     root = _tree(grammar, source.code, seconds)
     if root is None or misshapen(root):
         return []
-    if query is not None:
-        from tree_sitter import QueryCursor
+    from tree_sitter import QueryCursor
 
-        found = [nodes[0] for _, captures in QueryCursor(query).matches(root) for nodes in captures.values() if nodes]
+    cursor = QueryCursor(query)
+    if shape is None:
+        found = [nodes[0] for _, captures in cursor.matches(root) for nodes in captures.values() if nodes]
     else:
-        assert shape is not None
-        found = list(_Matcher(code, source.code).all(shape, root))
+        alike = (node for nodes in cursor.captures(root).values() for node in nodes)
+        words = [word.encode() for word in wanted.words]
+        found = list(_Matcher(code, source.code).all(shape, alike, words))
     spans = {
         Span(n.start_point.row, n.end_point.row + (n.end_point.column > 0 or n.end_point.row == n.start_point.row))
         for n in found
@@ -99,18 +101,21 @@ def _tree(grammar: Language, data: bytes, seconds: float) -> Node | None:
     return tree.root_node
 
 
-Compiled = tuple["Language", "Query | None", "Node | None", bytes]
+Compiled = tuple["Language", "Query", "Node | None", bytes]
 
 
 @lru_cache(maxsize=256)
 def _compiled(text: str, language: str, order: tuple[Origin, ...]) -> Compiled | None:
-    """(grammar, query, root of the shape, code of the shape), None if it is neither in this language."""
+    """(grammar, query, root of the shape, code of the shape), None if it is neither in this language.
+
+    Of a shape the query finds the nodes of its kind.
+    """
+    from tree_sitter import Query, QueryError
+
     grammar = grammars(order).grammar(language)
     if grammar is None:
         return None
     if text.lstrip().startswith("("):
-        from tree_sitter import Query, QueryError
-
         written = text if "@" in text else f"{text} @match"
         try:
             return grammar, Query(grammar, written), None, b""
@@ -124,7 +129,7 @@ def _compiled(text: str, language: str, order: tuple[Origin, ...]) -> Compiled |
             continue
         node = _core(root, len(holes.encode("utf-8", "surrogatepass")))
         if node is not None:
-            return grammar, None, node, code
+            return grammar, Query(grammar, f"({node.type}) @alike"), node, code
     return None
 
 
@@ -154,24 +159,34 @@ class _Matcher:
         self._shape = shape
         self._code = code
         self._left = EFFORT
+        self._holes: dict[int, tuple[str, str] | None] = {}  # by the id of a node of the shape
 
-    def all(self, shape: Node, root: Node) -> Iterator[Node]:
-        """The nodes of the text that the shape matches, outermost first; none inside of another."""
-        stack = [root]
-        while stack and self._left > 0:
-            node = stack.pop()
-            if node.type == shape.type and self._node(shape, node, {}) is not None:
-                yield node
+    def all(self, shape: Node, alike: Iterable[Node], words: Sequence[bytes]) -> Iterator[Node]:
+        """Those of the nodes of the shape's kind that it matches, outermost first; none inside of another.
+
+        `words`: what stands in each of them.
+        """
+        end = 0
+        for node in sorted(alike, key=lambda node: (node.start_byte, -node.end_byte)):
+            if self._left <= 0:
+                return
+            if node.start_byte < end or any(word not in self._text(node, self._code) for word in words):
                 continue
-            stack += reversed(node.children)
+            if self._node(shape, node, {}) is not None:
+                end = node.end_byte
+                yield node
 
     def _text(self, node: Node, code: bytes) -> bytes:
         return code[node.start_byte : node.end_byte]
 
     def _hole(self, shape: Node) -> tuple[str, str] | None:
         """(one or many, name) of a node of the shape that is a hole, with what wraps it."""
-        found = _HOLE.match(self._text(shape, self._shape).decode("utf-8", "replace").rstrip(";"))
-        return (found[1], found[2]) if found else None
+        try:
+            return self._holes[shape.id]
+        except KeyError:
+            found = _HOLE.match(self._text(shape, self._shape).decode("utf-8", "replace").rstrip(";"))
+            hole = self._holes[shape.id] = (found[1], found[2]) if found else None
+            return hole
 
     def _node(self, shape: Node, node: Node, bound: dict[str, bytes]) -> dict[str, bytes] | None:
         """What the holes stand for if the nodes match, else None."""

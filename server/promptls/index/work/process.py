@@ -128,7 +128,7 @@ class Worker:
         for path in request.paths:
             text = request.texts.get(path)
             if text is None:
-                got = disk.read_text(path, self.limits)
+                got = disk.read_any(path, self.limits)  # a text that was taken in is not examined again
                 if isinstance(got, disk.Skipped):
                     continue
                 text = got.text
