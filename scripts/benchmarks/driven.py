@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -30,7 +31,11 @@ from promptls.index.syntax.languages import language_of
 QUESTIONS = 150
 EDITS = 60
 WAIT_S = 7_200.0
+AGAIN = 5
+"""Times that a question about the whole is asked once more."""
 _DOC = re.compile(r'"""([A-Z][^"\n]{25,110})|^\s*(?://|\*)\s+([A-Z][^\n]{30,110})$', re.MULTILINE)
+_DEF = re.compile(r"^ *def (\w+)", re.MULTILINE)
+_CALL = re.compile(r"\b(\w{3,})\(")
 
 
 class Figures(Struct, kw_only=True):
@@ -59,6 +64,9 @@ class Figures(Struct, kw_only=True):
     disk: float  # bytes a chunk
     cpu: float  # share of one core while nothing happens
     writes: int  # bytes written while nothing happens
+    whole: dict[
+        str, tuple[float, float]
+    ]  # what is asked of the whole workspace: (the first time, median of later ones)
 
 
 def texts_of(root: Path) -> dict[str, str]:
@@ -232,6 +240,38 @@ def _in_prompt(client: Client, name: str) -> None:
     assert f"def {name}(x):" in result["prompt"]
 
 
+def popular(texts: Iterable[str]) -> str:
+    """Of the functions that bear a name alone the one that is called most often, by its name."""
+    defined, called = Counter[str](), Counter[str]()
+    for text in texts:
+        defined.update(_DEF.findall(text))
+        called.update(_CALL.findall(text))
+    return max((name for name, n in defined.items() if n == 1), key=lambda name: (called[name], name), default="main")
+
+
+def _whole(client: Client, function: str) -> dict[str, tuple[float, float]]:
+    """Seconds of what looks at all of a workspace, by what is asked."""
+    out = {}
+    for asked in (
+        "Give me an overview of the architecture of this project.",
+        *(
+            "@map",
+            "@tree",
+            "@callers",
+            "@tests",
+            "@text:return",
+            '@regex:"def \\w+_set"',
+            '@pattern:"isinstance($A, $$$)"',
+        ),
+    ):
+        question = f"{asked}:{function}" if asked in ("@callers", "@tests") else asked
+        first, *later = timed([lambda q=question: client.build(q, budget={"tokens": 4000})] * (1 + AGAIN))  # type: ignore[misc]
+        out[asked] = first, statistics.median(later)
+    graph = {"query": "where is a value stored and read again"}
+    first, *later = timed([lambda: client.request("promptls/graph", graph, WAIT_S)] * (1 + AGAIN))
+    return {**out, "promptls/graph": (first, statistics.median(later))}
+
+
 def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figures:
     """All figures of one folder."""
     texts = texts_of(root)
@@ -243,7 +283,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
     )
     say(f"{root.name}: {files:,} files, {lines:,} lines")
     bare = bare_parse(texts.items())
-    edited = _to_edit(texts)
+    edited, function = _to_edit(texts), popular(texts.values())
     texts.clear()  # the server gets the memory
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder) / "cache")
@@ -302,6 +342,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
             disk=status["disk"]["bytes"] / max(1, held["chunks"]),
             cpu=(after[0] - before[0]) / 20.0,
             writes=after[1] - before[1],
+            whole=_whole(client, function),
         )
         client.stop()
     return figures
@@ -330,4 +371,5 @@ def rows_of(figures: Figures) -> list[tuple[str, str]]:
         ("peak of the server", f"{f.peak:.0f} MB"),
         ("disk", f"{f.disk:,.0f} bytes a chunk"),
         ("idle: processor, bytes written", f"{100 * f.cpu:.2f} %, {f.writes:,}"),
+        *((f"{asked} (first, later)", pair(took)) for asked, took in f.whole.items()),
     ]

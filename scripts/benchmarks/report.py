@@ -77,6 +77,21 @@ def page(results: dict[str, Any]) -> str:
         cells = (f"{found[n]['spent'][i]:.1f} ({found[n]['spent'][i] / found[n]['bare']:.1f})" for n in names)
         out.append(f"| {who} | " + " | ".join(cells) + " |")
     out += [""]
+    asked = list(dict.fromkeys(one for name in names for one in found[name].get("whole", ())))
+    out += [
+        "## What is asked of a whole workspace",
+        "",
+        "Milliseconds of a prompt or a search that looks at all of it: the first time, and the median of five more. `@callers`",
+        "and `@tests` are those of the function that is called most often. `@text` and `@regex` look for 2 s, `@pattern`",
+        "for 4; what they have found by then is the answer, and says so.",
+        "",
+    ]
+    out += ["| asked | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
+    for one in asked:
+        pairs = (found[name].get("whole", {}).get(one) for name in names)
+        cells = (f"{1000 * pair[0]:,.0f} / {1000 * pair[1]:,.0f}" if pair else "" for pair in pairs)
+        out.append(f"| {one.replace('|', chr(92) + '|')} | " + " | ".join(cells) + " |")
+    out += [""]
     if "growth" in results:
         out += ["## Growth", "", "![how times grow](benchmarks.svg)", ""]
         out += [
