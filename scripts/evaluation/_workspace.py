@@ -26,6 +26,7 @@ def engine_of(folder: Path) -> Iterator[tuple[Engine, str]]:
         workspace.set_roots([Root(root, root.rsplit("/", 1)[-1], disk.to_uri(root))])
         engine.indexer.wait_ready()
         engine.indexer.wait_stored()
+        engine.companions.follow(engine.indexer.view())
         yield engine, root
     finally:
         engine.close()

@@ -435,6 +435,7 @@ def _answer(
         try:
             if indexed:
                 _wait(engine)
+                engine.companions.follow(engine.indexer.view())  # nobody asks twice here: the first answer is the one
             yield run(engine, decoded, CancelToken())
             print(end="", flush=True)
             if indexed:

@@ -88,11 +88,17 @@ class Engine:
         self._tell()
         self._changed_at = time.monotonic()
         done = self.indexer.searchable if self._settled else self.indexer.stored
-        if done and not self._following.locked():
+        work = self._follow if done else self._follow_projects if self.projects.behind else None
+        if work is not None and not self._following.locked():
             try:
-                self._idle.submit(self._follow)
+                self._idle.submit(work)
             except RuntimeError:
                 pass  # closing
+
+    def _follow_projects(self) -> None:
+        """While files are still read: what somebody has asked for."""
+        if self.projects.behind:
+            self.projects.follow(self.indexer.sources(self.indexer.view()))
 
     def _follow(self) -> None:
         if self._following.acquire(blocking=False):
@@ -132,6 +138,7 @@ class Engine:
             model=self.model,
             rules_tokens=self.settings.sections.rules_tokens,
             strategy=self.strategy,
+            complete=self.indexer.standing().complete >= 1,
         )
 
     def recipes(self, request: Request) -> Collection:
@@ -149,7 +156,7 @@ class Engine:
 
     def header(self, snapshot: Snapshot) -> ProjectHeader:
         """What is said of the workspace as a whole."""
-        facts = self.projects.at(self.indexer.sources(snapshot))
+        facts = self.projects.at(self.indexer.sources(snapshot), self.indexer.standing().complete >= 1)
         return header_of(facts[0]) if len(facts) == 1 else ProjectHeader(", ".join(r.name for r in snapshot.roots))
 
     def close(self) -> None:

@@ -1,8 +1,11 @@
 """However the names of a workspace came about, they have the same companions."""
 
+from unittest import mock
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.context import companions
 from promptls.context.companions import EXPANSIONS, WEIGHT, Companions
 from promptls.context.query import analyse
 from promptls.index.columns import Columns
@@ -51,3 +54,18 @@ def test_following_equals_starting_anew(
     assert len(got.expanded) <= EXPANSIONS
     assert all(0 < weight <= WEIGHT and term not in got.terms for term, weight in got.expanded)
     assert set(query.terms) <= set(got.terms) and set(query.names) <= set(got.names)
+
+
+@given(changes, st.integers(1, 3))
+def test_a_large_workspace_is_taken_in_file_by_file_and_ends_the_same(
+    edits: list[tuple[str, list[str] | None]], most: int
+) -> None:
+    snapshot, followed, query = Snapshot(), Companions(), analyse("session cookie jar")
+    with mock.patch.multiple(companions, AT_ONCE=0, TAKEN=most, PIECE=1):
+        for path, defined in edits:
+            snapshot = with_entry(snapshot, path, None if defined is None else _entry(path, defined))
+            followed.expand(query, snapshot, Columns().view())
+        for _ in snapshot.files:
+            followed.expand(query, snapshot, Columns().view())
+        got = followed.expand(query, snapshot, Columns().view())
+    assert got == Companions().expand(query, snapshot, Columns().view())

@@ -108,3 +108,15 @@ def test_following_changes_equals_starting_anew(tmp_path: Path) -> None:
         query = analyse(text)
         assert followed.expand(query, second, Columns().view()) == Companions().expand(query, second, Columns().view())
     assert followed.expand(analyse("session"), first, Columns().view()) == _expand("session", first)
+
+
+def test_in_a_large_workspace_nobody_waits_for_whoever_takes_in_its_names(
+    workspace: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("promptls.context.companions.AT_ONCE", 0)
+    companions, query, columns = Companions(), analyse("where is the session kept"), Columns().view()
+    with companions._following:
+        assert companions.expand(query, workspace, columns).expanded == ()
+    companions.follow(workspace)
+    with companions._following:
+        assert companions.expand(query, workspace, columns).expanded == _expand(query.text, workspace).expanded != ()

@@ -239,6 +239,22 @@ def test_of_a_large_workspace_a_question_waits_for_edits_only(tmp_path: Path, mo
     assert [one.files for one in projects.at(request_of(more).sources)] == [after.files + 1]
 
 
+def test_while_files_are_read_a_question_waits_for_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    snapshot = snapshot_of(SHOP, tmp_path)
+    monkeypatch.setattr(module, "MANY", 0)
+    projects = Projects()
+    before = projects.at(request_of(snapshot).sources, complete=False)
+    assert before == (facts_of(snapshot),)  # nothing was known
+    root = snapshot.roots[0].path
+    more = with_entry(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    assert projects.at(request_of(more).sources, complete=False) == before
+    assert projects.behind
+    assert projects.at(request_of(more).sources) == (facts_of(more),) != before
+    monkeypatch.setattr(module, "MANY", 1)
+    fewer = with_entry(more, f"{root}/more.py", None)
+    assert projects.at(request_of(fewer).sources, complete=False) == before
+
+
 def test_an_unsaved_manifest_counts(tmp_path: Path) -> None:
     changed = 'dependencies = ["fastapi"]'
     snapshot = snapshot_of(SHOP, tmp_path, unsaved={"pyproject.toml": f'[project]\nname = "new"\n{changed}\n'})

@@ -39,6 +39,15 @@ LOOKED_AT = 1000
 KEPT = 500
 """Terms whose companions are kept."""
 
+AT_ONCE = 2_000
+"""Files of a workspace in which a question waits until the names of all are taken in, some 150 ms at the first time."""
+
+TAKEN = 300
+"""Changed files that a question of a larger one takes in, some 20 ms; the others wait for somebody who has time."""
+
+PIECE = 100
+"""Files after which a question may come in between."""
+
 LEAST_CORRECTED = 5
 """Letters of a word whose typing error is looked for; prose is full of shorter ones that are meant."""
 
@@ -63,6 +72,7 @@ class Companions:
         "_count",
         "_entries",
         "_files",
+        "_following",
         "_length",
         "_lock",
         "_mates",
@@ -73,7 +83,8 @@ class Companions:
     )
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # of the table
+        self._following = threading.Lock()  # of whoever brings it to a snapshot
         self._names: object = None  # identity of the names that the table was made of
         self._entries: Map[str, FileEntry] = Map()
         self._step: Step | None = None  # of the snapshot that they belong to
@@ -87,10 +98,10 @@ class Companions:
     def follow(self, snapshot: Snapshot) -> None:
         """Bring the table to a snapshot: costs what has changed, all names at the first time.
 
-        Whoever has time calls it; `expand` does where nobody did.
+        Whoever has time calls it; questions go on meanwhile.  `expand` does so too, as far as it takes little.
         """
-        with self._lock:
-            self._follow(snapshot)
+        with self._following:
+            self._follow(snapshot, None)
 
     def expand(
         self, query: Query, snapshot: Snapshot, columns: View, limits: Limits = LIMITS, complete: bool = True
@@ -99,9 +110,13 @@ class Companions:
 
         While the index is not `complete`, and each question would meet other names, the table stays as it is.
         """
+        whole = len(snapshot.files) <= AT_ONCE
+        if (complete or not self._entries) and self._following.acquire(blocking=whole):
+            try:
+                self._follow(snapshot, None if whole else TAKEN)
+            finally:
+                self._following.release()
         with self._lock:
-            if complete or not self._entries:
-                self._follow(snapshot)
             found = self._corrections(query, columns)[: limits.corrections]
             terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
             terms = tuple(dict.fromkeys(terms))
@@ -111,20 +126,35 @@ class Companions:
 
     # ------------------------------------------------------------ following
 
-    def _follow(self, snapshot: Snapshot) -> None:
+    def _follow(self, snapshot: Snapshot, most: int | None) -> None:
+        """Take in what has changed, at most so many files of it."""
         if self._names is snapshot.names:
             return
         changed, gone = difference(self._entries, self._step, snapshot)
-        self._entries, self._step = snapshot.files, snapshot.step
-        for entry in gone:
-            self._remove(self._files.pop(entry.path, ()))
-        for entry in changed:
-            old, new = set(self._files.get(entry.path, ())), set(filter(None, names_in(entry.outlined)))
-            if old != new:
-                self._remove(old - new)
-                self._add(new - old)
-                self._files[entry.path] = tuple(new)
-        self._names = snapshot.names
+        with self._lock:
+            for entry in gone:
+                self._remove(self._files.pop(entry.path, ()))
+        taken = changed[:most]
+        for at in range(0, len(taken), PIECE):
+            with self._lock:
+                for entry in taken[at : at + PIECE]:
+                    self._take_in(entry)
+        if len(taken) == len(changed):
+            self._entries, self._step, self._names = snapshot.files, snapshot.step, snapshot.names
+            return
+        with self._entries.mutate() as entries:
+            for entry in gone:
+                del entries[entry.path]
+            for entry in taken:
+                entries[entry.path] = entry
+            self._entries, self._step = entries.finish(), None
+
+    def _take_in(self, entry: FileEntry) -> None:
+        old, new = set(self._files.get(entry.path, ())), set(filter(None, names_in(entry.outlined)))
+        if old != new:
+            self._remove(old - new)
+            self._add(new - old)
+            self._files[entry.path] = tuple(new)
 
     def _add(self, names: Iterable[str]) -> None:
         for name in names:

@@ -120,7 +120,7 @@ def build(message: str, wanted: Wanted, request: Request, around: Surroundings) 
 
     with clock.stage("intent", 0) as given:
         question = strip(message, [o.mention for o in outcomes])
-        taken = understood(message, question, wanted.profile, request, around, wanted.completeness >= 1)
+        taken = understood(message, question, wanted.profile, request, around)
         intent = taken.intent
         given.append(len(intent.query.terms))
 

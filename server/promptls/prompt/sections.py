@@ -195,7 +195,7 @@ def _architecture(need: _Need) -> _Made:
     """Facts of the projects, for questions about the whole; CodeBuddy has them always."""
     if not (_about_the_whole(need) or need.profile.layout == "codebuddy"):
         return _Made()
-    facts = need.around.projects.at(need.request.sources)
+    facts = need.around.projects.at(need.request.sources, need.around.complete)
     notes = project.architecture_notes(facts, _topics(need), need.files)
     return _Made(notes, tuple(_freshness(need)))
 
@@ -227,7 +227,7 @@ def _overview(need: _Need) -> _Made:
         return _Made()
     if need.profile.layout == "codebuddy":
         return _Made(project.codebuddy_overview(need.request.sources))
-    facts = () if _about_the_whole(need) else need.around.projects.at(need.request.sources)
+    facts = () if _about_the_whole(need) else need.around.projects.at(need.request.sources, need.around.complete)
     return _Made(project.overview(need.request.sources, facts))
 
 
@@ -245,7 +245,7 @@ def _team(need: _Need) -> _Made:
 
 def _graph(need: _Need) -> _Made:
     view = need.around.graph(need.request)
-    facts = need.around.projects.at(need.request.sources)
+    facts = need.around.projects.at(need.request.sources, need.around.complete)
     header = project.header_of(facts[0]) if len(facts) == 1 else present.NAMELESS
     seeds = need.profile.gathering.considered
     result = present.of_query(view, need.intent.query.text, header, seeds, parity=True, token=need.request.token)

@@ -31,3 +31,4 @@ class Surroundings(Struct, frozen=True):
     model: LanguageModel | Problem | None = None
     rules_tokens: int = 2000
     strategy: Strategy = Strategy()
+    complete: bool = True  # whether all files of the index are there

@@ -31,13 +31,8 @@ class Understood(Struct, frozen=True):
     warnings: tuple[str, ...] = ()
 
 
-def understood(
-    message: str, question: str, profile: Profile, request: Request, around: Surroundings, complete: bool = True
-) -> Understood:
-    """The reading that the profile wants.  `question` is the message without its file mentions.
-
-    `complete`: whether all files of the index are there.
-    """
+def understood(message: str, question: str, profile: Profile, request: Request, around: Surroundings) -> Understood:
+    """The reading that the profile wants.  `question` is the message without its file mentions."""
     columns = around.index.columns()
     intent = understand(
         message,
@@ -60,7 +55,7 @@ def understood(
             intent = replace(intent, codebase=bool(question.strip()))
     intent, warnings = _with_model(intent, question, request, around.model)
     if classifier == "default":
-        query = around.companions.expand(intent.query, request.snapshot, columns, complete=complete)
+        query = around.companions.expand(intent.query, request.snapshot, columns, complete=around.complete)
         intent = replace(intent, query=query)
     most = profile.understanding.keywords or len(keywords)
     return Understood(intent, Asked(question, keywords[:most], intent.action), warnings)

@@ -1,8 +1,8 @@
 """The owner of what is known of the project: tallies that follow the snapshot file by file.
 
 A question about the architecture pays for the files that changed since the last one.  Of a large workspace, in which
-that can take seconds, it gets what was known a moment ago; `follow` brings that up to date when nobody waits.  Needs
-no git.  Texts are read for manifests, readmes and a few scripts only, each once for each of its versions.
+that can take seconds, and while files are still read, it gets what was known a moment ago; `follow` brings that up to
+date when nobody waits.  Needs no git.  Texts are read for manifests, readmes and a few scripts only, each once for each of its versions.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ from promptls.model import FileEntry, Root
 
 AT_ONCE = 8_000
 """Files of a workspace in which a question waits for all that has changed, some 200 ms when files have come or gone."""
+MANY = 200
+"""Changed files that a question takes in where it waits for little, some 10 ms."""
 REST = 20
 """Times as long as following has taken nothing is followed: a twentieth of one core at the most."""
 MOST_MANIFESTS = 200
@@ -77,18 +79,26 @@ class Projects:
         self._files: Map[str, FileEntry] = Map()
         self._step: Step | None = None
         self._rest_until = 0.0  # time.monotonic()
+        self.behind = False  # whether somebody was given what was known a moment ago
         self._states: dict[str, _State] = {}
         self._facts: tuple[ProjectFacts, ...] = ()
         self._roots: tuple[Root, ...] = ()
 
-    def at(self, sources: Sources) -> tuple[ProjectFacts, ...]:
-        """The facts of each workspace folder, in the snapshot's order; () while those of a large one are unknown."""
+    def at(self, sources: Sources, complete: bool = True) -> tuple[ProjectFacts, ...]:
+        """The facts of each workspace folder, in the snapshot's order; () while those of a large one are unknown.
+
+        `complete`: whether all files of the index are there.
+        """
         snapshot = sources.snapshot
         large = len(snapshot.files) > AT_ONCE
-        if not self._lock.acquire(blocking=not large):
+        exact = complete and not large
+        if not self._lock.acquire(blocking=exact):
             return self._known(snapshot)
         try:
-            return self._known(snapshot) if large and self._much(snapshot) else self._brought(sources)
+            if not exact and self._much(snapshot) and (large or self._known(snapshot)):
+                self.behind = True
+                return self._known(snapshot)
+            return self._brought(sources)
         finally:
             self._lock.release()
 
@@ -98,6 +108,7 @@ class Projects:
         with self._lock:
             if began >= self._rest_until and (not self._facts or self._much(sources.snapshot)):
                 self._brought(sources)
+                self.behind = False
                 now = time.monotonic()
                 self._rest_until = now + REST * (now - began)
 
@@ -105,13 +116,16 @@ class Projects:
         return self._facts if self._roots == snapshot.roots else ()
 
     def _much(self, snapshot: Snapshot) -> bool:
-        """Whether files have come or gone, whose importers have to be looked for among all."""
+        """Whether it takes long to follow: many files have changed, or in a large workspace, where importers are looked
+        for among all, some have come or gone."""
         if self._files is snapshot.files:
             return False
         if self._roots != snapshot.roots or not remembered(self._step, snapshot):
             return True
         changed, gone = difference(self._files, self._step, snapshot)
-        return bool(gone) or any(entry.path not in self._files for entry in changed)
+        if len(snapshot.files) > AT_ONCE and (gone or any(entry.path not in self._files for entry in changed)):
+            return True
+        return len(changed) + len(gone) > MANY
 
     def _brought(self, sources: Sources) -> tuple[ProjectFacts, ...]:
         snapshot = sources.snapshot
