@@ -172,6 +172,37 @@ def test_a_folder_that_is_gone_leaves_its_open_buffers(place: Place) -> None:
     assert scanning.sort_out(place.roots()[0], [folder], snapshot, disk.Limits()) == ([], [other])
 
 
+def test_a_root_that_goes_away_is_missed_and_comes_back_as_it_was(place: Place) -> None:
+    place.write("a.py", ONE)
+    index = place.index()
+    before, away = place.shown(index), place.folder / "away"
+    place.root.rename(away)
+    index.workspace.rescan()
+    assert place.shown(index) == {}
+    assert index.standing().state == "degraded"
+    assert index.standing().message == f"Nothing of the folder {place.root} is known: it is not there; it is tried again from time to time."  # fmt: skip
+    away.rename(place.root)
+    index.workspace.rescan()
+    assert place.shown(index) == before
+    assert index.wait_stored(timeout_s=60)
+    assert index.standing().state == "ready"
+
+
+@pytest.mark.parametrize(
+    ("made", "reason"), [("nothing", "it is not there"), ("file", "it is no folder"), ("folder", "")]
+)
+def test_a_root_without_files_says_why_it_has_none(place: Place, made: str, reason: str) -> None:
+    root = place.folder / "other"
+    if made == "file":
+        root.write_text(ONE)
+    elif made == "folder":
+        root.mkdir()
+    assert disk.unlisted(root.as_posix()) == reason
+    index = place.index("../other")
+    assert place.shown(index) == {}
+    assert (index.standing().state, reason in index.standing().message) == ("degraded" if reason else "ready", True)
+
+
 # ---------------------------------------------------------------- walks
 
 

@@ -429,7 +429,7 @@ class Indexer:
         began, began_ns = time.monotonic(), time.time_ns()
         try:
             found = scanning.walk(state.root, self.config.limits, self._closed)
-            state.trouble("folder")
+            state.trouble("folder", scanning.nothing_found(state.root) if not found else "")
         except Cancelled:
             return
         except Exception as error:

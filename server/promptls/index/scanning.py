@@ -69,6 +69,14 @@ def walk(root: Root, limits: disk.Limits, token: CancelToken) -> list[disk.Found
     return list(disk.walk(root.path, limits, token))
 
 
+def nothing_found(root: Root) -> str:
+    """Why a root has no files, as a sentence; "" where it may be empty."""
+    reason = disk.unlisted(root.path)
+    return (
+        f"Nothing of the folder {root.path} is known: {reason}; it is tried again from time to time." if reason else ""
+    )
+
+
 def look(root: Root, seen: disk.Seen | None, snapshot: Snapshot) -> list[str] | None:
     """Files that were written since; None if the root has to be walked to know."""
     if seen is None or disk.moved(seen):

@@ -27,6 +27,7 @@ from promptls.index.disk.reading import (
     readable,
     stat,
     too_big,
+    unlisted,
 )
 from promptls.index.disk.rules import Verdict
 from promptls.index.disk.secret_files import kind_of_secrets, secret
@@ -61,6 +62,7 @@ __all__ = [
     "stat",
     "to_uri",
     "too_big",
+    "unlisted",
     "walk",
     "written",
 ]

@@ -140,6 +140,13 @@ def readable(path: str) -> bool:
     return os.access(path, os.R_OK)
 
 
+def unlisted(path: str) -> str:
+    """Why nothing can be listed in a folder, or a link to one; "" where it can."""
+    if not os.path.isdir(path):
+        return "it is not there" if not os.path.lexists(path) else "it is no folder"
+    return "" if os.access(path, os.R_OK | os.X_OK) else "permission to read it is denied"
+
+
 def is_folder(path: str) -> bool:
     """Whether there is a folder, not a link to one, at `path`."""
     try:
