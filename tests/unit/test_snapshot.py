@@ -18,6 +18,7 @@ from promptls.model import (
     keys_in,
     names_in,
     pack,
+    spoken_in,
     symbols_in,
     view_of,
 )
@@ -79,8 +80,10 @@ def test_names_and_keys_are_read_alone() -> None:
         outline = scan(file.read_text("utf-8"), "python").outline
         packed = pack(outline)
         assert names_in(packed) == [symbol.name for symbol in outline.symbols]
+        assert spoken_in(packed) == (outline.imports, outline.ref_names)
         assert keys_in(packed) == [chunk.key for chunk in outline.chunks]
     assert names_in(b"") == keys_in(b"") == []
+    assert spoken_in(b"") == ((), ())
 
 
 def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:

@@ -36,7 +36,18 @@ from promptls.model.outline import (
     Span,
     Symbol,
 )
-from promptls.model.packed import AnyOutline, OutlineView, forget, keys_in, names_in, pack, symbols_in, unpack, view_of
+from promptls.model.packed import (
+    AnyOutline,
+    OutlineView,
+    forget,
+    keys_in,
+    names_in,
+    pack,
+    spoken_in,
+    symbols_in,
+    unpack,
+    view_of,
+)
 
 __all__ = [
     "CALL",
@@ -71,6 +82,7 @@ __all__ = [
     "keys_in",
     "names_in",
     "pack",
+    "spoken_in",
     "symbols_in",
     "unpack",
     "view_of",

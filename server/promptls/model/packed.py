@@ -99,6 +99,15 @@ class _Keyed(Struct, array_like=True, gc=False):
     chunks: list[_Key]
 
 
+class _Spoken(Struct, array_like=True, gc=False):
+    language: msgspec.Raw
+    lines: msgspec.Raw
+    symbols: msgspec.Raw
+    chunks: msgspec.Raw
+    imports: tuple[Import, ...]
+    ref_names: tuple[str, ...]
+
+
 _pack = msgspec.msgpack.Encoder()
 _unpack = msgspec.msgpack.Decoder(Outline)
 _open = msgspec.msgpack.Decoder(_Opened)
@@ -107,6 +116,7 @@ _typed = msgspec.msgpack.Decoder(bytes)
 _words = msgspec.msgpack.Decoder(tuple[str, ...])
 _named = msgspec.msgpack.Decoder(_Named)
 _keyed = msgspec.msgpack.Decoder(_Keyed)
+_spoken = msgspec.msgpack.Decoder(_Spoken)
 _split = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _symbol = msgspec.msgpack.Decoder(Symbol)
 _whole: _Recent[Outline] = _Recent(UNPACKED)
@@ -141,6 +151,14 @@ def names_in(packed: bytes) -> list[str]:
 def keys_in(packed: bytes) -> list[bytes]:
     """The keys of the chunks in a packed outline, and nothing else of it."""
     return [chunk.key for chunk in _keyed.decode(packed).chunks] if packed else []
+
+
+def spoken_in(packed: bytes) -> tuple[tuple[Import, ...], tuple[str, ...]]:
+    """(the imports, the distinct names that are referred to) of a packed outline, and nothing else of it."""
+    if not packed:
+        return (), ()
+    found = _spoken.decode(packed)
+    return found.imports, found.ref_names
 
 
 def symbols_in(packed: bytes) -> int:
