@@ -114,6 +114,24 @@ def test_commands_of_the_outermost_folder(shop: ProjectFacts) -> None:
     assert [(c.name, c.run) for c in shop.commands] == [("check", "make check"), ("test", "pytest")]
 
 
+def test_commands_of_an_inner_folder_are_typed_there(tmp_path: Path) -> None:
+    text = '-- docs/package.json --\n{"scripts": {"build": "x"}}\n-- the web/a/package.json --\n{"scripts": {"build": "x"}}\n'
+    assert [c.run for c in facts_of(snapshot_of(text, tmp_path)).commands] == ["cd 'the web/a' && npm run build"]
+
+
+def test_what_a_manifest_says_of_a_file_is_relative_to_its_folder(tmp_path: Path) -> None:
+    text = '-- web/package.json --\n{"main": "./src/a.js", "bin": "gone.js"}\n-- web/src/a.js --\n'
+    assert [e.target for e in facts_of(snapshot_of(text, tmp_path)).entries] == ["gone.js", "web/src/a.js"]
+
+
+def test_pages_guides_and_copies_of_others_code_make_no_hubs(tmp_path: Path) -> None:
+    users = "".join(
+        f'-- docs/u{i}.html --\n<script src="../a.js"></script>\n-- docs/u{i}.js --\nimport "../a.js"\n'
+        f'-- deps/zlib/u{i}.c --\n#include "z.h"\n-- src/u{i}.c --\n#include "../deps/zlib/z.h"\n' for i in range(4)
+    )  # fmt: skip
+    assert facts_of(snapshot_of(f"-- a.js --\n1\n-- deps/zlib/z.h --\n{users}", tmp_path)).hubs == ()
+
+
 def test_entry_points_from_manifests_names_and_guards(shop: ProjectFacts) -> None:
     assert [(e.what, e.target) for e in shop.entries] == [
         ("command shop", "shop.cli:main"),
@@ -148,6 +166,24 @@ def test_the_header_for_a_view_of_the_graph(shop: ProjectFacts) -> None:
 def test_without_a_manifest_the_readme_speaks(tmp_path: Path) -> None:
     facts = facts_of(snapshot_of("-- README.md --\n# The shop\n\nIt sells\nthings.\n", tmp_path))
     assert (facts.name, facts.description) == ("The shop", "It sells things.")
+
+
+@pytest.mark.parametrize(
+    ("files", "name"),
+    [
+        ("-- test/cppext/setup.py --\nsetup(name='ext')\n-- os.py --\n", ""),
+        ("-- deps/hiredis/CMakeLists.txt --\nproject(hiredis)\n-- Makefile --\nall:\n\tcc a.c\n-- src/a.c --\n", ""),
+        ('-- pkgs/a/package.json --\n{"name": "a"}\n-- pkgs/b/package.json --\n{"name": "b"}\n-- pkgs/b/x.js --\n', ""),
+        ('-- app/package.json --\n{"name": "shop"}\n-- app/x.js --\n-- notes.txt --\n', "shop"),
+        ('-- app/package.json --\n{"name": "shop"}\n-- app/x.js --\n-- README.md --\n# The shop\n', "The shop"),
+        ('-- tests/app/package.json --\n{"name": "shop"}\n-- tests/app/x.js --\n', ""),
+        ("-- README.md --\nIt sells.\n\n# Features\n", ""),
+        ("-- README.md --\n## Getting started\n\nType shop.\n", ""),
+        ("-- README.md --\n# Introduction\n\nIt sells.\n", ""),
+    ],
+)
+def test_a_name_is_that_of_the_whole_or_none(tmp_path: Path, files: str, name: str) -> None:
+    assert facts_of(snapshot_of(files, tmp_path)).name == name
 
 
 def test_an_empty_workspace_has_nothing_to_say(tmp_path: Path) -> None:
@@ -371,6 +407,23 @@ def test_headings_of_both_kinds_and_none_in_fences() -> None:
 def test_an_opening_passes_over_badges_lists_and_tables() -> None:
     text = "# A\n[![x](y)](z)\n\n- item\n\n| a | b |\n|---|---|\n\n[l]: http://x\n\nThis is\nit.\n"
     assert (opening(text).title, opening(text).paragraph) == ("A", "This is it.")
+
+
+@pytest.mark.parametrize(
+    ("text", "title", "paragraph"),
+    [
+        ("# shop <a href='x'><img src='y' /></a>\n\nIt sells.\n", "shop", "It sells."),
+        ("# [Shop](https://x.org) `v2`\n\nIt *is* a [shop](https://x.org), see [its page][p].\n", "Shop v2", "It *is* a shop, see its page."),
+        ("# A\n[![CI\nstatus](https://x.org/a.svg)](https://x.org)\n[![b](c)](\nhttps://x.org/q)\n\nIt is.\n", "A", "It is."),
+        ("<div><img src='x'/></div>\n<h1 align='center'>Shop</h1>\n<p>\n <a href='x'><b>home</b></a> |\n <a href='y'>docs</a>\n</p>\n\n<p>\n It sells\n  <a href='z'>things</a>.\n</p>\n", "Shop", "It sells things."),
+        ("English | [Deutsch](de.md)\n\n> [!NOTE]\n> Not now.\n\n> ### A [shop](x) in *C*\n", "", "A shop in *C*"),
+        ("= Shop\n:toc:\n\nimage:https://x.org/a.svg[a,link=x]\n\n[source,scala]\n----\nval a = 1\n\nval b = 2\n----\n\nSee https://x.org[the page].\n\n== Use\n", "Shop", "See the page."),
+        ("Shop\n====\n\n=====  =====\na      b\n=====  =====\n\nIt sells.\n", "Shop", "It sells."),
+        ("It sells.\n\nWhat is it?\n---\n\nA shop.\n", "", "It sells."),
+    ],
+)  # fmt: skip
+def test_an_opening_is_a_title_and_prose(text: str, title: str, paragraph: str) -> None:
+    assert (opening(text).title, opening(text).paragraph) == (title, paragraph)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -214,13 +215,30 @@ def languages_of(lines: Mapping[str, int]) -> tuple[Language, ...]:
     return tuple(Language(name, n, n / total) for name, n in ordered if n >= total / 200)[:MOST_LANGUAGES]
 
 
+def naming(manifests: Sequence[tuple[str, Manifest]], names: Collection[str]) -> tuple[Manifest, Manifest]:
+    """(the manifest that names the whole, one that names most of it); empty ones where there are none.
+
+    The first is the first in the root that has a name.  The second stands alone at its depth, and at least half of
+    the files (`names`) are in its folder: what lies among tests, or as one of many, speaks for itself only.
+    """
+    named = [(label, m) for label, m in manifests if m.name]
+    whole = next((m for label, m in named if "/" not in label), Manifest())
+    inner = [(label, m) for label, m in named if "/" in label and not aside(label)]
+    depth = min((label.count("/") for label, _ in inner), default=0)
+    outer = {posixpath.dirname(label): m for label, m in reversed(inner) if label.count("/") == depth}
+    if whole.name or len(outer) != 1:
+        return whole, Manifest()
+    ((folder, most),) = outer.items()
+    return whole, most if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(names) else Manifest()
+
+
 def used_of(manifests: Sequence[tuple[str, Manifest]]) -> tuple[tuple[Used, ...], tuple[Used, ...]]:
     """(frameworks, libraries) that the manifests name, those of the outermost first; tests and examples left out."""
     known: dict[str, Used] = {}
     framework: dict[str, Used] = {}
     others: dict[str, Used] = {}
     for label, manifest in manifests:
-        if _aside(label):
+        if aside(label):
             continue
         needed = len(manifest.dependencies)
         for at, dependency in enumerate((*manifest.dependencies, *manifest.development)):
@@ -235,21 +253,26 @@ def used_of(manifests: Sequence[tuple[str, Manifest]]) -> tuple[tuple[Used, ...]
     return tuple(framework.values())[:MOST_FRAMEWORKS], tuple(libraries)[:MOST_LIBRARIES]
 
 
-_ASIDE = re.compile(r"(?:^|/)(?:examples?|samples?|fixtures?|testdata|templates?|demos?|benchmarks?|vendor)/")
+_ASIDE = re.compile(
+    r"(?:^|/)_?(?:examples?|samples?|fixtures?|testdata|templates?|demos?|benchmarks?|docs?|vendor|deps|third[_-]?party)/"
+)
 
 
-def _aside(label: str) -> bool:
+def aside(label: str) -> bool:
+    """Whether a file serves the project without being a part of it: a test, an example, a guide, a copy of others' code."""
     return is_test(label) or _ASIDE.search(label) is not None
 
 
 def commands_of(manifests: Sequence[tuple[str, Manifest]]) -> tuple[Command, ...]:
-    """How to build, test, check and run, of the outermost manifests; what is named so comes first."""
-    depth = min((label.count("/") for label, manifest in manifests if manifest.commands), default=0)
-    outer = [(label, m) for label, m in manifests if label.count("/") == depth and not _aside(label)]
+    """How to build, test, check and run from the root, of the outermost manifests; what is named so comes first."""
+    own = [(label, m) for label, m in manifests if m.commands and not aside(label)]
+    depth = min((label.count("/") for label, _ in own), default=0)
     found: dict[str, Command] = {}
-    for label, manifest in outer:
-        for name, run in manifest.commands:
-            found.setdefault(run, Command(name, run, label))
+    for label, manifest in own:
+        if label.count("/") == depth:
+            there = f"cd {shlex.quote(posixpath.dirname(label))} && " if depth else ""
+            for name, run in manifest.commands:
+                found.setdefault(there + run, Command(name, there + run, label))
     return tuple(sorted(found.values(), key=lambda command: _purpose(command.name)))[:MOST_COMMANDS]
 
 
@@ -263,18 +286,25 @@ def _purpose(name: str) -> tuple[bool, int]:
 
 
 def entries_of(
-    manifests: Sequence[tuple[str, Manifest]], names: Iterable[str], guarded: Iterable[str]
+    manifests: Sequence[tuple[str, Manifest]], names: Iterable[str], guarded: Iterable[str], files: Container[str]
 ) -> tuple[Entry, ...]:
-    """Where programs begin: what manifests say, files that are called so, scripts that guard their main part."""
-    said = [Entry(what, target, label) for label, m in manifests if not _aside(label) for what, target in m.entries]
+    """Where programs begin: what manifests say, files that are called so, scripts that guard their main part.
+
+    What a manifest says of a file is relative to its own folder.
+    """
+    said: list[Entry] = []
+    for label, manifest in manifests:
+        for what, target in manifest.entries if not aside(label) else ():
+            there = posixpath.normpath(posixpath.join(posixpath.dirname(label), target))
+            said.append(Entry(what, there if there in files else target, label))
     named = sorted(
-        ((name, what) for name in names if (what := entry_file(name)) and not _aside(name)),
+        ((name, what) for name in names if (what := entry_file(name)) and not aside(name)),
         key=lambda found: (found[0].count("/"), found[0]),
     )
-    files = [Entry(what, name) for name, what in named]
-    files += [Entry("script", name) for name in sorted(guarded, key=lambda n: (n.count("/"), n)) if not _aside(name)]
+    seen = [Entry(what, name) for name, what in named]
+    seen += [Entry("script", name) for name in sorted(guarded, key=lambda n: (n.count("/"), n)) if not aside(name)]
     once: dict[str, Entry] = {}
-    for entry in (*said, *files):
+    for entry in (*said, *seen):
         once.setdefault(entry.target.removeprefix("./"), entry)
     return tuple(once.values())[:MOST_ENTRIES]
 

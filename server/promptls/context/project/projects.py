@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from immutables import Map
 from msgspec import Struct
 
-from promptls.context.graph.layers import is_test, layer_of
+from promptls.context.graph.layers import layer_of
 from promptls.context.project import facts as f
 from promptls.context.project.facts import ProjectFacts, Tally
 from promptls.context.project.hubs import Places, Seen, imported, places_of
@@ -209,9 +209,10 @@ def _connect(state: _State, snapshot: Snapshot, changed: list[FileEntry]) -> Non
     for entry in entries:
         before = state.targets.pop(entry.name, frozenset())
         after: frozenset[str] = frozenset()
-        if entry.outline is not None and entry.outline.imports and not is_test(entry.name):
-            found = imported(state.places, entry.name, entry.outline.language, entry.outline.imports, go, state.seen)
-            after = frozenset(name for name in found if not is_test(name))
+        outline = entry.outline
+        if outline is not None and outline.language not in f.PROSE and outline.imports and not f.aside(entry.name):
+            found = imported(state.places, entry.name, outline.language, outline.imports, go, state.seen)
+            after = frozenset(name for name in found if not f.aside(name))
         if after:
             state.targets[entry.name] = after
         state.tally.importers.subtract(before)
@@ -237,13 +238,14 @@ def _facts(sources: Sources, state: _State) -> ProjectFacts:
     read = state.read
     manifests = [(n, m) for n in wanted if n in read and (m := read[n].manifest) is not None and m != Manifest()]
     head = read[readme[0]].opening if readme and readme[0] in read else None
-    named = next((m for _, m in manifests if m.name), Manifest())
+    head = head or Opening("", "")
+    whole, most = f.naming(manifests, state.names)
     frameworks, libraries = f.used_of(manifests)
     return ProjectFacts(
         root=state.root.path,
         label=state.root.name,
-        name=named.name or (head.title if head else ""),
-        description=named.description or (head.paragraph if head else ""),
+        name=whole.name or head.title or most.name,
+        description=whole.description or head.paragraph or most.description,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
         languages=f.languages_of(state.tally.lines),
@@ -251,7 +253,9 @@ def _facts(sources: Sources, state: _State) -> ProjectFacts:
         libraries=libraries,
         commands=f.commands_of(manifests),
         layers=f.layers_of(state.tally.layers),
-        entries=f.entries_of(manifests, state.begin, [n for n in scripts if n in read and read[n].guarded]),
+        entries=f.entries_of(
+            manifests, state.begin, [n for n in scripts if n in read and read[n].guarded], state.names
+        ),
         hubs=f.hubs_of(state.tally.importers),
         folders=f.folders_of(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
