@@ -228,6 +228,28 @@ import java.util.List
         ["cart.h → src/cart.h *", "shop/money.h → include/shop/money.h *", "stdio.h →"],
         {},
     ),
+    "c: a standard header is the system's, unless it is beside the file or among the headers": (
+        """
+-- src/main.c --
+#include <math.h>
+#include <assert.h>
+#include "time.h"
+#include <stdio.h>
+-- src/time.h --
+-- include/stdio.h --
+-- deps/zlib/test/math.h --
+-- deps/zlib/assert.h --
+""",
+        "src/main.c",
+        ["math.h →", "assert.h →", "time.h → src/time.h *", "stdio.h → include/stdio.h *"],
+        {},
+    ),
+    "c: a header that stands for the system's does not include itself": (
+        "-- test/math.h --\n#include <math.h>\n",
+        "test/math.h",
+        ["math.h →"],
+        {},
+    ),
     "ruby, by path and by the end of it": (
         """
 -- lib/shop/cart.rb --
@@ -237,7 +259,31 @@ require "shop/cart"
 require "json"
 """,
         "lib/shop.rb",
-        ["shop/cart → lib/shop/cart.rb *", "shop/cart → lib/shop/cart.rb *", "json →"],
+        ["./shop/cart → lib/shop/cart.rb *", "shop/cart → lib/shop/cart.rb *", "json →"],
+        {},
+    ),
+    "ruby: what is required stands on the load path": (
+        """
+-- lib/shop/logger.rb --
+-- lib/shop/cart.rb --
+require "logger"
+require "shop"
+require "helper"
+require_relative "logger"
+load "tasks/shop.rb"
+-- test/dummy/config/initializers/shop.rb --
+-- gem/lib/shop.rb --
+-- test/helper.rb --
+-- tasks/shop.rb --
+""",
+        "lib/shop/cart.rb",
+        [
+            "logger →",
+            "shop → gem/lib/shop.rb *",
+            "helper → test/helper.rb *",
+            "./logger → lib/shop/logger.rb *",
+            "tasks/shop.rb → tasks/shop.rb *",
+        ],
         {},
     ),
     "php by namespace": (

@@ -132,6 +132,14 @@ def test_pages_guides_and_copies_of_others_code_make_no_hubs(tmp_path: Path) -> 
     assert facts_of(snapshot_of(f"-- a.js --\n1\n-- deps/zlib/z.h --\n{users}", tmp_path)).hubs == ()
 
 
+def test_a_standard_header_is_not_that_of_somebody_who_has_one(tmp_path: Path) -> None:
+    users = "".join(f"-- src/u{i}.c --\n#include <math.h>\n" for i in range(4))
+    assert facts_of(snapshot_of(f"-- compat/math.h --\n{users}", tmp_path)).hubs == ()
+    assert [h.label for h in facts_of(snapshot_of(f"-- include/math.h --\n{users}", tmp_path)).hubs] == [
+        "include/math.h"
+    ]
+
+
 def test_entry_points_from_manifests_names_and_guards(shop: ProjectFacts) -> None:
     assert [(e.what, e.target) for e in shop.entries] == [
         ("command shop", "shop.cli:main"),

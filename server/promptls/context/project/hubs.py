@@ -14,6 +14,7 @@ from itertools import islice
 
 from msgspec import Struct
 
+from promptls.context.graph.imports import STANDARD_HEADERS
 from promptls.model import Import
 
 MOST_IMPORTS = 300  # of one file that are looked at
@@ -198,9 +199,11 @@ def _elsewhere(places: Places, folder: str, language: str, module: str, used: st
     if language in _BY_PATH and "\\" not in module:
         path = module.partition("/")[2] if module.startswith("package:") else module
         near = posixpath.normpath(posixpath.join(folder, path))
-        found = list(_known(places.exact, [near, f"lib/{path}", f"include/{path}", f"src/{path}"]))
+        beside = [] if language == "ruby" and not path.startswith(".") else [near]
+        found = list(_known(places.exact, [*beside, f"lib/{path}", f"include/{path}", f"src/{path}"]))
         if found or "/" not in path:
-            yield from found or _known(places.tails(), [path] if language in ("c", "cpp", "proto") else [])
+            by_tail = language in ("c", "cpp", "proto") and path not in STANDARD_HEADERS
+            yield from found or _known(places.tails(), [path] if by_tail else [])
             return
         yield from _known(places.tails(), ["/".join(path.split("/")[-_TAIL:])])
         return

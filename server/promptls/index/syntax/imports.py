@@ -176,6 +176,17 @@ def _called(*verbs: str) -> Callable[[str], Found]:
     return found
 
 
+def _ruby(text: str) -> Found:
+    """What is required from here begins with "./" or "../", all else is looked for on the load path."""
+    if text.startswith("autoload"):
+        if quoted := _QUOTED.search(text):
+            yield quoted.group(1), ()
+        return
+    for found in _called("require_relative")(text):
+        yield found[0] if found[0].startswith((".", "/")) else f"./{found[0]}", ()
+    yield from _called("require", "load")(text)
+
+
 def _php(text: str) -> Found:
     if not text.startswith("use"):
         if quoted := _QUOTED.search(text):
@@ -331,7 +342,7 @@ _READERS: dict[str, Callable[[str], Found]] = {
     "c": _include,
     "cpp": _include,
     "csharp": _csharp,
-    "ruby": _called("require", "require_relative", "load", "autoload"),
+    "ruby": _ruby,
     "php": _php,
     "swift": _swift,
     "lua": _called("require", "dofile"),

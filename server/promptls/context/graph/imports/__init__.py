@@ -12,14 +12,14 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
 from promptls.context.graph.imports.configs import Configs, Read
-from promptls.context.graph.imports.families import ALL, WAYS, Ground, Target, python_module
+from promptls.context.graph.imports.families import ALL, STANDARD_HEADERS, WAYS, Ground, Target, python_module
 from promptls.context.graph.imports.tree import Tree
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
 from promptls.index.syntax.kinds import CALLABLE_KINDS
 from promptls.model import FileEntry, Import
 
-__all__ = ["Resolver", "Resolvers", "Target"]
+__all__ = ["STANDARD_HEADERS", "Resolver", "Resolvers", "Target"]
 
 CONFIGS = ("package.json", "tsconfig.json", "jsconfig.json", "go.mod", "cargo.toml", "composer.json", "pubspec.yaml")
 """Names of configuration files that are looked at, lower case."""

@@ -403,6 +403,26 @@ def _file(endings: tuple[str, ...] = ("",), name: str = ALL, anywhere: bool = Fa
     return way
 
 
+STANDARD_HEADERS = frozenset(
+    f"{name}.h"
+    for name in (
+        "aio assert complex ctype dirent dlfcn errno fcntl fenv float fnmatch grp iconv inttypes iso646"
+        " langinfo libgen limits locale math netdb poll pthread pwd regex sched semaphore setjmp signal"
+        " spawn stdalign stdarg stdatomic stdbit stdbool stdckdint stddef stdint stdio stdlib stdnoreturn string strings"
+        " syslog termios tgmath threads time uchar ucontext ulimit unistd wchar wctype"
+    ).split()
+)
+"""Of C and of POSIX: such a name means the system's, whoever else has a file of that name."""
+
+
+def c(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """A header by its path from here, else by the end of its path; a standard one beside here or in an include folder."""
+    if module not in STANDARD_HEADERS:
+        return _file(anywhere=True)(ground, entry, module, names)
+    found = _file()(ground, entry, module, names) or _file(anywhere=True)(ground, entry, f"include/{module}", names)
+    return () if found and found[0].path == entry.path else found
+
+
 def dart(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """Relative files, and package:name/x.dart as lib/x.dart of the package whose pubspec.yaml has that name."""
     if module.startswith("dart:"):
@@ -418,9 +438,19 @@ def dart(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) 
     return _file()(ground, entry, module, names)
 
 
+_LOADED = ("lib", "test", "spec", "app")
+"""Folders that Ruby programs put on the load path."""
+
+
 def ruby(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """require_relative from here, require by the end of the path."""
-    return _file((".rb", ""), anywhere=True)(ground, entry, module, names)
+    """require_relative from here, require below a folder of the load path or the root: "logger" is seldom one's own."""
+    if module.startswith("."):
+        return _file((".rb", ""))(ground, entry, module, names)
+    tree = ground.tree
+    at_root = tree.join(tree.root_of(entry.path), module)
+    path = tree.ending([f"{folder}/{module}.rb" for folder in _LOADED], entry.path)
+    path = path or (tree.first((f"{at_root}.rb", at_root)) if at_root else "")
+    return (Target(path, ALL),) if path else ()
 
 
 def lua(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
@@ -438,7 +468,7 @@ WAYS: dict[str, Way] = {
     "go": go,
     "rust": rust,
     **dict.fromkeys(("java", "kotlin", "scala"), _dotted(_JVM, members=True)),
-    **dict.fromkeys(("c", "cpp"), _file(anywhere=True)),
+    **dict.fromkeys(("c", "cpp"), c),
     "csharp": _dotted((".cs",)),
     "ruby": ruby,
     "php": php,
