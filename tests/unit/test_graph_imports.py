@@ -262,6 +262,47 @@ require "json"
         ["./shop/cart → lib/shop/cart.rb *", "shop/cart → lib/shop/cart.rb *", "json →"],
         {},
     ),
+    "haskell: a module is its whole path": (
+        """
+-- src/App/Main.hs --
+import Citeproc
+import App.Citeproc
+import Distribution.Types
+-- src/App/Citeproc.hs --
+-- Cabal/Distribution/Types.hs --
+""",
+        "src/App/Main.hs",
+        ["Citeproc →", "App.Citeproc → src/App/Citeproc.hs *", "Distribution.Types → Cabal/Distribution/Types.hs *"],
+        {},
+    ),
+    "perl: a module is its whole path": (
+        "-- lib/App.pm --\nuse Config;\nuse App::Config;\nuse ojo;\n-- lib/App/Config.pm --\n-- lib/ojo.pm --\n",
+        "lib/App.pm",
+        ["Config →", "App::Config → lib/App/Config.pm", "ojo → lib/ojo.pm"],
+        {},
+    ),
+    "python: a folder that is only called so goes behind a package": (
+        "-- test/targets/main.py --\nimport shop\n-- test/targets/shop/a.yml --\n-- lib/shop/__init__.py --\n",
+        "test/targets/main.py",
+        ["shop → lib/shop/__init__.py"],
+        {"shop": "lib/shop/__init__.py"},
+    ),
+    "python: what Python brings is no folder, and no package elsewhere": (
+        """
+-- app/main.py --
+import logging
+import tempfile
+import copy
+import own
+-- app/tempfile/data.txt --
+-- app/copy.py --
+-- app/own/a.txt --
+-- other/logging/__init__.py --
+""",
+        "app/main.py",
+        ["logging →", "tempfile →", "copy → app/copy.py", "own → app/own"],
+        {},
+    ),
     "ruby: what is required stands on the load path": (
         """
 -- lib/shop/logger.rb --

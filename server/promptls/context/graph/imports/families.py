@@ -7,6 +7,7 @@ module otherwise; () for what is not in the workspace.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -47,6 +48,10 @@ def _of(path: str, names: tuple[str, ...]) -> tuple[Target, ...]:
 # ---------------------------------------------------------------- Python
 
 
+_BROUGHT = sys.stdlib_module_names - {"test"}
+"""Modules that come with Python; "test" is more often one's own."""
+
+
 def python(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """Absolute and relative modules; packages with and without __init__; src layouts; names that are modules."""
     place = python_module(ground, entry, module)
@@ -68,7 +73,7 @@ def python_module(ground: Ground, entry: FileEntry, module: str) -> str:
     tree = ground.tree
     tail = module.lstrip(".")
     dots = len(module) - len(tail)
-    relative = tail.replace(".", "/")
+    relative, top = tail.replace(".", "/"), tail.partition(".")[0]
     if dots:
         folder = _folder(entry)
         for _ in range(dots - 1):
@@ -78,20 +83,26 @@ def python_module(ground: Ground, entry: FileEntry, module: str) -> str:
         return _python_place(tree, f"{folder}/{relative}".rstrip("/"))
     if not tail:
         return ""
-    for base in _python_bases(ground, entry, tail.partition(".")[0]):
-        if place := _python_place(tree, f"{base}/{relative}"):
-            return place
-    return ""
+    places = [f"{base}/{relative}" for base in _python_bases(ground, entry, top)]
+    found = next((file for place in places if (file := _python_file(tree, place))), "")
+    if found or top in _BROUGHT:
+        return found
+    return next((place for place in places if place in tree.folders), "")  # a package without files goes last
 
 
 def _python_bases(ground: Ground, entry: FileEntry, top: str) -> Iterator[str]:
-    """Folders where a top-level name may live: those around that are no packages, then wherever it is a package."""
+    """Folders where a top-level name may live: those around that are no packages, then wherever it is a package.
+
+    What Python brings is nowhere else.
+    """
     tree = ground.tree
     for folder in tree.above(entry.path):
         if not tree.has(f"{folder}/__init__.py"):
             yield folder
             yield f"{folder}/src"
             yield f"{folder}/lib"
+    if top in _BROUGHT:
+        return
     found = [p.rpartition("/")[0] for p in tree.called("__init__.py") if p.endswith(f"/{top}/__init__.py")]
     found = [p for p in found if not tree.has(f"{p.rpartition('/')[0]}/__init__.py")]
     if found:
@@ -351,7 +362,27 @@ def elixir(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]
 
 def haskell(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """App.Some.Thing is …/App/Some/Thing.hs."""
-    return _of(ground.tree.ending([f"{module.replace('.', '/')}.hs"], entry.path), names)
+    return _of(_whole_path(ground.tree, module.split("."), ".hs", entry.path), names)
+
+
+def perl(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """App::Some::Thing is …/App/Some/Thing.pm."""
+    return _of(_whole_path(ground.tree, module.split("::"), ".pm", entry.path), names)
+
+
+def _whole_path(tree: Tree, parts: list[str], ending: str, near: str) -> str:
+    """The nearest file that is this module: "JSON" is not Mojo/JSON.pm, which is called Mojo::JSON.
+
+    Folders of sources are in lower case, or stand at the top.
+    """
+
+    def is_top(folder: str) -> bool:
+        above, _, last = folder.rpartition("/")
+        return not last[:1].isupper() or tree.root_of(folder) in (folder, above)
+
+    tail = "/" + "/".join(parts) + ending
+    found = [path for path in tree.called(parts[-1] + ending) if path.endswith(tail) and is_top(path[: -len(tail)])]
+    return nearest(found, near) if found else ""
 
 
 def ocaml(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
@@ -487,7 +518,7 @@ WAYS: dict[str, Way] = {
     "proto": _file(anywhere=True),
     "elisp": _file((".el", ""), anywhere=True),
     "vim": _file(("", ".vim"), anywhere=True),
-    "perl": _dotted((".pm",), "::"),
+    "perl": perl,
     "nix": _file(("", ".nix", "/default.nix"), ""),
 }
 """By language."""
