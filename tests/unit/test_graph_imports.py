@@ -147,6 +147,35 @@ import { d } from "packages/app/src/deep/a";
         ],
         {},
     ),
+    "script: folders as frameworks call them, declarations beside what is compiled": (
+        """
+-- web/src/routes/+page.svelte --
+<script>
+import { a } from "$lib/a.js";
+import List from "$lib/List";
+import b from "@/b";
+import c from "~/c";
+import d from "../d.js";
+import e from "@scope/e";
+</script>
+-- web/src/lib/a.js --
+-- web/src/lib/List/index.svelte --
+-- web/src/b.vue --
+-- web/app/c.ts --
+-- web/src/d.d.ts --
+-- e.js --
+""",
+        "web/src/routes/+page.svelte",
+        [
+            "$lib/a.js → web/src/lib/a.js a",
+            "$lib/List → web/src/lib/List/index.svelte default",
+            "@/b → web/src/b.vue default",
+            "~/c → web/app/c.ts default",
+            "../d.js → web/src/d.d.ts default",
+            "@scope/e →",
+        ],
+        {},
+    ),
     "go: modules, aliases, versions": (
         """
 -- go.mod --

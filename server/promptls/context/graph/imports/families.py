@@ -121,12 +121,19 @@ def _python_file(tree: Tree, path: str) -> str:
 
 
 _SCRIPTS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts", ".vue", ".svelte", ".json")
-_COMPILED = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
+_COMPILED = {
+    ".js": (".ts", ".tsx", ".d.ts"),
+    ".jsx": (".tsx",),
+    ".mjs": (".mts", ".d.mts"),
+    ".cjs": (".cts", ".d.cts"),
+}
+_CUSTOMARY = {"$lib": ("src/lib",), "@": ("src",), "~": ("src", "app", "")}
+"""What bundlers and frameworks call folders of sources that no tsconfig says."""
 _ENTRIES = ("source", "module", "main", "types", "typings")
 
 
 def script(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """Relative files with and without ending, index files, aliases of tsconfig, packages of the workspace."""
+    """Relative files with and without ending, index files, aliases of tsconfig and of custom, packages of the workspace."""
     module = module.split("?", 1)[0]
     tree = ground.tree
     if module.startswith("."):
@@ -142,7 +149,13 @@ def script(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]
         for place in places:
             if (place := place.replace("*", middle, 1)) and (path := _script(tree, tree.join(place, "."))):
                 return _of(path, names)
-    return _of(_package(ground, entry, module), names)
+    return _of(_package(ground, entry, module) or _customary(tree, entry, module), names)
+
+
+def _customary(tree: Tree, entry: FileEntry, module: str) -> str:
+    head, _, below = module.partition("/")
+    bases = (f"{above}/{folder}" for folder in _CUSTOMARY.get(head, ()) for above in tree.above(entry.path))
+    return next((path for base in bases if (path := _script(tree, tree.join(base, below)))), "")
 
 
 def _script(tree: Tree, path: str) -> str:
