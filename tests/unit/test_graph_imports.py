@@ -493,6 +493,62 @@ import 'package:test/test.dart';
         ["Shop.CartItem → lib/shop/cart_item.ex CartItem"],
         {"CartItem": "lib/shop/cart_item.ex CartItem"},
     ),
+    "elixir: all of a module, scripts of tests, modules of others": (
+        """
+-- test/cart_test.exs --
+import Shop.Cart
+import Shop.Cart, only: [total: 1]
+alias Shop.DataCase
+use Ecto.Changeset
+use ExUnit.Case
+import Config
+-- config/config.exs --
+-- lib/shop/cart.ex --
+-- lib/shop/changeset.ex --
+-- test/support/data_case.exs --
+-- test/support/case.ex --
+""",
+        "test/cart_test.exs",
+        [
+            "Shop.Cart → lib/shop/cart.ex Cart",
+            "Shop.Cart → lib/shop/cart.ex Cart",
+            "Shop.DataCase → test/support/data_case.exs DataCase",
+            "Ecto.Changeset →",
+            "ExUnit.Case →",
+            "Config →",
+        ],
+        {},
+    ),
+    "zig: files, and modules of the build": (
+        """
+-- tests/main.zig --
+const std = @import("std");
+const zls = @import("zls");
+const near = @import("near.zig");
+const lsp = @import("lsp");
+const zon = @import("main.zon");
+-- tests/main.zon --
+-- src/zls.zig --
+-- src/std.zig --
+-- tests/near.zig --
+-- vendor/lsp/src/root.zig --
+""",
+        "tests/main.zig",
+        [
+            "std →",
+            "zls → src/zls.zig *",
+            "near.zig → tests/near.zig *",
+            "lsp → vendor/lsp/src/root.zig *",
+            "main.zon → tests/main.zon *",
+        ],
+        {},
+    ),
+    "php: what is included stands here": (
+        "-- src/a.php --\n<?php\nrequire __DIR__ . '/functions.php';\n-- src/functions.php --\n-- functions.php --\n",
+        "src/a.php",
+        ["/functions.php → src/functions.php *"],
+        {},
+    ),
     "haskell": (
         "-- src/Data/Cart.hs --\n-- src/Main.hs --\nimport Data.Cart (total)\n",
         "src/Main.hs",

@@ -349,7 +349,12 @@ _CLASSES = _dotted((".php",), "\\")
 
 
 def php(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """A class by its namespace: where composer.json says that it lives, else where the end of its path fits."""
+    """A class by its namespace: where composer.json says that it lives, else where the end of its path fits.
+
+    What is included is a file from here: what stands before its path is __DIR__, as a rule.
+    """
+    if module.endswith((".php", ".inc", ".phtml")):
+        return _file()(ground, entry, module, names)
     for start, folder in ground.configs.namespaces():
         if f"{module}\\".startswith(start):
             place = f"{folder[len(ground.tree.root_of(folder)) :]}/{module[len(start) :]}"
@@ -364,11 +369,16 @@ def _snake(name: str) -> str:
 
 
 def elixir(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """App.Some.Thing is …/app/some/thing.ex."""
+    """App.Some.Thing is …/app/some/thing.ex, or …/some/thing.ex where there is an app."""
+    tree = ground.tree
     found: list[Target] = []
-    for full in [f"{module}.{name}" for name in names] or [module]:
+    for name in names or ("",):
+        full = f"{module}.{name}" if name and name != ALL else module
         base = "/".join(_snake(part) for part in full.split("."))
-        path = ground.tree.ending([f"{base}.ex", f"{base}.exs", f"{base.partition('/')[2]}.ex"], entry.path)
+        app, _, inner = base.partition("/")
+        ours = inner and (tree.called(f"{app}.ex") or tree.folder_ending(app, entry.path))
+        bases = (base, inner) if ours else (base,)
+        path = tree.ending([f"{b}{e}" for b in bases for e in (".ex", *([".exs"] if inner else []))], entry.path)
         found += [Target(path, full.rpartition(".")[2])] if path else []
     return tuple(found)
 
@@ -497,6 +507,18 @@ def ruby(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) 
     return (Target(path, ALL),) if path else ()
 
 
+def zig(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """A file from here, or a module that build.zig names: the nearest file of sources that is called so."""
+    if module.endswith((".zig", ".zon")) or module in _ZIGS:
+        return _file(("",), "")(ground, entry, module, names)
+    path = ground.tree.ending([f"src/{module}.zig", f"{module}/{module}.zig", f"{module}/src/root.zig"], entry.path)
+    return _of(path, names)
+
+
+_ZIGS = frozenset({"std", "builtin", "root"})
+"""Modules that are not the project's, or not one file."""
+
+
 def lua(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """require "a.b" is …/a/b.lua or …/a/b/init.lua."""
     base = module.replace(".", "/") if "/" not in module else module
@@ -525,7 +547,7 @@ WAYS: dict[str, Way] = {
     **dict.fromkeys(("css", "scss"), _file(("", ".scss", ".css", "/_index.scss"), "", partial=True)),
     "html": _file(("",), ""),
     "dart": dart,
-    "zig": _file(("",), ""),
+    "zig": zig,
     "julia": _file(("", ".jl")),
     "make": _file(),
     "proto": _file(anywhere=True),
