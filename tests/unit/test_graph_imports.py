@@ -519,6 +519,25 @@ import Config
         ],
         {},
     ),
+    "julia: files and packages": (
+        """
+-- test/runtests.jl --
+using Shop, Test
+using Shop: price
+include("cart.jl")
+-- test/cart.jl --
+-- src/Shop.jl --
+""",
+        "test/runtests.jl",
+        ["Shop → src/Shop.jl", "Test →", "Shop → src/Shop.jl price", "cart.jl → test/cart.jl *"],
+        {},
+    ),
+    "c: what a build writes": (
+        '-- src/a.c --\n#include "config.h"\n#include <deep/b.h>\n-- src/config.h.in --\n-- inc/deep/b.h.in --\n',
+        "src/a.c",
+        ["config.h → src/config.h.in *", "deep/b.h → inc/deep/b.h.in *"],
+        {},
+    ),
     "zig: files, and modules of the build": (
         """
 -- tests/main.zig --

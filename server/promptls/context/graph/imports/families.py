@@ -470,9 +470,12 @@ STANDARD_HEADERS = frozenset(
 
 
 def c(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """A header by its path from here, else by the end of its path; a standard one beside here or in an include folder."""
+    """A header by its path from here, else by the end of its path; a standard one beside here or in an include folder.
+
+    One that a build writes is what it is written from: "config.h.in".
+    """
     if module not in STANDARD_HEADERS:
-        return _file(anywhere=True)(ground, entry, module, names)
+        return _file(("", ".in"), anywhere=True)(ground, entry, module, names)
     found = _file()(ground, entry, module, names) or _file(anywhere=True)(ground, entry, f"include/{module}", names)
     return () if found and found[0].path == entry.path else found
 
@@ -505,6 +508,14 @@ def ruby(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) 
     path = tree.ending([f"{folder}/{module}.rb" for folder in _LOADED], entry.path)
     path = path or (tree.first((f"{at_root}.rb", at_root)) if at_root else "")
     return (Target(path, ALL),) if path else ()
+
+
+def julia(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """What is included, from here; a package of the workspace, which is src/Package.jl."""
+    found = _file(("", ".jl"))(ground, entry, module, names)
+    if found or not module.isidentifier():
+        return found
+    return _of(ground.tree.ending([f"src/{module}.jl"], entry.path), names)
 
 
 def zig(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
@@ -548,7 +559,7 @@ WAYS: dict[str, Way] = {
     "html": _file(("",), ""),
     "dart": dart,
     "zig": zig,
-    "julia": _file(("", ".jl")),
+    "julia": julia,
     "make": _file(),
     "proto": _file(anywhere=True),
     "elisp": _file((".el", ""), anywhere=True),
