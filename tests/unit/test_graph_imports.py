@@ -532,6 +532,12 @@ include("cart.jl")
         ["Shop → src/Shop.jl", "Test →", "Shop → src/Shop.jl price", "cart.jl → test/cart.jl *"],
         {},
     ),
+    "ruby: a script has what is beside it": (
+        '-- tools/a.rb --\nrequire "b"\nrequire "set"\n-- tools/b.rb --\n',
+        "tools/a.rb",
+        ["b → tools/b.rb *", "set →"],
+        {},
+    ),
     "c: what a build writes": (
         '-- src/a.c --\n#include "config.h"\n#include <deep/b.h>\n-- src/config.h.in --\n-- inc/deep/b.h.in --\n',
         "src/a.c",

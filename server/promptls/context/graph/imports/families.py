@@ -500,14 +500,21 @@ _LOADED = ("lib", "test", "spec", "app")
 
 
 def ruby(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """require_relative from here, require below a folder of the load path or the root: "logger" is seldom one's own."""
+    """require_relative from here, require below a folder of the load path or the root: "logger" is seldom one's own.
+
+    Scripts that are in no such folder have what is beside them.
+    """
+    tree, beside = ground.tree, _file((".rb", ""))
     if module.startswith("."):
-        return _file((".rb", ""))(ground, entry, module, names)
-    tree = ground.tree
-    at_root = tree.join(tree.root_of(entry.path), module)
+        return beside(ground, entry, module, names)
+    root = tree.root_of(entry.path)
+    at_root = tree.join(root, module)
     path = tree.ending([f"{folder}/{module}.rb" for folder in _LOADED], entry.path)
     path = path or (tree.first((f"{at_root}.rb", at_root)) if at_root else "")
-    return (Target(path, ALL),) if path else ()
+    if path:
+        return (Target(path, ALL),)
+    is_script = set(_LOADED).isdisjoint(entry.path[len(root) :].split("/"))
+    return beside(ground, entry, module, names) if is_script else ()
 
 
 def julia(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
@@ -518,16 +525,16 @@ def julia(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...])
     return _of(ground.tree.ending([f"src/{module}.jl"], entry.path), names)
 
 
+_ZIGS = frozenset({"std", "builtin", "root"})
+"""Modules that are not the project's, or not one file."""
+
+
 def zig(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
     """A file from here, or a module that build.zig names: the nearest file of sources that is called so."""
     if module.endswith((".zig", ".zon")) or module in _ZIGS:
         return _file(("",), "")(ground, entry, module, names)
     path = ground.tree.ending([f"src/{module}.zig", f"{module}/{module}.zig", f"{module}/src/root.zig"], entry.path)
     return _of(path, names)
-
-
-_ZIGS = frozenset({"std", "builtin", "root"})
-"""Modules that are not the project's, or not one file."""
 
 
 def lua(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
