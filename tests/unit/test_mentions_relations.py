@@ -41,6 +41,8 @@ class C {
     return this.#inc(1);
   }
 }
+-- web/c.test.js --
+it("bumps", () => run("c"));
 -- c/notes.txt --
 none
 -- app/[...slug]/page.js --
@@ -100,6 +102,8 @@ def told(message: str, request: Request) -> list[str]:
         ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:src/other.py", "unresolved: src/other.py has no tests, as far as the syntax tells."),
+        ("@tests:web/c.js", "included: web/c.test.js"),
+        ("@tests:web/c.js##inc", "included: web/c.test.js"),
         ("@tests:src/nope.py", 'unresolved: There is no file "src/nope.py" in the workspace.'),
         ("@tests:nope", 'unresolved: There is no symbol "nope" in the workspace.'),
     ],
@@ -124,6 +128,12 @@ def test_who_uses_something_is_told_with_the_lines_that_do(
 ) -> None:
     (outcome,) = resolve_all(f"{mention} there", asking(SHOP, tmp_path))
     assert {item.symbol: item.sites for item in outcome.targets} == sites
+
+
+def test_tests_that_are_only_called_after_a_file_are_said_to_be(tmp_path: Path) -> None:
+    (outcome,) = resolve_all("@tests:web/c.js there", asking(SHOP, tmp_path))
+    assert [(item.kind, item.span.start) for item in outcome.targets] == [("file", 0)]
+    assert outcome.reason == "No test calls it, as far as the syntax tells; 1 file is called after web/c.js."
 
 
 def test_a_suggestion_is_the_whole_mention(tmp_path: Path) -> None:

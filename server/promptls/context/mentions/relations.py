@@ -14,9 +14,11 @@ from promptls.context.graph.namesakes import versions
 from promptls.context.graph.nodes import Edge
 from promptls.context.graph.paths import LEAST, call_paths, callees, callers, inside
 from promptls.context.graph.rules import HOLDERS
+from promptls.context.graph.testnames import named_after
 from promptls.context.graph.view import GraphView
 from promptls.context.mentions import file, symbol
 from promptls.context.mentions.grammar import argument, looks_like_path
+from promptls.context.mentions.groups import group
 from promptls.context.mentions.lookup import folders_at, root_and_path
 from promptls.context.mentions.outcomes import included, unresolved
 from promptls.context.mentions.request import Request
@@ -43,12 +45,22 @@ def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
 
 
 def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
-    """The tests of a definition, or of those in a file."""
+    """The tests of a definition, or of those in a file; else the files of tests that are called after its file."""
 
     def tests(view: GraphView, place: Place) -> Iterable[Place]:
         return [e.target for one in inside(view, place) for e in view.out(one) if e.type == "tested_by"]
 
-    return _related(mention, request, _file_or_definition(mention, request), tests, "tests", inside)
+    places = _file_or_definition(mention, request)
+    outcome = _related(mention, request, places, tests, "tests", inside)
+    if outcome.status != "unresolved" or isinstance(places, MentionOutcome):
+        return outcome
+    snapshot, paths = request.snapshot, dict.fromkeys(path for path, _ in places)
+    found = dict.fromkeys(test for path in paths for test in named_after(snapshot, path))
+    if not found:
+        return outcome
+    after = ", ".join(map(snapshot.label, paths))
+    count = "1 file is" if len(found) == 1 else f"{len(found)} files are"
+    return group(mention, request, "tests", [*found], f"No test calls it, {_AS_FAR}; {count} called after {after}.")
 
 
 def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
