@@ -83,11 +83,11 @@ def python_module(ground: Ground, entry: FileEntry, module: str) -> str:
         return _python_place(tree, f"{folder}/{relative}".rstrip("/"))
     if not tail:
         return ""
-    places = [f"{base}/{relative}" for base in _python_bases(ground, entry, top)]
-    found = next((file for place in places if (file := _python_file(tree, place))), "")
-    if found or top in _BROUGHT:
-        return found
-    return next((place for place in places if place in tree.folders), "")  # a package without files goes last
+    for find in (_python_file, _python_folder)[: 1 if top in _BROUGHT else 2]:  # a package without files goes last
+        for base in _python_bases(ground, entry, top):
+            if place := find(tree, f"{base}/{relative}"):
+                return place
+    return ""
 
 
 def _python_bases(ground: Ground, entry: FileEntry, top: str) -> Iterator[str]:
@@ -110,7 +110,11 @@ def _python_bases(ground: Ground, entry: FileEntry, top: str) -> Iterator[str]:
 
 
 def _python_place(tree: Tree, path: str) -> str:
-    return _python_file(tree, path) or (path if path in tree.folders else "")
+    return _python_file(tree, path) or _python_folder(tree, path)
+
+
+def _python_folder(tree: Tree, path: str) -> str:
+    return path if path in tree.folders else ""
 
 
 def _python_file(tree: Tree, path: str) -> str:
