@@ -41,6 +41,10 @@ class C {
     return this.#inc(1);
   }
 }
+-- bin/shop --
+#!/usr/bin/env python
+def shop():
+    return 1
 -- web/c.test.js --
 it("bumps", () => run("c"));
 -- c/notes.txt --
@@ -102,6 +106,8 @@ def told(message: str, request: Request) -> list[str]:
         ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:src/other.py", "unresolved: src/other.py has no tests, as far as the syntax tells."),
+        ("@tests:bin/shop", "unresolved: bin/shop has no tests, as far as the syntax tells."),
+        ("@tests:bin/nope", 'unresolved: There is no file "bin/nope" in the workspace.'),
         ("@tests:web/c.js", "included: web/c.test.js"),
         ("@tests:web/c.js##inc", "included: web/c.test.js"),
         ("@tests:src/nope.py", 'unresolved: There is no file "src/nope.py" in the workspace.'),
@@ -134,6 +140,11 @@ def test_tests_that_are_only_called_after_a_file_are_said_to_be(tmp_path: Path) 
     (outcome,) = resolve_all("@tests:web/c.js there", asking(SHOP, tmp_path))
     assert [(item.kind, item.span.start) for item in outcome.targets] == [("file", 0)]
     assert outcome.reason == "No test calls it, as far as the syntax tells; 1 file is called after web/c.js."
+
+
+def test_one_is_told_as_one(tmp_path: Path) -> None:
+    (outcome,) = resolve_all("@tests:src/cart.py there", asking(SHOP, tmp_path))
+    assert outcome.reason == "1 test, as far as the syntax tells."
 
 
 def test_a_suggestion_is_the_whole_mention(tmp_path: Path) -> None:

@@ -195,7 +195,8 @@ def _sites(view: GraphView, place: Place, names: frozenset[str]) -> tuple[int, .
 def _outcome(mention: Mention, items: Sequence[Item], count: int, what: str) -> MentionOutcome:
     if not items:
         return unresolved(mention, f"{argument(mention)} has no {what}, {_AS_FAR}.")
-    some = f"The first {len(items)} of {count} {what}" if count > len(items) else f"{count} {what}"
+    counted = f"{count} {what.removesuffix('s') if count == 1 else what}"
+    some = f"The first {len(items)} of {counted}" if count > len(items) else counted
     return included(mention, items, f"{some}, {_AS_FAR}.")
 
 
@@ -221,7 +222,8 @@ def _file_or_definition(mention: Mention, request: Request) -> list[Place] | Men
     """The place of the file that an argument names, else those of a definition."""
     written = argument(mention)
     root, path = root_and_path(request.snapshot, written)
-    if not looks_like_path(path) or symbol.parted(written, request)[0]:
+    is_path = looks_like_path(path) or "/" in path  # programs have no ending
+    if not is_path or symbol.parted(written, request)[0]:
         return _named(mention, request, written)
     found = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), request)
     if found.status == "included" and all(item.kind == "file" for item in found.targets):
