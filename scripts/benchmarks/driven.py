@@ -33,6 +33,12 @@ EDITS = 60
 WAIT_S = 7_200.0
 AGAIN = 5
 """Times that a question about the whole is asked once more."""
+WHOLE = (
+    "Give me an overview of the architecture of this project.",
+    *("@map", "@tree", "@callers", "@tests", "@text:return"),
+    *('@regex:"def \\w+_set"', '@pattern:"isinstance($A, $$$)"'),
+)
+"""What is asked of a whole workspace; callers and tests are those of a function."""
 _DOC = re.compile(r'"""([A-Z][^"\n]{25,110})|^\s*(?://|\*)\s+([A-Z][^\n]{30,110})$', re.MULTILINE)
 _DEF = re.compile(r"^ *def (\w+)", re.MULTILINE)
 _CALL = re.compile(r"\b(\w{3,})\(")
@@ -64,9 +70,7 @@ class Figures(Struct, kw_only=True):
     disk: float  # bytes a chunk
     cpu: float  # share of one core while nothing happens
     writes: int  # bytes written while nothing happens
-    whole: dict[
-        str, tuple[float, float]
-    ]  # what is asked of the whole workspace: (the first time, median of later ones)
+    whole: dict[str, tuple[float, float]]  # asked of all of it: seconds of the first time, median of later ones
 
 
 def texts_of(root: Path) -> dict[str, str]:
@@ -252,18 +256,7 @@ def popular(texts: Iterable[str]) -> str:
 def _whole(client: Client, function: str) -> dict[str, tuple[float, float]]:
     """Seconds of what looks at all of a workspace, by what is asked."""
     out = {}
-    for asked in (
-        "Give me an overview of the architecture of this project.",
-        *(
-            "@map",
-            "@tree",
-            "@callers",
-            "@tests",
-            "@text:return",
-            '@regex:"def \\w+_set"',
-            '@pattern:"isinstance($A, $$$)"',
-        ),
-    ):
+    for asked in WHOLE:
         question = f"{asked}:{function}" if asked in ("@callers", "@tests") else asked
         first, *later = timed([lambda q=question: client.build(q, budget={"tokens": 4000})] * (1 + AGAIN))  # type: ignore[misc]
         out[asked] = first, statistics.median(later)

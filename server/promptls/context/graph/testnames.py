@@ -6,16 +6,15 @@ For tests that call nothing by name: they run a program, look at a page, or what
 from __future__ import annotations
 
 from promptls.context.graph.layers import is_test
+from promptls.context.graph.view import INDEX_FILES
 from promptls.index.snapshot import Snapshot
 
 MOST = 3
 """Files that fit equally well; more of them say nothing."""
 _SHAPES = (
     *("test_{}", "test-{}", "test{}", "{}_test", "{}-test", "{}.test", "{}test", "{}_tests", "{}tests"),
-    *("{}_spec", "{}-spec", "{}.spec", "{}spec", "{}.cy", "{}.e2e", "{}"),
+    *("{}_spec", "{}-spec", "{}.spec", "{}spec", "{}"),
 )
-_FOLDERS = frozenset({"index", "__init__", "mod", "main", "lib"})
-"""Names of files that stand for their folders."""
 _SCRIPTS = (".ts", ".tsx", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
 _C = (".c", ".cc", ".cpp", ".cxx")
 _JVM = (".java", ".kt", ".scala", ".groovy")
@@ -37,7 +36,7 @@ def named_after(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     folder, _, base = path.lower().rpartition("/")
     stem, dot, ending = base.rpartition(".")
     names = {stem, stem.strip("_-")}
-    if stem in _FOLDERS:
+    if stem in INDEX_FILES:
         names.add(folder.rpartition("/")[2])
     wanted = {
         f"{shape.format(name)}{end}"

@@ -237,8 +237,7 @@ def _facts(sources: Sources, state: _State) -> ProjectFacts:
         _connect(state, sources.snapshot, [])
     read = state.read
     manifests = [(n, m) for n in wanted if n in read and (m := read[n].manifest) is not None and m != Manifest()]
-    head = read[readme[0]].opening if readme and readme[0] in read else None
-    head = head or Opening("", "")
+    head = (read[readme[0]].opening if readme and readme[0] in read else None) or Opening("", "")
     whole, most = f.naming(manifests, state.names)
     frameworks, libraries = f.used_of(manifests)
     return ProjectFacts(

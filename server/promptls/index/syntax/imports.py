@@ -176,15 +176,18 @@ def _called(*verbs: str) -> Callable[[str], Found]:
     return found
 
 
+_required_from_here, _required = _called("require_relative"), _called("require", "load")
+
+
 def _ruby(text: str) -> Found:
     """What is required from here begins with "./" or "../", all else is looked for on the load path."""
     if text.startswith("autoload"):
         if quoted := _QUOTED.search(text):
             yield quoted.group(1), ()
         return
-    for found in _called("require_relative")(text):
+    for found in _required_from_here(text):
         yield found[0] if found[0].startswith((".", "/")) else f"./{found[0]}", ()
-    yield from _called("require", "load")(text)
+    yield from _required(text)
 
 
 def _php(text: str) -> Found:

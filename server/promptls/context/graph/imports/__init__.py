@@ -11,8 +11,11 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
+from promptls.context.graph.imports.by_path import STANDARD_HEADERS
 from promptls.context.graph.imports.configs import Configs, Read
-from promptls.context.graph.imports.families import ALL, STANDARD_HEADERS, WAYS, Ground, Target, python_module
+from promptls.context.graph.imports.families import WAYS
+from promptls.context.graph.imports.python import python_module
+from promptls.context.graph.imports.target import ALL, Ground, Target
 from promptls.context.graph.imports.tree import Tree
 from promptls.index import disk
 from promptls.index.snapshot import Snapshot
