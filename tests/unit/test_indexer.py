@@ -188,6 +188,21 @@ def test_a_root_that_goes_away_is_missed_and_comes_back_as_it_was(place: Place) 
     assert index.standing().state == "ready"
 
 
+def test_more_files_than_are_listed_are_told(place: Place) -> None:
+    for number in range(4):
+        place.write(f"f{number}.py", ONE)
+    index = place.index(limits=disk.Limits(max_files=3))
+    assert len(place.shown(index)) == 3
+    assert index.standing().state == "degraded"
+    assert index.standing().message == f"{place.root} has 3 files or more, and no more than that are known; leave out what nobody asks about (.promptlsignore, index.exclude), or open a folder inside of it."  # fmt: skip
+    for number in range(2):
+        (place.root / f"f{number}.py").unlink()
+    index.workspace.rescan()
+    assert len(place.shown(index)) == 2
+    assert index.wait_stored(timeout_s=60)
+    assert index.standing().state == "ready"
+
+
 @pytest.mark.parametrize(
     ("made", "reason"), [("nothing", "it is not there"), ("file", "it is no folder"), ("folder", "")]
 )

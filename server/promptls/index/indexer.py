@@ -430,6 +430,7 @@ class Indexer:
         try:
             found = scanning.walk(state.root, self.config.limits, self._closed)
             state.trouble("folder", scanning.nothing_found(state.root) if not found else "")
+            state.trouble("limit", scanning.cut_short(state.root, len(found), self.config.limits))
         except Cancelled:
             return
         except Exception as error:

@@ -77,6 +77,16 @@ def nothing_found(root: Root) -> str:
     )
 
 
+def cut_short(root: Root, found: int, limits: disk.Limits) -> str:
+    """That a root has at least as many files as a walk lists, as a sentence; "" where it has not."""
+    if found < limits.max_files:
+        return ""
+    return (
+        f"{root.path} has {limits.max_files:,} files or more, and no more than that are known; leave out what nobody asks"
+        " about (.promptlsignore, index.exclude), or open a folder inside of it."
+    )
+
+
 def look(root: Root, seen: disk.Seen | None, snapshot: Snapshot) -> list[str] | None:
     """Files that were written since; None if the root has to be walked to know."""
     if seen is None or disk.moved(seen):
