@@ -281,8 +281,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder) / "cache")
         usable, ready, took = _first_scan(client, root)
-        status = client.request("promptls/status", {}, WAIT_S)
-        held = status["roots"][0]
+        held = client.request("promptls/status", {}, WAIT_S)["roots"][0]
         client.stop()
         bare = (
             bare + bare_parse(texts_of(root).items())
@@ -332,7 +331,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
             edited_lines=edited[1].count("\n") if edited else 0,
             memory=resident(client.process.pid),
             peak=peak(client.process.pid),
-            disk=status["disk"]["bytes"] / max(1, held["chunks"]),
+            disk=client.request("promptls/status", {}, WAIT_S)["disk"]["bytes"] / max(1, held["chunks"]),
             cpu=(after[0] - before[0]) / 20.0,
             writes=after[1] - before[1],
             whole=_whole(client, function),

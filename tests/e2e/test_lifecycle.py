@@ -233,7 +233,7 @@ def test_progress_goes_on_all_the_time(start: Start, tmp_path: Path) -> None:
         (tmp_path / "many" / f"p{number % 7}").mkdir(parents=True, exist_ok=True)
         (tmp_path / "many" / f"p{number % 7}" / f"m{number}.py").write_text(body)
     client = start(tmp_path / "many")
-    client.settled()
+    client.wait_note("promptls/statusChanged", lambda status: status["state"] == "ready")
     told = [note["params"] for note in client.notes if note["method"] == "promptls/statusChanged"]
     shares = [(status["complete"], status["message"]) for status in told if status["state"] != "scanning"]
     assert shares == sorted(shares, key=lambda share: share[0])

@@ -88,6 +88,9 @@ def test_what_a_scan_writes_before_it_is_done_is_in_the_image_when_it_is(
         state.walks = 0
         writer.flush(publisher, [state], frozenset())
         assert writes.acquire(timeout=60)
+        shown = threading.Event()
+        writer.submit(shown.set)
+        assert shown.wait(60)
         again = Store(tmp_path / "rows", identity)
         assert again.recall() is not None
         assert again.keys == publisher.columns.view().living()

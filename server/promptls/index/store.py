@@ -205,7 +205,6 @@ class Store:
         """Bring the image up to what was just written: the rows `new`, on top of the table's version `before`."""
         keys = list(new)
         version = version_of(self.folder)
-        self.behind = False  # whatever becomes of it: not tried again before the next write
         try:
             if before != self._version or not before or self._crowded(len(keys)):
                 # Where two servers write in turn, each would write all that the other has written, every time.

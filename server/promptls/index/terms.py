@@ -24,26 +24,31 @@ STOP_WORDS = frozenset(
 """Words that carry no topic in a question; "get", "use", "not" name half of all code as well."""
 
 _WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
-_PART = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
+_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_SMALL_PART = re.compile(r"[a-z]+|[0-9]+")
 _WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
 _STEMMER = SnowballStemmer("english")
 _APART = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
 _APART_BYTES = bytes(ord(_APART.get(i, chr(i))) for i in range(128)) + bytes(128)
-_MOST_RUNS = 1 << 17
+_MOST_RUNS, _MOST_STEMS = 1 << 17, 1 << 16
 _MAX_WORD = 64  # longer runs are data (base64, hashes), not names
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 12)
 def stem(word: str) -> str:
     """Stem of a lower-case word."""
     return str(_STEMMER.stem_word(word))
 
 
-def parts(identifier: str) -> list[str]:
+@lru_cache(maxsize=1 << 14)  # a batch's new runs are asked for twice: for their terms and for their tokens
+def parts(identifier: str) -> tuple[str, ...]:
     """Parts of an identifier, lower case: "parseHTTPRequest2" → parse, http, request, 2."""
     if identifier.isascii():
-        return [part.lower() for part in _PART.findall(identifier)]
-    return [part.lower() for run in _WIDE_PART.findall(identifier) for part in _at_capitals(run)]
+        lower = identifier.lower()
+        if identifier == lower or identifier.isupper():
+            return tuple(_SMALL_PART.findall(lower))
+        return tuple([part.lower() for part in _PART.findall(identifier)])
+    return tuple([part.lower() for run in _WIDE_PART.findall(identifier) for part in _at_capitals(run)])
 
 
 def _at_capitals(run: str) -> list[str]:
@@ -52,16 +57,32 @@ def _at_capitals(run: str) -> list[str]:
     return [run[a:b] for a, b in pairwise(cuts)]
 
 
-@lru_cache(maxsize=1 << 12)
-def word_terms(word: str) -> tuple[str, ...]:
-    """Terms of one word or identifier, in order; () for stop words and data."""
+class _Stems(dict[str, str]):
+    """Parts of words → their stems, "" for those that say nothing, learned as they are asked for.
+
+    Any thread: at the worst two learn the same.
+    """
+
+    def __missing__(self, part: str) -> str:
+        if len(self) >= _MOST_STEMS:
+            self.clear()
+        silent = part in STOP_WORDS or (len(part) == 1 and part.isascii())
+        found = self[part] = "" if silent else str(_STEMMER.stem_word(part))
+        return found
+
+
+_STEMS = _Stems()
+
+
+def word_terms(word: str) -> list[str]:
+    """Terms of one word or identifier, in order; none for stop words and data."""
     if len(word) > _MAX_WORD:
-        return ()
-    pieces = parts(word)
-    terms = [stem(p) for p in pieces if p not in STOP_WORDS and (len(p) > 1 or not p.isascii())]
+        return []
+    pieces, stems = parts(word), _STEMS
+    terms = [found for piece in pieces if (found := stems[piece])]
     if len(pieces) > 1:
         terms.append(word.lower().strip("_"))
-    return tuple(terms)
+    return terms
 
 
 def words(text: str) -> list[str]:
@@ -79,6 +100,8 @@ def runs(text: str) -> list[str]:
 
 def run_terms(run: str) -> list[str]:
     """Search terms of one of the `runs` of a text."""
+    if run.isascii() and run[:1].isalpha():
+        return word_terms(run)  # one word, whatever follows
     return list(chain.from_iterable(map(word_terms, _WORD.findall(run))))
 
 

@@ -1,14 +1,14 @@
 """Writing rows and records, in few large writes, on one thread of its own.
 
-Rows go first, so that a record never promises rows that are not there.  What belongs to unsaved text only
-is not written.  `flush` is called by the indexer's thread after every step; it decides whether a write is due.
+Rows go first, so that a record never promises rows that are not there; the image, a copy for the next start, goes
+last, and nobody waits for it.  What belongs to unsaved text only is not written.  `flush` is called by the indexer's thread after every step; it decides whether a write is due.
 """
 
 from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from promptls.index.pause import Pause
@@ -37,6 +37,8 @@ SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
 
 Batch = list[tuple[RootState, list[Rows]]]
 Records = list[tuple[RootState, dict[str, FileEntry | None]]]
+Shown = list[tuple[Store, Sequence[bytes], bytes]]
+"""What `Store.show` is to be given: (store, keys, version)."""
 
 
 class Writer:
@@ -121,9 +123,10 @@ class Writer:
     ) -> None:
         keys: list[bytes] = []
         swept: list[bytes] = []
+        shown: Shown = []
         failed = True
         try:
-            failed = not self._written_all(states, rows, records, view, snapshot, idle, keys, swept)
+            failed = not self._written_all(states, rows, records, view, snapshot, idle, keys, swept, shown)
         except Exception:
             log.exception("what was to be written is written later")
         self._stale_since = time.monotonic()
@@ -131,6 +134,8 @@ class Writer:
             self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
         self.pause.note(failed)
         self._written(keys, swept)
+        for store, new, before in shown:
+            store.show(view, new, before)
         if idle:
             trim()
 
@@ -144,8 +149,12 @@ class Writer:
         idle: bool,
         keys: list[bytes],
         swept: list[bytes],
+        shown: Shown,
     ) -> bool:
-        """Write, note in `keys` and `swept` whose rows there are and are no longer, and tell whether all went well."""
+        """Write, and tell whether all went well.
+
+        Notes in `keys` and `swept` whose rows there are and are no longer, in `shown` which images are to follow.
+        """
         failed = False
         for state in states:
             if state.store is not None and state.store.gone:
@@ -159,7 +168,8 @@ class Writer:
                 keys += added
                 swept += state.store.tidy(view.count, view.living)
                 if idle:
-                    state.store.show(view, added, before)
+                    state.store.behind = False  # whatever becomes of it: not tried again before the next write
+                    shown.append((state.store, added, before))
                 state.trouble("rows")
             except Exception as error:
                 assert state.store is not None
@@ -171,7 +181,8 @@ class Writer:
                     self._damaged(state.store, error)
         for state in states if idle and not failed else ():
             if state.store is not None and state.store.behind:  # what a scan wrote before it was done
-                state.store.show(view, (), b"")
+                state.store.behind = False
+                shown.append((state.store, (), b""))
         for state, changed in records:
             try:
                 _record(state, changed, snapshot)

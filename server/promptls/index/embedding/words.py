@@ -8,7 +8,6 @@ the library.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any
@@ -19,7 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.runs import Batch, Learn, Lists
-from promptls.index.terms import runs
+from promptls.index.terms import parts, runs
 
 Ids = NDArray[np.int32]
 
@@ -35,8 +34,7 @@ _NORMALIZER = {
     ],
 }
 _SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|[0-9]+"}, "behavior": "Removed", "invert": True}
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-"""What the two above make of ASCII."""
+"""Of ASCII the two make what `terms.parts` makes of it."""
 MOST_PIECES = 200_000
 """Pieces of runs remembered; then it begins anew."""
 PLACE = 8
@@ -105,8 +103,7 @@ class WordTokenizer:
     def _of_run(self, run: str) -> list[int]:
         if not run.isascii():
             return self._encoded(run)  # letters beyond have rules of their own
-        pieces = (piece.lower() for piece in _PIECE.findall(run))
-        return list(chain.from_iterable(map(self._pieces.__getitem__, pieces)))
+        return list(chain.from_iterable(map(self._pieces.__getitem__, parts(run))))
 
     def _is_plain(self, text: str) -> bool:
         return self._by_words and not any(special in text for special in self._special)

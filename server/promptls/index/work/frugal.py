@@ -15,18 +15,19 @@ log = logging.getLogger(__name__)
 
 BOUND = 256 * 1024
 """Bytes: larger pieces are mapped by themselves; so many free bytes may stay at the end of the heap."""
-SETTLED_BOUND = 16 * 1024 * 1024
-"""The same once the index is complete: an array of 64 bits for each of two million rows."""
+LARGE_BOUND = 16 * 1024 * 1024
+"""The same once the index is complete: an array of 64 bits for each of two million rows.  And in a worker, which makes
+such arrays with every batch and ends when there is no more to do: a twentieth of its time went into mapping them."""
 OBJECTS = 50_000
 """New objects between two looks for garbage in cycles: one answer makes some ten thousand, and hardly a cycle."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # malloc.h
 _ARENAS = 2
 
 
-def be_frugal() -> None:
+def be_frugal(bound: int = BOUND) -> None:
     """Set the bounds of this process; early, before much is allocated."""
     gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
-    _set((_TRIM_THRESHOLD, BOUND), (_MMAP_THRESHOLD, BOUND), (_ARENA_MAX, _ARENAS))
+    _set((_TRIM_THRESHOLD, bound), (_MMAP_THRESHOLD, bound), (_ARENA_MAX, _ARENAS))
 
 
 def settle() -> None:
@@ -37,7 +38,7 @@ def settle() -> None:
     """
     gc.collect()
     gc.freeze()
-    _set((_TRIM_THRESHOLD, SETTLED_BOUND), (_MMAP_THRESHOLD, SETTLED_BOUND))
+    _set((_TRIM_THRESHOLD, LARGE_BOUND), (_MMAP_THRESHOLD, LARGE_BOUND))
 
 
 def trim() -> None:

@@ -26,7 +26,7 @@ from promptls.index.runs import Runs, TermReader
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
-from promptls.index.work.frugal import be_frugal
+from promptls.index.work.frugal import LARGE_BOUND, be_frugal
 from promptls.index.work.messages import (
     Configure,
     Done,
@@ -168,7 +168,7 @@ class Worker:
 
 def main() -> None:
     """Serve requests until stdin ends."""
-    be_frugal()
+    be_frugal(LARGE_BOUND)
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
