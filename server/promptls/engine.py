@@ -23,6 +23,7 @@ from promptls.context.memory import Memory
 from promptls.context.mentions.anchors import Anchors
 from promptls.context.mentions.catalog import warm
 from promptls.context.mentions.request import Around, Client, Finding, Request
+from promptls.context.mentions.resolve import asks_for_places, names_wanted
 from promptls.context.project import Projects, header_of
 from promptls.context.retrieval import Strategy
 from promptls.documents import is_prompt
@@ -192,6 +193,15 @@ class Engine:
         self.indexer.reconcile(reconcile_s)
         return self.indexer.view(token)
 
+    def view_for(self, message: str, token: CancelToken) -> Snapshot:
+        """The same; while files wait to be read, those that a message's mentions ask for are read before the others."""
+        snapshot = self.view(token)
+        if not self.indexer.reading or not asks_for_places(message):
+            return snapshot
+        self.indexer.wait_listed(token)
+        wanted = names_wanted(message, self.indexer.view(token))
+        return self.indexer.read_ahead(wanted, token) if wanted else self.indexer.view(token)
+
     def request(
         self, context: protocol.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
     ) -> Request:
@@ -221,6 +231,7 @@ class Engine:
             edits=self.workspace.edits,
             matches=self.indexer.matches,
             anchors=self.anchors.of(document) if document else None,
+            partial=self.indexer.reading,
             layers=self.settings.graph.layers,
         )
         own = disk.from_uri(document) if document else None

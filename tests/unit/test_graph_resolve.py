@@ -371,6 +371,15 @@ def test_files_that_all_offer_each_others_names_are_each_looked_at_once(tmp_path
     assert calls(view, "a.py:f") == []
 
 
+def test_a_package_may_be_put_together_from_many_files(tmp_path: Path) -> None:
+    """As NetworkX is: a hundred files were looked at for a name, and what stood in the others was called by nobody."""
+    text = "".join(f"-- net/m{i}.py --\ndef f{i}(): ...\n" for i in range(200))
+    stars = "".join(f"from net.m{i} import *\n" for i in range(200))
+    text += f"-- net/__init__.py --\nfrom net.all import *\n-- net/all.py --\n{stars}"
+    view = view_of(text + "-- a.py --\nimport net as n\n\ndef f():\n    n.f199()\n", tmp_path)
+    assert calls(view, "a.py:f") == ["net/m199.py:f199 .95"]
+
+
 def test_an_expression_without_end_is_given_up(tmp_path: Path) -> None:
     links = ".a()" * 4
     text = f"-- a.py --\nclass A:\n    def a(self) -> 'A': ...\nx: A = A(){links}\ny = x{links}\n"

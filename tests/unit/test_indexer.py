@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from promptls.index import disk, scanning
+from promptls.index.ahead import defining
 from promptls.index.columns import Columns
 from promptls.index.config import IndexConfig
 from promptls.index.indexer import Indexer
@@ -268,6 +270,45 @@ def test_files_that_wait_to_be_read_are_not_queued_again_by_walks(place: Place) 
         seen.append((standing.unread, standing.files))
     assert all(unread <= files for unread, files in seen), seen
     assert place.shown(indexer) == place.fresh(indexer)
+
+
+def test_what_somebody_asks_for_is_read_before_all_others(place: Place) -> None:
+    for number in range(400):
+        place.write(f"m{number}.py", "".join(f"def f{number}_{n}():\n    return {n}\n\n" for n in range(40)))
+    shop = place.write("zz/things.py", "class Cart:\n    def total(self): ...\n")
+    place.write("zz/use.py", "cart = Cart()\n")
+    indexer = place.index()
+    while len(indexer.view().files) < 402:
+        assert indexer.wait_listed() or not indexer.wait_ready(timeout_s=0.01)
+    indexer.pause()
+    deadline = time.monotonic() + 60
+    while "cart" not in (snapshot := indexer.read_ahead({"Cart"})).names:
+        assert time.monotonic() < deadline
+    assert (shop, 0) in snapshot.names["cart"]
+    indexer.resume()
+    indexer.workspace.rescan(full=True)
+    assert place.shown(indexer) == place.fresh(indexer)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ("Cart", ["src/z.py", "zz/cart.py", "src/use.py"]),  # who defines it, who is called like it, who holds it
+        ("total", ["src/z.py", "src/use.py"]),
+        ("totally", []),
+        ("find_all", ["src/a.c"]),
+    ],
+)
+def test_who_seems_to_define_a_name(place: Place, asked: str, expected: list[str]) -> None:
+    place.write("zz/cart.py", "x = Cart()\n")
+    place.write("src/a.c", "int find_all(void) { return 0; }\n")
+    place.write("src/use.py", "Cart().total()\n")
+    place.write("src/z.py", "class Cart:\n    def total(self): ...\n")
+    root = place.root.as_posix()
+    paths = sorted(file.path for file in disk.walk(root, disk.Limits()))
+    told = defining({asked}, paths, disk.Limits(), time.monotonic() + 60, None)
+    assert [path.removeprefix(f"{root}/") for path in told] == expected
+    assert defining({asked}, paths, disk.Limits(), time.monotonic() - 1, None) == []
 
 
 # ---------------------------------------------------------------- settings

@@ -216,6 +216,16 @@ def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
     assert all(outcome.reason.endswith(".") and tmp_path.as_posix() not in outcome.reason for outcome in outcomes)
 
 
+def test_what_is_not_there_yet_is_not_said_to_be_missing(tmp_path: Path) -> None:
+    request = request_of(snapshot_of(SHOP, tmp_path))
+    request = replace(request, around=replace(request.around, partial=True))
+    outcomes = resolve_all("@#Nope @nope.py @src/nope/ @src/app.py", request)
+    said = [
+        outcome.reason.endswith("The workspace is still being read; ask again in a moment.") for outcome in outcomes
+    ]
+    assert said == [True, True, True, False]
+
+
 @pytest.mark.parametrize(
     ("active", "opened", "expected", "why"),
     [

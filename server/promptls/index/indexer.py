@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from promptls.index import cache, disk, scanning
+from promptls.index.ahead import defining
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig, made_with
@@ -56,6 +57,9 @@ SWEEP_EVERY_S = 120.0
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 TRIES = 3
 """A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
+LISTING_S, LOOK_AHEAD_S, READ_AHEAD_S = 1.0, 1.0, 1.0
+"""Seconds that somebody who asks for a place waits for the list of files, has those that wait looked through for a
+name, and waits for those that seem to define it."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -135,6 +139,26 @@ class Indexer:
         wanted = self.workspace.sequence
         self._wait(lambda: self._sequence >= wanted, token, VIEW_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self.workspace.documents)
+
+    def wait_listed(self, token: CancelToken | None = None) -> bool:
+        """Wait until all files are known by name, for a moment at the most.  Raises Cancelled."""
+        return self._wait(lambda: all(s.walked for s in list(self._roots.values())), token, LISTING_S)
+
+    def read_ahead(self, names: Collection[str], token: CancelToken | None = None) -> Snapshot:
+        """A view in which those files that seem to define these names are read, though others wait before them.
+
+        Waits for that some seconds at the most.  Raises Cancelled.
+        """
+        waiting = [path for path, entry in self._publisher.snapshot.files.items() if not entry.read]
+        found = defining(names, waiting, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
+        if found:
+            self.workspace.touch(found)
+            self._wait(lambda: self._all_read(found), token, READ_AHEAD_S)
+        return self.view(token)
+
+    def _all_read(self, paths: Iterable[str]) -> bool:
+        files = self._publisher.snapshot.files
+        return all(entry is None or entry.read for entry in map(files.get, paths))
 
     def sources(self, snapshot: Snapshot, secrets: bool = False) -> Sources:
         """Texts of a snapshot, outlined anew where the disk has moved on."""
@@ -224,6 +248,12 @@ class Indexer:
             and len(states) == len(self.workspace.roots)
             and all(s.walked and not s.walks and not s.outlining for s in states)
         )
+
+    @property
+    def reading(self) -> bool:
+        """Whether files of the workspace wait to be listed or read, more of them than a save or two bring."""
+        states = list(self._roots.values())
+        return len(states) < len(self.workspace.roots) or any(not s.walked or s.unread > FEW_FILES for s in states)
 
     @property
     def _stored(self) -> bool:

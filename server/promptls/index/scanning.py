@@ -123,9 +123,8 @@ def compare(
         if known is not None and not full and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
             if current is not known:
                 changes[path] = known
-            unread = not known.outlined and not known.skipped
             again = known.skipped == disk.HELD or (known.skipped == disk.DENIED and disk.readable(path))
-            if unread or again:
+            if not known.read or again:
                 stale.append(path)
             continue
         if current is None:

@@ -63,6 +63,11 @@ class FileEntry(Struct, frozen=True):
     skipped: str = ""  # why its text is not indexed: "binary", "2.1 MB is over the limit of 1 MB", …
 
     @property
+    def read(self) -> bool:
+        """Whether somebody has looked into it: it is known with its structure, or why it has none."""
+        return bool(self.outlined or self.skipped)
+
+    @property
     def outline(self) -> OutlineView | None:
         """Its structure, None where it is known by name only."""
         return view_of(self.outlined) if self.outlined else None

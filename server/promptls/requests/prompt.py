@@ -29,7 +29,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     """promptls/buildPrompt"""
     if not params.message.strip():
         raise InvalidParams("message: it is blank; it must hold the question.", "message")
-    snapshot = engine.view(token)
+    snapshot = engine.view_for(params.message, token)
     request = engine.request(params.context, snapshot, token, params.document)
     wanted = _wanted(engine, params, request)
     try:
@@ -218,7 +218,7 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
         budget, counter, _ = budget_of(engine, params.budget)
     except tokens.UnknownName as error:
         raise InvalidParams(str(error), f"budget.{error.field}", error.valid) from None
-    request = engine.request(params.context, engine.view(token), token, params.document)
+    request = engine.request(params.context, engine.view_for(params.message, token), token, params.document)
     run = build.dry_run(params.message, request, budget, counter)
     return {
         "mentions": [results.mention_json(m, params.message) for m in run.mentions],

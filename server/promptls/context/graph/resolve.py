@@ -40,7 +40,7 @@ from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN
 from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
-MAX_REEXPORTS = 100  # files that one name is followed through
+MAX_REEXPORTS = 400  # files that one name is followed through; NetworkX is put together from 190
 MAX_INCLUDED = 500  # files that one file includes, directly and not
 _SEGMENT = re.compile(r"[/.]")
 _MAX_HEADS = 40  # overloads of a function that are asked what they return

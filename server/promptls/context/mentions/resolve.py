@@ -7,18 +7,24 @@ mention (a handle, a decorator, an npm package) and names nothing is text and ha
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from logging import getLogger
 
 from msgspec.structs import replace
 
 from promptls.context.mentions import anchors
-from promptls.context.mentions.grammar import is_package, is_reference, looks_like_path, parse, strip
+from promptls.context.mentions.grammar import argument, is_package, is_reference, looks_like_path, parse, strip
 from promptls.context.mentions.registry import BUILT_IN, Kind, Registry, registry
 from promptls.context.mentions.request import Request
+from promptls.context.mentions.symbol import split
+from promptls.index.snapshot import Snapshot
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 
 log = getLogger(__name__)
 
+STILL_READING = "The workspace is still being read; ask again in a moment."
+LONGEST_NAME = 200
+"""Characters of a name that files are looked through for."""
 _OF_PLACES = ("file", "symbol", "folder", "workspace")
 
 
@@ -49,10 +55,34 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
         outcome = _moved(known[same], mention.start)
         if not _meant(message, outcome):
             continue
+        if request.around.partial and (outcome.status == "unresolved" or kind.takes == "symbol"):
+            outcome = replace(outcome, reason=f"{outcome.reason} {STILL_READING}".strip())
         outcomes.append(_numbered(outcome, len(outcomes), seen, outcomes))
     if request.around.anchors is not None:
         request.around.anchors.keep({o.mention.text for o in outcomes if o.mention.kind in anchors.KINDS})
     return tuple(outcomes)
+
+
+def asks_for_places(message: str) -> bool:
+    """Whether a message has mentions of files, folders or definitions."""
+    return any(kind.name in _OF_PLACES or kind.takes for _, kind in _kinds_in(message))
+
+
+def names_wanted(message: str, snapshot: Snapshot) -> frozenset[str]:
+    """Names that a message's mentions ask the definitions of, and that nothing defines which was read so far."""
+    names: set[str] = set()
+    for mention, kind in _kinds_in(message):
+        if kind.name == "symbol" or kind.takes == "symbol":
+            names.update(split(argument(mention) if kind.takes else mention.target)[-1:])
+    return frozenset(name for name in names if len(name) <= LONGEST_NAME and name.lower() not in snapshot.names)
+
+
+def _kinds_in(message: str) -> Iterator[tuple[Mention, Kind]]:
+    kinds = registry()
+    for mention in parse(message, kinds.words()):
+        kind = kinds.named(mention.kind)
+        if kind is not None:
+            yield mention, kind
 
 
 def items(outcomes: tuple[MentionOutcome, ...]) -> tuple[Item, ...]:
