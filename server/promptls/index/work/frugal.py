@@ -16,8 +16,9 @@ log = logging.getLogger(__name__)
 BOUND = 256 * 1024
 """Bytes: larger pieces are mapped by themselves; so many free bytes may stay at the end of the heap."""
 LARGE_BOUND = 16 * 1024 * 1024
-"""The same once the index is complete: an array of 64 bits for each of two million rows.  And in a worker, which makes
-such arrays with every batch and ends when there is no more to do: a twentieth of its time went into mapping them."""
+"""The same once the index is complete: an array of 64 bits for each of two million rows.  And in a bulk
+worker, which makes such arrays with every batch and ends when there is no more to do: a twentieth of its time went into
+mapping them."""
 OBJECTS = 50_000
 """New objects between two looks for garbage in cycles: one answer makes some ten thousand, and hardly a cycle."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # malloc.h

@@ -25,6 +25,7 @@ class Configure(Struct, frozen=True, tag=True, array_like=True):
     max_line: int
     grammar_order: tuple[Literal["pack", "legacy"], ...]
     identity: str = ""  # of the model that the index is made with: no worker may use another one
+    bulk: bool = False  # whether it reads many files, and ends when there are no more
 
 
 class ScanFiles(Struct, frozen=True, tag=True, array_like=True):

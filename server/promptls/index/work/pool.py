@@ -18,6 +18,7 @@ from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from promptls.index.work.messages import (
     Configure,
@@ -185,7 +186,7 @@ class Pool:
         self._waiting: dict[str, deque[_Task[Any]]] = {"interactive": deque(), "bulk": deque()}
         self._closed = False
         self._channels = [Channel(configure, background=False)]
-        self._channels += [Channel(configure, background=True) for _ in range(bulk)]
+        self._channels += [Channel(replace(configure, bulk=True), background=True) for _ in range(bulk)]
         self._later: dict[Channel, deque[_Task[Any]]] = {channel: deque() for channel in self._channels}
         self._put_off = dict.fromkeys(self._channels, 0)  # the weight of those
         self._threads = [

@@ -90,6 +90,8 @@ class Worker:
     def _configure(self, request: Configure) -> Done:
         self.limits = disk.Limits(request.max_file_size, request.max_line)
         self.grammar_order = request.grammar_order or ORDER
+        if request.bulk:
+            be_frugal(LARGE_BOUND)
         spec = EmbeddingSpec(request.model, request.allow_download)
         self.embedder = None
         try:
@@ -168,7 +170,7 @@ class Worker:
 
 def main() -> None:
     """Serve requests until stdin ends."""
-    be_frugal(LARGE_BOUND)
+    be_frugal()
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
