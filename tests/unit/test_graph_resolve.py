@@ -380,6 +380,96 @@ def test_a_package_may_be_put_together_from_many_files(tmp_path: Path) -> None:
     assert calls(view, "a.py:f") == ["net/m199.py:f199 .95"]
 
 
+def test_a_function_is_called_by_the_name_of_its_module(tmp_path: Path) -> None:
+    """A package that binds the name of one of its modules to something else shows that, and not the module."""
+    text = """
+-- pkg/__init__.py --
+from .ask import ask
+from .deep import *
+from . import plain
+-- pkg/ask.py --
+def ask(): ...
+def other(): ...
+-- pkg/plain.py --
+def plain(): ...
+-- pkg/deep/__init__.py --
+from .deep import deep
+-- pkg/deep/deep.py --
+def deep(): ...
+-- pkg/use.py --
+from . import ask
+from .ask import other
+
+def inside():
+    ask(); other()
+-- a.py --
+from pkg import ask, deep, plain
+
+def f():
+    ask()
+    deep()
+    plain.plain()
+"""
+    view = view_of(text, tmp_path)
+    assert calls(view, "a.py:f") == ["pkg/ask.py:ask .95", "pkg/deep/deep.py:deep .95", "pkg/plain.py:plain .95"]
+    assert calls(view, "pkg/use.py:inside") == ["pkg/ask.py:ask .95", "pkg/ask.py:other .95"]
+
+
+def test_a_variable_of_another_file_is_what_it_holds(tmp_path: Path) -> None:
+    text = """
+-- app.py --
+class App:
+    def __init__(self):
+        self.mail = Mail()
+    def run(self): ...
+    @property
+    def db(self) -> "Db": ...
+
+class Db:
+    def get(self): ...
+
+class Mail:
+    def send(self): ...
+
+app = App()
+call = App()
+-- a.py --
+import app as whole
+from app import app, call
+
+def f():
+    app.run()
+    app.db.get()
+    app.mail.send()
+    whole.call()
+    app.nothing()
+
+def g():
+    whole.app.run()
+-- store.ts --
+export class Store {
+  get(): number { return 1 }
+}
+export const store = new Store()
+export const table = { put() {} }
+-- b.ts --
+import { store, table } from "./store"
+export function f() {
+  store.get()
+  table.put()
+}
+"""
+    view = view_of(text, tmp_path)
+    assert calls(view, "a.py:f") == [
+        "app.py:App.run .85",
+        "app.py:Db.get .75",
+        "app.py:Mail.send .85",
+        "app.py:call .95",
+    ]
+    assert calls(view, "a.py:g") == ["app.py:App.run .85"]
+    assert calls(view, "b.ts:f") == ["store.ts:Store.get .85", "store.ts:table.put .95"]
+
+
 def test_an_expression_without_end_is_given_up(tmp_path: Path) -> None:
     links = ".a()" * 4
     text = f"-- a.py --\nclass A:\n    def a(self) -> 'A': ...\nx: A = A(){links}\ny = x{links}\n"

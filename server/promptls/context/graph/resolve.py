@@ -42,6 +42,7 @@ from promptls.model import CALL, FileEntry, Import, Reference, Symbol
 
 MAX_REEXPORTS = 400  # files that one name is followed through; NetworkX is put together from 190
 MAX_INCLUDED = 500  # files that one file includes, directly and not
+_HOLDING = frozenset({"variable", "constant"})
 _SEGMENT = re.compile(r"[/.]")
 _MAX_HEADS = 40  # overloads of a function that are asked what they return
 MAX_STEPS = 300  # expressions that are looked at for one reference, so that no file can make one costly
@@ -81,6 +82,7 @@ class Resolver:
         self._steps = _Steps()
         self._stars: dict[str, tuple[str, ...]] = {}
         self._types: dict[str, tuple[Place, ...]] = {}
+        self._over: dict[str, Found | None] = {}
         self._included: dict[str, dict[str, int]] = {}
         self.spaces: dict[tuple[str, str], tuple[Place, ...]] = {}  # of `modules`: (name, language) → modules, types
         self._namesakes: namesakes.Known = {}
@@ -150,6 +152,8 @@ class Resolver:
         known = use.receiver not in (UNKNOWN, LITERAL, NUMBER)
         entity = self.entity(path, owner, use.receiver) if known else None
         found = self._attribute(entity, use.name, use.kind == CALL) if entity is not None else None
+        if found is None and (held := self._held(entity)) is not None:
+            entity, found = held, self._attribute(held, use.name, use.kind == CALL)
         if isinstance(found, Found):
             return (found,)
         if (
@@ -323,10 +327,24 @@ class Resolver:
     def target(self, target: Target, value: bool = True) -> Entity | None:
         """What an import leads to: a module, or what that offers under a name."""
         if not target.name or target.name == "*":
-            return Module(target.path)
+            return self._bound_over(target.path) or Module(target.path)
         type_, _, member = target.name.partition(".")
         found = self.export(target.path, type_ if member else target.name, value)
         return self._attribute(found, member, value) if found is not None and member else found
+
+    def _bound_over(self, path: str) -> Found | None:
+        """What a package of Python binds under the name of one of its modules, as by `from .query import query`."""
+        if path in self._over:
+            return self._over[path]
+        folder, _, file = path.rpartition("/")
+        if file == "__init__.py":
+            folder, _, file = folder.rpartition("/")
+        name, package = file.partition(".")[0], f"{folder}/__init__.py"
+        found = None
+        if path.endswith(".py") and package in self.snapshot.files and name.lower() in self.snapshot.names:
+            found = self.export(package, name)
+        self._over[path] = found if isinstance(found, Found) else None
+        return self._over[path]
 
     def export(self, path: str, name: str, value: bool = True) -> Entity | None:
         """What a file, or the package that it belongs to, offers under a name; re-exports are followed, named ones first."""
@@ -433,9 +451,10 @@ class Resolver:
             at = entity
             if name == "__class__" and language == "python":
                 continue
-            entity = self._field(at, name, depth)
-            if entity is None:
-                entity = self._attribute(at, name, value or part is not parts[-1])
+            wanted = value or part is not parts[-1]
+            entity = self._member(at, name, wanted, depth)
+            if entity is None and (held := self._held(at, depth)) is not None:
+                at, entity = held, self._member(held, name, wanted, depth)
             if name == "new" and language in NEW and isinstance(at, Found | Instance):
                 entity = Instance(at.place, "typed")  # whichever of its bases makes it
             elif entity is None and part in PASSING and language == "rust" and isinstance(at, Instance):
@@ -479,6 +498,16 @@ class Resolver:
         if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
             return OUTSIDE
         return self._result(found, depth) if called else found
+
+    def _held(self, entity: Entity | None, depth: int = 0) -> Instance | None:
+        """What a variable of a file holds, as of `app = Flask()`; None where that is not known."""
+        symbol = self.snapshot.symbol(entity.place) if isinstance(entity, Found) else None
+        if not isinstance(entity, Found) or symbol is None or symbol.kind not in _HOLDING or symbol.parent >= 0:
+            return None
+        facts = self.facts(entity.place[0])
+        of = facts.variables.get((-1, symbol.name)) if facts is not None and depth <= MAX_DEPTH else None
+        held = self.type_named(entity.place[0], -1, of, depth + 2) if of is not None else None
+        return held if isinstance(held, Instance) else None
 
     def type_named(self, path: str, owner: int, of: str, depth: int = 0) -> Value | None:
         """A value of the type that is written as `of`; "A()" is what calling A gives, "a(0,1)" what a hands to
@@ -568,6 +597,11 @@ class Resolver:
         if symbol is not None and symbol.kind in CALLABLE_KINDS | {"property"}:
             return self._result(found, depth)
         return found
+
+    def _member(self, entity: Entity, name: str, value: bool, depth: int) -> Entity | None:
+        """What a name on something stands for, the value of an attribute where that is known."""
+        field = self._field(entity, name, depth)
+        return field if field is not None else self._attribute(entity, name, value)
 
     def _field(self, entity: Entity, name: str, depth: int) -> Value | None:
         """The value of a declared attribute."""
