@@ -38,6 +38,9 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("x.\\\n", ""),
         ("not (", ""),
         ("d = {k: ", ""),
+        ("d = {k:", ""),
+        ("d = {'k':", ""),
+        ("key = lambda:", ""),
         ("(" * 300 + ").", UNKNOWN),
         ("Builder.new(" + "1" * 147 + ").", UNKNOWN),
         ("New(" + "1" * 147 + ").", "New()"),
@@ -62,6 +65,7 @@ def test_receivers(before: str, expected: str) -> None:
 def test_arrows_are_joints_only_where_the_language_has_them() -> None:
     assert receiver(b"p->", 3, arrows=True) == "p"
     assert receiver(b"def f() -> ", 11) == ""
+    assert receiver(b"object:", 7, colons=True) == "object"
 
 
 @pytest.mark.parametrize(

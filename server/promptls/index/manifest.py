@@ -21,7 +21,7 @@ from promptls.model import FileEntry
 
 log = logging.getLogger(__name__)
 
-FORMAT = 10
+FORMAT = 11
 """Version of what an outline holds.  Records of another one are forgotten: their files are outlined anew."""
 
 _SCHEMA = """

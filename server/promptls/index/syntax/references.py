@@ -116,6 +116,7 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
     plain: dict[bytes, str] = {}  # simple receivers, by what is written backwards
     ignored = names.NO_REFERENCES.get(language, frozenset())
     arrows, joints = language in _ARROWS, b".:\\>" if language not in _JOINTLESS else b""
+    colons = language == "lua"
     sigils = "" if language == "ruby" else "@"  # of a decorator
 
     def read(start: int, end: int) -> tuple[str, str]:
@@ -134,10 +135,12 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
         elif name and joints and (before in joints or (before in _BLANK and _chained(data, start))):
             match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
             if match is None:
-                word = receiver(data, start, arrows).lstrip(sigils)
+                word = receiver(data, start, arrows, colons).lstrip(sigils)
             else:
                 simple = match.group(1)
-                word = plain.get(simple) or plain.setdefault(simple, receiver(data, start, arrows).lstrip(sigils))
+                word = plain.get(simple) or plain.setdefault(
+                    simple, receiver(data, start, arrows, colons).lstrip(sigils)
+                )
         return ("" if not word and name in ignored else name), word
 
     return read
@@ -208,7 +211,7 @@ def _written(text: bytes) -> str:
     return ".".join(re.split(r"::|\.|\\", text.decode("utf-8", "replace"))[:-1])
 
 
-def receiver(data: bytes, start: int, arrows: bool = False) -> str:
+def receiver(data: bytes, start: int, arrows: bool = False, colons: bool = False) -> str:
     """What stands before the name at a byte and is joined to it: "self", "os.path", "Server()" for the result
     of a call, "open().lines" for an attribute of one, LITERAL, NUMBER, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
     head = _before(data, start)
@@ -218,7 +221,7 @@ def receiver(data: bytes, start: int, arrows: bool = False) -> str:
         head = head[:-1]
     elif head.endswith(b"::") or (arrows and head.endswith(b"->")):
         head = head[:-2]
-    elif head.endswith(b":") and not head.endswith((b" :", b"::")) and start and data[start - 1] == 0x3A:
+    elif colons and head.endswith(b":") and not head.endswith(b" :") and start and data[start - 1] == 0x3A:
         head = head[:-1]  # Lua's "object:method()"
     else:
         return ""
