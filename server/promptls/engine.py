@@ -231,7 +231,7 @@ class Engine:
             edits=self.workspace.edits,
             matches=self.indexer.matches,
             anchors=self.anchors.of(document) if document else None,
-            partial=self.indexer.reading,
+            partial=lambda: self.indexer.partial(snapshot),
             layers=self.settings.graph.layers,
         )
         own = disk.from_uri(document) if document else None

@@ -202,6 +202,21 @@ def test_it_ends_when_nobody_reads_its_answers(tmp_path: Path, shop: Path) -> No
         client.kill()
 
 
+def test_nothing_is_said_to_be_missing_while_files_are_read(start: Start, tmp_path: Path) -> None:
+    for number in range(300):
+        body = "".join(f"def f{number}_{n}(x):\n    return x * {n}\n\n\n" for n in range(60))
+        (tmp_path / "many" / f"p{number % 7}").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "many" / f"p{number % 7}" / f"m{number}.py").write_text(body)
+    client = start(tmp_path / "many")
+    said = []
+    while not said or said[-1][2] != "ready":
+        state = client.request("promptls/status", {})["state"]
+        found, missing = client.build("@#f299_7 and @#f1000_1", budget={"tokens": 2000})["mentions"]
+        said.append((found["status"] == "included" or "still being read" in found["reason"], missing["reason"], state))
+    assert all(told for told, _, _ in said), said
+    assert said[-1][1] == 'There is no symbol "f1000_1" in the workspace.'
+
+
 def test_a_notification_leaves_nothing_behind() -> None:
     """pygls keeps the outcome of each for ever: megabytes for a thousand keystrokes."""
     server, heard = create_server(), []

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from conftest import git
 from promptls.context.mentions.request import Client, Finding, Request
-from promptls.context.mentions.resolve import items, resolve_all
+from promptls.context.mentions.resolve import MOST_NAMES, items, names_wanted, resolve_all
 from promptls.index import disk
 from promptls.index.snapshot import Sources
 from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
@@ -216,9 +216,28 @@ def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
     assert all(outcome.reason.endswith(".") and tmp_path.as_posix() not in outcome.reason for outcome in outcomes)
 
 
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("no mention", set()),
+        ("@#Nope.run and @callers:missing and @#Other::new, @src/app.py#Third", {"run", "missing", "new", "Third"}),
+        ("@#helper is read, @nope.py is no name", set()),
+        ("@#" + "long" * 100, set()),
+    ],
+)
+def test_names_that_nothing_defines_which_was_read(tmp_path: Path, message: str, expected: set[str]) -> None:
+    snapshot = snapshot_of(SHOP + "-- src/helper.py --\ndef helper(): ...\n", tmp_path)
+    assert names_wanted(message, snapshot) == expected
+
+
+def test_names_are_looked_for_as_far_as_somebody_means_them(tmp_path: Path) -> None:
+    message = " ".join(f"@#Missing{i}" for i in range(1000))
+    assert names_wanted(message, snapshot_of(SHOP, tmp_path)) == {f"Missing{i}" for i in range(MOST_NAMES)}
+
+
 def test_what_is_not_there_yet_is_not_said_to_be_missing(tmp_path: Path) -> None:
     request = request_of(snapshot_of(SHOP, tmp_path))
-    request = replace(request, around=replace(request.around, partial=True))
+    request = replace(request, around=replace(request.around, partial=lambda: True))
     outcomes = resolve_all("@#Nope @nope.py @src/nope/ @src/app.py", request)
     said = [
         outcome.reason.endswith("The workspace is still being read; ask again in a moment.") for outcome in outcomes

@@ -251,9 +251,14 @@ class Indexer:
 
     @property
     def reading(self) -> bool:
-        """Whether files of the workspace wait to be listed or read, more of them than a save or two bring."""
+        """Whether files of the workspace wait to be listed or read."""
         states = list(self._roots.values())
-        return len(states) < len(self.workspace.roots) or any(not s.walked or s.unread > FEW_FILES for s in states)
+        return len(states) < len(self.workspace.roots) or any(not s.walked or s.unread for s in states)
+
+    def partial(self, snapshot: Snapshot) -> bool:
+        """Whether files of the workspace were not listed or not read when a snapshot was taken."""
+        listed = all(s.walked for s in list(self._roots.values()))
+        return not listed or not all(entry.read for entry in snapshot.files.values())
 
     @property
     def _stored(self) -> bool:

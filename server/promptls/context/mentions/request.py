@@ -61,7 +61,7 @@ class Around(Struct, frozen=True):
     recall: Recall | None = None  # of a document that is only looked at
     anchors: Bound | None = None  # of the document that the message stands in
     layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
-    partial: bool = False  # whether files of the workspace wait to be listed or read
+    partial: Callable[[], bool] = lambda: False  # whether files of the workspace wait to be listed or read
 
 
 class Request(Struct, frozen=True):

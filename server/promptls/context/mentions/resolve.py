@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import cache
 from logging import getLogger
 
 from msgspec.structs import replace
@@ -23,8 +24,8 @@ from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 log = getLogger(__name__)
 
 STILL_READING = "The workspace is still being read; ask again in a moment."
-LONGEST_NAME = 200
-"""Characters of a name that files are looked through for."""
+MOST_NAMES, LONGEST_NAME = 16, 200
+"""Names that files are looked through for, and characters of one."""
 _OF_PLACES = ("file", "symbol", "folder", "workspace")
 
 
@@ -38,6 +39,7 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
     outcomes: list[MentionOutcome] = []
     seen: dict[tuple[str, Span], int] = {}
     known: dict[Mention, MentionOutcome] = {}  # a pasted log says the same a thousand times
+    partial = cache(request.around.partial)  # it looks at all files
     found = parse(message, kinds.words())
     request = replace(request, question=strip(message, found))
     for mention in found:
@@ -55,7 +57,7 @@ def resolve_all(message: str, request: Request, kinds: Registry | None = None) -
         outcome = _moved(known[same], mention.start)
         if not _meant(message, outcome):
             continue
-        if request.around.partial and (outcome.status == "unresolved" or kind.takes == "symbol"):
+        if (outcome.status == "unresolved" or kind.takes == "symbol") and partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {STILL_READING}".strip())
         outcomes.append(_numbered(outcome, len(outcomes), seen, outcomes))
     if request.around.anchors is not None:
@@ -70,11 +72,12 @@ def asks_for_places(message: str) -> bool:
 
 def names_wanted(message: str, snapshot: Snapshot) -> frozenset[str]:
     """Names that a message's mentions ask the definitions of, and that nothing defines which was read so far."""
-    names: set[str] = set()
+    names: dict[str, None] = {}
     for mention, kind in _kinds_in(message):
         if kind.name == "symbol" or kind.takes == "symbol":
-            names.update(split(argument(mention) if kind.takes else mention.target)[-1:])
-    return frozenset(name for name in names if len(name) <= LONGEST_NAME and name.lower() not in snapshot.names)
+            names |= dict.fromkeys(split(argument(mention) if kind.takes else mention.target)[-1:])
+    wanted = [name for name in names if len(name) <= LONGEST_NAME and name.lower() not in snapshot.names]
+    return frozenset(wanted[:MOST_NAMES])
 
 
 def _kinds_in(message: str) -> Iterator[tuple[Mention, Kind]]:
