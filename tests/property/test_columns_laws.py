@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.index import columns as owner
-from promptls.index import view as readers
+from promptls.index import near
 from promptls.index.columns import Columns
 from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.view import View
@@ -72,10 +72,12 @@ def said(view: View) -> dict[str, object]:
     }
 
 
-@pytest.fixture(autouse=True)
-def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["all exactly", "by signs first"])
+def small_parts(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.setattr(owner, "TAIL", 5)
-    monkeypatch.setattr(readers, "_BLOCK", 3)
+    monkeypatch.setattr(near, "_BLOCK", 3)
+    if request.param != "all exactly":
+        monkeypatch.setattr(near, "EXACT", 2)
 
 
 @given(STEPS)
@@ -188,13 +190,45 @@ def test_similarities_are_the_same_in_one_thread_and_in_several(monkeypatch: pyt
     columns.move([("x.py", "x.py", [], keys)])
     view, asked = columns.view(), rng.normal(size=256).astype(np.float32)
     whole = view.similarities(asked)
-    monkeypatch.setattr(readers, "_BLOCK", 7)
+    monkeypatch.setattr(near, "_BLOCK", 7)
     assert np.array_equal(view.similarities(asked), whole)
     ended = ThreadPoolExecutor(1)
     ended.shutdown()  # a pool that takes nothing, as one that gets no thread
-    monkeypatch.setattr(readers, "_BESIDE", ended)
+    monkeypatch.setattr(near, "_BESIDE", ended)
     assert np.array_equal(view.similarities(asked), whole)
     assert whole.any()
+
+
+def test_of_very_many_rows_the_nearest_are_compared_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    found = rng.normal(size=(400, 256))
+    asked = rng.normal(size=256)
+    found[:100] += asked  # some are near
+    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    asked = (asked / np.linalg.norm(asked)).astype(np.float32)
+    keys = [n.to_bytes(2, "big") for n in range(400)]
+    dead = rounded(np.tile(asked, (50, 1)))  # nearer than any, but they stand nowhere
+
+    def similarities(order: list[int], gone: bool) -> dict[bytes, float]:
+        columns = Columns()
+        if gone:
+            columns.fill(rows_of(((n.to_bytes(3, "big"), ["gone"]) for n in range(50)), dead))
+        columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[order])))
+        columns.move([("x.py", "x.py", [], keys)])
+        view = columns.view()
+        near_ = view.similarities(asked)
+        return {key: float(near_[view.row(key)]) for key in keys}
+
+    monkeypatch.setattr(near, "EXACT", 1 << 17)
+    exact = similarities(list(range(400)), gone=False)
+    monkeypatch.setattr(near, "EXACT", 100)
+    monkeypatch.setattr(near, "NEAREST", 120)
+    some = similarities(list(range(400)), gone=False)
+    best = sorted(exact, key=exact.__getitem__, reverse=True)[:80]
+    assert all(some[key] == exact[key] for key in best)
+    assert sum(some[key] == exact[key] for key in keys) < 200
+    assert max(abs(some[key] - exact[key]) for key in keys) < 0.25
+    assert similarities(rng.permutation(400).tolist(), gone=True) == some
 
 
 def test_a_rare_term_weighs_more() -> None:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from promptls.index import near
 from promptls.index.image import Part
 from promptls.index.rows import Rows
 from promptls.index.terms import terms as terms_of
@@ -53,6 +54,7 @@ class Columns:
         self.length = np.zeros(0, np.int32)
         self.scale = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
+        self.signs = np.zeros((0, 0), np.uint8)  # of the vectors, once there are so many that not all are compared
         self.segments: tuple[Segment, ...] = ()
         self.tail_ids, self.tail_rows, self.tail_counts = array("i"), array("i"), array("B")
         self.settled = False  # whether there may be bare rows
@@ -215,6 +217,7 @@ class Columns:
             self.rows = {key: i for i, key in enumerate(self.keys)}
             for name in ("file", "at", "has", "length", "scale", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
+            self.signs = near.signs_of(self.vectors) if len(self.vectors) > near.EXACT else self.signs[:0]
             self._held = self.rows, self.has
             self.more = {int(place[row]): others for row, others in self.more.items() if kept[row]}
             self.segments = (segment(ids[left], place[rows[left]], counts[left]),)
@@ -273,6 +276,8 @@ class Columns:
         held, self.vectors = self.vectors, np.zeros((size, width), np.int8)
         if held.shape[1] == width:
             self.vectors[: len(held)] = held
+        if size > near.EXACT:
+            self.signs = near.signs_of(self.vectors)
 
     def _put(
         self, at: NDArray[np.int64], vectors: NDArray[np.int8], scale: NDArray[np.float32], lack: NDArray[np.bool_]
@@ -282,6 +287,8 @@ class Columns:
             self._grow(len(self.file), vectors.shape[1])
         rows = at[lack]
         self.vectors[rows] = vectors[lack]
+        if len(self.signs):
+            self.signs[rows] = near.signs_of(vectors[lack])
         self.scale[rows] = scale[lack]  # last: until then a reader takes the vector for zero
 
     def _post(self, rows: Rows, at: NDArray[np.int64], lack: NDArray[np.bool_]) -> None:

@@ -96,6 +96,11 @@ class Snapshot(Struct, frozen=True):
         entry = self.files.get(path)
         return entry.outline if entry is not None else None
 
+    def defines(self, place: Place) -> bool:
+        """Whether there is a symbol at a place of `names`, without a look at it."""
+        outline = self.outline(place[0])
+        return outline is not None and place[1] < len(outline.symbols)
+
     def symbol(self, place: Place) -> Symbol | None:
         """The symbol at a place of `names`, or None if the file has changed since."""
         outline = self.outline(place[0])

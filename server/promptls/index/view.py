@@ -7,29 +7,21 @@ vectors meanwhile, or move in their files; about those the snapshot has the last
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
-from simsimd import cdist
 
+from promptls.index import near
 from promptls.index.image import Part
 from promptls.index.rows import renumbered
 
 if TYPE_CHECKING:
     from promptls.index.columns import Columns
 
-DIGITS = 5
-"""Of a similarity: what is behind them says nothing."""
-_BLOCK = 1 << 15
-"""Rows whose products are taken at a time: a bound to the memory for them."""
-_BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
-"""For the products: Python runs beside them, and one core alone does not keep the memory busy."""
-_NONE = np.zeros(0, np.int32)
+_NONE, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.int64)
 
 
 class Postings(Struct, frozen=True):
@@ -40,14 +32,36 @@ class Postings(Struct, frozen=True):
 
 
 class Totals(Struct, frozen=True):
-    """What the living rows say of files, by their numbers."""
+    """What the living rows say of files, by their numbers.
 
-    of: NDArray[np.int64]  # by row: the number of its file, 0 for a dead one
+    Most rows of a file stand one after the other: what goes from rows to files, or back, goes by such runs.
+    """
+
     alive: NDArray[np.bool_]  # by row
     all_alive: bool
+    starts: NDArray[np.int64]  # of the runs: their first rows
+    runs: NDArray[np.int64]  # how many rows each has
+    of: NDArray[np.int32]  # the number of its file; -1 for dead rows
     rows: NDArray[np.int64]  # in each file
     terms: NDArray[np.float64]  # in the texts of each file
     log_length: NDArray[np.float32]  # by row: ln(1 + terms)
+
+    def sums(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """By file what its rows add up to."""
+        return _summed(values, self.starts, self.of, len(self.rows))
+
+    def spread(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """By row what is said of its file; 0 for dead ones."""
+        return np.repeat(np.append(values, np.float32(0))[self.of], self.runs)
+
+
+def _summed(
+    values: NDArray[np.generic], starts: NDArray[np.int64], of: NDArray[np.int32], files: int
+) -> NDArray[np.float64]:
+    if not len(starts):
+        return np.zeros(files)
+    sums: NDArray[np.float64] = np.add.reduceat(values, starts, dtype=np.float64)
+    return np.asarray(np.bincount(of + 1, sums, files + 1)[1:], np.float64)
 
 
 class Segment(Struct, frozen=True):
@@ -80,7 +94,7 @@ class View:
     """The rows of one moment, for readers."""
 
     __slots__ = ("_alive", "_all_alive", "_at", "_more", "_often", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
-                 "_segments", "_size", "_terms", "_totals", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
+                 "_segments", "_signs", "_size", "_terms", "_totals", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
                  "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
@@ -97,6 +111,7 @@ class View:
         self._at, self._more = columns.at[:n], columns.more
         self._rows, self._terms = columns.rows, columns.terms
         self._vectors, self._scale = columns.vectors[:n], columns.scale[:n]
+        self._signs = columns.signs[:n] if columns.alive > near.EXACT else None
         self._segments = (*columns.segments, columns.tail()) if columns.tail_ids else columns.segments
         self._alive = self.file >= 0
         self._all_alive = bool(self._alive.all())
@@ -117,13 +132,13 @@ class View:
     def totals(self) -> Totals:
         """What the rows of each file come to; added up when it is first asked for."""
         if self._totals is None:
-            alive, n = self._alive, len(self.path_length)
-            of = np.maximum(self.file, 0, dtype=np.int64)  # what numpy looks up by; others are converted each time
-            living = of if self._all_alive else of[alive]
-            length = self.length if self._all_alive else self.length[alive]
-            rows = np.bincount(living, minlength=n)
-            terms = np.asarray(np.bincount(living, length, n), np.float64)
-            self._totals = Totals(of, alive, self._all_alive, rows, terms, np.log1p(self.length, dtype=np.float32))
+            n = len(self.path_length)
+            starts = np.flatnonzero(np.append(True, self.file[1:] != self.file[:-1])) if len(self) else _NOWHERE
+            of, runs = self.file[starts], np.diff(starts, append=len(self))
+            rows = np.bincount(of + 1, runs, n + 1)[1:].astype(np.int64)
+            terms = _summed(self.length, starts, of, n)
+            log_length = np.log1p(self.length, dtype=np.float32)
+            self._totals = Totals(self._alive, self._all_alive, starts, runs, of, rows, terms, log_length)
         return self._totals
 
     def row(self, key: bytes) -> int:
@@ -137,6 +152,14 @@ class View:
         if file < 0:
             return []
         return [(self.files[file], int(self._at[row])), *((self.files[f], at) for f, at in self._more.get(row, ()))]
+
+    def first(self, rows: NDArray[np.int64]) -> list[tuple[str, int] | None]:
+        """The place of each of these rows that has no other ones; None for those with several or none."""
+        files, more = self.files, self._more
+        return [
+            (files[file], at) if file >= 0 and row not in more else None
+            for row, file, at in zip(rows.tolist(), self.file[rows].tolist(), self._at[rows].tolist(), strict=True)
+        ]
 
     def living(self) -> set[bytes]:
         """Keys of the texts that stand in some file."""
@@ -232,40 +255,16 @@ class View:
         return math.log(1 + max(0.0, self.count - n + 0.5) / (n + 0.5))
 
     def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cosine of every row with a unit vector (of any row without a vector: 0).
-
-        The vector is rounded to eight bits, too: sums of whole numbers do not depend on the order of adding, nor on
-        where a row stands.
-        """
+        """Cosine of every row with a unit vector (of any row without a vector: 0), as `near` tells it."""
         return self.similarities_soon(vector)()
 
     def similarities_soon(self, vector: NDArray[np.float32]) -> Callable[[], NDArray[np.float32]]:
         """Begin to compare, in other threads; what is returned waits for the `similarities`."""
-        out = np.zeros(len(self), np.float32)
-        peak = float(np.abs(vector).max(initial=0.0))
-        if vector.size != self.dimension or peak <= 0:
-            return lambda: out
-        step = peak / 127
-        rounded = np.rint(vector / step).astype(np.int8)[None]
+        return near.similarities_soon(vector, self._vectors, self._scale, self._signs, self._alive)
 
-        def compare(at: int) -> None:
-            part = slice(at, at + _BLOCK)
-            products = np.asarray(cdist(rounded, self._vectors[part], metric="dot"), np.float32)[0]
-            np.round(products * (self._scale[part] * np.float32(step)), DIGITS, out=out[part])
-
-        begun: list[Future[None]] = []
-        for at in range(0, len(out), _BLOCK):
-            try:
-                begun.append(_BESIDE.submit(compare, at))
-            except RuntimeError:  # no thread is to be had
-                compare(at)
-
-        def wait() -> NDArray[np.float32]:
-            for part in begun:
-                part.result()
-            return out
-
-        return wait
+    def similar(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """The same for these rows alone, exactly; 0 for dead ones."""
+        return np.where(self._alive[rows], near.similarities_of(rows, vector, self._vectors, self._scale), 0)
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """float32[len(rows), dimension]: unit vectors, to the precision of 8 bits a number."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 UNPACKED = 800_000
 """Bytes of packed outlines of which all symbols are kept at hand, twice; these take four times as much."""
-OPENED = 11_000_000
+OPENED = 20_000_000
 """Bytes of packed outlines that are kept open, twice, in hardly more memory: those of a million lines.  A question of a
 search looks into up to a thousand files."""
 

@@ -32,6 +32,8 @@ SPREAD = (
     *("callers", "callees", "callers_best", "callees_best"),
 )
 """What `spread` gives."""
+NEARBY = ("scope_best", "scope_mean", "before", "after", "callers", "callees")
+"""What `nearby` gives: the part of it that needs no ranks."""
 
 
 class Around(Struct, frozen=True):
@@ -112,15 +114,12 @@ def _references(units: Sequence[Unit], file: Numbers, snapshot: Snapshot) -> tup
 def spread(score: Floats, around: Around) -> dict[str, Floats]:
     """For a score of the units what their surroundings make of it: float32[units] for each of `SPREAD`."""
     n = len(score)
-    file, scope = around.file, around.scope
+    file = around.file
     top = _mean_of_three(score, file, around.files)
     feedback = _feedback(score, around.vectors)
-    before, after = np.diff(file, prepend=-1) == 0, np.diff(file, append=-1) == 0
-    into, out_of = np.bincount(around.callee, minlength=n), np.bincount(around.caller, minlength=n)
     callers_best, callees_best = np.zeros(n, np.float32), np.zeros(n, np.float32)
     np.maximum.at(callers_best, around.callee, score[around.caller])
     np.maximum.at(callees_best, around.caller, score[around.callee])
-    in_scope = np.bincount(scope, minlength=around.scopes)
     found: dict[str, NDArray[np.generic]] = {
         "rank": ranks(score),
         "feedback": feedback,
@@ -129,18 +128,29 @@ def spread(score: Floats, around: Around) -> dict[str, Floats]:
         "file_top": top[file],
         "file_top_rank": ranks(top)[file],
         "file_evidence": _evidence(score, file, around.files)[file],
+        "parent": np.where(around.parent >= 0, score[np.maximum(around.parent, 0)], 0),
+        "callers_best": callers_best,
+        "callees_best": callees_best,
+        **nearby(score, around),
+    }
+    return {name: np.asarray(found[name], np.float32) for name in SPREAD}
+
+
+def nearby(score: Floats, around: Around) -> dict[str, Floats]:
+    """The same for each of `NEARBY`."""
+    n, file, scope = len(score), around.file, around.scope
+    before, after = np.diff(file, prepend=-1) == 0, np.diff(file, append=-1) == 0
+    into, out_of = np.bincount(around.callee, minlength=n), np.bincount(around.caller, minlength=n)
+    in_scope = np.bincount(scope, minlength=around.scopes)
+    found: dict[str, NDArray[np.generic]] = {
         "scope_best": _most(score, scope, around.scopes)[scope],
         "scope_mean": (np.bincount(scope, score, around.scopes) / np.maximum(in_scope, 1))[scope],
-        "parent": np.where(around.parent >= 0, score[np.maximum(around.parent, 0)], 0),
         "before": np.where(before, np.roll(score, 1), 0),
         "after": np.where(after, np.roll(score, -1), 0),
         "callers": np.bincount(around.callee, score[around.caller], n) / np.maximum(into, 1),
         "callees": np.bincount(around.caller, score[around.callee], n) / np.maximum(out_of, 1),
-        "callers_best": callers_best,
-        "callees_best": callees_best,
     }
-    assert found.keys() == set(SPREAD)
-    return {name: np.asarray(values, np.float32) for name, values in found.items()}
+    return {name: np.asarray(found[name], np.float32) for name in NEARBY}
 
 
 def ranks(values: Floats) -> Floats:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.context.query import Query
-from promptls.context.retrieval.around import SPREAD, Around, around, ranks, spread
+from promptls.context.retrieval.around import NEARBY, SPREAD, Around, around, nearby, ranks, spread
 from promptls.context.retrieval.legs import KEYWORD, SEMANTIC, Floats, Legs
 from promptls.context.retrieval.sorts import is_minor, sort_of
 from promptls.context.retrieval.units import Unit
@@ -33,8 +33,6 @@ _NUMBER = {kind: i for i, kind in enumerate(KINDS)}
 NAME_BONUS, PATH_BONUS, MINOR_FACTOR, UNNAMED_FACTOR = 0.5, 0.2, 0.55, 0.85
 """Of the score that the other features are derived from: for a definition or file that the question names,
 for tests, examples, documents and the like, and for text that is no definition."""
-OF_MEANING = ("scope_best", "scope_mean", "callers", "callees", "before", "after")
-"""What is asked of the surroundings by meaning alone, too."""
 
 NAMES = (
     *("similarity", "similarity_gap", "semantic", "semantic_rank", "body", "keyword"),
@@ -43,7 +41,7 @@ NAMES = (
     *("covered", "covered_name", "covered_own_name", "brief", "covered_path", "covered_file", "covered_any", "hits"),
     *("file_words", "file_words_rank", "file_meaning", "file_meaning_rank"),
     *(f"prior_{name}" for name in SPREAD),
-    *(f"semantic_{name}" for name in OF_MEANING),
+    *(f"semantic_{name}" for name in NEARBY),
     *("caller_count", "callee_count", "uses", "mentions"),
     *(
         "definitions",
@@ -90,7 +88,9 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         got = np.where(of_view >= 0, values[np.maximum(of_view, 0)], 0) if len(values) else np.zeros(place.files)
         return np.asarray(got, np.float32)
 
-    similarity, keyword = by_row(legs.similarity), by_row(legs.keyword)
+    similarity, keyword = np.zeros(n, np.float32), by_row(legs.keyword)
+    if legs.vector is not None:
+        similarity[known] = view.similar(legs.vector, rows[known])
     semantic, worded = legs.semantic.of(similarity), legs.worded.of(keyword)
     named, by_path = np.array([u.named for u in units], np.float32), np.array([u.by_path for u in units], np.float32)
     sorts = [sort_of(e.name) for e in entries]
@@ -128,7 +128,7 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
         "file_meaning": meant[file],
         "file_meaning_rank": ranks(meant)[file],
         **{f"prior_{name}": found for name, found in spread(prior, place).items()},
-        **{f"semantic_{name}": found for name, found in spread(semantic, place).items() if name in OF_MEANING},
+        **{f"semantic_{name}": found for name, found in nearby(semantic, place).items()},
         "caller_count": np.log1p(np.bincount(place.callee, minlength=n)),
         "callee_count": np.log1p(np.bincount(place.caller, minlength=n)),
         "uses": np.log1p(place.uses),
@@ -182,11 +182,10 @@ def _coverage(
     column = {term: j for j, term in enumerate(legs.terms)}
     asked = frozenset(column)
     name, own = np.zeros(shape, bool), np.zeros(len(units), np.float32)
-    for i, unit in enumerate(units):
-        symbol = unit.symbol
-        if symbol is None or not symbol.name:
-            continue
-        if asked.isdisjoint(qualified := _terms(symbol.qualified)):
+    named = text.any(axis=1) | (rows < 0)  # a definition's text begins with its name
+    for i in np.flatnonzero(named).tolist():
+        symbol = units[i].symbol
+        if symbol is None or not symbol.name or asked.isdisjoint(qualified := _terms(symbol.qualified)):
             continue
         for term in asked.intersection(qualified):
             name[i, column[term]] = True

@@ -34,8 +34,8 @@ NOISE = 0.02
 """Similarity that says nothing: vectors of eight bits are no more exact."""
 SCALED = 100
 """A leg's scale has its best score at 1 and that of this rank at 0."""
-_SAMPLED = 16
-"""One score of so many tells about where those of a rank lie."""
+_SAMPLE = 4_000
+"""Scores that tell about where those of a rank lie."""
 
 
 class Scale(Struct, frozen=True):
@@ -58,6 +58,7 @@ class Legs(Struct, frozen=True):
     terms: tuple[str, ...]  # of the question, those that the workspace holds
     idf: Floats  # [terms]
     postings: tuple[Postings, ...]  # of the terms
+    vector: Floats | None  # of the question
     similarity: Floats
     body: Floats  # BM25 of the text
     path: Floats  # by file: BM25 of its name
@@ -89,7 +90,7 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
         norm = K1 * (1 - B + B * view.length[here.rows] / view.mean_length)
         body[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
     path = _of_names(known, idf, view)
-    keyword = body + np.float32(PATH) * path[totals.of] if path.any() else body.copy()
+    keyword = body + totals.spread(np.float32(PATH) * path) if path.any() else body.copy()
     held, whole = _of_files(known, postings, view)
     similarity = np.zeros(len(view), np.float32) if compared is None else compared()
     if dead is not None:
@@ -97,26 +98,24 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     semantic, worded = scale(similarity), scale(keyword)
     evident = np.flatnonzero((similarity > semantic.low) | (keyword > worded.low))
     return Legs(
-        known, idf, postings, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
+        known, idf, postings, vector, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
         evident, _likely(similarity, keyword, worded.high, whole, totals),
     )  # fmt: skip
 
 
 def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, totals: Totals) -> Floats:
     meaning, words, file, length = (np.float32(weight) for weight in LIKELY)
-    of_whole = whole[totals.of] if len(whole) else np.zeros_like(similarity)
-    spoken_of = (similarity > NOISE) | (of_whole > 0)  # where a text holds a term, its file does
-    of_whole *= file
-    of_whole += np.float32(POSSIBLE)
-    for weight, part in (
-        (meaning, similarity),
-        (words / np.float32(max(best, 1e-6)), keyword),
-        (length, totals.log_length),
-    ):
-        of_whole += weight * part
+    of_file = totals.spread(file * whole)
+    spoken_of = similarity > np.float32(NOISE)
+    spoken_of |= of_file > 0  # where a text holds a term, its file does
     spoken_of &= totals.alive
-    of_whole *= spoken_of
-    return of_whole
+    out: Floats = meaning * similarity
+    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, totals.log_length)):
+        out += weight * part
+    out += of_file
+    out += np.float32(POSSIBLE)
+    out *= spoken_of
+    return out
 
 
 def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]]) -> Floats:
@@ -140,12 +139,11 @@ def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) ->
     n = len(view.path_length)
     out = np.zeros(n, np.float32)
     held = np.zeros((len(terms), n), bool)
-    of = view.totals.of
     length, living = view.totals.terms + view.path_length, view.totals.rows > 0
     count = max(1, int(living.sum()))
     norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
     for term, found, here in zip(terms, postings, held, strict=True):
-        often = np.bincount(of[found.rows], found.counts, n)
+        often = np.bincount(view.file[found.rows], found.counts, n)
         np.greater(often, 0, out=here)
         names = view.named(term)
         often[names.rows] += names.counts
@@ -157,10 +155,8 @@ def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) ->
 
 
 def _means(similarity: Floats, totals: Totals) -> Floats:
-    sums = np.bincount(totals.of, similarity, len(totals.rows))
-    return np.round(sums / np.maximum(totals.rows, 1), 5).astype(
-        np.float32
-    )  # sums depend on the order of rows a little
+    means = totals.sums(similarity) / np.maximum(totals.rows, 1)
+    return np.round(means, 5).astype(np.float32)  # sums depend on the order of rows a little
 
 
 def scale(scores: Floats, rank: int = SCALED) -> Scale:
@@ -173,9 +169,10 @@ def bar(scores: Floats, rank: int) -> float:
 
     Where many are, some tell which are worth looking at.
     """
-    if len(scores) > 4 * _SAMPLED * rank:
-        some = scores[::_SAMPLED]
-        few = 2 * rank // _SAMPLED + 8
+    every = len(scores) // max(_SAMPLE, 4 * rank)
+    if every > 1:
+        some = scores[::every]
+        few = 2 * rank // every + 8
         best = scores[scores > max(0.0, float(np.partition(some, -few)[-few]))]
         if len(best) >= rank:
             return float(np.partition(best, -rank)[-rank])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -154,11 +154,11 @@ class _Gathered:
         return np.array(out, np.int64)
 
     def rows(self, rows: Numbers) -> None:
-        keys, within = self.view.keys, self.within
-        for row in rows.tolist():
-            for path, index in self.view.places(row)[:PLACES]:
+        view, keys, within, expected = self.view, self.view.keys, self.within, self.expected
+        for row, first in zip(rows.tolist(), view.first(rows), strict=True):
+            for path, index in (first,) if first else view.places(row)[:PLACES]:
                 if within is None or path in within:
-                    self.expected[path][index] = keys[row]
+                    expected[path][index] = keys[row]
 
     def chunk(self, path: str, index: int) -> None:
         if self.within is None or path in self.within:
@@ -237,21 +237,27 @@ def _named_definitions(query: Query, snapshot: Snapshot) -> dict[Place, tuple[fl
     best: dict[Place, tuple[float, float]] = {}
     for name in query.names:
         last = re.split(r"\.|::|->", name)[-1]
-        matched = [(p, s) for p in snapshot.names.get(last.lower(), ()) if (s := snapshot.symbol(p)) is not None]
+        matched = [place for place in snapshot.names.get(last.lower(), ()) if snapshot.defines(place)]
         if not matched:
             continue
-        qualified = name.replace("::", ".").replace("->", ".")
         if last != name:
-            exact = [(p, s) for p, s in matched if ("." + s.qualified).lower().endswith("." + qualified.lower())]
-            matched = exact or matched
+            qualified = "." + name.replace("::", ".").replace("->", ".").lower()
+            fits = [p for p, s in _symbols(matched, snapshot) if f".{s.qualified}".lower().endswith(qualified)]
+            matched = fits or matched
         elif looks_like_code(name):
-            matched = [(p, s) for p, s in matched if s.name == name] or matched
+            matched = [p for p, s in _symbols(matched, snapshot) if s.name == name] or matched
         factor = 1.0 if name in query.spelled else PAIR if name in query.pairs else 0.0
-        for place, _ in matched[:DEFINITIONS]:
+        for place in matched[:DEFINITIONS]:
             worth = len(matched) ** -0.5
             named, spelled = best.get(place, (0.0, 0.0))
             best[place] = max(named, worth), max(spelled, worth * factor)
     return best
+
+
+def _symbols(places: Iterable[Place], snapshot: Snapshot) -> Iterator[tuple[Place, Symbol]]:
+    for place in places:
+        if (symbol := snapshot.symbol(place)) is not None:
+            yield place, symbol
 
 
 def _named_files(query: Query, snapshot: Snapshot) -> Iterable[tuple[str, float]]:

@@ -1,0 +1,144 @@
+"""How similar every row's vector is to that of a question.
+
+Up to `EXACT` rows each is compared number by number.  Of more, all are compared by the signs of their numbers, which
+are a 64th of the bytes, and the `NEAREST` of them exactly.  What comes out depends on the rows alone, never on their
+order nor on how they came about: a structure of lists or links over them would be faster still, and would remember.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+from simsimd import cdist
+
+Floats = NDArray[np.float32]
+
+DIGITS = 5
+"""Of a similarity: what is behind them says nothing."""
+EXACT = 1 << 17
+"""Rows up to which all are compared exactly: of bundled vectors 64 MB, which two cores go through in 4 ms."""
+NEAREST = 1 << 14
+"""Rows of more that are compared exactly.  Of 66,760 chunks of Python's standard library the 8,000 that are nearest by
+their signs hold, for fifty questions, 99.9 % of the best hundred and 99.3 % of the best four hundred."""
+_BLOCK = 1 << 15
+"""Rows whose products are taken at a time: a bound to the memory for them."""
+_BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
+"""For the products: Python runs beside them, and one core alone does not keep the memory busy."""
+
+
+def signs_of(vectors: NDArray[np.int8]) -> NDArray[np.uint8]:
+    """uint8[rows, dimension / 8]: a bit for each number, set where it is above 0."""
+    return np.packbits(vectors > 0, axis=1)
+
+
+def similarities_soon(
+    vector: Floats,
+    vectors: NDArray[np.int8],
+    scale: Floats,
+    signs: NDArray[np.uint8] | None,
+    living: NDArray[np.bool_],
+) -> Callable[[], Floats]:
+    """Begin to compare a unit vector with rows, in other threads; what is returned waits for float32[rows].
+
+    `vectors` are in steps of `scale`, where it is 0 there is none yet, and the similarity is 0.  `signs` are theirs,
+    None where all are to be compared exactly: the nearest are chosen among the `living`.
+    """
+    out = np.zeros(len(vectors), np.float32)
+    exactly = _comparing(vector, vectors, scale)
+    if exactly is None:
+        return lambda: out
+    if signs is None:
+
+        def compare(part: slice) -> None:
+            out[part] = exactly(part)
+
+        return _in_parts(compare, len(out), out)
+
+    width = vectors.shape[1]
+    asked = np.packbits(vector > 0)[None]
+    cosines = np.round(np.cos(np.pi * np.arange(width + 1) / width), DIGITS)
+    table = np.append(cosines, 0).astype(np.float32)  # the last one is for rows that are not compared
+    apart = np.empty(len(out), np.uint16)
+
+    def look(part: slice) -> None:
+        differing = np.asarray(cdist(asked, signs[part], metric="hamming", dtype="bin8"))[0].astype(np.uint16)
+        differing[(scale[part] <= 0) | ~living[part]] = width + 1
+        apart[part] = differing
+        out[part] = table.take(differing)
+
+    looked = _in_parts(look, len(out), out)
+
+    def wait() -> Floats:
+        looked()
+        near = np.flatnonzero(apart <= _bound(apart, width, NEAREST))
+        found = np.empty(len(near), np.float32)
+
+        def compare(part: slice) -> None:
+            found[part] = exactly(near[part])
+
+        out[near] = _in_parts(compare, len(near), found, _BLOCK // 8)()
+        return out
+
+    return wait
+
+
+def similarities_of(rows: NDArray[np.int64], vector: Floats, vectors: NDArray[np.int8], scale: Floats) -> Floats:
+    """The same for these rows alone, exactly."""
+    exactly = _comparing(vector, vectors, scale)
+    return exactly(rows) if exactly is not None and len(rows) else np.zeros(len(rows), np.float32)
+
+
+def _comparing(
+    vector: Floats, vectors: NDArray[np.int8], scale: Floats
+) -> Callable[[slice | NDArray[np.int64]], Floats] | None:
+    """What compares rows exactly; None where there is nothing to compare.
+
+    The vector is rounded to eight bits, too: sums of whole numbers do not depend on the order of adding, nor on where a
+    row stands.
+    """
+    peak = float(np.abs(vector).max(initial=0.0))
+    if vector.size != vectors.shape[1] or peak <= 0:
+        return None
+    step = np.float32(peak / 127)
+    rounded = np.rint(vector / step).astype(np.int8)[None]
+
+    def exactly(rows: slice | NDArray[np.int64]) -> Floats:
+        products = np.asarray(cdist(rounded, vectors[rows], metric="dot"), np.float32)[0]
+        return np.asarray(np.round(products * (scale[rows] * step), DIGITS), np.float32)
+
+    return exactly
+
+
+def _bound(apart: NDArray[np.uint16], width: int, most: int) -> int:
+    """The least distance within which so many rows are, by halving; `width` if there are fewer."""
+    low, high = 0, width
+    while low < high:
+        middle = (low + high) // 2
+        if np.count_nonzero(apart <= middle) >= most:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _in_parts(work: Callable[[slice], None], rows: int, out: Floats, block: int | None = None) -> Callable[[], Floats]:
+    """Begin to work on slices of so many rows; what is returned waits for all of them, and gives `out`."""
+    begun: list[Future[None]] = []
+    block = block or _BLOCK
+    for at in range(0, rows, block):
+        part = slice(at, at + block)
+        try:
+            begun.append(_BESIDE.submit(work, part))
+        except RuntimeError:  # no thread is to be had
+            work(part)
+
+    def wait() -> Floats:
+        for one in begun:
+            one.result()
+        return out
+
+    return wait
