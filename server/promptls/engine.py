@@ -32,6 +32,7 @@ from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
 from promptls.index.roots import survey as survey_root
 from promptls.index.snapshot import Snapshot
+from promptls.index.terms import terms
 from promptls.index.work.frugal import settle
 from promptls.index.workspace import Workspace
 from promptls.model import CancelToken
@@ -45,6 +46,8 @@ from promptls.settings import Settings, cache_folder, config_file, user_settings
 Send = Callable[[Json], "Future[Any]"]
 RECONCILE_S = 2.0
 """How old the last look at the disk may be when a prompt is built."""
+MOST_TERMS = 16
+"""Words of a message that files which wait are looked through for."""
 CALM_S = 0.15
 """How long nothing has changed before what can wait follows: between two keystrokes it would only be in the way."""
 
@@ -194,13 +197,17 @@ class Engine:
         return self.indexer.view(token)
 
     def view_for(self, message: str, token: CancelToken) -> Snapshot:
-        """The same; while files wait to be read, those that a message's mentions ask for are read before the others."""
+        """The same; while files wait to be read, those that a message asks for are read before the others: what its
+        mentions name, and what holds most of its words."""
         snapshot = self.view(token)
-        if not self.indexer.reading or not asks_for_places(message):
+        if not self.indexer.reading:
             return snapshot
-        self.indexer.wait_listed(token)
-        wanted = names_wanted(message, self.indexer.view(token))
-        return self.indexer.read_ahead(wanted, token) if wanted else self.indexer.view(token)
+        if asks_for_places(message):
+            self.indexer.wait_listed(token)
+            wanted = names_wanted(message, self.indexer.view(token))
+            if wanted:
+                self.indexer.read_ahead(wanted, token)
+        return self.indexer.read_likely(tuple(dict.fromkeys(terms(message)))[:MOST_TERMS], token)
 
     def request(
         self, context: protocol.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
@@ -232,6 +239,7 @@ class Engine:
             matches=self.indexer.matches,
             anchors=self.anchors.of(document) if document else None,
             partial=lambda: self.indexer.partial(snapshot),
+            waiting=self.indexer.names_waiting if self.indexer.reading else None,
             layers=self.settings.graph.layers,
         )
         own = disk.from_uri(document) if document else None

@@ -290,6 +290,31 @@ def test_what_somebody_asks_for_is_read_before_all_others(place: Place) -> None:
     assert place.shown(indexer) == place.fresh(indexer)
 
 
+def test_before_files_are_read_their_names_and_words_are_known(place: Place) -> None:
+    for number in range(400):
+        place.write(f"m{number}.py", "".join(f"def f{number}_{n}():\n    return {n}\n\n" for n in range(40)))
+    shop = place.write("zz/things.py", "class Cart:\n    def total(self): ...\n")
+    voucher = place.write("zz/other.py", "def redeem(self):\n    return self.vouchers_left - 1\n")
+    indexer = place.index()
+    while not indexer.usable:
+        assert not indexer.wait_ready(timeout_s=0.001), "all files were read before anything of them was known"
+    indexer.pause()
+    assert list(indexer.names_waiting("ca")) == [("Cart", shop)]
+    assert list(indexer.names_waiting("cat")) == []
+    deadline = time.monotonic() + 60
+    while not (snapshot := indexer.read_likely(("voucher",))).files[voucher].read:
+        assert time.monotonic() < deadline
+    assert (voucher, 0) in snapshot.names["redeem"]
+    while "cart" not in (snapshot := indexer.read_ahead({"Cart"})).names:
+        assert time.monotonic() < deadline
+    assert list(indexer.names_waiting("ca")) == [], "it is read by now"
+    assert sum(entry.read for entry in snapshot.files.values()) < 402, "others still wait"
+    indexer.resume()
+    indexer.workspace.rescan(full=True)
+    assert place.shown(indexer) == place.fresh(indexer)
+    assert not indexer.reading
+
+
 @pytest.mark.parametrize(
     ("asked", "expected"),
     [

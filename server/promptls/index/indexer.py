@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from promptls.index import cache, disk, scanning
-from promptls.index.ahead import defining
+from promptls.index.ahead import MOST, defining
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig, made_with
@@ -32,6 +32,8 @@ from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
 from promptls.index.rows import Rows
 from promptls.index.scanning import Embedded, Known, Outlined
+from promptls.index.skim import Skims
+from promptls.index.skimmed import Skimmed
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status, why
 from promptls.index.store import Store, open_store
@@ -60,6 +62,8 @@ TRIES = 3
 LISTING_S, LOOK_AHEAD_S, READ_AHEAD_S = 1.0, 1.0, 1.0
 """Seconds that somebody who asks for a place waits for the list of files, has those that wait looked through for a
 name, and waits for those that seem to define it."""
+LIKELY, LIKELY_S = 4, 0.05
+"""Files that are read for the words of a question, and seconds that it waits for them."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -80,6 +84,7 @@ class Indexer:
         self._questions = Questions(self._pool)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
+        self._skimmed = Skimmed()
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
         self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
@@ -150,11 +155,33 @@ class Indexer:
         Waits for that some seconds at the most.  Raises Cancelled.
         """
         waiting = [path for path, entry in self._publisher.snapshot.files.items() if not entry.read]
-        found = defining(names, waiting, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
+        found = [path for path in self._skimmed.defining(names) if self._waits(path)][:MOST]
+        unknown = [path for path in waiting if path not in self._skimmed]
+        if len(found) < MOST and unknown:
+            found += defining(names, unknown, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
         if found:
             self.workspace.touch(found)
             self._wait(lambda: self._all_read(found), token, READ_AHEAD_S)
         return self.view(token)
+
+    def read_likely(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
+        """A view in which those files that hold most of these search terms are read, though others wait before them.
+
+        Waits for that only a moment: what comes later is there for the next question.  Raises Cancelled.
+        """
+        found = self._skimmed.holding(terms, self._waits, LIKELY)
+        if found:
+            self.workspace.touch(found)
+            self._wait(lambda: self._all_read(found), token, LIKELY_S)
+        return self.view(token)
+
+    def names_waiting(self, start: str) -> Iterator[tuple[str, str]]:
+        """(name, file) of what files that wait to be read seem to define, by names that begin so."""
+        return ((name, path) for name, path in self._skimmed.named(start) if self._waits(path))
+
+    def _waits(self, path: str) -> bool:
+        entry = self._publisher.snapshot.files.get(path)
+        return entry is not None and not entry.read
 
     def _all_read(self, paths: Iterable[str]) -> bool:
         files = self._publisher.snapshot.files
@@ -241,19 +268,21 @@ class Indexer:
 
     @property
     def usable(self) -> bool:
-        """Whether every known file has its symbols and keywords in place."""
+        """Whether every known file has its symbols and keywords in place, or is known well enough to be read before
+        others for a question that needs it."""
         states = list(self._roots.values())
         return (
             self._taken >= self.workspace.sequence
             and len(states) == len(self.workspace.roots)
-            and all(s.walked and not s.walks and not s.outlining for s in states)
+            and all(s.walked and not s.walks and not s.unknown for s in states)
         )
 
     @property
     def reading(self) -> bool:
         """Whether files of the workspace wait to be listed or read."""
         states = list(self._roots.values())
-        return len(states) < len(self.workspace.roots) or any(not s.walked or s.unread for s in states)
+        waits = len(states) < len(self.workspace.roots) or any(not s.walked or s.unread for s in states)
+        return waits or self._paused
 
     def partial(self, snapshot: Snapshot) -> bool:
         """Whether files of the workspace were not listed or not read when a snapshot was taken."""
@@ -679,6 +708,8 @@ class Indexer:
         few = len(wanted) <= FEW_FILES and state.store_ready.done()
         submit = self._pool.interactive if few else self._pool.bulk
         known = Known(self._publisher.seen, state.store_ready)
+        state.unknown.update(wanted)
+        self._skim(state, [path for path in wanted if self._waits(path)])
 
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
@@ -688,6 +719,21 @@ class Indexer:
             state.unread += len(batch)
             future = submit(scanning.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
+
+    def _skim(self, state: RootState, paths: Sequence[str]) -> None:
+        """Have a first look at files that will wait for a while; what a worker fails on is known when it is read."""
+        if len(paths) < scanning.SKIM_LEAST:
+            return
+
+        def seen(batch: tuple[str, ...], future: Future[Skims]) -> None:
+            made = state.unread and not future.cancelled() and future.exception() is None
+            if made and self._skimmed.take(future.result()):
+                state.unknown.difference_update(batch)
+
+        snapshot = self._publisher.snapshot
+        for batch in scanning.batches(paths, snapshot, scanning.SKIM_FILES, scanning.SKIM_BYTES):
+            future = self._pool.bulk(scanning.skimming_job(batch))
+            future.add_done_callback(lambda f, b=batch: self._post(lambda: seen(b, f)))  # type: ignore[misc]
 
     def _embed_later(self, state: RootState, event: Outlined) -> None:
         """Have the worker that holds the texts make their vectors, when all files are outlined."""
@@ -743,8 +789,11 @@ class Indexer:
     def _finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         state.outlining -= 1
         state.unread -= len(batch)
+        state.unknown.difference_update(batch)
         for path in batch:
             state.job_finished(path)
+        if not self.reading:
+            self._skimmed.clear()
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
             state.files_failed(batch, why(error))

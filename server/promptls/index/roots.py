@@ -34,7 +34,7 @@ class RootState:
     """Mutable; changed by the indexer's thread, save where it says otherwise."""
 
     __slots__ = ("again", "dropped", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
-                 "store_ready", "tries", "troubles", "unread", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
+                 "store_ready", "tries", "troubles", "unknown", "unread", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
@@ -43,6 +43,7 @@ class RootState:
         self.store_ready: Future[Store | None] = Future()
         self.outlining = 0  # batches of files that wait for their outlines
         self.unread = 0  # files in them
+        self.unknown: set[str] = set()  # of these, files of which not even words and names are known
         self.pending: dict[str, int] = {}  # path → jobs that are to report on it
         self.dropped: set[str] = set()  # of these, files that are gone or ignored by now
         self.failed: set[str] = set()  # paths of files that workers have failed on, or could not be started for

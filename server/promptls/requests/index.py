@@ -23,7 +23,7 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
         raise InvalidParams("query: it is blank; it must say what to look for.", "query")
     if not 1 <= params.limit <= 1000:
         raise InvalidParams("limit: it must lie between 1 and 1000.", "limit")
-    snapshot = engine.view(token)
+    snapshot = engine.view_for(params.query, token)
     within = _matching(snapshot, params.paths) if params.paths else None
     asked = understand(params.query, params.query).query
     complete = engine.indexer.standing().complete >= 1

@@ -48,6 +48,7 @@ def complete(
     end = max(offset, token_end(text, typed.start)) if typed.plain else offset
     items = tuple(islice(_offers(ask(request, kinds or registry(), limit, tokens), typed), limit + 1))
     more = len(items) > limit or len(typed.plain) < LONG or typed.plain[-1] in "/#:."
+    more = more or request.around.waiting is not None  # files that are read meanwhile may have others
     return Completion(more, typed.start, end, items[:limit])
 
 

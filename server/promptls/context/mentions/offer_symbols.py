@@ -6,7 +6,7 @@ of the snapshot; nothing here reads a file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from promptls.context.mentions.catalog import fold, symbols_of
 from promptls.context.mentions.haystack import Haystack, Tier
@@ -34,6 +34,21 @@ def symbol_offers(ask: Ask, query: str) -> Iterator[CompletionItem]:
         item = _offer(ask, place)
         if item is not None:
             yield item
+    waiting = ask.request.around.waiting
+    if waiting is not None and len(parts) == 1 and not query.endswith((".", ":", "#")):
+        yield from _unread(ask, waiting(parts[0]))
+
+
+def _unread(ask: Ask, waiting: Iterable[tuple[str, str]]) -> Iterator[CompletionItem]:
+    """Names that files which wait to be read seem to define; whoever takes one has its file read first."""
+    seen: set[str] = set()
+    for name, path in waiting:
+        if name in seen or name.lower() in ask.snapshot.names:
+            continue
+        seen.add(name)
+        spelled = spell(symbol=name)
+        if spelled is not None:
+            yield CompletionItem(name, spelled, f"{ask.snapshot.label(path)}, not read yet", "", "symbol")
 
 
 def scoped_offers(ask: Ask, scope: str, query: str) -> Iterator[CompletionItem]:

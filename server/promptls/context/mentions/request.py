@@ -6,7 +6,7 @@ with forward slashes, lines 0-based and half-open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
@@ -62,6 +62,7 @@ class Around(Struct, frozen=True):
     anchors: Bound | None = None  # of the document that the message stands in
     layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
     partial: Callable[[], bool] = lambda: False  # whether files of the workspace wait to be listed or read
+    waiting: Callable[[str], Iterable[tuple[str, str]]] | None = None  # (name, file) of what those seem to define
 
 
 class Request(Struct, frozen=True):

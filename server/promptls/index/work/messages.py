@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from promptls.index.rows import Rows
+from promptls.index.skim import Skims
 from promptls.index.table import Identity
 from promptls.model import Span
 
@@ -33,6 +34,12 @@ class ScanFiles(Struct, frozen=True, tag=True, array_like=True):
 
     paths: tuple[str, ...]
     plain: bool = False
+
+
+class SkimFiles(Struct, frozen=True, tag=True, array_like=True):
+    """Have a first look at files; those that cannot be read are left out."""
+
+    paths: tuple[str, ...]
 
 
 class ScanText(Struct, frozen=True, tag=True, array_like=True):
@@ -92,6 +99,12 @@ class Scanned(Struct, frozen=True, tag=True, array_like=True):
     """Response to ScanFiles and ScanText."""
 
     files: tuple[FileScan, ...]
+
+
+class Skimmed(Struct, frozen=True, tag=True, array_like=True):
+    """Response to SkimFiles."""
+
+    skims: Skims
 
 
 class Terms(Struct, frozen=True, tag=True, array_like=True):
@@ -171,6 +184,7 @@ class Done(Struct, frozen=True, tag=True, array_like=True):
 Request = (
     Configure
     | ScanFiles
+    | SkimFiles
     | ScanText
     | Forget
     | FindTerms
@@ -182,7 +196,7 @@ Request = (
     | AddRows
     | Tidy
 )
-Response = Scanned | Terms | Vectors | Vector | Matched | SomeRows | Failed | Done
+Response = Scanned | Skimmed | Terms | Vectors | Vector | Matched | SomeRows | Failed | Done
 
 _HEAD = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()

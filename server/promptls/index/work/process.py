@@ -9,6 +9,7 @@ what it has learned of words.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator
 
 from promptls.index import disk
 from promptls.index.digest import digest_of
@@ -23,6 +24,7 @@ from promptls.index.embedding.embedder import (
 )
 from promptls.index.rows import Rows, rounded
 from promptls.index.runs import Runs, TermReader
+from promptls.index.skim import skim
 from promptls.index.syntax.languages import language_of
 from promptls.index.syntax.patterns import find, pattern
 from promptls.index.syntax.scan import ORDER, Parsed, plain, scan
@@ -42,6 +44,8 @@ from promptls.index.work.messages import (
     ScanFiles,
     Scanned,
     ScanText,
+    SkimFiles,
+    Skimmed,
     Terms,
     Vector,
     Vectors,
@@ -68,6 +72,8 @@ class Worker:
         if isinstance(request, ScanFiles):
             self.batch = {}
             return Scanned(tuple(self._scan_file(path, request.plain) for path in request.paths))
+        if isinstance(request, SkimFiles):
+            return Skimmed(skim(self._texts(request.paths)))
         if isinstance(request, ScanText):
             return Scanned((self._scan_document(request),))
         if isinstance(request, FindTerms):
@@ -117,6 +123,12 @@ class Worker:
         parsed = self._parse(path, got.text, None, as_plain)
         self.batch.update(parsed.texts)
         return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), pack(parsed.outline))
+
+    def _texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+        for path in paths:
+            got = disk.read_text(path, self.limits)
+            if isinstance(got, disk.ReadText):
+                yield path, got.text
 
     def _scan_document(self, request: ScanText) -> FileScan:
         parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain, edited=True)
