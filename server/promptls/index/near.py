@@ -40,12 +40,12 @@ def similarities_soon(
     vectors: NDArray[np.int8],
     scale: Floats,
     signs: NDArray[np.uint8] | None,
-    living: NDArray[np.bool_],
+    passed: NDArray[np.bool_] | None,
 ) -> Callable[[], Floats]:
     """Begin to compare a unit vector with rows, in other threads; what is returned waits for float32[rows].
 
     `vectors` are in steps of `scale`, where it is 0 there is none yet, and the similarity is 0.  `signs` are theirs,
-    None where all are to be compared exactly: the nearest are chosen among the `living`.
+    None where all are to be compared exactly; rows that are `passed` over are none of the nearest.
     """
     out = np.zeros(len(vectors), np.float32)
     exactly = _comparing(vector, vectors, scale)
@@ -66,7 +66,8 @@ def similarities_soon(
 
     def look(part: slice) -> None:
         differing = np.asarray(cdist(asked, signs[part], metric="hamming", dtype="bin8"))[0].astype(np.uint16)
-        differing[(scale[part] <= 0) | ~living[part]] = width + 1
+        if passed is not None:
+            differing[passed[part]] = width + 1
         apart[part] = differing
         out[part] = table.take(differing)
 

@@ -94,7 +94,7 @@ class View:
     """The rows of one moment, for readers."""
 
     __slots__ = ("_alive", "_all_alive", "_at", "_more", "_often", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
-                 "_segments", "_signs", "_size", "_terms", "_totals", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
+                 "_segments", "_signs", "_size", "_terms", "_totals", "_vectored", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
                  "path_length")  # fmt: skip
 
     def __init__(self, columns: Columns) -> None:
@@ -118,6 +118,7 @@ class View:
         self._postings: dict[str, Postings] = {}
         self._often: dict[str, int] = {}
         self._totals: Totals | None = None
+        self._vectored = False
 
     def __len__(self) -> int:
         """Number of rows, dead ones included: the length of every array here."""
@@ -260,7 +261,16 @@ class View:
 
     def similarities_soon(self, vector: NDArray[np.float32]) -> Callable[[], NDArray[np.float32]]:
         """Begin to compare, in other threads; what is returned waits for the `similarities`."""
-        return near.similarities_soon(vector, self._vectors, self._scale, self._signs, self._alive)
+        passed = self._passed() if self._signs is not None else None
+        return near.similarities_soon(vector, self._vectors, self._scale, self._signs, passed)
+
+    def _passed(self) -> NDArray[np.bool_] | None:
+        """Dead rows and those without a vector; None where there are none.  Looked at anew while vectors come."""
+        if self._vectored:
+            return None
+        passed: NDArray[np.bool_] = (self._scale <= 0) | ~self._alive
+        self._vectored = not passed.any()
+        return passed
 
     def similar(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """The same for these rows alone, exactly; 0 for dead ones."""
