@@ -97,8 +97,8 @@ def test_unknown_languages_have_no_grammar() -> None:
 @pytest.mark.parametrize("language", [language.name for language in LANGUAGES])
 def test_every_language_has_a_grammar_and_queries(language: str) -> None:
     found = tags(language, ("pack",))
-    assert found is not None and found.structure is not None
-    assert found.structure.pattern_count == len(found.roles)
+    assert found is not None and found.query is not None
+    assert found.query.pattern_count == len(found.roles)
 
 
 def test_patterns_are_split_at_the_top_level() -> None:

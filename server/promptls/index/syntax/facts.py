@@ -14,7 +14,7 @@ from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS
 from promptls.index.syntax.source import Source
 
 MARKS = ("yields", "spawns", "defers", "awaits")
-"""Captures of the reference query that mark the function they stand in."""
+"""Captures of the queries that mark the function they stand in."""
 
 _DECORATOR = re.compile(rb"@(?!interface\b)([A-Za-z_][\w.]*)|#!?\[(?:cfg_attr\([^,]*,\s*)?([A-Za-z_][\w:]*)")
 _MAX_DECORATORS = 6

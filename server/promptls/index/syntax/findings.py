@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PIECE = 4_000  # bytes
 MOST_CHILDREN = 4_000  # of a node that is taken apart: a table of numbers has more
 _WORTH_KEEPING = 40  # bytes; less is asked as fast as it is looked up
-MATCH_LIMIT = 256  # states the query engine may hold, which bounds its work; real code needs fewer than 64
+MATCH_LIMIT = 512  # states the query engine may hold, which bounds its work; real code needs fewer than 128
 
 _KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "iface": IMPLEMENT}
 
@@ -113,36 +113,37 @@ def _kept(source: Source, node: Node, ask: Ask, kept: Kept) -> Findings:
 
 def _asking(source: Source, tags: Tags, row: Language) -> Ask:
     """A function that puts a node to the queries; with the last argument also what is in it, else only itself."""
-    structure, references = _cursors(tags.structure), _cursors(tags.references)
+    cursors = _cursors(tags.query) if tags.query is not None else None
     roles = tags.roles
 
     def ask(found: Findings, node: Node, deep: bool) -> None:
-        if structure:
-            for pattern, captures in structure[deep].matches(node):
-                role = roles[pattern]
-                if role == "wrap":
-                    found.wraps[extent_of(captures["inner"][0])] = extent_of(captures[role][0])
-                elif role == "lead":
-                    found.leads.append(extent_of(captures[role][0])[:2])
-                elif role == "import":
-                    found.statements.append(extent_of(captures[role][0])[:2])
-                else:
-                    found.definitions.append(draft_of(source, pattern, role, captures, row))
-        if references:
-            for capture, nodes in references[deep].captures(node).items():
-                kind = _KINDS.get(capture)
-                if kind is None:
-                    found.places.setdefault(capture, []).extend([node.start_byte for node in nodes])
-                else:
-                    found.names += [(node.start_byte, node.end_byte, kind) for node in nodes]
+        if cursors is None:
+            return
+        names, places = found.names, found.places
+        for pattern, captures in cursors[deep].matches(node):
+            role = roles[pattern]
+            if not role:
+                for capture, nodes in captures.items():
+                    kind = _KINDS.get(capture)
+                    for one in nodes:
+                        if kind is None:
+                            places.setdefault(capture, []).append(one.start_byte)
+                        else:
+                            names.append((one.start_byte, one.end_byte, kind))
+            elif role == "wrap":
+                found.wraps[extent_of(captures["inner"][0])] = extent_of(captures[role][0])
+            elif role == "lead":
+                found.leads.append(extent_of(captures[role][0])[:2])
+            elif role == "import":
+                found.statements.append(extent_of(captures[role][0])[:2])
+            else:
+                found.definitions.append(draft_of(source, pattern, role, captures, row))
 
     return ask
 
 
-def _cursors(query: Query | None) -> tuple[QueryCursor, QueryCursor] | None:
+def _cursors(query: Query) -> tuple[QueryCursor, QueryCursor]:
     """One for a node by itself, one for all that is in it."""
-    if query is None:
-        return None
     from tree_sitter import QueryCursor
 
     shallow, deep = QueryCursor(query, match_limit=MATCH_LIMIT), QueryCursor(query, match_limit=MATCH_LIMIT)

@@ -120,7 +120,7 @@ NO_REFERENCES: dict[str, frozenset[str]] = {
         "public puts raise require require_relative".split()
     ),
 }
-"""Words that a reference query finds and that refer to nothing."""
+"""Words that queries find as references and that refer to nothing."""
 
 
 def parts(text: str, language: str) -> list[str]:

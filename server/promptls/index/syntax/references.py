@@ -1,6 +1,6 @@
 """What a file refers to: names it calls, inherits, implements or uses, and the types of its variables.
 
-The reference query captures the nodes; what stands before a name (its receiver) and what a declaration says
+The query captures the nodes; what stands before a name (its receiver) and what a declaration says
 of a variable's type are read from the text, which is the same for every generation of a grammar.  Nothing
 is looked up here: a receiver is what is written.
 """

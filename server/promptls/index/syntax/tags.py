@@ -2,9 +2,9 @@
 
 A language's patterns are compiled all together where the grammar knows every node they name, else
 one by one, and those that the grammar rejects are left out: two generations of a grammar share one
-file.  Patterns that capture a reference (`@ref`, `@call`, `@base`, `@iface`), a name that is none (`@bound`),
-a decision (`@fork`), a declaration with a type (`@typed`) or a mark (`@yields` …) make the reference query, all
-others the structure query.
+file.  Some capture a reference (`@ref`, `@call`, `@base`, `@iface`), a name that is none (`@bound`), a decision
+(`@fork`), a declaration with a type (`@typed`) or a mark (`@yields` …); all others find definitions and what is
+around them.  All are one query: to walk a tree takes most of the time of asking it.
 Compiled once per language and order of sources; any thread may use the result.
 """
 
@@ -21,7 +21,7 @@ from promptls.index.syntax.languages import BY_NAME
 if TYPE_CHECKING:
     import tree_sitter
 
-_PARTS = frozenset({"name", "body", "owner", "inner", "verb", "doc", "declarator", "clause", "tail", "ref"})
+_PARTS = frozenset({"name", "body", "owner", "inner", "verb", "doc", "declarator", "clause", "tail"})
 """Captures that are parts of what a pattern finds; the other one says what it is: a kind, "wrap", "import" …"""
 
 _CAPTURE = re.compile(r"@(\w+)")
@@ -36,9 +36,8 @@ class Tags(NamedTuple):
     """The compiled queries of a language."""
 
     grammar: tree_sitter.Language
-    structure: tree_sitter.Query | None
-    roles: tuple[str, ...]  # by pattern of `structure`: the capture that says what the pattern finds
-    references: tree_sitter.Query | None
+    query: tree_sitter.Query | None
+    roles: tuple[str, ...]  # by pattern: the capture that says what the pattern finds, "" where each speaks for itself
     single: bool  # every pattern has one root: what it finds in a node does not depend on what is around it
     rejected: tuple[str, ...]  # patterns that the grammar does not know
 
@@ -50,16 +49,13 @@ def tags(language: str, order: tuple[Source, ...] = SOURCES) -> Tags | None:
     if grammar is None:
         return None
     found = [pattern for name in BY_NAME[language].queries for pattern in patterns(_source(name))]
-    structure, known = _compile(grammar, [pattern for pattern in found if not _REF.search(pattern)])
-    references, more = _compile(grammar, [pattern for pattern in found if _REF.search(pattern)])
-    accepted = {*known, *more}
+    query, known = _compile(grammar, found)
     return Tags(
         grammar=grammar,
-        structure=structure,
+        query=query,
         roles=tuple(_role(pattern) for pattern in known),
-        references=references,
-        single=_rooted(structure) and _rooted(references),
-        rejected=tuple(pattern for pattern in found if pattern not in accepted),
+        single=query is None or all(query.is_pattern_rooted(at) for at in range(query.pattern_count)),
+        rejected=tuple(pattern for pattern in found if pattern not in known),
     )
 
 
@@ -87,6 +83,8 @@ def _source(name: str) -> str:
 
 
 def _role(pattern: str) -> str:
+    if _REF.search(pattern):
+        return ""
     captures: list[str] = _CAPTURE.findall(pattern)
     return next(name for name in captures if name not in _PARTS)
 
@@ -108,10 +106,6 @@ def _knows(grammar: tree_sitter.Language, pattern: str) -> bool:
         and all(grammar.field_id_for_name(name) for name in _FIELD.findall(pattern))
         and all(grammar.id_for_node_kind(text, False) for text in _LITERAL.findall(pattern))
     )
-
-
-def _rooted(query: tree_sitter.Query | None) -> bool:
-    return query is None or all(query.is_pattern_rooted(at) for at in range(query.pattern_count))
 
 
 def _accepts(grammar: tree_sitter.Language, pattern: str) -> bool:
