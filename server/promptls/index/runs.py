@@ -8,19 +8,21 @@ looked up for whole batches by the numbers of the runs.  For one thread.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.rows import Rows, renumbered
-from promptls.index.terms import run_terms, runs
+from promptls.index.terms import apart, is_word, part_term, run_terms, runs, whole_term
 
 MOST_RUNS, MOST_CHARACTERS = 1 << 17, 4_000_000
 """What is remembered; then it begins anew."""
 
-Learn = Callable[[str], Iterable[int]]
+Learn = Callable[[Sequence[str]], tuple[list[Sequence[int]], list[int]]]
+"""Numbers for each part of many runs as `apart` gives them, and at which places the runs end."""
 
 
 class _Numbers(dict[str, int]):
@@ -87,9 +89,11 @@ class Lists:
         if batch.known is not self._known:
             self._known, self._learn = batch.known, self._begin()
             self._values, self._bounds = array("i"), array("q", [0])
-        for run in batch.known[len(self._bounds) - 1 :]:
-            self._values.extend(self._learn(run))
-            self._bounds.append(len(self._values))
+        if new := batch.known[len(self._bounds) - 1 :]:
+            found, last = self._learn(new)
+            counts = np.cumsum(np.fromiter(map(len, found), np.int64, len(found)))
+            self._bounds.frombytes((counts[last] + len(self._values)).tobytes())
+            self._values.extend(chain.from_iterable(found))
         bounds = np.frombuffer(self._bounds, np.int64)
         starts = bounds[batch.run]
         lengths = bounds[batch.run + 1] - starts
@@ -97,6 +101,18 @@ class Lists:
         places = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
         values = np.frombuffer(self._values, np.int32)[places] if len(places) else np.zeros(0, np.int32)
         return values, ends[batch.ends]
+
+
+class _OfParts(dict[str, tuple[int, ...]]):
+    """Parts of words → the numbers of their terms."""
+
+    def __init__(self, words: _Numbers) -> None:
+        self._words = words
+
+    def __missing__(self, part: str) -> tuple[int, ...]:
+        term = part_term(part)
+        found = self[part] = (self._words[term],) if term else ()
+        return found
 
 
 class TermReader:
@@ -107,8 +123,22 @@ class TermReader:
         self._lists = Lists(self._begin)
 
     def _begin(self) -> Learn:
-        words = self._words = _Numbers()
-        return lambda run: map(words.__getitem__, run_terms(run))
+        self._words = _Numbers()
+        self._of_parts = _OfParts(self._words)
+        return self._learn
+
+    def _learn(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
+        parts = apart([run if is_word(run) else "" for run in runs])
+        found: list[Sequence[int]] = list(map(self._of_parts.__getitem__, parts))
+        ends = [at for at, part in enumerate(parts) if not part]
+        begin = 0
+        for run, end in zip(runs, ends, strict=True):
+            if end == begin:
+                found[end] = [self._words[term] for term in run_terms(run)]
+            elif end > begin + 1:
+                found[end] = (self._words[whole_term(run)],)
+            begin = end + 1
+        return found, ends
 
     def rows(self, keys: Sequence[bytes], batch: Batch) -> Rows:
         """Rows without vectors, a key for each text."""

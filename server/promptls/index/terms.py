@@ -8,6 +8,7 @@ query, so both sides always agree.  Stems are Snowball's English (Porter 2), cac
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 
@@ -25,13 +26,14 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_PART_OR_END = re.compile(_PART.pattern + r"|\n")
 _SMALL_PART = re.compile(r"[a-z]+|[0-9]+")
 _WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
 _STEMMER = SnowballStemmer("english")
-_APART = {i: " " for i in range(128) if not (chr(i).isalnum() or chr(i) == "_")}
-_APART_BYTES = bytes(ord(_APART.get(i, chr(i))) for i in range(128)) + bytes(128)
+_APART = bytes(i if i > 127 or chr(i).isalnum() or chr(i) == "_" else 32 for i in range(256))
 _MOST_RUNS, _MOST_STEMS = 1 << 17, 1 << 16
 _MAX_WORD = 64  # longer runs are data (base64, hashes), not names
+_ONE_WORD = re.compile(rf"[A-Za-z_]\w{{0,{_MAX_WORD - 1}}}|\d{{1,{_MAX_WORD}}}", re.ASCII)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -40,7 +42,7 @@ def stem(word: str) -> str:
     return str(_STEMMER.stem_word(word))
 
 
-@lru_cache(maxsize=1 << 14)  # a batch's new runs are asked for twice: for their terms and for their tokens
+@lru_cache(maxsize=1 << 12)
 def parts(identifier: str) -> tuple[str, ...]:
     """Parts of an identifier, lower case: "parseHTTPRequest2" → parse, http, request, 2."""
     if identifier.isascii():
@@ -49,6 +51,14 @@ def parts(identifier: str) -> tuple[str, ...]:
             return tuple(_SMALL_PART.findall(lower))
         return tuple([part.lower() for part in _PART.findall(identifier)])
     return tuple([part.lower() for run in _WIDE_PART.findall(identifier) for part in _at_capitals(run)])
+
+
+def apart(words: Sequence[str]) -> list[str]:
+    """The `parts` of many words of ASCII letters, digits and underscores, and "" behind those of each word."""
+    if not words:
+        return []
+    found = _PART_OR_END.findall("\n".join([*words, ""]))
+    return " ".join(found).lower().replace("\n", "").split(" ")
 
 
 def _at_capitals(run: str) -> list[str]:
@@ -74,6 +84,16 @@ class _Stems(dict[str, str]):
 _STEMS = _Stems()
 
 
+def part_term(part: str) -> str:
+    """The term that a part of a word gives, "" for none."""
+    return _STEMS[part]
+
+
+def whole_term(word: str) -> str:
+    """The term that a word of several parts gives besides theirs."""
+    return word.lower().strip("_")
+
+
 def word_terms(word: str) -> list[str]:
     """Terms of one word or identifier, in order; none for stop words and data."""
     if len(word) > _MAX_WORD:
@@ -81,7 +101,7 @@ def word_terms(word: str) -> list[str]:
     pieces, stems = parts(word), _STEMS
     terms = [found for piece in pieces if (found := stems[piece])]
     if len(pieces) > 1:
-        terms.append(word.lower().strip("_"))
+        terms.append(whole_term(word))
     return terms
 
 
@@ -92,10 +112,13 @@ def words(text: str) -> list[str]:
 
 def runs(text: str) -> list[str]:
     """What stands between ASCII's spaces and signs: no word of a text reaches over these."""
-    try:
-        return text.encode("ascii").translate(_APART_BYTES).decode("ascii").split()  # of bytes: twice as fast
-    except UnicodeEncodeError:
-        return text.translate(_APART).split()
+    data = text.encode("utf-8", "surrogatepass").translate(_APART)  # of bytes: far faster than of characters
+    return data.decode("utf-8", "surrogatepass").split()
+
+
+def is_word(run: str) -> bool:
+    """Whether one of the `runs` of a text is a word, number or name as a whole, and ASCII."""
+    return _ONE_WORD.fullmatch(run) is not None
 
 
 def run_terms(run: str) -> list[str]:

@@ -18,7 +18,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.runs import Batch, Learn, Lists
-from promptls.index.terms import parts, runs
+from promptls.index.terms import apart, runs
 
 Ids = NDArray[np.int32]
 
@@ -34,7 +34,7 @@ _NORMALIZER = {
     ],
 }
 _SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|[0-9]+"}, "behavior": "Removed", "invert": True}
-"""Of ASCII the two make what `terms.parts` makes of it."""
+"""Of ASCII the two make what `terms.apart` makes of it."""
 MOST_PIECES = 200_000
 """Pieces of runs remembered; then it begins anew."""
 PLACE = 8
@@ -85,7 +85,7 @@ class WordTokenizer:
         """Of one text."""
         if not self._is_plain(text):
             return self._encoded(text)
-        return list(chain.from_iterable(map(self._of_run, runs(text))))[: self._longest]
+        return list(chain.from_iterable(self._learn(runs(text))[0]))[: self._longest]
 
     def of(self, batch: Batch) -> list[Ids]:
         """Of each text."""
@@ -98,12 +98,18 @@ class WordTokenizer:
         return found
 
     def _begin(self) -> Learn:
-        return self._of_run
+        return self._learn
 
-    def _of_run(self, run: str) -> list[int]:
-        if not run.isascii():
-            return self._encoded(run)  # letters beyond have rules of their own
-        return list(chain.from_iterable(map(self._pieces.__getitem__, parts(run))))
+    def _learn(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
+        parts = apart([run if run.isascii() else "" for run in runs])  # letters beyond have rules of their own
+        found: list[Sequence[int]] = list(map(self._pieces.__getitem__, parts))
+        ends = [at for at, part in enumerate(parts) if not part]
+        begin = 0
+        for run, end in zip(runs, ends, strict=True):
+            if end == begin:
+                found[end] = self._encoded(run)
+            begin = end + 1
+        return found, ends
 
     def _is_plain(self, text: str) -> bool:
         return self._by_words and not any(special in text for special in self._special)
