@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax import documented, names
@@ -72,22 +74,18 @@ def references(source: Source, findings: Findings, language: str, named: set[int
     """What the names that were found refer to; `named` are bytes where names begin that are none: those of definitions,
     and those bound there."""
     found = References()
-    words: dict[str, int] = {"": 0}
-    ends: dict[int, tuple[int, int]] = {}  # they come in no order; of two that begin alike the longer one counts
-    for start, end, kind in findings.names:
-        if ends.get(start, (0, 0)) < (end, kind):
-            ends[start] = end, kind
+    words, numbers = _numbers(), _numbers()
+    words[""] = 0
+    ends = {start: (end, kind) for start, end, kind in sorted(findings.names)}  # of two that begin alike the longer one
     data, starts = source.data, source.starts
-    numbers: dict[str, int] = {}
     out = array("I")
     read = _reader(data, language)
     known = kept.references if kept is not None else None
     mixes = _MIXES.get(language)
     line = 0
-    for start in sorted(ends)[:MAX_REFERENCES]:
+    for start, (end, kind) in islice(ends.items(), MAX_REFERENCES):
         if start in named:
             continue
-        end, kind = ends[start]
         if known is None or start < _REACH:
             told = read(start, end)
         else:
@@ -100,12 +98,19 @@ def references(source: Source, findings: Findings, language: str, named: set[int
             kind = USE
         while starts[line + 1] <= start:
             line += 1
-        out.extend((numbers.setdefault(name, len(numbers)), line, words.setdefault(word, len(words)) << 3 | kind))
+        out.extend((numbers[name], line, words[word] << 3 | kind))
     if language == "markdown":
         _mentions(source, numbers, words, out)
     found.names, found.refs = tuple(numbers), out.tobytes()
     found.typed = _typed(source, findings.places.get("typed", ()), language, words, kept)
     found.words = tuple(words)
+    return found
+
+
+def _numbers() -> defaultdict[str, int]:
+    """Texts by the order in which they are asked for."""
+    found: defaultdict[str, int] = defaultdict()
+    found.default_factory = found.__len__
     return found
 
 
@@ -161,7 +166,7 @@ def _typed(source: Source, places: Sequence[int], language: str, words: dict[str
     said = documented.types(source, language)
     out = array("I")
     for variable, of, line in (*found, *said) if language == "php" else (*said, *found):  # the first counts
-        out.extend((words.setdefault(variable, len(words)), words.setdefault(of, len(words)), line))
+        out.extend((words[variable], words[of], line))
     return out.tobytes()
 
 
@@ -180,13 +185,13 @@ def _mentions(source: Source, numbers: dict[str, int], words: dict[str, int], ou
             owner, joint, name = spoken.rpartition("/" if file else ".")
             if name and len(numbers) < MAX_REFERENCES:
                 owner += joint if file else ""
-                out.extend(
-                    (numbers.setdefault(name, len(numbers)), line, words.setdefault(owner, len(words)) << 3 | MENTION)
-                )
+                out.extend((numbers[name], line, words[owner] << 3 | MENTION))
 
 
 def _chained(data: bytes, start: int) -> bool:
     """Whether a name on a line of its own goes on with the expression of the line before: "\\n  .name"."""
+    if start > 1 and data[start - 1] != 0x0A and data[start - 2] not in b" \t\n.:":
+        return False  # as most are: what is before it is on its line
     return _before(data, start).endswith((b".", b"::"))
 
 
