@@ -174,6 +174,13 @@ def test_kinds_and_receivers() -> None:
     assert list(outline.variables()) == [("till", "Till", 5)]
 
 
+def test_what_stands_before_a_name_says_nothing_of_others() -> None:
+    text = "\n" * 200 + "# by it:\npipe.close()\nif pipe:\n    pipe.close()\nx = 0xff.bit_length()\nout1.write(x)\n"
+    assert [(use.name, use.receiver) for use in scan(text, "python").outline.uses()] == [
+        ("close", "pipe"), ("close", "pipe"), ("bit_length", NUMBER), ("write", "out1")
+    ]  # fmt: skip
+
+
 def test_facts_of_definitions() -> None:
     outline = scan(PYTHON, "python").outline
     assert [(s.qualified, s.complexity, s.exported, s.marks) for s in outline.symbols] == [

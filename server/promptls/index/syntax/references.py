@@ -45,7 +45,9 @@ _CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x8
 _DECLARED = 240  # bytes of a declaration that are read
 _NEAR = 60
 _MAX_LINKS = 5  # of a chain of calls
-_SIMPLE = re.compile(rb"\.((?:[\w$]+\.)*[A-Za-z_$][\w$]*)(?=[^\w$.\x80-\xff?!:>)\]\\\s@]|[ \t\n]+[^.\s:])")  # backwards
+_SIMPLE = re.compile(
+    rb"\.((?:[\w$]+\.)*[\w$]*[A-Za-z_$])(?=[^\w$.\x80-\xff?!:>)\]\\\s@]|[ \t\n]+(?:[^.\s:]|:(?!:)))"
+)  # backwards
 _SPOKEN = re.compile(
     r"(?<!`)`(?:([A-Za-z_][\w.]*(?:::\w+)*|[\w.-]+(?:/[\w.-]+)+|\w[\w-]*\.[a-z]{1,5})(?:\(\))?)`(?!`)"
     r"|\]\(<?(?!https?:|mailto:|#)([\w./-]{1,200})[^)]{0,200}\)"
@@ -118,7 +120,6 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
     """A function that reads a reference between two bytes: (its name, "" if none that counts; its receiver).  What it
     returns depends on nothing but these bytes and the `_REACH` before them."""
     names_of: dict[bytes, tuple[str, str]] = {}  # text → (its name, what of the text stands before that)
-    plain: dict[bytes, str] = {}  # simple receivers, by what is written backwards
     ignored = names.NO_REFERENCES.get(language, frozenset())
     arrows, joints = language in _ARROWS, b".:\\>" if language not in _JOINTLESS else b""
     colons = language == "lua"
@@ -139,13 +140,10 @@ def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]
             word = of.group(1)[::-1].decode() if of is not None else ""
         elif name and joints and (before in joints or (before in _BLANK and _chained(data, start))):
             match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
-            if match is None:
-                word = receiver(data, start, arrows, colons).lstrip(sigils)
+            if match is not None:
+                word = match.group(1)[::-1].decode()
             else:
-                simple = match.group(1)
-                word = plain.get(simple) or plain.setdefault(
-                    simple, receiver(data, start, arrows, colons).lstrip(sigils)
-                )
+                word = receiver(data, start, arrows, colons).lstrip(sigils)
         return ("" if not word and name in ignored else name), word
 
     return read
