@@ -312,7 +312,10 @@ def _generated_name(path: str) -> str:
 
 def _generated_text(text: str) -> str:
     """What the opening comment says about a generator, "" for nothing."""
-    for number, line in _opening_comment(text[:8192]):
+    head = text[:8192]
+    if "generated" not in head.lower():
+        return ""
+    for number, line in _opening_comment(head):
         if _GENERATED.search(line):
             return f'it is generated: line {number} says "{" ".join(line.split())[:80]}"'
     return ""
@@ -335,11 +338,13 @@ def _opening_comment(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _minified(path: str, text: str, limits: Limits) -> str:
-    lines = (text.replace("\r", "\n") if "\r" in text else text).split("\n")
-    longest = max(map(len, lines))
-    if longest > limits.max_line:
-        return f"it is minified or data: a line of {longest:,} characters is over the limit of {limits.max_line:,}"
-    average = len(text) // (len(lines) - (not lines[-1]) or 1)
+    text = text.replace("\r", "\n") if "\r" in text else text
+    half = limits.max_line // 2 + 1
+    if any(text.find("\n", at, at + half) < 0 for at in range(0, len(text), half)):  # else no line is so long
+        longest = max(map(len, text.split("\n")))
+        if longest > limits.max_line:
+            return f"it is minified or data: a line of {longest:,} characters is over the limit of {limits.max_line:,}"
+    average = len(text) // (text.count("\n") + (not text.endswith("\n")) or 1)
     if len(text) > AVERAGE_FROM and average > AVERAGE_LINE and not path.lower().endswith(_PROSE):
         return f"it is minified or data: its lines have {average:,} characters on average"
     return ""
