@@ -239,7 +239,7 @@ class Engine:
             matches=self.indexer.matches,
             anchors=self.anchors.of(document) if document else None,
             partial=lambda: self.indexer.partial(snapshot),
-            waiting=self.indexer.names_waiting if self.indexer.reading else None,
+            waiting=(lambda start: self.indexer.names_waiting(start, snapshot)) if self.indexer.reading else None,
             layers=self.settings.graph.layers,
         )
         own = disk.from_uri(document) if document else None

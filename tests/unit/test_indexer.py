@@ -299,15 +299,15 @@ def test_before_files_are_read_their_names_and_words_are_known(place: Place) -> 
     while not indexer.usable:
         assert not indexer.wait_ready(timeout_s=0.001), "all files were read before anything of them was known"
     indexer.pause()
-    assert list(indexer.names_waiting("ca")) == [("Cart", shop)]
-    assert list(indexer.names_waiting("cat")) == []
+    assert list(indexer.names_waiting("ca", indexer.view())) == [("Cart", shop)]
+    assert list(indexer.names_waiting("cat", indexer.view())) == []
     deadline = time.monotonic() + 60
     while not (snapshot := indexer.read_likely(("voucher",))).files[voucher].read:
         assert time.monotonic() < deadline
     assert (voucher, 0) in snapshot.names["redeem"]
     while "cart" not in (snapshot := indexer.read_ahead({"Cart"})).names:
         assert time.monotonic() < deadline
-    assert list(indexer.names_waiting("ca")) == [], "it is read by now"
+    assert list(indexer.names_waiting("ca", snapshot)) == [], "it is read by now"
     assert sum(entry.read for entry in snapshot.files.values()) < 402, "others still wait"
     indexer.resume()
     indexer.workspace.rescan(full=True)

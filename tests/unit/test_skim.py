@@ -66,7 +66,9 @@ def test_files_that_a_question_is_likely_to_be_about(question: str, expected: li
 def test_files_that_define_a_name() -> None:
     known = looked(TEXTS)
     assert known.defining(["Clock", "total", "missing"]) == ["cart.py", "clock.js"]
-    assert known.defining(["timeout"]) == []
+    assert known.defining(["timeout"]) == ["lock.py"], "it is held there"
+    assert known.defining(["total"]) == ["cart.py"]
+    assert known.defining(["function", "Clock"]) == ["clock.js", "read.md"], "who defines it comes first"
     assert "cart.py" in known
     assert "other.py" not in known
     known.clear()

@@ -62,8 +62,8 @@ TRIES = 3
 LISTING_S, LOOK_AHEAD_S, READ_AHEAD_S = 1.0, 1.0, 1.0
 """Seconds that somebody who asks for a place waits for the list of files, has those that wait looked through for a
 name, and waits for those that seem to define it."""
-LIKELY, LIKELY_S = 4, 0.05
-"""Files that are read for the words of a question, and seconds that it waits for them."""
+LIKELY, LIKELY_BYTES, LIKELY_S = 4, 60_000, 0.05
+"""Files that are read for the words of a question, bytes of them together, and seconds that it waits for them."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -85,6 +85,7 @@ class Indexer:
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._skimmed = Skimmed()
+        self._skimming = 0  # batches that workers have their first look at
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
         self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
@@ -154,9 +155,9 @@ class Indexer:
 
         Waits for that some seconds at the most.  Raises Cancelled.
         """
-        waiting = [path for path, entry in self._publisher.snapshot.files.items() if not entry.read]
-        found = [path for path in self._skimmed.defining(names) if self._waits(path)][:MOST]
-        unknown = [path for path in waiting if path not in self._skimmed]
+        snapshot = self._publisher.snapshot
+        found = [path for path in self._skimmed.defining(names) if _waits(path, snapshot)][:MOST]
+        unknown = [p for p, e in snapshot.files.items() if not e.read and p not in self._skimmed]
         if len(found) < MOST and unknown:
             found += defining(names, unknown, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
         if found:
@@ -169,19 +170,21 @@ class Indexer:
 
         Waits for that only a moment: what comes later is there for the next question.  Raises Cancelled.
         """
-        found = self._skimmed.holding(terms, self._waits, LIKELY)
+        snapshot = self._publisher.snapshot
+        room, found = LIKELY_BYTES, list[str]()
+        if not self._skimming:
+            for path in self._skimmed.holding(terms, lambda path: _waits(path, snapshot), 3 * LIKELY):
+                if (size := snapshot.files[path].size) <= room and len(found) < LIKELY:
+                    found.append(path)
+                    room -= size
         if found:
             self.workspace.touch(found)
             self._wait(lambda: self._all_read(found), token, LIKELY_S)
         return self.view(token)
 
-    def names_waiting(self, start: str) -> Iterator[tuple[str, str]]:
-        """(name, file) of what files that wait to be read seem to define, by names that begin so."""
-        return ((name, path) for name, path in self._skimmed.named(start) if self._waits(path))
-
-    def _waits(self, path: str) -> bool:
-        entry = self._publisher.snapshot.files.get(path)
-        return entry is not None and not entry.read
+    def names_waiting(self, start: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+        """(name, file) of what files that are not read in a snapshot seem to define, by names that begin so."""
+        return ((name, path) for name, path in self._skimmed.named(start) if _waits(path, snapshot))
 
     def _all_read(self, paths: Iterable[str]) -> bool:
         files = self._publisher.snapshot.files
@@ -709,7 +712,7 @@ class Indexer:
         submit = self._pool.interactive if few else self._pool.bulk
         known = Known(self._publisher.seen, state.store_ready)
         state.unknown.update(wanted)
-        self._skim(state, [path for path in wanted if self._waits(path)])
+        self._skim(state, [path for path in wanted if _waits(path, self._publisher.snapshot)])
 
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
@@ -729,9 +732,13 @@ class Indexer:
             made = state.unread and not future.cancelled() and future.exception() is None
             if made and self._skimmed.take(future.result()):
                 state.unknown.difference_update(batch)
+            if self._skimming == 1:
+                self._skimmed.prepare()
+            self._skimming -= 1
 
         snapshot = self._publisher.snapshot
         for batch in scanning.batches(paths, snapshot, scanning.SKIM_FILES, scanning.SKIM_BYTES):
+            self._skimming += 1
             future = self._pool.bulk(scanning.skimming_job(batch))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: seen(b, f)))  # type: ignore[misc]
 
@@ -806,3 +813,9 @@ class Indexer:
         self._publisher.stored(stored)
         for state in self._roots.values() if swept else ():
             self._queue_lost(state)  # texts that came back while they were swept
+
+
+def _waits(path: str, snapshot: Snapshot) -> bool:
+    """Whether a file of the workspace was never read."""
+    entry = snapshot.files.get(path)
+    return entry is not None and not entry.read
