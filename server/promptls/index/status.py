@@ -13,8 +13,8 @@ State = Literal["scanning", "indexing", "ready", "degraded"]
 
 
 READ = 0.8
-"""What of the work on a file is done when its names and words are known; the rest makes its vectors.  Measured: see the
-share of "usable" in BENCHMARKS.md."""
+"""What of the work on a file is done when it is read; the rest makes its vectors.  Measured, as a share of the seconds that
+a first scan of Python's standard library takes."""
 
 
 class RootStatus(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Standing(Struct, frozen=True):
     unread: int  # of them, those whose names and words are not known yet
     pending: int  # of them, queued or being worked on
     trouble: str  # what is wrong, as a sentence; "" if nothing is
-    usable: bool = True  # files and symbols can be mentioned and words are found; vectors may be missing
+    usable: bool = True  # files and symbols can be mentioned and words are found; what that needs is read when asked for
 
     @property
     def complete(self) -> float:
