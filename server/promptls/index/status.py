@@ -40,7 +40,7 @@ class Standing(Struct, frozen=True):
     unread: int  # of them, those whose names and words are not known yet
     pending: int  # of them, queued or being worked on
     trouble: str  # what is wrong, as a sentence; "" if nothing is
-    usable: bool = True  # files and symbols can be mentioned and words are found; what that needs is read when asked for
+    usable: bool = True  # files and symbols can be mentioned, words are found; what that needs is read first
 
     @property
     def complete(self) -> float:
