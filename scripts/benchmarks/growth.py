@@ -6,6 +6,7 @@ fall off as those of real code do (Zipf's law), questions are of ten terms.
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 
@@ -58,7 +59,16 @@ def measure() -> dict[int, tuple[float, float]]:
     return out
 
 
-def table(found: dict[int, tuple[float, float]]) -> str:
-    """The figures for people."""
-    rows = [f"| {size:,} | {1000 * middle:.1f} | {1000 * high:.1f} |" for size, (middle, high) in found.items()]
-    return "\n".join(["| rows | p50 ms | p95 ms |", "| --- | --- | --- |", *rows])
+def table(found: dict[int, tuple[float, float]], prompt: float | None = None) -> str:
+    """The figures for people; `prompt`, seconds of one in a small workspace, tells what comes of whole ones."""
+    head, rows = (
+        ["rows", "p50 ms", "p95 ms"],
+        [[f"{size:,}", *(f"{1000 * t:.1f}" for t in pair)] for size, pair in found.items()],
+    )
+    if prompt is not None and len(found) > 1:
+        first, (least, _) = next(iter(found.items()))
+        head += ["with the rest of a prompt", f"÷ that of {first:,}", "logarithmic"]
+        for row, (size, (middle, _)) in zip(rows, found.items(), strict=True):
+            whole = prompt - least + middle
+            row += [f"{1000 * whole:.1f}", f"{whole / prompt:.2f}", f"{math.log(size) / math.log(first):.2f}"]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows))
