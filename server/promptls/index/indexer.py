@@ -711,8 +711,9 @@ class Indexer:
         few = len(wanted) <= FEW_FILES and state.store_ready.done()
         submit = self._pool.interactive if few else self._pool.bulk
         known = Known(self._publisher.seen, state.store_ready)
-        state.unknown.update(wanted)
-        self._skim(state, [path for path in wanted if _waits(path, self._publisher.snapshot)])
+        fresh = [path for path in wanted if path not in self._skimmed]
+        state.unknown.update(fresh)
+        self._skim(state, [path for path in fresh if _waits(path, self._publisher.snapshot)])
 
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
@@ -732,15 +733,27 @@ class Indexer:
             made = state.unread and not future.cancelled() and future.exception() is None
             if made and self._skimmed.take(future.result()):
                 state.unknown.difference_update(batch)
-            if self._skimming == 1:
-                self._skimmed.prepare()
-            self._skimming -= 1
+            if self._skimming == 1 and state.unread:
+                self._walker.submit(self._prepare_skimmed)
+            else:
+                self._skimming -= 1
 
         snapshot = self._publisher.snapshot
         for batch in scanning.batches(paths, snapshot, scanning.SKIM_FILES, scanning.SKIM_BYTES):
             self._skimming += 1
             future = self._pool.bulk(scanning.skimming_job(batch))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: seen(b, f)))  # type: ignore[misc]
+
+    def _prepare_skimmed(self) -> None:
+        """Put together what workers have seen, before somebody asks for it (walk thread)."""
+
+        def done() -> None:
+            self._skimming -= 1
+
+        try:
+            self._skimmed.prepare()
+        finally:
+            self._post(done)
 
     def _embed_later(self, state: RootState, event: Outlined) -> None:
         """Have the worker that holds the texts make their vectors, when all files are outlined."""
