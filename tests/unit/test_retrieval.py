@@ -17,6 +17,7 @@ from promptls.context.retrieval.legs import K1, B, bar, best, scale, scan
 from promptls.context.retrieval.retrieve import describe
 from promptls.context.retrieval.units import Reach
 from promptls.context.retrieval.weights import Sum, bundled
+from promptls.index import near
 from promptls.index.rows import rounded, rows_of
 from promptls.index.snapshot import Snapshot
 from promptls.index.terms import terms
@@ -178,6 +179,30 @@ def test_what_is_gone_from_the_workspace_makes_no_difference(shop: Snapshot) -> 
     assert [(u.entry.path, u.index) for u in one.units] == [(u.entry.path, u.index) for u in two.units]
     for name in NAMES:
         assert one.column(name) == pytest.approx(two.column(name)), name
+
+
+def test_of_very_many_rows_those_that_are_near_or_hold_a_term_are_scored_as_among_few(
+    shop: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = Indexed(shop)
+    asked = analyse("how is the amount reduced?")
+    vector = few.query_vector(asked.text)
+    exact = scan(asked.terms, vector, few.columns())
+    monkeypatch.setattr(near, "EXACT", 1)
+    many = Indexed(shop)
+    assert many.columns()._signs is not None
+    all_near = scan(asked.terms, vector, many.columns())
+    for name in ("similarity", "keyword", "likely", "meant", "evident", "whole"):
+        assert getattr(all_near, name) == pytest.approx(getattr(exact, name)), name
+    monkeypatch.setattr(near, "NEAREST", 1)
+    some = scan(asked.terms, vector, many.columns())
+    holding = np.flatnonzero(exact.body > 0)
+    looked_at = np.union1d(holding, [int(exact.similarity.argmax())])
+    assert len(looked_at) < len(exact.body)
+    assert np.array_equal(np.flatnonzero(some.similarity), looked_at)
+    assert some.keyword[holding] == pytest.approx(exact.keyword[holding])
+    assert some.similarity.argmax() == exact.similarity.argmax()
+    assert not some.likely[np.setdiff1d(np.arange(len(exact.body)), looked_at)].any()
 
 
 def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 from simsimd import cdist
 
@@ -30,6 +31,17 @@ _BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
 """For the products: Python runs beside them, and one core alone does not keep the memory busy."""
 
 
+class Near(Struct, frozen=True):
+    """How similar rows are to a question."""
+
+    similarity: Floats  # of every row; 0 of those that are not looked at
+    rows: NDArray[np.int64] | slice = slice(None)  # that are looked at
+
+
+Compared = Callable[[NDArray[np.bool_]], Near]
+"""What waits for a comparison; of very many rows those that are not near are looked at where this says so."""
+
+
 def signs_of(vectors: NDArray[np.int8]) -> NDArray[np.uint8]:
     """uint8[rows, dimension / 8]: a bit for each number, set where it is above 0."""
     return np.packbits(vectors > 0, axis=1)
@@ -41,8 +53,8 @@ def similarities_soon(
     scale: Floats,
     signs: NDArray[np.uint8] | None,
     passed: NDArray[np.bool_] | None,
-) -> Callable[[], Floats]:
-    """Begin to compare a unit vector with rows, in other threads; what is returned waits for float32[rows].
+) -> Compared:
+    """Begin to compare a unit vector with rows, in other threads.
 
     `vectors` are in steps of `scale`, where it is 0 there is none yet, and the similarity is 0.  `signs` are theirs,
     None where all are to be compared exactly; rows that are `passed` over are none of the nearest.
@@ -50,13 +62,19 @@ def similarities_soon(
     out = np.zeros(len(vectors), np.float32)
     exactly = _comparing(vector, vectors, scale)
     if exactly is None:
-        return lambda: out
+        return lambda held: Near(out)
     if signs is None:
 
         def compare(part: slice) -> None:
             out[part] = exactly(part)
 
-        return _in_parts(compare, len(out), out)
+        compared = _in_parts(compare, len(out))
+
+        def exact(held: NDArray[np.bool_]) -> Near:
+            compared()
+            return Near(out)
+
+        return exact
 
     width = vectors.shape[1]
     asked = np.packbits(vector > 0)[None]
@@ -69,22 +87,26 @@ def similarities_soon(
         if passed is not None:
             differing[passed[part]] = width + 1
         apart[part] = differing
-        out[part] = table.take(differing)
 
-    looked = _in_parts(look, len(out), out)
+    looked = _in_parts(look, len(out))
 
-    def wait() -> Floats:
+    def nearest(held: NDArray[np.bool_]) -> Near:
         looked()
-        near = np.flatnonzero(apart <= _bound(apart, width, NEAREST))
+        is_near = apart <= _bound(apart, width, NEAREST)
+        near = np.flatnonzero(is_near)
         found = np.empty(len(near), np.float32)
 
         def compare(part: slice) -> None:
             found[part] = exactly(near[part])
 
-        out[near] = _in_parts(compare, len(near), found, _BLOCK // 8)()
-        return out
+        compared = _in_parts(compare, len(near), _BLOCK // 8)
+        rows = np.flatnonzero(is_near | held)
+        out[rows] = table.take(apart[rows])
+        compared()
+        out[near] = found
+        return Near(out, rows)
 
-    return wait
+    return nearest
 
 
 def similarities_of(rows: NDArray[np.int64], vector: Floats, vectors: NDArray[np.int8], scale: Floats) -> Floats:
@@ -126,8 +148,8 @@ def _bound(apart: NDArray[np.uint16], width: int, most: int) -> int:
     return low
 
 
-def _in_parts(work: Callable[[slice], None], rows: int, out: Floats, block: int | None = None) -> Callable[[], Floats]:
-    """Begin to work on slices of so many rows; what is returned waits for all of them, and gives `out`."""
+def _in_parts(work: Callable[[slice], None], rows: int, block: int | None = None) -> Callable[[], None]:
+    """Begin to work on slices of so many rows; what is returned waits for all of them."""
     begun: list[Future[None]] = []
     block = block or _BLOCK
     for at in range(0, rows, block):
@@ -137,9 +159,8 @@ def _in_parts(work: Callable[[slice], None], rows: int, out: Floats, block: int 
         except RuntimeError:  # no thread is to be had
             work(part)
 
-    def wait() -> Floats:
+    def wait() -> None:
         for one in begun:
             one.result()
-        return out
 
     return wait

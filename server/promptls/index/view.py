@@ -7,7 +7,7 @@ vectors meanwhile, or move in their files; about those the snapshot has the last
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -257,10 +257,10 @@ class View:
 
     def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector (of any row without a vector: 0), as `near` tells it."""
-        return self.similarities_soon(vector)()
+        return self.similarities_soon(vector)(np.ones(len(self), np.bool_)).similarity
 
-    def similarities_soon(self, vector: NDArray[np.float32]) -> Callable[[], NDArray[np.float32]]:
-        """Begin to compare, in other threads; what is returned waits for the `similarities`."""
+    def similarities_soon(self, vector: NDArray[np.float32]) -> near.Compared:
+        """Begin to compare, in other threads."""
         passed = self._passed() if self._signs is not None else None
         return near.similarities_soon(vector, self._vectors, self._scale, self._signs, passed)
 

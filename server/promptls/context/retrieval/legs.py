@@ -6,17 +6,19 @@ similarity of the vectors.  Only arrays: which places these are is the business 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index.near import Near
 from promptls.index.view import Postings, Totals, View
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
+Rows = Numbers | slice
 
 K1, B = 1.2, 0.75
 """BM25's usual saturation and length normalisation."""
@@ -77,40 +79,54 @@ class Legs(Struct, frozen=True):
 
 
 def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
-    """Score every row."""
+    """Score every row; of very many those that are near, or hold a term."""
     compared = None if vector is None else view.similarities_soon(vector)
     totals = view.totals
     found = {term: view.postings(term) for term in terms}
     known = tuple(term for term in terms if len(found[term].rows) or len(view.named(term).rows))
     postings = tuple(found[term] for term in known)
     idf = np.array([view.idf(t) for t in known], np.float32)
-    dead = None if totals.all_alive else ~totals.alive
     body = np.zeros(len(view), np.float32)
     for weight, here in zip(idf, postings, strict=True):
         norm = K1 * (1 - B + B * view.length[here.rows] / view.mean_length)
         body[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
     path = _of_names(known, idf, view)
-    keyword = body + totals.spread(np.float32(PATH) * path) if path.any() else body.copy()
     held, whole = _of_files(known, postings, view)
-    similarity = np.zeros(len(view), np.float32) if compared is None else compared()
-    if dead is not None:
+    near = Near(np.zeros(len(view), np.float32)) if compared is None else compared(body > 0)
+    rows, similarity = near.rows, near.similarity
+    by_row = _of_rows(rows, view)
+    keyword = body.copy()
+    if path.any():
+        keyword[rows] += by_row(np.float32(PATH) * path)
+    if not totals.all_alive:
+        dead = ~totals.alive
         similarity[dead] = keyword[dead] = 0
-    semantic, worded = scale(similarity), scale(keyword)
-    evident = np.flatnonzero((similarity > semantic.low) | (keyword > worded.low))
+    semantic, worded = scale(similarity[rows]), scale(keyword[rows])
+    evident = np.flatnonzero((similarity[rows] > semantic.low) | (keyword[rows] > worded.low))
+    likely = np.zeros(len(view), np.float32)
+    likely[rows] = _likely(similarity[rows], keyword[rows], worded.high, by_row(whole), rows, totals)
     return Legs(
         known, idf, postings, vector, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
-        evident, _likely(similarity, keyword, worded.high, whole, totals),
+        evident if isinstance(rows, slice) else rows[evident], likely,
     )  # fmt: skip
 
 
-def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, totals: Totals) -> Floats:
+def _of_rows(rows: Rows, view: View) -> Callable[[Floats], Floats]:
+    """What spreads values by file over those rows that are looked at."""
+    if isinstance(rows, slice):
+        return view.totals.spread
+    file = view.file[rows]
+    return lambda values: values[file]
+
+
+def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, rows: Rows, totals: Totals) -> Floats:
     meaning, words, file, length = (np.float32(weight) for weight in LIKELY)
-    of_file = totals.spread(file * whole)
+    of_file = file * whole
     spoken_of = similarity > np.float32(NOISE)
     spoken_of |= of_file > 0  # where a text holds a term, its file does
-    spoken_of &= totals.alive
+    spoken_of &= totals.alive[rows]
     out: Floats = meaning * similarity
-    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, totals.log_length)):
+    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, totals.log_length[rows])):
         out += weight * part
     out += of_file
     out += np.float32(POSSIBLE)
