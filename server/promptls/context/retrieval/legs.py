@@ -101,10 +101,11 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     if not totals.all_alive:
         dead = ~totals.alive
         similarity[dead] = keyword[dead] = 0
-    semantic, worded = scale(similarity[rows]), scale(keyword[rows])
-    evident = np.flatnonzero((similarity[rows] > semantic.low) | (keyword[rows] > worded.low))
+    meant, said = similarity[rows], keyword[rows]
+    semantic, worded = scale(meant), scale(said)
+    evident = np.flatnonzero((meant > semantic.low) | (said > worded.low))
     likely = np.zeros(len(view), np.float32)
-    likely[rows] = _likely(similarity[rows], keyword[rows], worded.high, by_row(whole), rows, totals)
+    likely[rows] = _likely(meant, said, worded.high, by_row(whole), rows, totals)
     return Legs(
         known, idf, postings, vector, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
         evident if isinstance(rows, slice) else rows[evident], likely,
@@ -116,7 +117,7 @@ def _of_rows(rows: Rows, view: View) -> Callable[[Floats], Floats]:
     if isinstance(rows, slice):
         return view.totals.spread
     file = view.file[rows]
-    return lambda values: values[file]
+    return lambda values: values.take(file)
 
 
 def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, rows: Rows, totals: Totals) -> Floats:
