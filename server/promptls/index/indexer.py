@@ -62,7 +62,7 @@ TRIES = 3
 LISTING_S, LOOK_AHEAD_S, READ_AHEAD_S = 1.0, 1.0, 1.0
 """Seconds that somebody who asks for a place waits for the list of files, has those that wait looked through for a
 name, and waits for those that seem to define it."""
-LIKELY, LIKELY_BYTES, LIKELY_S = 4, 60_000, 0.05
+LIKELY, LIKELY_BYTES, LIKELY_S = 3, 40_000, 0.04
 """Files that are read for the words of a question, bytes of them together, and seconds that it waits for them."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
