@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index import cache, disk, scanning
-from promptls.index.ahead import MOST, defining
+from promptls.index import ahead, cache, disk, scanning
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig, made_with
@@ -156,10 +155,10 @@ class Indexer:
         Waits for that some seconds at the most.  Raises Cancelled.
         """
         snapshot = self._publisher.snapshot
-        found = [path for path in self._skimmed.defining(names) if _waits(path, snapshot)][:MOST]
+        found = [path for path in self._skimmed.defining(names) if _waits(path, snapshot)][: ahead.MOST]
         unknown = [p for p, e in snapshot.files.items() if not e.read and p not in self._skimmed]
-        if len(found) < MOST and unknown:
-            found += defining(names, unknown, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
+        if len(found) < ahead.MOST and unknown:
+            found += ahead.defining(names, unknown, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
         if found:
             self.workspace.touch(found)
             self._wait(lambda: self._all_read(found), token, READ_AHEAD_S)

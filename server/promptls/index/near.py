@@ -1,7 +1,7 @@
 """How similar every row's vector is to that of a question.
 
 Up to `EXACT` rows each is compared number by number.  Of more, all are compared by the signs of their numbers, which
-are a 64th of the bytes, and the `NEAREST` of them exactly.  What comes out depends on the rows alone, never on their
+are an eighth of the bytes, and the `NEAREST` of them exactly.  What comes out depends on the rows alone, never on their
 order nor on how they came about: a structure of lists or links over them would be faster still, and would remember.
 """
 

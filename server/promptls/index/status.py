@@ -37,7 +37,7 @@ class Standing(Struct, frozen=True):
     state: State
     generation: int
     files: int
-    unread: int  # of them, those whose names and words are not known yet
+    unread: int  # of them, those that nobody has outlined yet
     pending: int  # of them, queued or being worked on
     trouble: str  # what is wrong, as a sentence; "" if nothing is
     usable: bool = True  # files and symbols can be mentioned, words are found; what that needs is read first

@@ -1,4 +1,4 @@
-"""Every row of the columns against a question: by meaning and by words.
+"""The rows of the columns against a question: by meaning and by words.
 
 BM25 (Robertson and Zaragoza 2009) over the texts, over the names of their files, and over whole files;
 similarity of the vectors.  Only arrays: which places these are is the business of `units`.
@@ -67,7 +67,7 @@ class Legs(Struct, frozen=True):
     keyword: Floats  # text and name of the file together
     held: NDArray[np.bool_]  # [terms, files]: whether a text of the file holds the term
     whole: Floats  # by file: BM25 of its texts and name as one text, the best file at 1
-    meant: Floats  # by file: mean similarity of its texts
+    meant: Floats  # by file: mean similarity of its texts, those that are not looked at at 0
     semantic: Scale  # of similarity
     worded: Scale  # of keyword
     evident: Numbers  # rows that are above 0 on one of the two scales
