@@ -192,17 +192,28 @@ def test_of_very_many_rows_those_that_are_near_or_hold_a_term_are_scored_as_amon
     many = Indexed(shop)
     assert many.columns()._signs is not None
     all_near = scan(asked.terms, vector, many.columns())
-    for name in ("similarity", "keyword", "likely", "meant", "evident", "whole"):
+    rows = np.arange(len(many.columns()))
+    for name in ("similarity", "keyword", "likely"):
+        assert all_near.looked.of(rows, getattr(all_near, name)) == pytest.approx(getattr(exact, name)), name
+    for name in ("meant", "evident", "whole"):
         assert getattr(all_near, name) == pytest.approx(getattr(exact, name)), name
+    for within in (None, {path for path in shop.files if path.endswith("prices.py")}):
+        of_few, of_many = (describe(asked, shop, i, Reach(files=2), CancelToken(), within) for i in (few, many))
+        assert of_few is not None and of_many is not None
+        assert [(u.entry.path, u.index) for u in of_few.units] == [(u.entry.path, u.index) for u in of_many.units]
+        assert of_few.values == pytest.approx(of_many.values)
     monkeypatch.setattr(near, "NEAREST", 1)
     some = scan(asked.terms, vector, many.columns())
     holding = np.flatnonzero(exact.body > 0)
     looked_at = np.union1d(holding, [int(exact.similarity.argmax())])
     assert len(looked_at) < len(exact.body)
-    assert np.array_equal(np.flatnonzero(some.similarity), looked_at)
-    assert some.keyword[holding] == pytest.approx(exact.keyword[holding])
-    assert some.similarity.argmax() == exact.similarity.argmax()
-    assert not some.likely[np.setdiff1d(np.arange(len(exact.body)), looked_at)].any()
+    assert some.looked.rows is not None
+    assert np.array_equal(some.looked.rows, looked_at)
+    assert some.keyword == pytest.approx(exact.keyword[some.looked.rows])
+    assert some.looked.row(some.similarity.argmax()[None]) == exact.similarity.argmax()
+    others = np.setdiff1d(rows, looked_at)
+    assert not some.looked.of(others, some.likely).any()
+    assert some.both(looked_at).any() and not some.both(others).any()
 
 
 def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:

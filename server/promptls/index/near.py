@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 import numpy as np
 from msgspec import Struct
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from simsimd import cdist
 
 Floats = NDArray[np.float32]
+Value = TypeVar("Value", bound=np.generic)
 
 DIGITS = 5
 """Of a similarity: what is behind them says nothing."""
@@ -27,15 +29,40 @@ NEAREST = 1 << 14
 their signs hold, for fifty questions, 99.9 % of the best hundred and 99.3 % of the best four hundred."""
 _BLOCK = 1 << 15
 """Rows whose products are taken at a time: a bound to the memory for them."""
+_EVERY = 64
+"""One row in so many is looked at for about where a distance is."""
 _BESIDE = ThreadPoolExecutor(min(4, os.cpu_count() or 1), "similarity")
 """For the products: Python runs beside them, and one core alone does not keep the memory busy."""
+
+
+class Looked(Struct, frozen=True):
+    """Rows that are looked at: all, or those given, ascending.  Arrays beside it have a value for each of them."""
+
+    rows: NDArray[np.int64] | None = None  # None: all
+
+    def pick(self, by_row: NDArray[Value]) -> NDArray[Value]:
+        """Of values by row those of the rows that are looked at."""
+        return by_row if self.rows is None else by_row.take(self.rows)
+
+    def row(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows at these places."""
+        return places if self.rows is None else self.rows[places]
+
+    def of(self, rows: NDArray[np.int64], values: NDArray[Value]) -> NDArray[Value]:
+        """The values of these rows; 0 of those that are not looked at."""
+        if self.rows is None:
+            return values[rows]
+        if not len(self.rows):
+            return np.zeros(len(rows), values.dtype)
+        places = np.minimum(self.rows.searchsorted(rows), len(self.rows) - 1)
+        return np.where(self.rows[places] == rows, values[places], 0)
 
 
 class Near(Struct, frozen=True):
     """How similar rows are to a question."""
 
-    similarity: Floats  # of every row; 0 of those that are not looked at
-    rows: NDArray[np.int64] | slice = slice(None)  # that are looked at
+    looked: Looked
+    similarity: Floats  # of those that are looked at
 
 
 Compared = Callable[[NDArray[np.bool_]], Near]
@@ -59,11 +86,11 @@ def similarities_soon(
     `vectors` are in steps of `scale`, where it is 0 there is none yet, and the similarity is 0.  `signs` are theirs,
     None where all are to be compared exactly; rows that are `passed` over are none of the nearest.
     """
-    out = np.zeros(len(vectors), np.float32)
     exactly = _comparing(vector, vectors, scale)
     if exactly is None:
-        return lambda held: Near(out)
+        return lambda held: Near(Looked(), np.zeros(len(vectors), np.float32))
     if signs is None:
+        out = np.empty(len(vectors), np.float32)
 
         def compare(part: slice) -> None:
             out[part] = exactly(part)
@@ -72,7 +99,7 @@ def similarities_soon(
 
         def exact(held: NDArray[np.bool_]) -> Near:
             compared()
-            return Near(out)
+            return Near(Looked(), out)
 
         return exact
 
@@ -80,7 +107,7 @@ def similarities_soon(
     asked = np.packbits(vector > 0)[None]
     cosines = np.round(np.cos(np.pi * np.arange(width + 1) / width), DIGITS)
     table = np.append(cosines, 0).astype(np.float32)  # the last one is for rows that are not compared
-    apart = np.empty(len(out), np.uint16)
+    apart = np.empty(len(vectors), np.uint16)
 
     def look(part: slice) -> None:
         differing = np.asarray(cdist(asked, signs[part], metric="hamming", dtype="bin8"))[0].astype(np.uint16)
@@ -88,10 +115,10 @@ def similarities_soon(
             differing[passed[part]] = width + 1
         apart[part] = differing
 
-    looked = _in_parts(look, len(out))
+    looked_at = _in_parts(look, len(vectors))
 
     def nearest(held: NDArray[np.bool_]) -> Near:
-        looked()
+        looked_at()
         is_near = apart <= _bound(apart, width, NEAREST)
         near = np.flatnonzero(is_near)
         found = np.empty(len(near), np.float32)
@@ -100,11 +127,11 @@ def similarities_soon(
             found[part] = exactly(near[part])
 
         compared = _in_parts(compare, len(near), _BLOCK // 8)
-        rows = np.flatnonzero(is_near | held)
-        out[rows] = table.take(apart[rows])
+        looked = Looked(np.flatnonzero(is_near | held))
+        out = table.take(looked.pick(apart))
         compared()
-        out[near] = found
-        return Near(out, rows)
+        out[looked.pick(is_near)] = found
+        return Near(looked, out)
 
     return nearest
 
@@ -137,10 +164,18 @@ def _comparing(
 
 
 def _bound(apart: NDArray[np.uint16], width: int, most: int) -> int:
-    """The least distance within which so many rows are, by halving; `width` if there are fewer."""
+    """The least distance within which so many rows are, by halving; `width` if there are fewer.
+
+    Some rows tell about where it is, so that all are seldom counted more than four times.
+    """
     low, high = 0, width
+    some = apart[::_EVERY]
+    about = int(np.partition(some, most // _EVERY)[most // _EVERY]) if most // _EVERY < len(some) else width
+    probes = [about + 1, about - 2, about, about - 1]
     while low < high:
-        middle = (low + high) // 2
+        middle = probes.pop(0) if probes else (low + high) // 2
+        if not low <= middle < high:
+            continue
         if np.count_nonzero(apart <= middle) >= most:
             high = middle
         else:

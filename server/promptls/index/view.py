@@ -50,6 +50,15 @@ class Totals(Struct, frozen=True):
         """By file what its rows add up to."""
         return _summed(values, self.starts, self.of, len(self.rows))
 
+    def sums_of(self, file: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """The same of some rows only, whose files these are; -1 for dead ones."""
+        return np.asarray(np.bincount(file + 1, values, len(self.rows) + 1)[1:], np.float64)
+
+    def rows_of(self, file: int) -> NDArray[np.int64]:
+        """The rows of a file."""
+        runs = np.flatnonzero(self.of == file).tolist()
+        return np.concatenate([_NOWHERE, *(np.arange(self.starts[r], self.starts[r] + self.runs[r]) for r in runs)])
+
     def spread(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
         """By row what is said of its file; 0 for dead ones."""
         return np.repeat(np.append(values, np.float32(0))[self.of], self.runs)
@@ -257,7 +266,8 @@ class View:
 
     def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """Cosine of every row with a unit vector (of any row without a vector: 0), as `near` tells it."""
-        return self.similarities_soon(vector)(np.ones(len(self), np.bool_)).similarity
+        near_ = self.similarities_soon(vector)(np.ones(len(self), np.bool_))
+        return near_.looked.of(np.arange(len(self)), near_.similarity)
 
     def similarities_soon(self, vector: NDArray[np.float32]) -> near.Compared:
         """Begin to compare, in other threads."""

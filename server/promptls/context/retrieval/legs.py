@@ -6,19 +6,18 @@ similarity of the vectors.  Only arrays: which places these are is the business 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.near import Near
+from promptls.index.near import Looked, Near
 from promptls.index.view import Postings, Totals, View
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
-Rows = Numbers | slice
 
 K1, B = 1.2, 0.75
 """BM25's usual saturation and length normalisation."""
@@ -55,12 +54,13 @@ class Scale(Struct, frozen=True):
 
 
 class Legs(Struct, frozen=True):
-    """Scores by row, and by file's number where it says so."""
+    """Scores of those rows that are looked at, and by file's number where it says so."""
 
     terms: tuple[str, ...]  # of the question, those that the workspace holds
     idf: Floats  # [terms]
     postings: tuple[Postings, ...]  # of the terms
     vector: Floats | None  # of the question
+    looked: Looked
     similarity: Floats
     body: Floats  # BM25 of the text
     path: Floats  # by file: BM25 of its name
@@ -75,7 +75,8 @@ class Legs(Struct, frozen=True):
 
     def both(self, rows: Numbers) -> Floats:
         """Similarity and keyword of these rows on their scales, added."""
-        return SEMANTIC * self.semantic.of(self.similarity[rows]) + KEYWORD * self.worded.of(self.keyword[rows])
+        similarity, keyword = self.looked.of(rows, self.similarity), self.looked.of(rows, self.keyword)
+        return SEMANTIC * self.semantic.of(similarity) + KEYWORD * self.worded.of(keyword)
 
 
 def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
@@ -86,48 +87,41 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     known = tuple(term for term in terms if len(found[term].rows) or len(view.named(term).rows))
     postings = tuple(found[term] for term in known)
     idf = np.array([view.idf(t) for t in known], np.float32)
-    body = np.zeros(len(view), np.float32)
+    bodies = np.zeros(len(view), np.float32)
     for weight, here in zip(idf, postings, strict=True):
         norm = K1 * (1 - B + B * view.length[here.rows] / view.mean_length)
-        body[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
+        bodies[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
     path = _of_names(known, idf, view)
     held, whole = _of_files(known, postings, view)
-    near = Near(np.zeros(len(view), np.float32)) if compared is None else compared(body > 0)
-    rows, similarity = near.rows, near.similarity
-    by_row = _of_rows(rows, view)
-    keyword = body.copy()
-    if path.any():
-        keyword[rows] += by_row(np.float32(PATH) * path)
+    near = Near(Looked(), np.zeros(len(view), np.float32)) if compared is None else compared(bodies > 0)
+    looked, similarity = near.looked, near.similarity
+    body = looked.pick(bodies)
+    keyword = body + _by_row(np.float32(PATH) * path, looked, view) if path.any() else body
     if not totals.all_alive:
-        dead = ~totals.alive
-        similarity[dead] = keyword[dead] = 0
-    meant, said = similarity[rows], keyword[rows]
-    semantic, worded = scale(meant), scale(said)
-    evident = np.flatnonzero((meant > semantic.low) | (said > worded.low))
-    likely = np.zeros(len(view), np.float32)
-    likely[rows] = _likely(meant, said, worded.high, by_row(whole), rows, totals)
+        alive = looked.pick(totals.alive)
+        similarity, keyword = similarity * alive, keyword * alive
+    semantic, worded = scale(similarity), scale(keyword)
+    evident = looked.row(np.flatnonzero((similarity > semantic.low) | (keyword > worded.low)))
+    likely = _likely(similarity, keyword, worded.high, _by_row(whole, looked, view), looked, totals)
+    meant = _means(similarity, looked, view)
     return Legs(
-        known, idf, postings, vector, similarity, body, path, keyword, held, whole, _means(similarity, totals), semantic, worded,
-        evident if isinstance(rows, slice) else rows[evident], likely,
+        known, idf, postings, vector, looked, similarity, body, path, keyword, held, whole, meant, semantic, worded, evident, likely
     )  # fmt: skip
 
 
-def _of_rows(rows: Rows, view: View) -> Callable[[Floats], Floats]:
-    """What spreads values by file over those rows that are looked at."""
-    if isinstance(rows, slice):
-        return view.totals.spread
-    file = view.file[rows]
-    return lambda values: values.take(file)
+def _by_row(values: Floats, looked: Looked, view: View) -> Floats:
+    """By row what is said of its file; of dead ones nobody asks."""
+    return view.totals.spread(values) if looked.rows is None else values.take(looked.pick(view.file))
 
 
-def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, rows: Rows, totals: Totals) -> Floats:
+def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, looked: Looked, totals: Totals) -> Floats:
     meaning, words, file, length = (np.float32(weight) for weight in LIKELY)
     of_file = file * whole
     spoken_of = similarity > np.float32(NOISE)
     spoken_of |= of_file > 0  # where a text holds a term, its file does
-    spoken_of &= totals.alive[rows]
+    spoken_of &= looked.pick(totals.alive)
     out: Floats = meaning * similarity
-    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, totals.log_length[rows])):
+    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, looked.pick(totals.log_length))):
         out += weight * part
     out += of_file
     out += np.float32(POSSIBLE)
@@ -171,9 +165,11 @@ def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) ->
     return held, out / best if best > 0 else out
 
 
-def _means(similarity: Floats, totals: Totals) -> Floats:
-    means = totals.sums(similarity) / np.maximum(totals.rows, 1)
-    return np.round(means, 5).astype(np.float32)  # sums depend on the order of rows a little
+def _means(similarity: Floats, looked: Looked, view: View) -> Floats:
+    sums = (
+        view.totals.sums(similarity) if looked.rows is None else view.totals.sums_of(looked.pick(view.file), similarity)
+    )
+    return np.round(sums / np.maximum(view.totals.rows, 1), 5).astype(np.float32)  # sums depend on the order of rows
 
 
 def scale(scores: Floats, rank: int = SCALED) -> Scale:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from promptls.context.query import Query, looks_like_code
 from promptls.context.retrieval.legs import Floats, Legs, Numbers, best, scale
 from promptls.context.retrieval.sorts import is_minor, sort_of
+from promptls.index.near import Looked
 from promptls.index.snapshot import Place, Snapshot
 from promptls.index.view import View
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
@@ -88,10 +89,11 @@ def units_for(
     evident, likely = legs.evident, legs.likely
     if within is not None:
         rows = gathered.rows_of(within)
-        evident, likely = np.intersect1d(evident, rows), np.zeros_like(likely)
-        likely[rows] = legs.likely[rows]
+        among = np.zeros(len(view), bool)
+        among[rows] = True
+        evident, likely = evident[among[evident]], likely * legs.looked.pick(among)
     both = legs.both(evident)
-    gathered.rows(_likeliest(likely, reach.likely, query, snapshot, view))
+    gathered.rows(_likeliest(likely, legs.looked, reach.likely, query, snapshot, view))
     names = _named_definitions(query, snapshot)
     for path, symbol in names:
         gathered.definition(path, symbol)
@@ -99,18 +101,20 @@ def units_for(
     for path in paths:
         gathered.chunk(path, 0)
     for number in _best_files(legs, evident, both, view, reach.files):
-        gathered.file(number, likely, reach.per_file)
+        rows = view.totals.rows_of(number)
+        gathered.rows(rows[best(legs.looked.of(rows, likely), reach.per_file)])
     for at in evident[best(both, reach.referrers)].tolist():
         gathered.referred(at)
     return gathered.units(names, paths)
 
 
-def _likeliest(likely: Floats, most: int, query: Query, snapshot: Snapshot, view: View) -> Numbers:
+def _likeliest(likely: Floats, looked: Looked, most: int, query: Query, snapshot: Snapshot, view: View) -> Numbers:
     """The rows with the best prospects, what the names of their files say included.
 
     Names are looked at where the prospects are good already: in a large workspace they are many.
     """
-    rows = best(likely, GLANCED * most)
+    places = best(likely, GLANCED * most)
+    rows = looked.row(places)
     files, file = np.unique(view.file[rows], return_inverse=True)
     minor, test, docs = UNLIKELY
     less = np.zeros(len(files), np.float32)
@@ -119,7 +123,7 @@ def _likeliest(likely: Floats, most: int, query: Query, snapshot: Snapshot, view
         if entry is not None and (sort := sort_of(entry.name)).minor:
             less[i] += minor * is_minor(entry.name, query)
             less[i] += test * (sort.test and not query.seeks_tests) + docs * (sort.docs and not query.about_docs)
-    return rows[best(likely[rows] - less[file], most)]
+    return rows[best(likely[places] - less[file], most)]
 
 
 def _best_files(legs: Legs, rows: Numbers, both: Floats, view: View, most: int) -> list[int]:
@@ -170,11 +174,6 @@ class _Gathered:
         at = outline.chunk_of(symbol)
         if at >= 0:
             self.chunk(path, at)
-
-    def file(self, number: int, scores: Floats, most: int) -> None:
-        """The best chunks of a file."""
-        rows = np.flatnonzero(self.view.file == number)
-        self.rows(rows[best(scores[rows], most)])
 
     def referred(self, row: int) -> None:
         """Definitions that the code of a row refers to by names that few definitions have."""
