@@ -19,11 +19,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index import ahead, cache, disk, scanning
+from promptls.index import cache, disk, scanning
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
 from promptls.index.config import IndexConfig, made_with
 from promptls.index.embedding.embedder import declared_dimension, model_identity
+from promptls.index.first_look import FirstLook
 from promptls.index.image import Part
 from promptls.index.manifest import Manifest
 from promptls.index.pause import Pause
@@ -31,8 +32,6 @@ from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
 from promptls.index.rows import Rows
 from promptls.index.scanning import Embedded, Known, Outlined
-from promptls.index.skim import Skims
-from promptls.index.skimmed import Skimmed
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status, why
 from promptls.index.store import Store, open_store
@@ -58,11 +57,10 @@ SWEEP_EVERY_S = 120.0
 PAUSED = "Indexing was stopped; promptls/reindex goes on with it."
 TRIES = 3
 """A file on which workers have died so often, beside the tries of each time, stays as it is known without a grammar."""
-LISTING_S, LOOK_AHEAD_S, READ_AHEAD_S = 1.0, 1.0, 1.0
-"""Seconds that somebody who asks for a place waits for the list of files, has those that wait looked through for a
-name, and waits for those that seem to define it."""
-LIKELY, LIKELY_BYTES, LIKELY_S = 3, 40_000, 0.04
-"""Files that are read for the words of a question, bytes of them together, and seconds that it waits for them."""
+LISTING_S, READ_AHEAD_S = 1.0, 1.0
+"""Seconds that somebody who asks for a place waits for the list of files, and for those that seem to define it."""
+LIKELY_S = 0.04
+"""Seconds that a question waits for files that hold its words."""
 FEW_FILES = 8
 """Up to so many changed files are outlined ahead of bulk work."""
 
@@ -83,11 +81,10 @@ class Indexer:
         self._questions = Questions(self._pool)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
-        self._skimmed = Skimmed()
-        self._skimming = 0  # batches that workers have their first look at
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
         self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
+        self._first_look = FirstLook(self._publisher, self._pool, config.limits, self._post, self._walker)
         self._inbox: deque[Callable[[], None]] = deque()
         self._progress = threading.Condition()
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
@@ -154,40 +151,28 @@ class Indexer:
 
         Waits for that some seconds at the most.  Raises Cancelled.
         """
-        snapshot = self._publisher.snapshot
-        found = [path for path in self._skimmed.defining(names) if _waits(path, snapshot)][: ahead.MOST]
-        unknown = [p for p, e in snapshot.files.items() if not e.read and p not in self._skimmed]
-        if len(found) < ahead.MOST and unknown:
-            found += ahead.defining(names, unknown, self.config.limits, time.monotonic() + LOOK_AHEAD_S, token)
-        if found:
-            self.workspace.touch(found)
-            self._wait(lambda: self._all_read(found), token, READ_AHEAD_S)
-        return self.view(token)
+        return self._read(self._first_look.defining(names, token), READ_AHEAD_S, token)
 
     def read_likely(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
         """A view in which those files that hold most of these search terms are read, though others wait before them.
 
         Waits for that only a moment: what comes later is there for the next question.  Raises Cancelled.
         """
-        snapshot = self._publisher.snapshot
-        room, found = LIKELY_BYTES, list[str]()
-        if not self._skimming:
-            for path in self._skimmed.holding(terms, lambda path: _waits(path, snapshot), 3 * LIKELY):
-                if (size := snapshot.files[path].size) <= room and len(found) < LIKELY:
-                    found.append(path)
-                    room -= size
-        if found:
-            self.workspace.touch(found)
-            self._wait(lambda: self._all_read(found), token, LIKELY_S)
+        return self._read(self._first_look.holding(terms), LIKELY_S, token)
+
+    def _read(self, paths: Sequence[str], seconds: float, token: CancelToken | None) -> Snapshot:
+        def are_read() -> bool:
+            files = self._publisher.snapshot.files
+            return all(entry is None or entry.read for entry in map(files.get, paths))
+
+        if paths:
+            self.workspace.touch(paths)
+            self._wait(are_read, token, seconds)
         return self.view(token)
 
     def names_waiting(self, start: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
         """(name, file) of what files that are not read in a snapshot seem to define, by names that begin so."""
-        return ((name, path) for name, path in self._skimmed.named(start) if _waits(path, snapshot))
-
-    def _all_read(self, paths: Iterable[str]) -> bool:
-        files = self._publisher.snapshot.files
-        return all(entry is None or entry.read for entry in map(files.get, paths))
+        return self._first_look.named(start, snapshot)
 
     def sources(self, snapshot: Snapshot, secrets: bool = False) -> Sources:
         """Texts of a snapshot, outlined anew where the disk has moved on."""
@@ -710,9 +695,7 @@ class Indexer:
         few = len(wanted) <= FEW_FILES and state.store_ready.done()
         submit = self._pool.interactive if few else self._pool.bulk
         known = Known(self._publisher.seen, state.store_ready)
-        fresh = [path for path in wanted if path not in self._skimmed]
-        state.unknown.update(fresh)
-        self._skim(state, [path for path in fresh if _waits(path, self._publisher.snapshot)])
+        self._first_look.begin(state, wanted)
 
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
@@ -722,37 +705,6 @@ class Indexer:
             state.unread += len(batch)
             future = submit(scanning.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
-
-    def _skim(self, state: RootState, paths: Sequence[str]) -> None:
-        """Have a first look at files that will wait for a while; what a worker fails on is known when it is read."""
-        if len(paths) < scanning.SKIM_LEAST:
-            return
-
-        def seen(batch: tuple[str, ...], future: Future[Skims]) -> None:
-            made = state.unread and not future.cancelled() and future.exception() is None
-            if made and self._skimmed.take(future.result()):
-                state.unknown.difference_update(batch)
-            if self._skimming == 1 and state.unread:
-                self._walker.submit(self._prepare_skimmed)
-            else:
-                self._skimming -= 1
-
-        snapshot = self._publisher.snapshot
-        for batch in scanning.batches(paths, snapshot, scanning.SKIM_FILES, scanning.SKIM_BYTES):
-            self._skimming += 1
-            future = self._pool.bulk(scanning.skimming_job(batch))
-            future.add_done_callback(lambda f, b=batch: self._post(lambda: seen(b, f)))  # type: ignore[misc]
-
-    def _prepare_skimmed(self) -> None:
-        """Put together what workers have seen, before somebody asks for it (walk thread)."""
-
-        def done() -> None:
-            self._skimming -= 1
-
-        try:
-            self._skimmed.prepare()
-        finally:
-            self._post(done)
 
     def _embed_later(self, state: RootState, event: Outlined) -> None:
         """Have the worker that holds the texts make their vectors, when all files are outlined."""
@@ -812,7 +764,7 @@ class Indexer:
         for path in batch:
             state.job_finished(path)
         if not self.reading:
-            self._skimmed.clear()
+            self._first_look.end()
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)
             state.files_failed(batch, why(error))
@@ -825,9 +777,3 @@ class Indexer:
         self._publisher.stored(stored)
         for state in self._roots.values() if swept else ():
             self._queue_lost(state)  # texts that came back while they were swept
-
-
-def _waits(path: str, snapshot: Snapshot) -> bool:
-    """Whether a file of the workspace was never read."""
-    entry = snapshot.files.get(path)
-    return entry is not None and not entry.read
