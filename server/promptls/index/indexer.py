@@ -14,6 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from promptls.index.first_look import FirstLook
 from promptls.index.image import Part
 from promptls.index.manifest import Manifest
 from promptls.index.pause import Pause
+from promptls.index.precedence import Precedence
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
 from promptls.index.rows import Rows
@@ -85,6 +87,7 @@ class Indexer:
         self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._first_look = FirstLook(self._publisher, self._pool, config.limits, self._post, self._walker)
+        self._precedence = Precedence()
         self._inbox: deque[Callable[[], None]] = deque()
         self._progress = threading.Condition()
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
@@ -223,6 +226,10 @@ class Indexer:
             found = True
         if found:
             self._wait(lambda: self.searchable, None, patience_s)
+
+    def undisturbed(self) -> AbstractContextManager[None]:
+        """While this is held, what a scan brings is taken in a little later; for requests that have their view."""
+        return self._precedence.taken()
 
     def wait_ready(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
         """Wait until everything known is searchable; False when that took longer than `timeout_s`."""
@@ -371,6 +378,7 @@ class Indexer:
             self._opened.end()
         self._taken = max(self._taken, dirty.sequence)
         while self._inbox:  # an event stays there until it is over: nobody sees half of it as complete
+            self._precedence.give(self._needed)
             try:
                 self._inbox[0]()
             except Exception:  # the others have come for something else
@@ -386,6 +394,10 @@ class Indexer:
         self._tell_bare()
         self._open_again()
         self._questions.again(self.workspace.nudge)
+
+    def _needed(self) -> bool:
+        """Whether something has changed that is not taken in yet: somebody may wait for that."""
+        return self.workspace.sequence > self._sequence or self._closed.cancelled
 
     def _pause(self) -> None:
         self._paused = any(state.pending for state in self._roots.values())

@@ -28,7 +28,8 @@ def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) ->
     asked = understand(params.query, params.query).query
     complete = engine.indexer.standing().complete >= 1
     query = engine.companions.expand(asked, snapshot, engine.indexer.columns(), complete=complete)
-    found = retrieval.search(query, snapshot, engine.indexer, engine.strategy, token, within)
+    with engine.indexer.undisturbed():
+        found = retrieval.search(query, snapshot, engine.indexer, engine.strategy, token, within)
     items = [i for i in found.items if not params.kinds or i.kind in params.kinds]
     hits = [results.item_json(item, snapshot) for item in items[: params.limit]]
     return results.redacted({"hits": hits, "index": results.index_json(engine.indexer.standing())})

@@ -33,7 +33,8 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     request = engine.request(params.context, snapshot, token, params.document)
     wanted = _wanted(engine, params, request)
     try:
-        built = build.build(params.message, wanted, request, engine.surroundings())
+        with engine.indexer.undisturbed():
+            built = build.build(params.message, wanted, request, engine.surroundings())
     except BudgetTooSmall as error:
         raise InvalidParams(
             f"budget.tokens: {error.budget} cannot hold the message, which needs at least {error.needed}.",
