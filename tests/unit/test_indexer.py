@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import disk, scanning
+from promptls.index import disk, scanning, writer
 from promptls.index.ahead import defining
 from promptls.index.columns import Columns
 from promptls.index.config import IndexConfig
@@ -449,3 +449,22 @@ def test_an_event_that_fails_holds_up_no_other(place: Place) -> None:
         index._post(lambda: 1 // 0)
     index.workspace.touch([place.write("b.py", TWO)])
     assert names(place.shown(index)) == ["a.py", "b.py"]
+
+
+def test_a_few_rows_that_wait_for_more_are_written_when_they_have_waited(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody need do anything for that: the index said "indexing" until somebody did."""
+    monkeypatch.setattr(writer, "LAZY_S", 0.5)
+    path = place.write("a.py", ONE)
+    indexer = place.index()
+    assert indexer.wait_stored(timeout_s=60)
+    place.write("a.py", ONE + TWO)
+    indexer.workspace.touch([path])
+    assert indexer.wait_ready(timeout_s=60)
+    assert indexer._publisher.fresh, "they wait"
+    deadline = time.monotonic() + 20
+    while indexer._publisher.fresh and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not indexer._publisher.fresh
+    assert indexer.standing().state == "ready"

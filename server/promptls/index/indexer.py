@@ -15,20 +15,17 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index import cache, disk, scanning
+from promptls.index import disk, scanning
 from promptls.index.asking import PatternMatches, Questions, find_matches
 from promptls.index.buffers import Buffers
-from promptls.index.config import IndexConfig, made_with
-from promptls.index.embedding.embedder import declared_dimension, model_identity
+from promptls.index.config import IndexConfig
+from promptls.index.embedding.embedder import model_identity
 from promptls.index.first_look import FirstLook
-from promptls.index.image import Part
-from promptls.index.manifest import Manifest
-from promptls.index.pause import Pause
+from promptls.index.opening import Opening
 from promptls.index.precedence import Precedence
 from promptls.index.publisher import Publisher
 from promptls.index.roots import RootState, status_of
@@ -36,10 +33,7 @@ from promptls.index.rows import Rows
 from promptls.index.scanning import Embedded, Known, Outlined
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status, why
-from promptls.index.store import Store, open_store
-from promptls.index.syntax.chunks import CHUNKER_VERSION
-from promptls.index.table import Identity, reason
-from promptls.index.terms import TERMS_VERSION
+from promptls.index.store import Store
 from promptls.index.view import View
 from promptls.index.work.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
@@ -76,15 +70,21 @@ class Indexer:
         self.config = config
         self.workspace = workspace or Workspace()
         self._on_change = on_change
-        self._model = ""  # its identity, whatever becomes of its files: one index, one model
-        if config.embedding.model != BUNDLED:
-            self._model = model_identity(config.embedding)
-        self._pool = Pool(config.configure(self._model), config.workers)
+        # One index, one model, whatever becomes of its files.
+        model = model_identity(config.embedding) if config.embedding.model != BUNDLED else ""
+        self._pool = Pool(config.configure(model), config.workers)
         self._questions = Questions(self._pool)
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._buffers = Buffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
-        self._writer = Writer(lambda *keys: self._post(lambda: self._written(*keys)), self.damaged)
+        self._writer = Writer(
+            lambda *keys: self._post(lambda: self._written(*keys)), lambda *damage: self._opening.damaged(*damage)
+        )
+        self._closed = CancelToken()
+        self._opening = Opening(
+            config, model, self._roots, self._pool, self._publisher, self._writer, self._closed, self._post, self._store_opened,
+            self._again,
+        )  # fmt: skip
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._first_look = FirstLook(self._publisher, self._pool, config.limits, self._post, self._walker)
         self._precedence = Precedence()
@@ -93,14 +93,8 @@ class Indexer:
         self._sequence = 0  # of the ground state whose buffers the snapshot shows
         self._taken = 0  # of the ground state that all of has been taken in, or is pending
         self._paused = False
-        self._opening = False  # whether something that is lacking is being opened again
-        self._trying = False  # whether that, and the work that it brings, goes on
-        self._opened = Pause()
-        self._tend_at = 0.0  # time.monotonic() from which the cache is to be tended
-        self._dimension: int | None = None
         self._bare = 0  # texts without a vector when that was last tried to be mended
         self._why_bare = ""
-        self._closed = CancelToken()
         self._thread = threading.Thread(target=self._run, daemon=True, name="indexer")
 
     def start(self) -> None:
@@ -321,7 +315,7 @@ class Indexer:
         standing = self.standing()  # first: what is counted later cannot be older than what it says
         roots = tuple(status_of(s, self._publisher.tally(s.root.path)) for s in list(self._roots.values()))
         model, problem = self.config.embedding.model, self._pool.problem
-        return Status(standing, roots, model, self._dimension or 0, problem, self._publisher.embedded)
+        return Status(standing, roots, model, self._opening.dimension or 0, problem, self._publisher.embedded)
 
     def _wait(self, ready: Callable[[], bool], token: CancelToken | None, timeout_s: float) -> bool:
         deadline = time.monotonic() + timeout_s
@@ -351,10 +345,12 @@ class Indexer:
     def _rest(self) -> float:
         """Seconds until something is to be looked at though nothing has changed."""
         pauses = [self._writer.pause.left] if self._writer.pausing else []
+        if self._publisher.fresh and (patience := self._writer.patience):
+            pauses.append(patience)
         now = time.monotonic()
         pauses += [max(0.0, state.walk_at - now) for state in self._roots.values() if state.walk_at]
-        if not self._trying and any(state.lacking for state in self._roots.values()):
-            pauses.append(self._opened.left)
+        if not self._opening.trying and any(state.lacking for state in self._roots.values()):
+            pauses.append(self._opening.pause.left)
         if self._questions.waiting:
             pauses.append(self._questions.pause.left)
         return min([*pauses, SWEEP_EVERY_S])
@@ -375,7 +371,7 @@ class Indexer:
                 self._walker.submit(self._walk, state, root in dirty.full)
         if dirty.full:
             self._writer.retry()
-            self._opened.end()
+            self._opening.pause.end()
         self._taken = max(self._taken, dirty.sequence)
         while self._inbox:  # an event stays there until it is over: nobody sees half of it as complete
             self._precedence.give(self._needed)
@@ -390,9 +386,9 @@ class Indexer:
             self._tell()
         self._writer.flush(self._publisher, self._roots.values(), self.workspace.unsaved)
         self._writer.sweep(self.stores())
-        self._tend()
+        self._opening.tend()
         self._tell_bare()
-        self._open_again()
+        self._opening.try_again()
         self._questions.again(self.workspace.nudge)
 
     def _needed(self) -> bool:
@@ -426,7 +422,7 @@ class Indexer:
         if roots == snapshot.roots:
             return
         before = set(self._roots)
-        self._tend_at = 0.0
+        self._opening.tend_soon()
         self._publisher.snapshot = replace(snapshot, roots=roots)
         for path in before - {r.path for r in roots}:
             state = self._roots.pop(path)
@@ -444,41 +440,14 @@ class Indexer:
             else:
                 self._roots[root.path] = state = RootState(root)
                 self._walker.submit(self._open_root, state)
-                self._writer.submit(lambda s=state: self._open_store(s))  # type: ignore[misc]
+                self._opening.open(state)
         every = before | {root.path for root in roots}
         if before and any(b.startswith(a.rstrip("/") + "/") for a in every for b in every - {a}):
             self.workspace.rescan(before)  # a nested root takes files from the one around it, or gives them back
 
-    def _identity(self) -> Identity:
-        if self._dimension is None:
-            declared = declared_dimension(self.config.embedding)
-            self._dimension = declared or self._pool.interactive(scanning.dimension).result()
-        self._model = self._model or model_identity(self.config.embedding)
-        return Identity(self._model, self._dimension, CHUNKER_VERSION, TERMS_VERSION)
-
-    def _folder(self, root: Root) -> Path:
-        return cache.index_folder(Path(self.config.cache), root, self._identity())
-
-    def _tend(self) -> None:
-        """Have the cache tended once all is made, and again from time to time."""
-        if self._roots and time.monotonic() >= self._tend_at and all(s.complete for s in self._roots.values()):
-            self._tend_at = time.monotonic() + cache.TEND_EVERY_S
-            roots = [state.root for state in self._roots.values() if state.manifest is not None]
-            self._writer.submit(lambda: cache.tend(Path(self.config.cache), [self._folder(root) for root in roots]))
-
-    def _manifest(self, state: RootState) -> Manifest:
-        return Manifest(self._folder(state.root) / "files.sqlite", made_with(self.config))
-
     def _open_root(self, state: RootState) -> None:
         """Walk a new root and recall what is known of its files (walk thread)."""
-        recalled: dict[str, FileEntry] = {}
-        try:
-            state.manifest = self._manifest(state)
-            recalled = state.manifest.load(state.root.path)
-        except Exception as error:
-            log.warning("nothing is recalled of %s: %s", state.root.path, error)
-            state.trouble("records", f"The cache cannot be written ({reason(error)}); the index lives in memory only.")
-        self._walk_and_post(state, recalled)
+        self._walk_and_post(state, self._opening.recall(state))
 
     def _walk(self, state: RootState, full: bool) -> None:
         files = self._publisher.snapshot.files
@@ -508,72 +477,19 @@ class Indexer:
         except OSError as error:
             log.info("the next look at %s will be a walk: %s", state.root.path, error)
 
-    def _open_store(self, state: RootState) -> None:
-        """Open a root's store (writer thread)."""
-        store: Store | None = None
-        contents: Sequence[Part | Rows] = ()
-        waiting: list[Rows] = []
-        try:
-            if self._identity().dimension:
-                store, contents = open_store(self._folder(state.root) / "rows", self._identity())
-                waiting = store.waiting()
-            state.trouble("rows")
-        except Exception as error:
-            log.warning("no store for %s: %s", state.root.path, error)
-            state.trouble("rows", f"The store cannot be opened ({reason(error)}); the index lives in memory only.")
-        self._post(lambda: self._store_opened(state, store, contents, waiting))
-
-    def _store_opened(
-        self, state: RootState, store: Store | None, contents: Sequence[Part | Rows], waiting: Sequence[Rows]
-    ) -> None:
-        state.store = store
-        for part in contents:
-            self._publisher.take_in(part)
-        if store is not None:
-            store.keys = self._publisher.own(store.keys)
-            self._writer.retry()
-        for part in waiting:
-            self._publisher.take_over(part)
-        if state.store_ready.done():  # it could not be opened at first
-            state.store_ready = Future()
-        state.store_ready.set_result(store)
+    def _store_opened(self, state: RootState) -> None:
         if state.walked:
             self._queue_lost(state)
 
-    def _open_again(self) -> None:
-        """Try again to open what could not be opened, from time to time: a full disk has room again some day."""
-        lacking = [state for state in self._roots.values() if state.lacking]
-        if self._trying:
-            if self._opening or not all(state.complete for state in self._roots.values()):
-                return
-            self._trying = False
-            self._opened.note(failed=bool(lacking))
-        if not lacking:
-            self._opened.note(failed=False)
-        elif not self._opened.left:
-            self._trying = self._opening = True
-            self._writer.submit(lambda: self._open_lacking(lacking))
-
-    def _open_lacking(self, states: Sequence[RootState]) -> None:
-        """Open what is lacking (writer thread)."""
+    def _again(self, states: Sequence[RootState]) -> None:
+        """Have files looked at again of which something was lacking (writer thread)."""
         for state in states:
-            if self._closed.cancelled or self._roots.get(state.root.path) is not state:
-                continue
-            if state.manifest is None:
-                try:
-                    state.manifest = self._manifest(state)
-                    state.trouble("records")
-                except Exception as error:
-                    log.info("still no manifest for %s: %s", state.root.path, error)
-            if state.store is None and "rows" in state.troubles:
-                self._open_store(state)
             state.again = bool(state.failed) or "vectors" in state.troubles
+        if states:
             self.workspace.again(self._buffers.again())
         again = [s.root.path for s in states if s.again or "folder" in s.troubles]
         if again:
             self.workspace.rescan(again)
-        self._opening = False
-        self.workspace.nudge()
 
     def _walked(
         self, state: RootState, found: list[disk.Found], recalled: Mapping[str, FileEntry], live: bool, full: bool
@@ -586,7 +502,7 @@ class Indexer:
             changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
             gone = {e.name for path, e in recalled.items() if path not in mine and (not live or path in changes)}
             if any(self.config.limits.policy.refusal(name) for name in gone):
-                self._purge(state)
+                self._opening.purge(state)
             state.records |= dict.fromkeys(gone)
             self._publisher.publish(changes)
             state.drop(path for path, entry in changes.items() if entry is None)
@@ -622,13 +538,13 @@ class Indexer:
 
     def _tell_bare(self) -> None:
         """Say so if texts lack a vector though there are vectors, and go on at once where that is getting better."""
-        count = self._publisher.columns.bare()[0] if self._dimension else 0
+        count = self._publisher.columns.bare()[0] if self._opening.dimension else 0
         self._why_bare = self._pool.problem or self._why_bare if count else ""
         said = f"{count:,} passages are found by words only: {self._why_bare or 'the model cannot be used just now.'}"
         for state in self._roots.values():
             state.trouble("vectors", said if count else "")
         if 0 < count < self._bare:
-            self._opened.end()
+            self._opening.pause.end()
 
     def _queue_lost(self, state: RootState) -> None:
         """Files whose rows are nowhere (a damaged or swept store) are embedded again."""
@@ -641,33 +557,8 @@ class Indexer:
             and path not in state.pending
             and path not in self.workspace.documents
         ]
-        if self._dimension:
+        if self._opening.dimension:
             self._queue(state, lost)
-
-    def _purge(self, state: RootState) -> None:
-        """Forget the rows of files that the user's policy has taken away: make the store anew from what is left."""
-        if state.store is not None:
-            self._replace_store(state.store)
-        elif not state.store_ready.done():
-            state.store_ready.add_done_callback(lambda _: self._post(lambda: self._purge(state)))
-
-    def damaged(self, store: Store, error: BaseException) -> None:
-        """A store could not be read: have it made anew.  Any thread."""
-        log.warning("the store in %s is damaged: %s", store.folder, error)
-        self._post(lambda: self._replace_store(store))
-
-    def _replace_store(self, store: Store) -> None:
-        state = next((s for s in self._roots.values() if s.store is store), None)
-        if state is None:
-            return  # somebody else has said so
-        state.store, state.store_ready = None, Future()
-        self._publisher.lost(store.keys)
-
-        def rebuild() -> None:
-            store.remove()
-            self._open_store(state)
-
-        self._writer.submit(rebuild)
 
     # ---- files on disk
 

@@ -107,6 +107,11 @@ class Writer:
         """Whether the last write failed and the next one has to wait."""
         return self.pause.left > 0
 
+    @property
+    def patience(self) -> float:
+        """Seconds for which a few rows still wait for more; 0 if they are due."""
+        return max(0.0, self._lazy_until - time.monotonic())
+
     def _enough(self, states: Iterable[RootState]) -> int:
         stored = sum(len(state.store.keys) for state in states if state.store is not None)
         return min(max(FLUSH_ROWS, stored // FLUSH_SHARE), MOST_ROWS)
@@ -114,7 +119,7 @@ class Writer:
     def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
         """What is to be written now: a few rows of edits wait for more of them."""
         few = sum(map(len, publisher.fresh)) < FEW_ROWS
-        if few and time.monotonic() < self._lazy_until:
+        if few and self.patience:
             return []
         return unwritten(publisher, states, unsaved)
 
