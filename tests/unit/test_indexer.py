@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import disk, scanning, writer
+from promptls.index import disk, precedence, scanning, writer
 from promptls.index.ahead import defining
 from promptls.index.columns import Columns
 from promptls.index.config import IndexConfig
@@ -468,3 +468,22 @@ def test_a_few_rows_that_wait_for_more_are_written_when_they_have_waited(
         time.sleep(0.05)
     assert not indexer._publisher.fresh
     assert indexer.standing().state == "ready"
+
+
+def test_a_request_that_computes_holds_up_nothing_but_a_scan(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that waits is the difference between "indexing" and "ready" in the answer."""
+    monkeypatch.setattr(precedence, "MOST_S", 60.0)
+    path = place.write("a.py", ONE)
+    indexer = place.index()
+    assert indexer.wait_stored(timeout_s=60)
+    (state,) = indexer._roots.values()
+    over = threading.Event()
+    with indexer.undisturbed():
+        indexer._post(over.set)
+        assert over.wait(10)
+        over.clear()
+        state.job_begins(path)
+        indexer._post(over.set)
+        assert not over.wait(0.1)
+    assert over.wait(10)
+    state.job_finished(path)

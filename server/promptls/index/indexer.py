@@ -392,8 +392,10 @@ class Indexer:
         self._questions.again(self.workspace.nudge)
 
     def _needed(self) -> bool:
-        """Whether something has changed that is not taken in yet: somebody may wait for that."""
-        return self.workspace.sequence > self._sequence or self._closed.cancelled
+        """Whether somebody may wait for the next event: something has changed that is not taken in yet, or nothing but
+        events is between the index and being complete."""
+        changed = self.workspace.sequence > self._sequence
+        return changed or self._closed.cancelled or not any(state.pending for state in self._roots.values())
 
     def _pause(self) -> None:
         self._paused = any(state.pending for state in self._roots.values())
