@@ -115,10 +115,10 @@ def similarities_soon(
             differing[passed[part]] = width + 1
         apart[part] = differing
 
-    looked_at = _in_parts(look, len(vectors))
+    all_looked_at = _in_parts(look, len(vectors))
 
     def nearest(held: NDArray[np.bool_]) -> Near:
-        looked_at()
+        all_looked_at()
         is_near = apart <= _bound(apart, width, NEAREST)
         near = np.flatnonzero(is_near)
         found = np.empty(len(near), np.float32)
@@ -171,15 +171,12 @@ def _bound(apart: NDArray[np.uint16], width: int, most: int) -> int:
     low, high = 0, width
     some = apart[::_EVERY]
     about = int(np.partition(some, most // _EVERY)[most // _EVERY]) if most // _EVERY < len(some) else width
-    probes = [about + 1, about - 2, about, about - 1]
+    probes = iter((about + 1, about - 2, about, about - 1))
     while low < high:
-        middle = probes.pop(0) if probes else (low + high) // 2
-        if not low <= middle < high:
-            continue
-        if np.count_nonzero(apart <= middle) >= most:
-            high = middle
-        else:
-            low = middle + 1
+        middle = next(probes, (low + high) // 2)
+        if low <= middle < high:
+            enough = np.count_nonzero(apart <= middle) >= most
+            low, high = (low, middle) if enough else (middle + 1, high)
     return low
 
 

@@ -61,9 +61,9 @@ class Opening:
         self._again = again
         self.dimension: int | None = None  # None while it is not known
         self.trying = False  # whether what is lacking is opened, or the work that this brings goes on
-        self._opening = False
-        self.pause = Pause()
-        self._tend_at = 0.0  # time.monotonic()
+        self._busy = False  # whether the writer's thread is opening it
+        self.pause = Pause()  # until it is tried again
+        self._tend_at = 0.0  # time.monotonic() from which the cache is to be tended
 
     def _identity(self) -> Identity:
         if self.dimension is None:
@@ -132,35 +132,40 @@ class Opening:
         states = list(self._roots.values())
         lacking = [state for state in states if state.lacking]
         if self.trying:
-            if self._opening or not all(state.complete for state in states):
+            if self._busy or not all(state.complete for state in states):
                 return
             self.trying = False
             self.pause.note(failed=bool(lacking))
         if not lacking:
             self.pause.note(failed=False)
         elif not self.pause.left:
-            self.trying = self._opening = True
+            self.trying = self._busy = True
             self._writer.submit(lambda: self._open_lacking(lacking))
 
     def _open_lacking(self, lacking: Sequence[RootState]) -> None:
         """Writer thread."""
-        states = [state for state in lacking if self._roots.get(state.root.path) is state]
         try:
-            for state in () if self._closed.cancelled else states:
-                if state.manifest is None:
-                    try:
-                        state.manifest = self._manifest(state.root)
-                        state.trouble("records")
-                    except Exception as error:
-                        log.info("still no manifest for %s: %s", state.root.path, error)
-                if state.store is None and "rows" in state.troubles:
-                    self._open_store(state)
+            states = [state for state in lacking if self._open_again(state)]
             self._again(states)
         finally:
             self._post(self._tried)
 
+    def _open_again(self, state: RootState) -> bool:
+        """Open what a root lacks, unless nobody wants it any more."""
+        if self._closed.cancelled or self._roots.get(state.root.path) is not state:
+            return False
+        if state.manifest is None:
+            try:
+                state.manifest = self._manifest(state.root)
+                state.trouble("records")
+            except Exception as error:
+                log.info("still no manifest for %s: %s", state.root.path, error)
+        if state.store is None and "rows" in state.troubles:
+            self._open_store(state)
+        return True
+
     def _tried(self) -> None:
-        self._opening = False
+        self._busy = False
 
     # ---- anew
 

@@ -1,4 +1,4 @@
-"""Requests go before the loop: while one computes, events wait for a moment.
+"""Requests go before the loop: while one computes, what a scan brings waits for a moment.
 
 Threads of Python take turns, so that a request among many events would take twice as long.  What somebody waits for
 (an edit, a file that is to be read) is never kept waiting, and no request holds the loop longer than `MOST_S`.

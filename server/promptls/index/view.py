@@ -52,7 +52,7 @@ class Totals(Struct, frozen=True):
 
     def sums_of(self, file: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
         """The same of some rows only, whose files these are; -1 for dead ones."""
-        return np.asarray(np.bincount(file + 1, values, len(self.rows) + 1)[1:], np.float64)
+        return _by_file(values, file, len(self.rows))
 
     def rows_of(self, file: int) -> NDArray[np.int64]:
         """The rows of a file."""
@@ -70,7 +70,12 @@ def _summed(
     if not len(starts):
         return np.zeros(files)
     sums: NDArray[np.float64] = np.add.reduceat(values, starts, dtype=np.float64)
-    return np.asarray(np.bincount(of + 1, sums, files + 1)[1:], np.float64)
+    return _by_file(sums, of, files)
+
+
+def _by_file(values: NDArray[np.generic], file: NDArray[np.int32], files: int) -> NDArray[np.float64]:
+    """What values with the numbers of their files add up to; -1 is no file."""
+    return np.asarray(np.bincount(file + 1, values, files + 1)[1:], np.float64)
 
 
 class Segment(Struct, frozen=True):
@@ -145,7 +150,7 @@ class View:
             n = len(self.path_length)
             starts = np.flatnonzero(np.append(True, self.file[1:] != self.file[:-1])) if len(self) else _NOWHERE
             of, runs = self.file[starts], np.diff(starts, append=len(self))
-            rows = np.bincount(of + 1, runs, n + 1)[1:].astype(np.int64)
+            rows = _by_file(runs, of, n).astype(np.int64)
             terms = _summed(self.length, starts, of, n)
             log_length = np.log1p(self.length, dtype=np.float32)
             self._totals = Totals(self._alive, self._all_alive, starts, runs, of, rows, terms, log_length)

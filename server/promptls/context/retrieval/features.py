@@ -82,9 +82,9 @@ def features(query: Query, units: Sequence[Unit], legs: Legs, snapshot: Snapshot
     of_view[file[known]] = view.file[rows[known]]
 
     def by_row(values: Floats) -> Floats:
-        return (
-            np.where(known, legs.looked.of(at, values), 0).astype(np.float32) if len(view) else np.zeros(n, np.float32)
-        )
+        if not len(view):
+            return np.zeros(n, np.float32)
+        return np.where(known, legs.looked.of(at, values), 0).astype(np.float32)
 
     def by_file(values: Floats) -> Floats:
         got = np.where(of_view >= 0, values[np.maximum(of_view, 0)], 0) if len(values) else np.zeros(place.files)

@@ -95,23 +95,23 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     held, whole = _of_files(known, postings, view)
     near = Near(Looked(), np.zeros(len(view), np.float32)) if compared is None else compared(bodies > 0)
     looked, similarity = near.looked, near.similarity
-    body = looked.pick(bodies)
-    keyword = body + _by_row(np.float32(PATH) * path, looked, view) if path.any() else body
+    body, file = looked.pick(bodies), looked.pick(view.file)
+    keyword = body + _by_row(np.float32(PATH) * path, looked, file, totals) if path.any() else body
     if not totals.all_alive:
         alive = looked.pick(totals.alive)
         similarity, keyword = similarity * alive, keyword * alive
     semantic, worded = scale(similarity), scale(keyword)
     evident = looked.row(np.flatnonzero((similarity > semantic.low) | (keyword > worded.low)))
-    likely = _likely(similarity, keyword, worded.high, _by_row(whole, looked, view), looked, totals)
-    meant = _means(similarity, looked, view)
+    likely = _likely(similarity, keyword, worded.high, _by_row(whole, looked, file, totals), looked, totals)
+    meant = _means(similarity, looked, file, totals)
     return Legs(
         known, idf, postings, vector, looked, similarity, body, path, keyword, held, whole, meant, semantic, worded, evident, likely
     )  # fmt: skip
 
 
-def _by_row(values: Floats, looked: Looked, view: View) -> Floats:
-    """By row what is said of its file; of dead ones nobody asks."""
-    return view.totals.spread(values) if looked.rows is None else values.take(looked.pick(view.file))
+def _by_row(values: Floats, looked: Looked, file: NDArray[np.int32], totals: Totals) -> Floats:
+    """Of values by file those of the rows' files; of dead rows nobody asks."""
+    return totals.spread(values) if looked.rows is None else values.take(file)
 
 
 def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, looked: Looked, totals: Totals) -> Floats:
@@ -165,11 +165,9 @@ def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) ->
     return held, out / best if best > 0 else out
 
 
-def _means(similarity: Floats, looked: Looked, view: View) -> Floats:
-    sums = (
-        view.totals.sums(similarity) if looked.rows is None else view.totals.sums_of(looked.pick(view.file), similarity)
-    )
-    return np.round(sums / np.maximum(view.totals.rows, 1), 5).astype(np.float32)  # sums depend on the order of rows
+def _means(similarity: Floats, looked: Looked, file: NDArray[np.int32], totals: Totals) -> Floats:
+    sums = totals.sums(similarity) if looked.rows is None else totals.sums_of(file, similarity)
+    return np.round(sums / np.maximum(totals.rows, 1), 5).astype(np.float32)  # sums depend on the order of rows
 
 
 def scale(scores: Floats, rank: int = SCALED) -> Scale:
