@@ -143,3 +143,9 @@ class Indexed:
 @cache
 def _embedder() -> Embedder:
     return load(EmbeddingSpec())
+
+
+def similarities(view: View, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """How similar every row is to a unit vector; of very many rows as the signs tell it where it is not near."""
+    near = view.similarities_soon(vector)(np.ones(len(view), np.bool_), np.zeros(0, np.int64))
+    return near.looked.of(np.arange(len(view)), near.similarity)

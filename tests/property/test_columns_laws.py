@@ -16,6 +16,7 @@ from promptls.index import near
 from promptls.index.columns import Columns
 from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.view import View
+from workspaces import similarities
 
 DIMENSION = 8
 TERMS = "a b c d ab cd".split()
@@ -54,7 +55,7 @@ def said(view: View) -> dict[str, object]:
     """All that a search can learn, by key instead of by row."""
     alive = [i for i in range(len(view)) if view.file[i] >= 0]
     assert view.frequencies(TERMS).tolist() == [view.frequency(term) for term in TERMS]
-    near = view.similarities(vector(b"\x05") if view.dimension else np.zeros(0, np.float32))
+    near = similarities(view, vector(b"\x05") if view.dimension else np.zeros(0, np.float32))
     return {
         "rows": sorted((view.keys[i], int(view.length[i]), *view.places(i)) for i in alive),
         "first": {view.keys[i]: view.files[view.file[i]] for i in alive},
@@ -157,11 +158,11 @@ def test_similarities_are_cosines_to_the_precision_of_eight_bits() -> None:
     columns.move([("x.py", "x.py", [], [*keys, b"none"])])
     asked = vector(b"\x63")
     view = columns.view()
-    near = view.similarities(asked)
+    near = similarities(view, asked)
     for key in keys:
         assert near[view.row(key)] == pytest.approx(float(vector(key) @ asked), abs=0.02)
     assert near[view.row(b"none")] == 0
-    assert not columns.view().similarities(np.ones(3, np.float32)).any()
+    assert not similarities(columns.view(), np.ones(3, np.float32)).any()
 
 
 def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
@@ -175,7 +176,7 @@ def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
         columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[list(order)])))
         columns.move([("x.py", "x.py", [], [keys[n] for n in order])])
         view = columns.view()
-        near = view.similarities(asked)
+        near = similarities(view, asked)
         seen.append([float(near[view.row(key)]) for key in keys])
     assert seen[0] == seen[1]
     exact = found.astype(np.float64) @ asked.astype(np.float64)
@@ -189,13 +190,13 @@ def test_similarities_are_the_same_in_one_thread_and_in_several(monkeypatch: pyt
     columns.fill(rows_of(((key, ["word"]) for key in keys), rounded(rng.normal(size=(40, 256)))))
     columns.move([("x.py", "x.py", [], keys)])
     view, asked = columns.view(), rng.normal(size=256).astype(np.float32)
-    whole = view.similarities(asked)
+    whole = similarities(view, asked)
     monkeypatch.setattr(near, "_BLOCK", 7)
-    assert np.array_equal(view.similarities(asked), whole)
+    assert np.array_equal(similarities(view, asked), whole)
     ended = ThreadPoolExecutor(1)
     ended.shutdown()  # a pool that takes nothing, as one that gets no thread
     monkeypatch.setattr(near, "_BESIDE", ended)
-    assert np.array_equal(view.similarities(asked), whole)
+    assert np.array_equal(similarities(view, asked), whole)
     assert whole.any()
 
 
@@ -209,26 +210,26 @@ def test_of_very_many_rows_the_nearest_are_compared_exactly(monkeypatch: pytest.
     keys = [n.to_bytes(2, "big") for n in range(400)]
     dead = rounded(np.tile(asked, (50, 1)))  # nearer than any, but they stand nowhere
 
-    def similarities(order: list[int], gone: bool) -> dict[bytes, float]:
+    def found_in(order: list[int], gone: bool) -> dict[bytes, float]:
         columns = Columns()
         if gone:
             columns.fill(rows_of(((n.to_bytes(3, "big"), ["gone"]) for n in range(50)), dead))
         columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[order])))
         columns.move([("x.py", "x.py", [], keys)])
         view = columns.view()
-        near_ = view.similarities(asked)
+        near_ = similarities(view, asked)
         return {key: float(near_[view.row(key)]) for key in keys}
 
     monkeypatch.setattr(near, "EXACT", 1 << 17)
-    exact = similarities(list(range(400)), gone=False)
+    exact = found_in(list(range(400)), gone=False)
     monkeypatch.setattr(near, "EXACT", 100)
     monkeypatch.setattr(near, "NEAREST", 120)
-    some = similarities(list(range(400)), gone=False)
+    some = found_in(list(range(400)), gone=False)
     best = sorted(exact, key=exact.__getitem__, reverse=True)[:80]
     assert all(some[key] == exact[key] for key in best)
     assert sum(some[key] == exact[key] for key in keys) < 200
     assert max(abs(some[key] - exact[key]) for key in keys) < 0.25
-    assert similarities(rng.permutation(400).tolist(), gone=True) == some
+    assert found_in(rng.permutation(400).tolist(), gone=True) == some
 
 
 def test_a_rare_term_weighs_more() -> None:

@@ -14,7 +14,7 @@ from promptls.context.retrieval import files as of_files
 from promptls.context.retrieval.around import Around, spread
 from promptls.context.retrieval.features import NAMES
 from promptls.context.retrieval.legs import K1, B, bar, best, scale, scan
-from promptls.context.retrieval.retrieve import describe
+from promptls.context.retrieval.retrieve import describe, scanned
 from promptls.context.retrieval.units import Reach
 from promptls.context.retrieval.weights import Sum, bundled
 from promptls.index import near
@@ -214,6 +214,23 @@ def test_of_very_many_rows_those_that_are_near_or_hold_a_term_are_scored_as_amon
     others = np.setdiff1d(rows, looked_at)
     assert not some.looked.of(others, some.likely).any()
     assert some.both(looked_at).any() and not some.both(others).any()
+
+
+def test_of_very_many_rows_those_of_mentioned_files_are_compared_whatever_they_hold(
+    shop: Snapshot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = analyse("how is the amount reduced?")
+    exact = scanned(asked, shop, Indexed(shop), CancelToken())
+    monkeypatch.setattr(near, "EXACT", 1)
+    monkeypatch.setattr(near, "NEAREST", 1)
+    many = Indexed(shop)
+    readme = next(path for path in shop.files if path.endswith("README.md"))
+    there = scanned(asked, shop, many, CancelToken(), {readme})
+    assert there.limits is not None and there.limits.paths == {readme}
+    rows = there.limits.rows
+    assert len(rows) == 1 and exact.legs.body[rows[0]] == 0  # it holds no term
+    assert not len(scanned(asked, shop, many, CancelToken()).legs.looked.of(rows, there.legs.likely).nonzero()[0])
+    assert there.legs.looked.of(rows, there.legs.similarity) == exact.legs.similarity[rows]
 
 
 def test_the_body_is_scored_by_bm25(shop: Snapshot) -> None:

@@ -18,6 +18,7 @@ from promptls.index.rows import Rows, rounded, rows_of
 from promptls.index.store import Store, StoreFailed, open_store
 from promptls.index.table import Identity
 from promptls.index.view import View
+from workspaces import similarities
 
 IDENTITY = Identity("model", 8, 1, 1)
 
@@ -55,7 +56,7 @@ def columns_of(contents: list[Part] | list[Rows]) -> Columns:
 
 
 def said(view: View) -> object:
-    near = view.similarities(np.eye(8, dtype=np.float32)[0])
+    near = similarities(view, np.eye(8, dtype=np.float32)[0])
     return {
         view.keys[row]: (
             int(view.length[row]),

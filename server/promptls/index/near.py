@@ -2,7 +2,8 @@
 
 Up to `EXACT` rows each is compared number by number.  Of more, all are compared by the signs of their numbers, which
 are an eighth of the bytes, and the `NEAREST` of them exactly.  What comes out depends on the rows alone, never on their
-order nor on how they came about: a structure of lists or links over them would be faster still, and would remember.
+order nor on how they came about.  Lists around 1,024 centres that are the same everywhere would do that, too: a seventh
+of 66,760 rows, in the lists nearest to a question, holds 79 % of its best hundred, where one in 61 by signs holds 98 %.
 """
 
 from __future__ import annotations
@@ -65,8 +66,9 @@ class Near(Struct, frozen=True):
     similarity: Floats  # of those that are looked at
 
 
-Compared = Callable[[NDArray[np.bool_]], Near]
-"""What waits for a comparison; of very many rows those that are not near are looked at where this says so."""
+Compared = Callable[[NDArray[np.bool_], NDArray[np.int64]], Near]
+"""What waits for a comparison.  Of very many rows those that are not near are looked at where the first says so; those
+of the second, ascending, are compared exactly, too."""
 
 
 def signs_of(vectors: NDArray[np.int8]) -> NDArray[np.uint8]:
@@ -88,7 +90,7 @@ def similarities_soon(
     """
     exactly = _comparing(vector, vectors, scale)
     if exactly is None:
-        return lambda held: Near(Looked(), np.zeros(len(vectors), np.float32))
+        return lambda held, closely: Near(Looked(), np.zeros(len(vectors), np.float32))
     if signs is None:
         out = np.empty(len(vectors), np.float32)
 
@@ -97,7 +99,7 @@ def similarities_soon(
 
         compared = _in_parts(compare, len(out))
 
-        def exact(held: NDArray[np.bool_]) -> Near:
+        def exact(held: NDArray[np.bool_], closely: NDArray[np.int64]) -> Near:
             compared()
             return Near(Looked(), out)
 
@@ -117,9 +119,10 @@ def similarities_soon(
 
     all_looked_at = _in_parts(look, len(vectors))
 
-    def nearest(held: NDArray[np.bool_]) -> Near:
+    def nearest(held: NDArray[np.bool_], closely: NDArray[np.int64]) -> Near:
         all_looked_at()
         is_near = apart <= _bound(apart, width, NEAREST)
+        is_near[closely] = True
         near = np.flatnonzero(is_near)
         found = np.empty(len(near), np.float32)
 
@@ -157,7 +160,8 @@ def _comparing(
     rounded = np.rint(vector / step).astype(np.int8)[None]
 
     def exactly(rows: slice | NDArray[np.int64]) -> Floats:
-        products = np.asarray(cdist(rounded, vectors[rows], metric="dot"), np.float32)[0]
+        chosen = vectors[rows] if isinstance(rows, slice) else vectors.take(rows, axis=0)
+        products = np.asarray(cdist(rounded, chosen, metric="dot"), np.float32)[0]
         return np.asarray(np.round(products * (scale[rows] * step), DIGITS), np.float32)
 
     return exactly

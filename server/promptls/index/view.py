@@ -21,14 +21,14 @@ from promptls.index.rows import renumbered
 if TYPE_CHECKING:
     from promptls.index.columns import Columns
 
-_NONE, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.int64)
+_NONE, _NEVER, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
 
 class Postings(Struct, frozen=True):
-    """Where a term occurs: rows and how often in each."""
+    """Where a term occurs: rows and how often in each, ready to be reckoned with."""
 
-    rows: NDArray[np.int32]
-    counts: NDArray[np.int32]
+    rows: NDArray[np.int64]
+    counts: NDArray[np.float32]
 
 
 class Totals(Struct, frozen=True):
@@ -188,7 +188,7 @@ class View:
         place[at] = np.arange(len(at), dtype=np.int32)
         ids = np.concatenate([_NONE, *(s.spread() for s in self._segments)])
         rows = place[np.concatenate([_NONE, *(s.rows for s in self._segments)])]
-        counts = np.concatenate([np.zeros(0, np.uint8), *(s.counts for s in self._segments)])
+        counts = np.concatenate([_NEVER, *(s.counts for s in self._segments)])
         kept = rows >= 0
         used, numbers = renumbered(ids[kept], len(self._terms))
         found = segment(numbers, rows[kept], counts[kept])
@@ -211,13 +211,13 @@ class View:
         if known is not None:
             return known
         number = self._terms.number(term)
-        rows, counts = [_NONE], [_NONE]
+        rows, counts = [_NONE], [_NEVER]
         if number >= 0:
             for segment in self._segments:
                 part = segment.of(number)
                 rows.append(segment.rows[part])
-                counts.append(segment.counts[part].astype(np.int32))
-        every, often = np.concatenate(rows), np.concatenate(counts)
+                counts.append(segment.counts[part])
+        every, often = np.concatenate(rows, dtype=np.int64), np.concatenate(counts, dtype=np.float32)
         if not self._all_alive:
             alive = self._alive[every]
             every, often = every[alive], often[alive]
@@ -230,7 +230,7 @@ class View:
         if known is None:
             found = np.array(tuple(self._path_terms.get(term, ())), np.int32)
             files, counts = np.unique(found[found < len(self.path_length)], return_counts=True)
-            known = self._path_postings[term] = Postings(files, counts.astype(np.int32))
+            known = self._path_postings[term] = Postings(files.astype(np.int64), counts.astype(np.float32))
         return known
 
     def frequency(self, term: str) -> int:
@@ -268,11 +268,6 @@ class View:
         """Lucene's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)); never negative."""
         n = self.frequency(term)
         return math.log(1 + max(0.0, self.count - n + 0.5) / (n + 0.5))
-
-    def similarities(self, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Cosine of every row with a unit vector (of any row without a vector: 0), as `near` tells it."""
-        near_ = self.similarities_soon(vector)(np.ones(len(self), np.bool_))
-        return near_.looked.of(np.arange(len(self)), near_.similarity)
 
     def similarities_soon(self, vector: NDArray[np.float32]) -> near.Compared:
         """Begin to compare, in other threads."""

@@ -47,12 +47,12 @@ def regions_for(
     """
     snapshot, token = request.snapshot, request.token
     strategy = replace(strategy, reach=strategy.reach.for_regions(most))
-    seen = scanned(query, index, token)
+    paths = {i.path for i in asked if i.kind != "folder"}
+    seen = scanned(query, snapshot, index, token, paths)
     everywhere = retrieve(query, snapshot, index, strategy, token, seen=seen).items
-    within = {i.path for i in asked if i.kind != "folder"}
-    if not within:
+    if not paths:
         return everywhere
-    there = retrieve(query, snapshot, index, strategy, token, within, seen).items
+    there = retrieve(query, snapshot, index, strategy, token, paths, seen).items
     known = {(i.path, i.span) for i in there}
     return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
 

@@ -61,7 +61,7 @@ class Progress:
             progress.report(self._token, report)
         else:
             progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
-            progress.tokens.pop(self._token, None)  # pygls keeps it for ever, and there is one for each burst of changes
+            progress.tokens.pop(self._token, None)  # pygls keeps it for ever; there is one for each burst of changes
             self._token, self._begun = "", False
 
 

@@ -35,6 +35,7 @@ NOISE = 0.02
 """Similarity that says nothing: vectors of eight bits are no more exact."""
 SCALED = 100
 """A leg's scale has its best score at 1 and that of this rank at 0."""
+_NO_ROWS = np.zeros(0, np.int64)
 _SAMPLE = 4_000
 """Scores that tell about where those of a rank lie."""
 
@@ -79,8 +80,8 @@ class Legs(Struct, frozen=True):
         return SEMANTIC * self.semantic.of(similarity) + KEYWORD * self.worded.of(keyword)
 
 
-def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
-    """Score every row; of very many those that are near, or hold a term."""
+def scan(terms: Sequence[str], vector: Floats | None, view: View, closely: Numbers = _NO_ROWS) -> Legs:
+    """Score every row; of very many those that are near, those that hold a term, and those that `closely` names."""
     compared = None if vector is None else view.similarities_soon(vector)
     totals = view.totals
     found = {term: view.postings(term) for term in terms}
@@ -89,11 +90,10 @@ def scan(terms: Sequence[str], vector: Floats | None, view: View) -> Legs:
     idf = np.array([view.idf(t) for t in known], np.float32)
     bodies = np.zeros(len(view), np.float32)
     for weight, here in zip(idf, postings, strict=True):
-        norm = K1 * (1 - B + B * view.length[here.rows] / view.mean_length)
-        bodies[here.rows] += weight * _saturated(here.counts, norm.astype(np.float32))
+        _add(bodies, here, weight, view.length, view.mean_length)
     path = _of_names(known, idf, view)
     held, whole = _of_files(known, postings, view)
-    near = Near(Looked(), np.zeros(len(view), np.float32)) if compared is None else compared(bodies > 0)
+    near = Near(Looked(), np.zeros(len(view), np.float32)) if compared is None else compared(bodies > 0, closely)
     looked, similarity = near.looked, near.similarity
     body, file = looked.pick(bodies), looked.pick(view.file)
     keyword = body + _by_row(np.float32(PATH) * path, looked, file, totals) if path.any() else body
@@ -129,8 +129,16 @@ def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, loo
     return out
 
 
-def _saturated(counts: NDArray[np.number[Any]], norm: NDArray[np.floating[Any]]) -> Floats:
-    return np.asarray(counts * (K1 + 1) / (counts + norm), np.float32)
+def _add(scores: Floats, found: Postings, weight: float, length: NDArray[np.int32], mean: float) -> None:
+    """Add what BM25 gives for a term."""
+    norm = length.take(found.rows).astype(np.float32)
+    norm *= np.float32(K1 * B / mean)
+    norm += np.float32(K1 * (1 - B))
+    np.add.at(scores, found.rows, weight * _saturated(found.counts, norm))
+
+
+def _saturated(counts: NDArray[np.floating[Any]], norm: Floats) -> Floats:
+    return np.asarray(counts * np.float32(K1 + 1) / (counts + norm), np.float32)
 
 
 def _of_names(terms: Sequence[str], idf: Floats, view: View) -> Floats:
@@ -139,9 +147,7 @@ def _of_names(terms: Sequence[str], idf: Floats, view: View) -> Floats:
     living = view.totals.rows > 0
     mean = float(view.path_length[living].mean()) if living.any() else 1.0
     for weight, term in zip(idf, terms, strict=True):
-        found = view.named(term)
-        norm = K1 * (1 - B + B * view.path_length[found.rows] / max(1.0, mean))
-        out[found.rows] += weight * _saturated(found.counts, norm)
+        _add(out, view.named(term), weight, view.path_length, max(1.0, mean))
     return out
 
 
@@ -154,7 +160,7 @@ def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: View) ->
     count = max(1, int(living.sum()))
     norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
     for term, found, here in zip(terms, postings, held, strict=True):
-        often = np.bincount(view.file[found.rows], found.counts, n)
+        often = np.bincount(view.file.take(found.rows), found.counts, n).astype(np.float64, copy=False)
         np.greater(often, 0, out=here)
         names = view.named(term)
         often[names.rows] += names.counts

@@ -15,9 +15,10 @@ from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, D
 from promptls.context.retrieval.files import NAMES as FILE_NAMES
 from promptls.context.retrieval.files import by_file
 from promptls.context.retrieval.legs import Floats, Legs
-from promptls.context.retrieval.units import FAR, Reach, units_for
+from promptls.context.retrieval.units import FAR, Reach, Within, units_for, within
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
+from promptls.index import near
 from promptls.index.snapshot import Snapshot
 from promptls.index.syntax.kinds import TYPE_KINDS
 from promptls.index.view import View
@@ -50,16 +51,21 @@ class Scanned(Struct, frozen=True):
 
     view: View
     legs: Legs
+    limits: Within | None  # where its answer is looked for as well, or alone
 
 
-def scanned(query: Query, index: Index, token: CancelToken) -> Scanned:
-    """Scan the columns for a question.  Raises Cancelled."""
+def scanned(
+    query: Query, snapshot: Snapshot, index: Index, token: CancelToken, paths: Iterable[str] | None = None
+) -> Scanned:
+    """Scan the columns for a question that will be asked within these paths, too.  Raises Cancelled."""
     vector = index.query_vector(query.text) if query.text.strip() else None
     token.check()
     view = index.columns()
-    legs = scanning.scan(query.terms, vector, view)
+    limits = None if paths is None else within(paths, snapshot, view)
+    rows = limits.rows if limits is not None and len(limits.rows) <= near.EXACT else _NO_ROWS
+    legs = scanning.scan(query.terms, vector, view, rows)
     token.check()
-    return Scanned(view, legs)
+    return Scanned(view, legs, limits)
 
 
 def describe(
@@ -68,17 +74,17 @@ def describe(
     index: Index,
     reach: Reach,
     token: CancelToken,
-    within: Iterable[str] | None = None,
+    paths: Iterable[str] | None = None,
     seen: Scanned | None = None,
 ) -> Described | None:
-    """The units for a question, `within` these paths only, and what is known of them; None where there are none.
+    """The units for a question, within these paths only, and what is known of them; None where there are none.
 
     `seen` is what `scanned` said of the same question.  Raises Cancelled.
     """
-    seen = seen or scanned(query, index, token)
+    seen = seen or scanned(query, snapshot, index, token, paths)
     view, legs = seen.view, seen.legs
-    units = units_for(query, legs, snapshot, view, reach, None if within is None else frozenset(within))
-    if within is None:  # a question is no material for an answer, least of all for its own
+    units = units_for(query, legs, snapshot, view, reach, None if paths is None else seen.limits)
+    if paths is None:  # a question is no material for an answer, least of all for its own
         units = [unit for unit in units if not is_prompt(unit.entry.path)]
     token.check()
     return features(query, units, legs, snapshot, view) if units else None
@@ -90,11 +96,11 @@ def retrieve(
     index: Index,
     strategy: Strategy,
     token: CancelToken,
-    within: Iterable[str] | None = None,
+    paths: Iterable[str] | None = None,
     seen: Scanned | None = None,
 ) -> Retrieved:
-    """Regions for a question, best first.  `within` limits them to these paths.  Raises Cancelled."""
-    found = describe(query, snapshot, index, strategy.reach, token, within, seen)
+    """Regions for a question, best first.  `paths` limit them to these files.  Raises Cancelled."""
+    found = describe(query, snapshot, index, strategy.reach, token, paths, seen)
     return Retrieved(tuple(_ranked(found, strategy)) if found is not None else ())
 
 
@@ -104,13 +110,13 @@ def search(
     index: Index,
     strategy: Strategy,
     token: CancelToken,
-    within: Iterable[str] | None = None,
+    paths: Iterable[str] | None = None,
 ) -> Retrieved:
     """Regions for somebody who looks for a place: the best one of each file first, best file first; then the rest.
 
     Of a file that defines a name which the query spells out, that definition is the best one.
     """
-    found = describe(query, snapshot, index, strategy.far, token, within)
+    found = describe(query, snapshot, index, strategy.far, token, paths)
     if found is None:
         return Retrieved(())
     items = _ranked(found, strategy)
@@ -188,6 +194,7 @@ def _reasons(found: Described) -> dict[str, Floats]:
     return dict(zip(_WHY, values, strict=True))
 
 
+_NO_ROWS = np.zeros(0, np.int64)
 _NOT = (0.0, False)
 _WHY = ("semantic", "keyword", "symbol", "path", "file", "graph")
 _LEGS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)

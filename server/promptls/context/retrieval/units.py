@@ -81,16 +81,30 @@ class Unit(Struct, frozen=True):
     by_path: float = 0.0  # the same for a file that the question names
 
 
+class Within(Struct, frozen=True):
+    """Files that a search is limited to."""
+
+    paths: frozenset[str]
+    rows: Numbers  # of their texts, ascending
+
+
+def within(paths: Iterable[str], snapshot: Snapshot, view: View) -> Within:
+    """The limits of a search in these files."""
+    chosen = frozenset(paths)
+    outlines = filter(None, map(snapshot.outline, chosen))
+    rows = {row for outline in outlines for chunk in outline.chunks if (row := view.row(chunk.key)) >= 0}
+    return Within(chosen, np.array(sorted(rows), np.int64))
+
+
 def units_for(
-    query: Query, legs: Legs, snapshot: Snapshot, view: View, reach: Reach, within: frozenset[str] | None = None
+    query: Query, legs: Legs, snapshot: Snapshot, view: View, reach: Reach, limits: Within | None = None
 ) -> list[Unit]:
-    """Units by path and place; `within` limits them to these files."""
-    gathered = _Gathered(snapshot, view, within)
+    """Units by path and place."""
+    gathered = _Gathered(snapshot, view, limits.paths if limits is not None else None)
     evident, likely = legs.evident, legs.likely
-    if within is not None:
-        rows = gathered.rows_of(within)
+    if limits is not None:
         among = np.zeros(len(view), bool)
-        among[rows] = True
+        among[limits.rows] = True
         evident, likely = evident[among[evident]], likely * legs.looked.pick(among)
     both = legs.both(evident)
     gathered.rows(_likeliest(likely, legs.looked, reach.likely, query, snapshot, view))
@@ -147,15 +161,6 @@ class _Gathered:
         self.snapshot, self.view, self.within = snapshot, view, within
         self.places: dict[str, set[int]] = defaultdict(set)  # path → indexes of chunks
         self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, as the columns have it
-
-    def rows_of(self, paths: Iterable[str]) -> Numbers:
-        """Rows of all texts in these files."""
-        out = []
-        for path in paths:
-            outline = self.snapshot.outline(path)
-            if outline is not None:
-                out += [row for c in outline.chunks if (row := self.view.row(c.key)) >= 0]
-        return np.array(out, np.int64)
 
     def rows(self, rows: Numbers) -> None:
         view, keys, within, expected = self.view, self.view.keys, self.within, self.expected
