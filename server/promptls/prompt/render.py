@@ -8,9 +8,10 @@ Reads no files: texts come in as `TextView`s.  Knows nothing of budgets beyond t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -182,7 +183,7 @@ class Forms:
         least = 1
         if self.symbol and region.start <= self.symbol.span.start and self.symbol.body_start < region.end:
             least = sum(len(s) for s in _first(spans, until=self.symbol.body_start)) + 1
-        most = self._largest(spans, region, least, room)
+        most = self._largest(spans, region, least, room, everything.tokens)
         if most is None:
             return None
         shown = _first(spans, most)
@@ -315,24 +316,35 @@ class Forms:
     def _is_empty_file(self) -> bool:
         return self.view is not None and not self.view.text
 
-    def _largest(self, spans: tuple[Span, ...], region: Span, least: int, room: int) -> int | None:
-        """The largest number of first lines of `spans` that fits into `room`, None if not even `least` does."""
-        high, characters = 0, 0
-        for line in self.page[spans[0].start : spans[-1].end]:
-            if characters > 12 * room:  # no code has that many characters to a token
+    def _largest(self, spans: tuple[Span, ...], region: Span, least: int, room: int, whole: int) -> int | None:
+        """The largest number of first lines of `spans` that fits into `room`, None if not even `least` does.
+
+        `whole` tokens, those of all lines, do not fit.  Where the last line that fits will be, characters tell.
+        """
+
+        def cost(count: int) -> int:
+            return self.lines(_first(spans, count), region).tokens
+
+        low, paid = least, cost(least)
+        if paid > room:
+            return None
+        ends = [0]
+        for line in chain.from_iterable(self.page[span.start : span.end] for span in spans):
+            ends.append(ends[-1] + len(line) + 1)
+            if ends[-1] > 12 * room:  # no code has that many characters to a token
                 break
-            characters += len(line) + 1
-            high += 1
-        low, high, best = least, min(high, sum(map(len, spans))), None
-        while low <= high:
-            middle = low if best is None else (low + high + 1) // 2
-            if self.lines(_first(spans, middle), region).tokens <= room:
-                best, low = middle, middle + 1
-            elif best is None:
-                return None
+        high, probes = len(ends) - 1, 0
+        price = whole if ends[-1] <= 12 * room else 4 * room
+        while high - low > 1:
+            share = (room - paid) / max(1, price - paid) if probes % 3 < 2 else 0.5
+            middle = bisect_right(ends, ends[low] + share * (ends[high] - ends[low])) - 1
+            middle, probes = min(max(middle, low + 1), high - 1), probes + 1
+            tokens = cost(middle)
+            if tokens <= room:
+                low, paid = middle, tokens
             else:
-                high = middle - 1
-        return best
+                high, price = middle, tokens
+        return low
 
     def _listed(self, entries: Sequence[tuple[int, str]], left_out: int) -> Block:
         rows = ["  " * depth + text for depth, text in entries]
