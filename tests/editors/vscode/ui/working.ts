@@ -28,6 +28,7 @@ export async function working({ screen, check, picture }: Scene, asked: string):
 
   await check("an @-mention that is typed is completed, and the completion is taken", async () => {
     await screen.run("promptls: New Prompt Document");
+    await screen.tab(/Untitled/).waitFor(); // what is typed before it is there goes elsewhere
     await screen.focusEditor();
     await screen.type("How is money rounded, and who gets a discount? @shop");
     await screen.suggestions.filter({ hasText: "@shop/money.py" }).first().waitFor();
