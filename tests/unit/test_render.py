@@ -334,6 +334,17 @@ def test_a_part_ends_with_a_whole_statement_even_without_indentation(statement: 
     assert ends == {starts}
 
 
+def test_of_lines_of_any_length_as_many_are_shown_as_fit() -> None:
+    file = view("".join("count + " * (n * n % 23) + f"{n}\n" for n in range(70)), "x.txt")
+    rendered = of(item(file), file)
+    spans, full = rendered.whole(), rendered.full()
+    assert full is not None
+    costs = [rendered.lines([Span(0, n)], rendered.region).tokens for n in range(1, 70)]
+    for room in range(full.tokens):
+        fitting = max((n for n, cost in enumerate(costs, 1) if cost <= room), default=None)
+        assert rendered._largest(spans, rendered.region, 1, room, full.tokens) == fitting, room
+
+
 def test_a_part_never_ends_inside_a_head() -> None:
     rendered = of(symbol(CART, "Cart.add"), CART)
     sizes = {len(block.spans[0]) for room in range(200) if (block := rendered.partial(room))}

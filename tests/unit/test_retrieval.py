@@ -229,7 +229,8 @@ def test_of_very_many_rows_those_of_mentioned_files_are_compared_whatever_they_h
     assert there.limits is not None and there.limits.paths == {readme}
     rows = there.limits.rows
     assert len(rows) == 1 and exact.legs.body[rows[0]] == 0  # it holds no term
-    assert not len(scanned(asked, shop, many, CancelToken()).legs.looked.of(rows, there.legs.likely).nonzero()[0])
+    everywhere = scanned(asked, shop, many, CancelToken()).legs
+    assert not everywhere.looked.of(rows, everywhere.similarity).any()
     assert there.legs.looked.of(rows, there.legs.similarity) == exact.legs.similarity[rows]
 
 

@@ -2,8 +2,8 @@
 
 Up to `EXACT` rows each is compared number by number.  Of more, all are compared by the signs of their numbers, which
 are an eighth of the bytes, and the `NEAREST` of them exactly.  What comes out depends on the rows alone, never on their
-order nor on how they came about.  Lists around 1,024 centres that are the same everywhere would do that, too: a seventh
-of 66,760 rows, in the lists nearest to a question, holds 79 % of its best hundred, where one in 61 by signs holds 98 %.
+order nor on how they came about.  Lists around 1,024 centres that are the same everywhere would keep to that, but hold
+less: a seventh of all rows, in the lists nearest to a question, has 79 % of its best hundred, one in 61 by signs 98 %.
 """
 
 from __future__ import annotations

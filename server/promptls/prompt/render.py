@@ -334,9 +334,9 @@ class Forms:
             if ends[-1] > 12 * room:  # no code has that many characters to a token
                 break
         high, probes = len(ends) - 1, 0
-        price = whole if ends[-1] <= 12 * room else 4 * room
+        price = whole if ends[-1] <= 12 * room else 4 * room  # about what so many characters cost
         while high - low > 1:
-            share = (room - paid) / max(1, price - paid) if probes % 3 < 2 else 0.5
+            share = (room - paid) / max(1, price - paid) if probes % 3 < 2 else 0.5  # halved: few steps, come what may
             middle = bisect_right(ends, ends[low] + share * (ends[high] - ends[low])) - 1
             middle, probes = min(max(middle, low + 1), high - 1), probes + 1
             tokens = cost(middle)

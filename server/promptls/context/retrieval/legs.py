@@ -35,7 +35,7 @@ NOISE = 0.02
 """Similarity that says nothing: vectors of eight bits are no more exact."""
 SCALED = 100
 """A leg's scale has its best score at 1 and that of this rank at 0."""
-_NO_ROWS = np.zeros(0, np.int64)
+NO_ROWS = np.zeros(0, np.int64)
 _SAMPLE = 4_000
 """Scores that tell about where those of a rank lie."""
 
@@ -80,7 +80,7 @@ class Legs(Struct, frozen=True):
         return SEMANTIC * self.semantic.of(similarity) + KEYWORD * self.worded.of(keyword)
 
 
-def scan(terms: Sequence[str], vector: Floats | None, view: View, closely: Numbers = _NO_ROWS) -> Legs:
+def scan(terms: Sequence[str], vector: Floats | None, view: View, closely: Numbers = NO_ROWS) -> Legs:
     """Score every row; of very many those that are near, those that hold a term, and those that `closely` names."""
     compared = None if vector is None else view.similarities_soon(vector)
     totals = view.totals

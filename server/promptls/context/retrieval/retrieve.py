@@ -15,7 +15,7 @@ from promptls.context.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, D
 from promptls.context.retrieval.files import NAMES as FILE_NAMES
 from promptls.context.retrieval.files import by_file
 from promptls.context.retrieval.legs import Floats, Legs
-from promptls.context.retrieval.units import FAR, Reach, Within, units_for, within
+from promptls.context.retrieval.units import FAR, Limits, Reach, limits_of, units_for
 from promptls.context.retrieval.weights import Weights, bundled
 from promptls.documents import is_prompt
 from promptls.index import near
@@ -51,7 +51,7 @@ class Scanned(Struct, frozen=True):
 
     view: View
     legs: Legs
-    limits: Within | None  # where its answer is looked for as well, or alone
+    limits: Limits | None  # where its answer is looked for as well, or alone
 
 
 def scanned(
@@ -61,8 +61,8 @@ def scanned(
     vector = index.query_vector(query.text) if query.text.strip() else None
     token.check()
     view = index.columns()
-    limits = None if paths is None else within(paths, snapshot, view)
-    rows = limits.rows if limits is not None and len(limits.rows) <= near.EXACT else _NO_ROWS
+    limits = None if paths is None else limits_of(paths, snapshot, view)
+    rows = limits.rows if limits is not None and len(limits.rows) <= near.EXACT else scanning.NO_ROWS
     legs = scanning.scan(query.terms, vector, view, rows)
     token.check()
     return Scanned(view, legs, limits)
@@ -194,7 +194,6 @@ def _reasons(found: Described) -> dict[str, Floats]:
     return dict(zip(_WHY, values, strict=True))
 
 
-_NO_ROWS = np.zeros(0, np.int64)
 _NOT = (0.0, False)
 _WHY = ("semantic", "keyword", "symbol", "path", "file", "graph")
 _LEGS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)

@@ -81,23 +81,23 @@ class Unit(Struct, frozen=True):
     by_path: float = 0.0  # the same for a file that the question names
 
 
-class Within(Struct, frozen=True):
+class Limits(Struct, frozen=True):
     """Files that a search is limited to."""
 
     paths: frozenset[str]
     rows: Numbers  # of their texts, ascending
 
 
-def within(paths: Iterable[str], snapshot: Snapshot, view: View) -> Within:
+def limits_of(paths: Iterable[str], snapshot: Snapshot, view: View) -> Limits:
     """The limits of a search in these files."""
     chosen = frozenset(paths)
     outlines = filter(None, map(snapshot.outline, chosen))
     rows = {row for outline in outlines for chunk in outline.chunks if (row := view.row(chunk.key)) >= 0}
-    return Within(chosen, np.array(sorted(rows), np.int64))
+    return Limits(chosen, np.array(sorted(rows), np.int64))
 
 
 def units_for(
-    query: Query, legs: Legs, snapshot: Snapshot, view: View, reach: Reach, limits: Within | None = None
+    query: Query, legs: Legs, snapshot: Snapshot, view: View, reach: Reach, limits: Limits | None = None
 ) -> list[Unit]:
     """Units by path and place."""
     gathered = _Gathered(snapshot, view, limits.paths if limits is not None else None)
