@@ -15,13 +15,13 @@ from typing import Any, get_args, get_origin, get_type_hints
 import editor_settings
 import msgspec
 
-from promptls import protocol
-from promptls.context.mentions import grammar
-from promptls.context.mentions.registry import BUILT_IN
+from promptls.api import params
+from promptls.lsp import ENDPOINTS, LANGUAGE
+from promptls.mentions import grammar
+from promptls.mentions.registry import BUILT_IN
 from promptls.prompt import tokens
 from promptls.prompt.profile import PROFILES, profile
 from promptls.prompt.recipes import built_in, collect
-from promptls.server import ENDPOINTS, LANGUAGE
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "protocol"
@@ -129,13 +129,13 @@ def params_tables() -> str:
         [kind for kind, _ in ENDPOINTS.values()]
         + [kind for kind, *_ in LANGUAGE.values()]
         + [
-            protocol.Context,
-            protocol.FileDiagnostics,
-            protocol.Diagnostic,
-            protocol.Turn,
-            protocol.Budget,
-            protocol.Sections,
-            protocol.Cited,
+            params.Context,
+            params.FileDiagnostics,
+            params.Diagnostic,
+            params.Turn,
+            params.Budget,
+            params.Sections,
+            params.Cited,
         ]
     )
     for kind in kinds:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.context.graph.imports import Resolver
-from promptls.context.graph.nodes import Edge
-from promptls.context.graph.view import Graph, GraphView
-from promptls.context.mentions.request import Around, Request
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import Resolver
+from promptls.graph.nodes import Edge
 from promptls.index.snapshot import Place
+from promptls.mentions.context import Around, Request
 from tests.workspaces import request_of, snapshot_of
 
 

@@ -20,18 +20,18 @@ from immutables import Map
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from promptls.context.mentions.request import Client, Request
-from promptls.index import disk
-from promptls.index.columns import Columns
-from promptls.index.digest import digest_of
+from promptls.index import files as disk
 from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
-from promptls.index.rows import rounded, rows_of
+from promptls.index.search.analyzer import terms
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.reader import IndexReader
+from promptls.index.search.row_batch import rounded, rows_of
 from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
-from promptls.index.syntax.languages import language_of
-from promptls.index.syntax.scan import scan
-from promptls.index.terms import terms
-from promptls.index.view import View
+from promptls.index.syntax.parse import scan
+from promptls.languages.table import language_of
+from promptls.mentions.context import Client, Request
 from promptls.model import FileEntry, Outline, Root, Span, pack
+from promptls.util.hashing import digest_of
 
 
 def files_of(text: str) -> dict[str, str]:
@@ -133,7 +133,7 @@ class Indexed:
             made.move([(path, entry.name, [], [chunk.key for chunk in chunks])])
         self._columns = made
 
-    def columns(self) -> View:
+    def columns(self) -> IndexReader:
         return self._columns.view()
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
@@ -145,7 +145,7 @@ def _embedder() -> Embedder:
     return load(EmbeddingSpec())
 
 
-def similarities(view: View, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def similarities(view: IndexReader, vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """How similar every row is to a unit vector; of very many rows as the signs tell it where it is not near."""
     near = view.similarities_soon(vector)(np.ones(len(view), np.bool_), np.zeros(0, np.int64))
     return near.looked.of(np.arange(len(view)), near.similarity)

@@ -11,10 +11,10 @@ import statistics
 import time
 from collections.abc import Iterator
 
-from promptls.context.mentions.complete import complete
-from promptls.context.mentions.request import Client, Request
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.snapshot import Snapshot, Sources, with_entries
+from promptls.mentions.completion.complete import complete
+from promptls.mentions.context import Client, Request
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
 
 PATHS, SYMBOLS = 150_000, 300_000
@@ -78,7 +78,7 @@ def measure() -> dict[str, tuple[int, float, float]]:
     """By what is typed: (keystrokes, median, 95th percentile of seconds)."""
     made = snapshot()
     opened = tuple(list(made.files)[:20])
-    request = Request(Sources(made, disk.Limits()), Client(opened[0], None, opened))
+    request = Request(Sources(made, files.Limits()), Client(opened[0], None, opened))
     for text in ("@cart", "@#cart"):
         complete(text, len(text), request)
     times: dict[str, list[float]] = {}

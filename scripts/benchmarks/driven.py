@@ -24,9 +24,9 @@ from msgspec import Struct
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from lsp import Client
-from promptls.index import disk
+from promptls.index import files as disk
 from promptls.index.syntax.grammars import grammars
-from promptls.index.syntax.languages import language_of
+from promptls.languages.table import language_of
 
 QUESTIONS = 150
 EDITS = 60

@@ -12,9 +12,9 @@ import time
 
 import numpy as np
 
-from promptls.context.retrieval.legs import scan
-from promptls.index.columns import Columns
-from promptls.index.rows import Rows, rounded
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.row_batch import Rows, rounded
+from promptls.retrieval.scorers import scan
 
 SIZES = (10_000, 30_000, 100_000, 300_000, 1_000_000)
 DIMENSION, TERMS, PER_ROW = 512, 60_000, 70

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptls.engine import Engine
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.indexer import Indexer
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace
@@ -23,7 +23,7 @@ def engine_of(folder: Path) -> Iterator[tuple[Engine, str]]:
     engine = Engine(user_settings()[0], workspace)
     engine.start()
     try:
-        workspace.set_roots([Root(root, root.rsplit("/", 1)[-1], disk.to_uri(root))])
+        workspace.set_roots([Root(root, root.rsplit("/", 1)[-1], files.to_uri(root))])
         engine.indexer.wait_ready()
         engine.indexer.wait_stored()
         engine.companions.follow(engine.indexer.view())

@@ -20,14 +20,14 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from promptls.context.graph.imports import Resolver
-from promptls.context.graph.view import Graph, GraphView
-from promptls.index import disk
-from promptls.index.digest import digest_of
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import Resolver
+from promptls.index import files as disk
 from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.syntax.languages import language_of
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
+from promptls.languages.table import language_of
 from promptls.model import CALL, FileEntry, Root, pack
+from promptls.util.hashing import digest_of
 
 SURE = 0.5
 SCRIPTS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs")

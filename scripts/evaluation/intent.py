@@ -15,9 +15,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from promptls.index.terms import STOP_WORDS, stem
+from promptls.index.search.analyzer import STOP_WORDS, stem
 from promptls.prompt.intent import Intent, understand
-from promptls.prompt.intent.asking import misspelled
+from promptls.prompt.intent.question_type import misspelled
 from promptls.prompt.intent.topics import meanings, typo_of
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "questions.jsonl"

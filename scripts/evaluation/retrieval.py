@@ -19,13 +19,13 @@ from evaluation import _answers as answers
 from evaluation import _corpora as corpora
 from evaluation._workspace import engine_of
 
-from promptls import protocol
-from promptls.context.retrieval import Strategy, retrieve
-from promptls.context.retrieval.weights import Weights
+from promptls.api import params as protocol
+from promptls.api import prompt as requests
 from promptls.engine import Engine
 from promptls.model import CancelToken
 from promptls.prompt.intent import understand
-from promptls.requests import prompt as requests
+from promptls.retrieval import Strategy, retrieve
+from promptls.retrieval.linear_model import Weights
 
 BUDGETS = (4000, 8000, 20000)
 Row = dict[str, float]

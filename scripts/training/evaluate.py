@@ -19,11 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.embedding.embedder import EmbeddingSpec, load
-from promptls.index.syntax.languages import language_of
-from promptls.index.syntax.scan import scan
-from promptls.index.terms import terms
+from promptls.index.search.analyzer import terms
+from promptls.index.syntax.parse import scan
+from promptls.languages.table import language_of
 from training import pairs
 from training.words import Teacher
 
@@ -45,12 +45,12 @@ class Functions(NamedTuple):
 def functions(folder: Path) -> Functions:
     """Functions of at least three lines, in a fixed order; undocumented ones are there to be confused with."""
     rows: list[dict[str, Any]] = []
-    for found in sorted(disk.walk(str(folder), disk.Limits()), key=lambda f: f.path):
+    for found in sorted(files.walk(str(folder), files.Limits()), key=lambda f: f.path):
         path = Path(found.path).relative_to(folder).as_posix()
         if not pairs.wanted(path) or path.startswith("docs/") or path.endswith(".md"):
             continue
-        got = disk.read_text(found.path, disk.Limits())
-        if not isinstance(got, disk.Skipped):
+        got = files.read_text(found.path, files.Limits())
+        if not isinstance(got, files.Skipped):
             rows += pairs.records(path, got.text, language_of(path, got.text[:4096]))
     rows = [r for r in rows if r["kind"] == "function" and r["code"].count("\n") >= 2]
     rows = list({r["hash"]: r for r in rows}.values())
@@ -137,9 +137,9 @@ class Units(NamedTuple):
 def units(folder: Path) -> Units:
     """All chunks of a folder; a function's is all of the function."""
     found = Units([], [], {})
-    for file in disk.walk(str(folder), disk.Limits()):
-        got = disk.read_text(file.path, disk.Limits())
-        if isinstance(got, disk.Skipped):
+    for file in files.walk(str(folder), files.Limits()):
+        got = files.read_text(file.path, files.Limits())
+        if isinstance(got, files.Skipped):
             continue
         path = Path(file.path).relative_to(folder).as_posix()
         parsed = scan(got.text, language_of(file.path, got.text[:4096]))

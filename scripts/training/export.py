@@ -2,7 +2,7 @@
 
 The table is stored as int8, one scale a row, which is the token's factor.  The graph adds up the rows of tokens by
 factor · mask: the mask is a weight of any scale, and what promptls gives is √count · mean place of distinct tokens
-(`promptls.index.embedding.words.weigh`), with the places of config.json.  With an ordinary mask, such as fastembed
+(`promptls.index.embedding.fast_tokenizer.weigh`), with the places of config.json.  With an ordinary mask, such as fastembed
 makes, all occurrences weigh the same.  The tokenizer is the one that training used.
 """
 

@@ -19,7 +19,7 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from promptls.index.syntax.languages import language_of
+from promptls.languages.table import language_of
 from training import holdout, licences, pairs
 
 MAX_FILE = 400_000

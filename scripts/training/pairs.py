@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from promptls.index.syntax.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 
 MAX_CODE = 1600  # characters of code: more than the model's window holds
 LANGUAGES = frozenset(

@@ -23,14 +23,14 @@ from msgspec import Struct
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from promptls.context.query import Query
-from promptls.context.retrieval import files as of_files
-from promptls.context.retrieval.features import NAMES
-from promptls.context.retrieval.retrieve import describe
-from promptls.context.retrieval.units import FAR, Reach
-from promptls.context.retrieval.weights import FILE, Sum, Weights
 from promptls.model import CancelToken
 from promptls.prompt.intent import understand
+from promptls.retrieval import file_ranking as of_files
+from promptls.retrieval.candidates import FAR, Reach
+from promptls.retrieval.features import NAMES
+from promptls.retrieval.linear_model import FILE, Sum, Weights
+from promptls.retrieval.query import Query
+from promptls.retrieval.retrieve import describe
 
 HELD_OUT = Path(corpora.DATA) / "held_out.json"
 FOLDS = 6

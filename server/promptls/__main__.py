@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from promptls import __version__
-from promptls.index.work.spawn import start_ahead
+from promptls.index.workers.spawn import start_ahead
 
 if TYPE_CHECKING:
     from promptls.engine import Engine
@@ -197,12 +197,12 @@ def _log_to_file(verbose: bool) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from promptls.index.work.frugal import be_frugal
+    from promptls.index.workers.memory import be_frugal
 
     start_ahead()
     be_frugal()
     _tell_stacks()
-    from promptls.server import serve_stdio, serve_tcp
+    from promptls.lsp import serve_stdio, serve_tcp
 
     if not options.tcp:
         return serve_stdio()
@@ -332,9 +332,9 @@ def _recipes(options: argparse.Namespace) -> int:
 
 def _index(options: argparse.Namespace) -> int:
     start_ahead()
-    from promptls import protocol
+    from promptls.api import index
+    from promptls.api import params as protocol
     from promptls.model import CancelToken
-    from promptls.requests import index
 
     engine = _engine(options)
     try:
@@ -424,9 +424,9 @@ def _answer(
     """The answer to one request on an index that is complete; what is new is stored after it was used."""
     if indexed:
         start_ahead()
-    from promptls import protocol
+    from promptls.api import params as protocol
+    from promptls.lsp import ENDPOINTS
     from promptls.model import CancelToken
-    from promptls.server import ENDPOINTS
 
     kind, run = ENDPOINTS[method]
     try:

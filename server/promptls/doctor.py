@@ -118,10 +118,10 @@ def _size(file: Path) -> int:
 
 def _worker(settings: Settings) -> list[Finding]:
     """Start a real worker, outline a file with it and embed it."""
-    from promptls.index import scanning
     from promptls.index.config import config_of
-    from promptls.index.work.messages import ScanFiles, Scanned
-    from promptls.index.work.pool import Channel, WorkerFailed
+    from promptls.index.scan import jobs
+    from promptls.index.workers.messages import ScanFiles, Scanned
+    from promptls.index.workers.pool import Channel, WorkerFailed
     from promptls.model import unpack
 
     channel = Channel(config_of(settings).configure(), background=False)
@@ -132,8 +132,8 @@ def _worker(settings: Settings) -> list[Finding]:
         answer = channel.call(ScanFiles((name,)), 60.0)
         scans = answer.files if isinstance(answer, Scanned) else ()
         symbols = [s.name for scan in scans if scan.outlined for s in unpack(scan.outlined).symbols]
-        known = scanning.Known(lambda _: False)
-        rows = scanning.embed(channel, scanning.find_terms(channel, scans, known.made), known).rows
+        known = jobs.Known(lambda _: False)
+        rows = jobs.embed(channel, jobs.find_terms(channel, scans, known.made), known).rows
         return [
             Finding("ping" in symbols, "tree-sitter outlines a file", "Reinstall tree-sitter and the language pack."),
             Finding(

@@ -13,34 +13,34 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from promptls import protocol
-from promptls.context.companions import Companions
-from promptls.context.git import History
-from promptls.context.graph.imports import Resolvers
-from promptls.context.graph.nodes import ProjectHeader
-from promptls.context.graph.view import Graph, GraphView
-from promptls.context.memory import Memory
-from promptls.context.mentions.anchors import Anchors
-from promptls.context.mentions.catalog import warm
-from promptls.context.mentions.request import Around, Client, Finding, Request
-from promptls.context.mentions.resolve import asks_for_places, names_wanted
-from promptls.context.project import Projects, header_of
-from promptls.context.retrieval import Strategy
+from promptls.api import params
+from promptls.api.params import Json
 from promptls.documents import is_prompt
-from promptls.index import disk
+from promptls.git import History
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import Resolvers
+from promptls.graph.nodes import ProjectHeader
+from promptls.index import files
 from promptls.index.config import config_of
 from promptls.index.indexer import Indexer
-from promptls.index.roots import survey as survey_root
+from promptls.index.scan.root_state import survey as survey_root
+from promptls.index.search.analyzer import terms
 from promptls.index.snapshot import Snapshot
-from promptls.index.terms import terms
-from promptls.index.work.frugal import settle
+from promptls.index.workers.memory import settle
 from promptls.index.workspace import Workspace
+from promptls.knowledge.memory import Memory
+from promptls.knowledge.project import Projects, header_of
+from promptls.mentions.anchors import Anchors
+from promptls.mentions.completion.index import warm
+from promptls.mentions.context import Around, Client, Finding, Request
+from promptls.mentions.resolve import asks_for_places, names_wanted
 from promptls.model import CancelToken
 from promptls.prompt.instructions import templates
 from promptls.prompt.language_model import LanguageModel, connect
 from promptls.prompt.recipes import Collection, built_in, collect, in_folder, in_workspace
-from promptls.prompt.surroundings import Surroundings
-from promptls.protocol import Json
+from promptls.prompt.services import Surroundings
+from promptls.retrieval import Strategy
+from promptls.retrieval.query_expansion import Companions
 from promptls.settings import Settings, cache_folder, config_file, user_settings
 
 Send = Callable[[Json], "Future[Any]"]
@@ -210,11 +210,11 @@ class Engine:
         return self.indexer.read_likely(tuple(dict.fromkeys(terms(message)))[:MOST_TERMS], token)
 
     def request(
-        self, context: protocol.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
+        self, context: params.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
     ) -> Request:
         """What one message's mentions may look at; `document` is the URI of the prompt document it stands in."""
         selection = None
-        if context.selection is not None and (path := disk.from_uri(context.selection.uri)):
+        if context.selection is not None and (path := files.from_uri(context.selection.uri)):
             selection = (path, context.selection.range.span)
         opened = _paths(context.open_documents)
         active = _paths(filter(None, (context.active_document,)))
@@ -224,7 +224,7 @@ class Engine:
             open=tuple(dict.fromkeys([*opened, *(d for d in snapshot.documents if not is_prompt(d))])),
             visible=tuple(_paths(context.visible_documents)),
             diagnostics=tuple(_findings(context)),
-            quickfix=tuple((p, at.range.span) for at in context.quickfix if (p := disk.from_uri(at.uri))),
+            quickfix=tuple((p, at.range.span) for at in context.quickfix if (p := files.from_uri(at.uri))),
             terminal=context.terminal or "",
             clipboard=context.clipboard or "",
             history=tuple((turn.role, turn.content) for turn in context.history),
@@ -242,18 +242,18 @@ class Engine:
             waiting=(lambda start: self.indexer.names_waiting(start, snapshot)) if self.indexer.reading else None,
             layers=self.settings.graph.layers,
         )
-        own = disk.from_uri(document) if document else None
+        own = files.from_uri(document) if document else None
         return Request(sources, client, token, around, document=own or "")
 
 
 def _paths(uris: Iterable[str]) -> list[str]:
     """The files of URIs.  A prompt is never meant: what is open around a question is the code."""
-    return [path for uri in uris if not is_prompt(uri) and (path := disk.from_uri(uri))]
+    return [path for uri in uris if not is_prompt(uri) and (path := files.from_uri(uri))]
 
 
-def _findings(context: protocol.Context) -> Iterator[Finding]:
+def _findings(context: params.Context) -> Iterator[Finding]:
     for file in context.diagnostics:
-        path = disk.from_uri(file.uri)
+        path = files.from_uri(file.uri)
         for one in file.diagnostics if path else ():
             code = one.code.get("value", "") if isinstance(one.code, dict) else one.code
             yield Finding(path or "", one.range.span, one.message, one.severity or 0, str(code or ""), one.source or "")

@@ -12,7 +12,7 @@ import pytest
 
 from lsp import Client, Json, ServerError
 from promptls.index.status import READ
-from promptls.server import create_server
+from promptls.lsp import create_server
 
 Start = Callable[..., Client]
 HEAVY = ("lancedb", "pyarrow", "fastembed", "onnxruntime", "numpy", "tree_sitter", "pandas", "tokenizers", "tqdm")

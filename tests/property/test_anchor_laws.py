@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from promptls.context.mentions.anchors import bind, follow
-from promptls.index.digest import digest_of
 from promptls.index.snapshot import split_lines
+from promptls.mentions.anchors import bind, follow
 from promptls.model import FileEntry, Span, TextView
+from promptls.util.hashing import digest_of
 
 LINE = st.sampled_from(["", "}", "    return x", "def f():", "def g():", "x = 1", "y = 2", "print(x)", "  else:"])
 

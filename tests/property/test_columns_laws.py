@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import columns as owner
-from promptls.index import near
-from promptls.index.columns import Columns
-from promptls.index.rows import Rows, rounded, rows_of
-from promptls.index.view import View
+from promptls.index.search import chunk_index as owner
+from promptls.index.search import vectors as near
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.reader import IndexReader
+from promptls.index.search.row_batch import Rows, rounded, rows_of
 from workspaces import similarities
 
 DIMENSION = 8
@@ -51,7 +51,7 @@ def made(keys: Sequence[bytes], vectors: bool = True) -> Rows:
     return rows_of(((key, text(key)) for key in keys), found)
 
 
-def said(view: View) -> dict[str, object]:
+def said(view: IndexReader) -> dict[str, object]:
     """All that a search can learn, by key instead of by row."""
     alive = [i for i in range(len(view)) if view.file[i] >= 0]
     assert view.frequencies(TERMS).tolist() == [view.frequency(term) for term in TERMS]

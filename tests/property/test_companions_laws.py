@@ -5,13 +5,13 @@ from unittest import mock
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.context import companions
-from promptls.context.companions import EXPANSIONS, WEIGHT, Companions
-from promptls.context.query import analyse
-from promptls.index.columns import Columns
-from promptls.index.digest import digest_of
+from promptls.index.search.chunk_index import Columns
 from promptls.index.snapshot import Snapshot, with_entry
 from promptls.model import FileEntry, Outline, Span, Symbol, pack
+from promptls.retrieval import query_expansion
+from promptls.retrieval.query import analyse
+from promptls.retrieval.query_expansion import EXPANSIONS, WEIGHT, Companions
+from promptls.util.hashing import digest_of
 
 NAMES = (
     "session_cookie",
@@ -61,7 +61,7 @@ def test_a_large_workspace_is_taken_in_file_by_file_and_ends_the_same(
     edits: list[tuple[str, list[str] | None]], most: int
 ) -> None:
     snapshot, followed, query = Snapshot(), Companions(), analyse("session cookie jar")
-    with mock.patch.multiple(companions, AT_ONCE=0, TAKEN=most, PIECE=1):
+    with mock.patch.multiple(query_expansion, AT_ONCE=0, TAKEN=most, PIECE=1):
         for path, defined in edits:
             snapshot = with_entry(snapshot, path, None if defined is None else _entry(path, defined))
             followed.expand(query, snapshot, Columns().view())

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from promptls.index.embedding.embedder import BUNDLED_FOLDER, EmbeddingSpec, _FastEmbedder, _from_folder, load
-from promptls.index.embedding.words import PLACE, WordTokenizer, by_words, weigh
-from promptls.index.runs import Runs
+from promptls.index.embedding.fast_tokenizer import PLACE, WordTokenizer, by_words, weigh
+from promptls.index.search.interning import Runs
 
 LONGEST = 40
 

@@ -7,16 +7,16 @@ from itertools import pairwise
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.context.graph.imports import Resolver
-from promptls.context.graph.layers import layer_of
-from promptls.context.graph.locate import locate
-from promptls.context.graph.neighbours import neighbours
-from promptls.context.graph.paths import call_paths, callees
-from promptls.context.graph.view import Graph, GraphView
-from promptls.index.digest import digest_of
+from promptls.graph.call_paths import call_paths, callees
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import Resolver
+from promptls.graph.layers import layer_of
+from promptls.graph.neighbours import neighbours
+from promptls.graph.targets import locate
 from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
 from promptls.model import FileEntry, Root, pack
+from promptls.util.hashing import digest_of
 
 ROOT = "/w"
 FILES = ("a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "tests/test_a.py")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from promptls.prompt.assemble import OUTPUTS, frame_tokens
 from promptls.prompt.history import choose
 from promptls.prompt.layouts import LAYOUTS, QUOTING
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.layouts.types import Message
 from promptls.prompt.tokens import counter
 
 B = "0123456789ab"

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from promptls.index import disk
+from promptls.index import files as disk
 from trees import alone, git
 
 LIMITS = disk.Limits()
@@ -178,7 +178,7 @@ def test_in_a_repository_as_git_says(tree: Tree, chance: object) -> None:
 def test_outside_of_a_repository_as_git_would_say(tree: Tree) -> None:
     with tempfile.TemporaryDirectory() as base:
         twin = plant(Path(base, "twin"), tree)
-        init(twin, Tree((), {}, fold=disk.paths.FOLDS))
+        init(twin, Tree((), {}, fold=disk.uris.FOLDS))
         names = sorted(readable([name for kind in entries(twin) for name in kind]))
         expected, refused = git_lists(twin), set(git_ignores(twin, names))
         root = plant(Path(base, "r"), tree)

@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from promptls.index.config import IndexConfig
-from promptls.index.digest import digest_of
 from promptls.index.indexer import Indexer
 from promptls.index.snapshot import with_entries
-from promptls.index.syntax.languages import language_of
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
+from promptls.languages.table import language_of
 from promptls.model import FileEntry, Root, pack
+from promptls.util.hashing import digest_of
 
 NAMES = ["a.py", "b.py", "sub/c.py", "sub/d.js", "notes.md", "ignored/x.py", "sub/.gitignore"]
 TEXTS = [

@@ -3,10 +3,10 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.context.query import analyse
 from promptls.prompt.intent import ACTIONS, TYPES, category_names, parity, understand
 from promptls.prompt.intent.entities import SCOPES
 from promptls.prompt.intent.topics import GENERAL
+from promptls.retrieval.query import analyse
 
 WORDS = (
     *(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import layered as module
-from promptls.index.layered import Layered
+from promptls.util import overlay_map as module
+from promptls.util.overlay_map import Layered
 
 NAMES = st.sampled_from("abcdefgh")
 CHANGES = st.dictionaries(NAMES, st.lists(st.integers(0, 3), max_size=2).map(tuple), max_size=6)

@@ -14,7 +14,7 @@ from promptls.prompt.assemble import Assembled, BudgetTooSmall, assemble, frame_
 from promptls.prompt.layouts import LAYOUTS, Facts, Message, Section
 from promptls.prompt.pack import Choice, pack
 from promptls.prompt.render import Renderer, forms
-from promptls.prompt.wording import VARIANTS
+from promptls.prompt.variants import VARIANTS
 
 EVIL = st.lists(
     st.sampled_from(

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.context.mentions.changes import CONTEXT, unified
-from promptls.context.mentions.matching import aligned
+from promptls.mentions.resolvers.git import CONTEXT, unified
 from promptls.model import Cancelled, CancelToken
+from promptls.util.line_diff import aligned
 
 LINE = st.sampled_from(["", "}", "x = 1", "y = 2", "z = 3", "return"])
 LINES = st.lists(LINE, max_size=25)

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from promptls.context.memory import CATEGORIES, Ask, Entry, InvalidEntry, Memory, perform, ranked, relevant
-from promptls.context.memory.files import decode, encode
-from promptls.context.memory.relevance import search
-from promptls.index.disk import to_uri
-from promptls.index.terms import terms
+from promptls.index.files import to_uri
+from promptls.index.search.analyzer import terms
+from promptls.knowledge.memory import CATEGORIES, Ask, Entry, InvalidEntry, Memory, perform, ranked, relevant
+from promptls.knowledge.memory.relevance import search
+from promptls.knowledge.memory.storage import decode, encode
 from promptls.model import Root
 
 NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from immutables import Map
 from msgspec.structs import replace
 
-from promptls.context.graph.imports import Resolver
-from promptls.context.graph.view import Graph
-from promptls.context.mentions.complete import complete
-from promptls.context.mentions.grammar import parse
-from promptls.context.mentions.haystack import Haystack, Tier
-from promptls.context.mentions.lookup import find_files, find_folders
-from promptls.context.mentions.request import Around, Client, Request
-from promptls.context.mentions.resolve import resolve_all
-from promptls.index import disk
-from promptls.index.digest import digest_of
+from promptls.graph.graph import Graph
+from promptls.graph.imports import Resolver
+from promptls.index import files as disk
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, with_entries
+from promptls.mentions.completion.complete import complete
+from promptls.mentions.completion.fuzzy import Haystack, Tier
+from promptls.mentions.context import Around, Client, Request
+from promptls.mentions.grammar import parse
+from promptls.mentions.path_lookup import find_files, find_folders
+from promptls.mentions.resolve import resolve_all
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
+from promptls.util.hashing import digest_of
 from workspaces import snapshot_of
 
 SEGMENT = st.text(st.sampled_from(" .:#@'\"`\\%()[]-~*?!,;+$é😀_aAbB1"), min_size=1, max_size=6).filter(

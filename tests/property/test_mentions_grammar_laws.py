@@ -9,16 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.context.mentions.grammar import (
-    LAST_LINE,
-    code_point_offset,
-    is_reference,
-    parse,
-    strip,
-    utf16_offset,
-)
-from promptls.context.mentions.scanner import last_token
-from promptls.context.mentions.spelling import spell
+from promptls.mentions.format import spell
+from promptls.mentions.grammar import LAST_LINE, code_point_offset, is_reference, parse, strip, utf16_offset
+from promptls.mentions.lexer import last_token
 from promptls.model import Span
 
 PIECES = [

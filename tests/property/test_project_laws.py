@@ -9,14 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from immutables import Map
 
-from promptls.context.project import Projects, architecture_notes, overview
-from promptls.context.project.manifests import read_manifest
-from promptls.context.project.readme import cut, opening, parts_of
-from promptls.context.team.owners import matches_segment, owners_of, parse_owners
-from promptls.index import disk
-from promptls.index.digest import digest_of
+from promptls.index import files
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, with_entries
+from promptls.knowledge.project import Projects, architecture_notes, overview
+from promptls.knowledge.project.manifests import read_manifest
+from promptls.knowledge.project.readme import cut, opening, parts_of
+from promptls.knowledge.team.codeowners import matches_segment, owners_of, parse_owners
 from promptls.model import FileEntry, Root, pack
+from promptls.util.hashing import digest_of
 from workspaces import outline_of
 
 ROOT = "/nowhere/at-all"
@@ -43,13 +43,13 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
 @settings(deadline=None, max_examples=60)
 @given(changes, st.data())
 def test_facts_that_follow_are_those_of_a_fresh_look(steps: list[tuple[str, str | None]], data: st.DataObject) -> None:
-    snapshot = Snapshot(roots=(Root(ROOT, "r", disk.to_uri(ROOT)),), documents=Map())
+    snapshot = Snapshot(roots=(Root(ROOT, "r", files.to_uri(ROOT)),), documents=Map())
     following = Projects()
     for name, text in steps:
         snapshot = changed(snapshot, name, text)
         if data.draw(st.booleans()):
-            following.at(Sources(snapshot, disk.Limits()))
-    sources = Sources(snapshot, disk.Limits())
+            following.at(Sources(snapshot, files.Limits()))
+    sources = Sources(snapshot, files.Limits())
     facts = following.at(sources)
     assert facts == Projects().at(sources)
     assert all(note.text.strip() for note in (*architecture_notes(facts), *overview(sources, facts)))

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.context.rules import gather
-from promptls.context.rules.filters import MOST_GLOBS, Played, expanded, filter_of
-from promptls.context.rules.frontmatter import Head, parse, words
-from promptls.context.rules.judge import Place, judge
-from promptls.context.rules.passages import passages, pieces, without_comments
-from promptls.context.rules.places import FAMILIES
-from promptls.context.rules.regexes import Effort, Expression, TooCostly, Unsupported
+from promptls.knowledge.rules import gather
+from promptls.knowledge.rules.applicability import Place, judge
+from promptls.knowledge.rules.conventions import FAMILIES
+from promptls.knowledge.rules.filters import MOST_GLOBS, Played, expanded, filter_of
+from promptls.knowledge.rules.frontmatter import Head, parse, words
+from promptls.knowledge.rules.regexes import Effort, Expression, TooCostly, Unsupported
+from promptls.knowledge.rules.sections import passages, pieces, without_comments
 from promptls.model import Root
 from workspaces import request_of, snapshot_of
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import runs as module
-from promptls.index.rows import rows_of
-from promptls.index.runs import Runs, TermReader
-from promptls.index.terms import _WORD, run_terms, runs, terms, word_terms
+from promptls.index.search import interning as module
+from promptls.index.search.analyzer import _WORD, run_terms, runs, terms, word_terms
+from promptls.index.search.interning import Runs, TermReader
+from promptls.index.search.row_batch import rows_of
 
 TEXT = st.one_of(
     st.text(),

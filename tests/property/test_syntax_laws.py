@@ -10,13 +10,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.index.digest import digest_of
-from promptls.index.syntax import findings
+from promptls.index.syntax import captures
 from promptls.index.syntax.chunks import MAX_LINES
-from promptls.index.syntax.kinds import CALLABLE_KINDS, SYMBOL_KINDS
-from promptls.index.syntax.languages import language_of
-from promptls.index.syntax.scan import Parsed, edit, scan
+from promptls.index.syntax.parse import Parsed, edit, scan
+from promptls.languages.kinds import CALLABLE_KINDS, SYMBOL_KINDS
+from promptls.languages.table import language_of
 from promptls.model import Outline
+from promptls.util.hashing import digest_of
 
 SAMPLES = {
     language_of(file.name): file.read_text("utf-8")
@@ -73,10 +73,10 @@ def tampered(text: str, change: Edit) -> str:
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
-@given(changes=EDITS, piece=st.sampled_from([60, 250, findings.PIECE]))
+@given(changes=EDITS, piece=st.sampled_from([60, 250, captures.PIECE]))
 def test_going_on_from_the_version_before_changes_nothing(language: str, changes: list[Edit], piece: int) -> None:
     text = SAMPLES[language]
-    with patch.object(findings, "PIECE", piece):
+    with patch.object(captures, "PIECE", piece):
         parsed = scan(text, language, edited=True)
         for change in changes:
             text = tampered(text, change)
@@ -94,9 +94,9 @@ def test_asking_piece_by_piece_finds_what_one_question_finds(language: str, chan
     text = SAMPLES[language]
     for change in changes:
         text = tampered(text, change)
-    with patch.object(findings, "PIECE", piece):
+    with patch.object(captures, "PIECE", piece):
         apart = scan(text, language)
-    with patch.object(findings, "MOST_CHILDREN", -1):
+    with patch.object(captures, "MOST_CHILDREN", -1):
         whole = scan(text, language)
     if whole.tree is not None and whole.tree.root_node.has_error:
         assert {(s.name, s.span.start) for s in apart.outline.symbols} <= {

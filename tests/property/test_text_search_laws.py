@@ -9,8 +9,8 @@ import regex
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from promptls.context.mentions import search
 from promptls.index.snapshot import split_lines
+from promptls.mentions.resolvers import search
 
 PARTS = [
     *("a", "b", " ", ".", "^", "$", "x?", "a*", "b+?", r"\w+", r"\s*", r"\s+", "[^a]", "[^a]*", r"\b", r"\B", r"\n", "(?:a|b)+"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.context.mentions import texts as module
-from promptls.context.mentions.texts import decoded, encoded, texts
+from promptls.mentions.completion import string_table as module
+from promptls.mentions.completion.string_table import decoded, encoded, texts
 
 LETTERS = st.sampled_from("aab._/é中😀\ud800")
 EVERY = st.lists(st.text(LETTERS, max_size=9), max_size=25)

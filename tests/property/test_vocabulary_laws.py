@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import vocabulary as module
-from promptls.index.vocabulary import Vocabulary
+from promptls.index.search import term_dictionary as module
+from promptls.index.search.term_dictionary import Vocabulary
 
 TERMS = st.text(st.characters(blacklist_characters="\n", codec=None), min_size=1, max_size=3)
 

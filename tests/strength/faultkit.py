@@ -176,7 +176,7 @@ def workers(client: Client) -> list[int]:
 
 def keepers(client: Client) -> list[int]:
     """The processes of a server that write its tables."""
-    return [pid for pid in children(client.process.pid) if "work.keeper" in command_of(pid)]
+    return [pid for pid in children(client.process.pid) if "lance_process" in command_of(pid)]
 
 
 def pass_time(seconds: float) -> None:

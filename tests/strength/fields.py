@@ -1,4 +1,4 @@
-"""Every field of every request, read off the types of `promptls.protocol`.
+"""Every field of every request, read off the types of `promptls.api.params`.
 
 `requests()` gives for each method of the wire a set of params that fits it; `places(params)` the ways to its strings,
 `put(params, place, value)` the same params with another string there.  A field that is added to the protocol is
@@ -14,8 +14,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from promptls import protocol
-from promptls.server import ENDPOINTS, LANGUAGE
+from promptls.api import params as protocol
+from promptls.lsp import ENDPOINTS, LANGUAGE
 
 Json = dict[str, Any]
 Place = tuple["str | int", ...]

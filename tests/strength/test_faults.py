@@ -21,9 +21,9 @@ from tally import Tries
 from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
 from lsp import Client, Json
 from processes import BOUND_S, alive, children, until
-from promptls.index import store as store_module
-from promptls.index.rows import rounded, rows_of
-from promptls.index.table import MAX_FRAGMENTS, open_table
+from promptls.index.search.row_batch import rounded, rows_of
+from promptls.index.store import row_store as store_module
+from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
 
 SEED = 20
 

@@ -48,7 +48,7 @@ def sound(client: Client) -> Json:
 
 
 def uri(path: bytes) -> str:
-    from promptls.index.disk import to_uri
+    from promptls.index.files import to_uri
 
     return to_uri(os.fsdecode(path))
 

@@ -19,7 +19,7 @@ import pytest
 
 from conftest import git, make_shop
 from lsp import Client, ServerError
-from promptls.context.mentions.registry import BUILT_IN
+from promptls.mentions.registry import BUILT_IN
 
 UNSHARE = ["unshare", "-n"]
 GUARD = """

@@ -24,7 +24,7 @@ from tally import Tries
 
 from conftest import make_shop
 from lsp import Client, Json, ServerError
-from promptls.frames import Lost, read_frame
+from promptls.lsp.framing import Lost, read_frame
 
 NOTIFICATIONS = [
     "textDocument/didOpen", "textDocument/didChange", "textDocument/didSave", "textDocument/didClose", "initialized",

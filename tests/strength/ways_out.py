@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import quote
 
 from conftest import make_shop
-from promptls.context.mentions.registry import BUILT_IN
-from promptls.context.project.manifests import _BY_NAME
-from promptls.context.rules.places import FAMILIES
+from promptls.knowledge.project.manifests import _BY_NAME
+from promptls.knowledge.rules.conventions import FAMILIES
+from promptls.mentions.registry import BUILT_IN
 
 TOKEN = "kumquatzebra7319"
 """A word of its own, so that it could also be a symbol, a heading, a package or a rule."""

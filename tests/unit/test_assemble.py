@@ -22,7 +22,7 @@ from promptls.prompt.layouts import LAYOUTS
 from promptls.prompt.pack import Choice, Packed, pack
 from promptls.prompt.render import Renderer, forms
 from promptls.prompt.tokens import UnknownName, counter
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 GREET = view(
     '''\

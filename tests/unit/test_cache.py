@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.cache import UNUSED_S, index_folder, tend
-from promptls.index.table import Identity
+from promptls.index.store.cache_dir import UNUSED_S, index_folder, tend
+from promptls.index.store.lance_table import Identity
 from promptls.model import Root
 
 NOW = 2_000_000_000.0

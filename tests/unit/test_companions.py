@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.companions import EXPANSIONS, LIMITS, WEIGHT, Companions, Limits
-from promptls.context.query import Query, analyse
-from promptls.index.columns import Columns
-from promptls.index.rows import rows_of
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.row_batch import rows_of
 from promptls.index.snapshot import Snapshot
+from promptls.retrieval.query import Query, analyse
+from promptls.retrieval.query_expansion import EXPANSIONS, LIMITS, WEIGHT, Companions, Limits
 from workspaces import snapshot_of
 
 CODE = """
@@ -113,7 +113,7 @@ def test_following_changes_equals_starting_anew(tmp_path: Path) -> None:
 def test_in_a_large_workspace_nobody_waits_for_whoever_takes_in_its_names(
     workspace: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.context.companions.AT_ONCE", 0)
+    monkeypatch.setattr("promptls.retrieval.query_expansion.AT_ONCE", 0)
     companions, query, columns = Companions(), analyse("where is the session kept"), Columns().view()
     with companions._following:
         assert companions.expand(query, workspace, columns).expanded == ()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import disk
+from promptls.index import files as disk
 from trees import alone, git, plant
 
 LIMITS = disk.Limits()

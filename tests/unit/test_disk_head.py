@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.disk import git_head
+from promptls.index.files import git_head
 from trees import alone, git, plant
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import disk
+from promptls.index import files
 from trees import plant
 
 POSIX = {
@@ -55,13 +55,13 @@ READ = [
 @pytest.mark.parametrize(("windows", "pairs"), [(False, POSIX), (True, WINDOWS)])
 def test_both_ways(windows: bool, pairs: dict[str, str]) -> None:
     for path, uri in pairs.items():
-        assert disk.to_uri(path, windows) == uri
-        assert disk.from_uri(uri, windows) == path
+        assert files.to_uri(path, windows) == uri
+        assert files.from_uri(uri, windows) == path
 
 
 @pytest.mark.parametrize(("uri", "windows", "path"), READ)
 def test_as_clients_write_them(uri: str, windows: bool, path: str | None) -> None:
-    assert disk.from_uri(uri, windows) == path
+    assert files.from_uri(uri, windows) == path
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_as_clients_write_them(uri: str, windows: bool, path: str | None) -> Non
     ],
 )
 def test_windows_spellings(path: str, uri: str) -> None:
-    assert disk.to_uri(path, windows=True) == uri
+    assert files.to_uri(path, windows=True) == uri
 
 
 SEGMENTS = st.lists(
@@ -89,30 +89,32 @@ SEGMENTS = st.lists(
 def test_round_trip(name: str, raw: bytes, drive: str) -> None:
     odd = raw.replace(b"/", b"").replace(b"\0", b"").decode("utf-8", "surrogateescape")
     for path in (f"/{name}", f"/{name}/x{odd}"):
-        assert disk.from_uri(disk.to_uri(path, windows=False), windows=False) == path
+        assert files.from_uri(files.to_uri(path, windows=False), windows=False) == path
     for path in (f"{drive}:/{name}", f"//server/{name}"):
-        assert disk.from_uri(disk.to_uri(path, windows=True), windows=True) == path
+        assert files.from_uri(files.to_uri(path, windows=True), windows=True) == path
 
 
 def test_here(tmp_path: Path) -> None:
     path = (tmp_path / "a b" / "é.py").as_posix()
-    assert disk.to_uri(path) == Path(path).as_uri()
-    assert disk.from_uri(Path(path).as_uri()) == path
+    assert files.to_uri(path) == Path(path).as_uri()
+    assert files.from_uri(Path(path).as_uri()) == path
 
 
 def test_inside(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "a/b.py")
     plant(tmp_path, "rest/x")
-    assert all(disk.inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x"))
-    assert disk.inside("/", root)
+    assert all(
+        files.inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x")
+    )
+    assert files.inside("/", root)
     for path in (root + "/../rest/x", root + "st/x", f"{root}/a/../../rest", root + "/a\0b", tmp_path.as_posix()):
-        assert not disk.inside(root, path)
+        assert not files.inside(root, path)
     if os.name == "posix":
         plant(tmp_path / "r", "out -> ../rest\nin -> a\nloop -> loop\ndangling -> ../gone")
-        assert disk.inside(root, root + "/in/b.py")
-        assert not any(disk.inside(root, f"{root}/{p}") for p in ("out", "out/x", "dangling", "in/../../rest/x"))
+        assert files.inside(root, root + "/in/b.py")
+        assert not any(files.inside(root, f"{root}/{p}") for p in ("out", "out/x", "dangling", "in/../../rest/x"))
         plant(tmp_path, "alias -> r")
-        assert disk.inside((tmp_path / "alias").as_posix(), root + "/a/b.py")
+        assert files.inside((tmp_path / "alias").as_posix(), root + "/a/b.py")
 
 
 @pytest.mark.parametrize(
@@ -129,4 +131,4 @@ def test_inside(tmp_path: Path) -> None:
 )
 def test_globs_pick_names_as_an_ignore_file_does(globs: list[str], expected: list[str]) -> None:
     names = ["a.py", "src/b.py", "src/deep/c.py", "src/x.ts", "README.md"]
-    assert disk.matching(names, globs) == expected
+    assert files.matching(names, globs) == expected

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import disk
-from promptls.index.disk import Policy
+from promptls.index import files
+from promptls.index.files import Policy
 from trees import alone, git, plant
 
 TREE = """
@@ -47,13 +47,13 @@ def test_what_is_listed_ignored_and_explained_agrees(
     root = plant(tmp_path / "root", TREE)
     if repo:
         git(root, "init", "-q")
-    limits = disk.Limits(policy=policy)
-    listed = sorted(found.name for found in disk.walk(root, limits))
+    limits = files.Limits(policy=policy)
+    listed = sorted(found.name for found in files.walk(root, limits))
     assert " ".join(listed) == expected
-    every = [found.path for found in disk.walk(root, disk.Limits())]
-    ignored = disk.ignored(root, every, limits)
+    every = [found.path for found in files.walk(root, files.Limits())]
+    ignored = files.ignored(root, every, limits)
     assert {path for path in every if path not in ignored} == {f"{root}/{name}" for name in listed}
     for path in every:
-        verdict = disk.explain(root, path, limits)
+        verdict = files.explain(root, path, limits)
         assert verdict.indexed == (path not in ignored)
         assert verdict.indexed or "index." in verdict.reason

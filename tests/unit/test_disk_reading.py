@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import disk
-from promptls.index.disk import reading
+from promptls.index import files
+from promptls.index.files import read
 
-LIMITS = disk.Limits(max_file_size=100_000, max_line=2_000)
+LIMITS = files.Limits(max_file_size=100_000, max_line=2_000)
 LONG = b"x = 1\n" * 10
 
 TEXTS = {
@@ -77,40 +77,40 @@ def write(tmp_path: Path, data: bytes, name: str = "a.src") -> str:
 def test_text(tmp_path: Path, case: str) -> None:
     data, text = TEXTS[case]
     path = write(tmp_path, data)
-    got = disk.read_text(path, LIMITS)
-    assert isinstance(got, disk.ReadText), got
+    got = files.read_text(path, LIMITS)
+    assert isinstance(got, files.ReadText), got
     assert got.text == text
-    assert (got.size, got.mtime_ns) == disk.stat(path) == (len(data), Path(path).stat().st_mtime_ns)
-    assert disk.read_any(path, LIMITS) == got
+    assert (got.size, got.mtime_ns) == files.stat(path) == (len(data), Path(path).stat().st_mtime_ns)
+    assert files.read_any(path, LIMITS) == got
 
 
 @pytest.mark.parametrize("case", SKIPPED)
 def test_no_text_in_any_case(tmp_path: Path, case: str) -> None:
     data, reason = SKIPPED[case]
     path = write(tmp_path, data)
-    got = disk.read_text(path, LIMITS)
-    assert got == disk.read_any(path, LIMITS) == disk.Skipped(reason, len(data), Path(path).stat().st_mtime_ns)
+    got = files.read_text(path, LIMITS)
+    assert got == files.read_any(path, LIMITS) == files.Skipped(reason, len(data), Path(path).stat().st_mtime_ns)
 
 
 @pytest.mark.parametrize("case", UNUSUAL)
 def test_text_only_if_asked_for(tmp_path: Path, case: str) -> None:
     data, reason = UNUSUAL[case]
     path = write(tmp_path, data)
-    got = disk.read_text(path, LIMITS)
-    assert isinstance(got, disk.Skipped)
+    got = files.read_text(path, LIMITS)
+    assert isinstance(got, files.Skipped)
     assert got.reason.startswith(reason)
-    asked = disk.read_any(path, LIMITS)
-    assert isinstance(asked, disk.ReadText)
+    asked = files.read_any(path, LIMITS)
+    assert isinstance(asked, files.ReadText)
     assert asked.text == data.decode()
 
 
 @pytest.mark.parametrize("data", NOT_GENERATED)
 def test_not_generated(tmp_path: Path, data: bytes) -> None:
-    assert isinstance(disk.read_text(write(tmp_path, data), LIMITS), disk.ReadText)
+    assert isinstance(files.read_text(write(tmp_path, data), LIMITS), files.ReadText)
 
 
 def test_a_paragraph_may_be_a_line(tmp_path: Path) -> None:
-    assert isinstance(disk.read_text(write(tmp_path, (b"w " * 500 + b"\n") * 30, "README.md"), LIMITS), disk.ReadText)
+    assert isinstance(files.read_text(write(tmp_path, (b"w " * 500 + b"\n") * 30, "README.md"), LIMITS), files.ReadText)
 
 
 LOCKS = "package-lock.json yarn.lock pnpm-lock.yaml Cargo.lock poetry.lock uv.lock go.sum composer.lock Gemfile.lock"
@@ -120,10 +120,10 @@ BUILT = "jquery.min.js site.MIN.css app.js.map"
 @pytest.mark.parametrize("name", [*LOCKS.split(), *BUILT.split()])
 def test_generated_by_name(tmp_path: Path, name: str) -> None:
     path = write(tmp_path, LONG, name)
-    got = disk.read_text(path, LIMITS)
-    assert isinstance(got, disk.Skipped)
+    got = files.read_text(path, LIMITS)
+    assert isinstance(got, files.Skipped)
     assert got.reason.startswith("it is generated: a ")
-    assert isinstance(disk.read_any(path, LIMITS), disk.ReadText)
+    assert isinstance(files.read_any(path, LIMITS), files.ReadText)
 
 
 SECRETS = ".env .env.local .ENV server.pem tls.key id_rsa .envrc id_ed25519 .npmrc .netrc _netrc credentials credentials.json a.p12"
@@ -133,14 +133,14 @@ OPEN = "env.py id_rsa.pub .env.example keys.py credentials.py key monkey.py pem.
 def test_secrets(tmp_path: Path) -> None:
     for name in SECRETS.split():
         path = write(tmp_path, LONG, name)
-        reason = disk.secret(path)
+        reason = files.secret(path)
         assert reason.startswith(f"a file called {name} usually holds secrets (")
-        assert disk.read_text(path, LIMITS) == disk.read_any(path, LIMITS)
-        assert disk.read_any(path, LIMITS) == disk.Skipped(reason, len(LONG), Path(path).stat().st_mtime_ns)
-        assert isinstance(disk.read_any(path, LIMITS, secrets=True), disk.ReadText)
+        assert files.read_text(path, LIMITS) == files.read_any(path, LIMITS)
+        assert files.read_any(path, LIMITS) == files.Skipped(reason, len(LONG), Path(path).stat().st_mtime_ns)
+        assert isinstance(files.read_any(path, LIMITS, secrets=True), files.ReadText)
     for name in OPEN.split():
-        assert disk.secret("/a/" + name) == ""
-        assert isinstance(disk.read_text(write(tmp_path, LONG, name), LIMITS), disk.ReadText)
+        assert files.secret("/a/" + name) == ""
+        assert isinstance(files.read_text(write(tmp_path, LONG, name), LIMITS), files.ReadText)
 
 
 @pytest.mark.parametrize(
@@ -159,20 +159,20 @@ def test_sizes_for_people(tmp_path: Path, size: int, limit: int, reason: str) ->
         os.truncate(path, size)  # sparse: takes no room
     except OSError:
         pytest.skip("the file system has no file of this size")
-    got = disk.read_text(path, disk.Limits(max_file_size=limit))
-    assert isinstance(got, disk.Skipped)
+    got = files.read_text(path, files.Limits(max_file_size=limit))
+    assert isinstance(got, files.Skipped)
     assert (got.reason, got.size) == (reason, size)
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
-    assert disk.read_text((tmp_path / "gone").as_posix(), LIMITS) == disk.Skipped("there is no such file")
-    assert disk.read_text(tmp_path.as_posix(), LIMITS) == disk.Skipped("it is a folder")
+    assert files.read_text((tmp_path / "gone").as_posix(), LIMITS) == files.Skipped("there is no such file")
+    assert files.read_text(tmp_path.as_posix(), LIMITS) == files.Skipped("it is a folder")
     below = write(tmp_path, b"") + "/x"
-    assert disk.read_text(below, LIMITS).__class__ is disk.Skipped
-    assert disk.read_text("/a\0b", LIMITS) == disk.Skipped("its path holds a NUL character")
-    assert [disk.stat(p) for p in ((tmp_path / "gone").as_posix(), tmp_path.as_posix(), below, "a\0b")] == [None] * 4
-    assert disk.is_folder(tmp_path.as_posix())
-    assert not any(disk.is_folder(p) for p in (below, "a\0b", write(tmp_path, b"")))
+    assert files.read_text(below, LIMITS).__class__ is files.Skipped
+    assert files.read_text("/a\0b", LIMITS) == files.Skipped("its path holds a NUL character")
+    assert [files.stat(p) for p in ((tmp_path / "gone").as_posix(), tmp_path.as_posix(), below, "a\0b")] == [None] * 4
+    assert files.is_folder(tmp_path.as_posix())
+    assert not any(files.is_folder(p) for p in (below, "a\0b", write(tmp_path, b"")))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="files that only POSIX has")
@@ -182,18 +182,18 @@ def test_what_must_not_be_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
     with socket.socket(socket.AF_UNIX) as server:
         server.bind("socket")
         for name in ("pipe", "socket", "/dev/null", "/dev/tty"):
-            got = disk.read_text(name, LIMITS)
-            assert isinstance(got, disk.Skipped), name
+            got = files.read_text(name, LIMITS)
+            assert isinstance(got, files.Skipped), name
             assert "pipe, socket or device" in got.reason
     write(tmp_path, b"x")
     Path("link").symlink_to("a.src")
     Path("loop").symlink_to("loop")
     for name in ("link", "loop"):
-        assert disk.read_text(name, LIMITS) == disk.Skipped("it is a symbolic link; its target goes by its own name")
-        assert disk.stat(name) is None
+        assert files.read_text(name, LIMITS) == files.Skipped("it is a symbolic link; its target goes by its own name")
+        assert files.stat(name) is None
     if Path("/proc/self/status").exists():  # says that it has no bytes
-        assert isinstance(disk.read_text("/proc/self/status", LIMITS), disk.ReadText)
-        assert disk.read_text("/proc/self/status", disk.Limits(max_file_size=10)) == disk.Skipped(
+        assert isinstance(files.read_text("/proc/self/status", LIMITS), files.ReadText)
+        assert files.read_text("/proc/self/status", files.Limits(max_file_size=10)) == files.Skipped(
             "it is over the limit of 10 bytes", 0, Path("/proc/self/status").stat().st_mtime_ns
         )
 
@@ -202,7 +202,7 @@ def test_what_must_not_be_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_permission(tmp_path: Path) -> None:
     path = write(tmp_path, b"x")
     Path(path).chmod(0)
-    assert disk.read_text(path, LIMITS) == disk.Skipped("permission to read it is denied")
+    assert files.read_text(path, LIMITS) == files.Skipped("permission to read it is denied")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="leases are a thing of Linux")
@@ -218,20 +218,20 @@ def test_a_file_that_somebody_holds_is_not_waited_for(tmp_path: Path) -> None:
                 fcntl.fcntl(holder, fcntl.F_SETLEASE, fcntl.F_WRLCK)
             except OSError as error:
                 pytest.skip(f"no leases on this file system: {error}")
-            assert disk.read_text(str(file), LIMITS) == disk.Skipped(disk.HELD)
+            assert files.read_text(str(file), LIMITS) == files.Skipped(files.HELD)
             with pytest.raises(OSError, match="waiting"):  # rules that are not read are not gone
-                reading.read_small(str(file), 100, strict=True)
+                read.read_small(str(file), 100, strict=True)
     finally:
         signal.signal(signal.SIGIO, before)
-    got = disk.read_text(str(file), LIMITS)
-    assert isinstance(got, disk.ReadText) and got.text == "a = 1\n"
+    got = files.read_text(str(file), LIMITS)
+    assert isinstance(got, files.ReadText) and got.text == "a = 1\n"
 
 
 @pytest.mark.skipif(not Path("/proc/kmsg").exists() or os.geteuid() != 0, reason="needs a file that has nothing to say")
 def test_a_file_that_has_nothing_to_say_yet() -> None:
-    got = disk.read_text("/proc/kmsg", LIMITS)
-    assert isinstance(got, disk.ReadText | disk.Skipped)
-    if isinstance(got, disk.Skipped):
+    got = files.read_text("/proc/kmsg", LIMITS)
+    assert isinstance(got, files.ReadText | files.Skipped)
+    if isinstance(got, files.Skipped):
         assert type(got.reason) is str and not got.passing  # it can be sent to the server
 
 
@@ -242,6 +242,6 @@ def test_a_reading_that_the_system_lacks_something_for(tmp_path: Path, monkeypat
         raise OSError(errno.ENOMEM, "Cannot allocate memory")
 
     monkeypatch.setattr(os, "read", lacking)
-    got = disk.read_text(str(tmp_path / "a.py"), LIMITS)
-    assert isinstance(got, disk.Skipped) and got.passing and type(got.reason) is str
+    got = files.read_text(str(tmp_path / "a.py"), LIMITS)
+    assert isinstance(got, files.Skipped) and got.passing and type(got.reason) is str
     assert "cannot be read just now" in got.reason

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import disk
+from promptls.index import files as disk
 from promptls.model import Cancelled, CancelToken
 from trees import alone, git, plant
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from processes import alive, until
-from promptls.context.git.ask import Answer, ask
+from promptls.git.runner import Answer, ask
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a script stands for git")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.context.git import (
+from promptls.git import (
     Freshness,
     History,
     Past,
@@ -22,11 +22,11 @@ from promptls.context.git import (
     recency,
     subjects,
 )
-from promptls.context.git.ask import Answer, ask, refusal
-from promptls.context.git.freshness import parse as freshness_of
-from promptls.context.git.log import Log, is_bot, name_of, parse
-from promptls.context.git.past import decay
-from promptls.context.git.trees import staged, texts, working
+from promptls.git.diff import staged, texts, working
+from promptls.git.log import Log, is_bot, name_of, parse
+from promptls.git.runner import Answer, ask, refusal
+from promptls.git.statistics import decay
+from promptls.git.tracking import parse as freshness_of
 from promptls.model import CancelToken, Problem
 
 DAY = 86_400

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph import markdown
-from promptls.context.graph.expand import expand
-from promptls.context.graph.explain import explain_position, explain_symbol, page
-from promptls.context.graph.locate import locate
-from promptls.context.graph.neighbours import INTO, LIMIT, OUT, PER_NODE, all_around, neighbours
-from promptls.context.graph.nodes import ProjectHeader
-from promptls.context.graph.paths import call_paths
-from promptls.context.graph.present import of_paths, of_places, of_position, of_query, of_symbol
-from promptls.context.graph.search import NAME, NOTES, SUMMARY, TAGS, search
-from promptls.context.graph.view import GraphView
+from promptls.graph import markdown
+from promptls.graph.call_paths import call_paths
+from promptls.graph.expand import expand
+from promptls.graph.explain import explain_position, explain_symbol, page
+from promptls.graph.graph import GraphView
+from promptls.graph.neighbours import INTO, LIMIT, OUT, PER_NODE, all_around, neighbours
+from promptls.graph.nodes import ProjectHeader
+from promptls.graph.queries import of_paths, of_places, of_position, of_query, of_symbol
+from promptls.graph.search import NAME, NOTES, SUMMARY, TAGS, search
+from promptls.graph.targets import locate
 from promptls.model import Cancelled, CancelToken, Item, Origin, Span
 from tests.graphkit import place_of, short, view_of
 from tests.unit.test_graph_view import APP
@@ -182,7 +182,7 @@ def test_in_a_large_workspace_files_without_the_words_are_not_opened_for_the_sam
 ) -> None:
     folded = "-- c.py --\ndef \u212aelvin(): ...\ndef \u0130stanbul(): ...\ndef Größe(): ...\n"
     found = search(view_of(CHAIN + folded, tmp_path), query)
-    monkeypatch.setattr("promptls.context.graph.search.MAX_TABLES", 0)
+    monkeypatch.setattr("promptls.graph.search.MAX_TABLES", 0)
     assert search(view_of(CHAIN + folded, tmp_path), query) == found
     assert found or query == "zzzzqqqq"
 

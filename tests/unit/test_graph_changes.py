@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.context.graph.changes import Update, change_class, moved_folders, update_for
-from promptls.index.syntax.scan import scan
+from promptls.graph.changes import Update, change_class, moved_folders, update_for
+from promptls.index.syntax.parse import scan
 from promptls.model import Outline
 
 BASE = "import os\n\ndef f(a: int) -> int:\n    return a\n\ndef g():\n    a = 1\n    b = 2\n    return a + b\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.extensions import bare
+from promptls.graph.extension_methods import bare
 from tests.graphkit import calls, view_of
 
 CSHARP = """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.imports import Resolver, Resolvers
+from promptls.graph.imports import Resolver, Resolvers
 from promptls.index.snapshot import with_entry
 from workspaces import snapshot_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.context.graph.layers import ABOUT, LAYERS, is_test, layer_of, layers
+from promptls.graph.layers import ABOUT, LAYERS, is_test, layer_of, layers
 
 
 @pytest.mark.parametrize("layer", LAYERS, ids=lambda layer: layer.name)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.namesakes import MAX_NAMESAKES
-from promptls.context.graph.signatures import returned, taken
+from promptls.graph.name_lookup import MAX_NAMESAKES
+from promptls.graph.signatures import returned, taken
 from promptls.model import CALL, Span, Symbol
 from tests.graphkit import calls, edges, place_of, short, view_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.graph.testnames import named_after
+from promptls.graph.test_names import named_after
 from workspaces import snapshot_of
 
 

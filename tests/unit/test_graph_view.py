@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from promptls.context.graph.imports import Resolver
-from promptls.context.graph.locate import locate
-from promptls.context.graph.view import Graph, GraphView
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import Resolver
+from promptls.graph.targets import locate
 from promptls.index.snapshot import with_entries
 from tests.graphkit import calls, edges, place_of, short, view_of
 from tests.unit.test_graph_resolve import PACKAGES, SHOP

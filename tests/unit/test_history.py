@@ -7,7 +7,7 @@ from promptkit import SECRET, item, renderer, view
 
 from promptls.prompt.assemble import assemble
 from promptls.prompt.history import Chosen, choose, compact
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.layouts.types import Message
 from promptls.prompt.pack import Choice, pack
 from promptls.prompt.render import forms
 from promptls.prompt.tokens import counter

@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import disk, precedence, scanning, writer
-from promptls.index.ahead import defining
-from promptls.index.columns import Columns
+from promptls.index import files as disk
 from promptls.index.config import IndexConfig
 from promptls.index.indexer import Indexer
-from promptls.index.rows import Rows, rounded
+from promptls.index.prescan.fallback import defining
+from promptls.index.scan import jobs, priority
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.row_batch import Rows, rounded
+from promptls.index.search.term_dictionary import Vocabulary
 from promptls.index.snapshot import OpenDocument, Snapshot, with_entries
-from promptls.index.vocabulary import Vocabulary
-from promptls.index.work.pool import Pool, PoolClosed
+from promptls.index.store import writer
+from promptls.index.workers.pool import Pool, PoolClosed
 from promptls.model import FileEntry, Root
 
 Shown = dict[str, tuple[str, str, bytes, str]]
@@ -171,7 +173,7 @@ def test_a_folder_that_is_gone_leaves_its_open_buffers(place: Place) -> None:
         Path(file).unlink()
     (place.root / "sub").rmdir()
     folder = (place.root / "sub").as_posix()
-    assert scanning.sort_out(place.roots()[0], [folder], snapshot, disk.Limits()) == ([], [other])
+    assert jobs.sort_out(place.roots()[0], [folder], snapshot, disk.Limits()) == ([], [other])
 
 
 def test_a_root_that_goes_away_is_missed_and_comes_back_as_it_was(place: Place) -> None:
@@ -230,7 +232,7 @@ def compared(
     root = Root("/r", "r", "file:///r")
     snapshot = with_entries(Snapshot(roots=(root,)), [(now.path, now)])
     seen = {e.path: disk.Found(e.path, e.name, e.size, e.mtime_ns) for e in found}
-    return scanning.compare(seen, {before.path: before}, snapshot, root, live=True)
+    return jobs.compare(seen, {before.path: before}, snapshot, root, live=True)
 
 
 FILE = FileEntry("/r/a.py", "/r", "a.py", 5, 10)
@@ -472,7 +474,7 @@ def test_a_few_rows_that_wait_for_more_are_written_when_they_have_waited(
 
 def test_a_request_that_computes_holds_up_nothing_but_a_scan(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that waits is the difference between "indexing" and "ready" in the answer."""
-    monkeypatch.setattr(precedence, "MOST_S", 60.0)
+    monkeypatch.setattr(priority, "MOST_S", 60.0)
     path = place.write("a.py", ONE)
     indexer = place.index()
     assert indexer.wait_stored(timeout_s=60)

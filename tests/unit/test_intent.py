@@ -1,7 +1,7 @@
 import pytest
 
-from promptls.context.query import analyse
 from promptls.prompt.intent import understand
+from promptls.retrieval.query import analyse
 
 
 @pytest.mark.parametrize(

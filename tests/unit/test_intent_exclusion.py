@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptls.context.query import analyse, without
 from promptls.prompt.intent import understand
+from promptls.retrieval.query import analyse, without
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from promptls.prompt.intent import category_names, understand
-from promptls.prompt.intent.tables import data, distance_allowed, entries, nearest
+from promptls.prompt.intent.lexicon import data, distance_allowed, entries, nearest
 from promptls.prompt.intent.topics import STRONG, TYPO, WEAK, confidence
 
 

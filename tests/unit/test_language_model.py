@@ -13,17 +13,9 @@ import pytest
 from chatserver import ChatServer, refuse, say
 
 from promptls.model import Cancelled, CancelToken, Problem
-from promptls.prompt.language_model import (
-    Failed,
-    Interpretation,
-    LanguageModel,
-    connect,
-    editor,
-    interpret,
-    sendable,
-)
-from promptls.prompt.language_model.asking import FIRST_PAUSE_S, LONGEST_PAUSE_S, REMEMBERED
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.language_model import Failed, Interpretation, LanguageModel, connect, editor, interpret, sendable
+from promptls.prompt.language_model.client import FIRST_PAUSE_S, LONGEST_PAUSE_S, REMEMBERED
+from promptls.prompt.layouts.types import Message
 from promptls.settings import LanguageModelSettings
 
 KEY = "sk-test-0123456789"

@@ -12,10 +12,10 @@ import pytest
 from chatserver import Act, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
 
 from promptls.model import Cancelled, CancelToken
-from promptls.prompt.language_model.asking import Failed
+from promptls.prompt.language_model.client import Failed
 from promptls.prompt.language_model.endpoint import REASONING_ROOM, Endpoint
-from promptls.prompt.language_model.wire import MAX_BODY
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.language_model.transport import MAX_BODY
+from promptls.prompt.layouts.types import Message
 
 CHAT = (Message("system", "Say yes."), Message("user", "é?"))
 KEY = "sk-test-0123456789"

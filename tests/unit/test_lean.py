@@ -7,7 +7,7 @@ import sys
 
 LEAN = """
 import attrs
-import promptls.server
+import promptls.lsp
 from lsprotocol import converters, types
 
 assert "__eq__" not in vars(types.TextDocumentIdentifier) and "__repr__" not in vars(types.TextDocumentIdentifier)
@@ -32,7 +32,7 @@ def picky(cls=None, **options):
         raise TypeError("getstate_setstate")
     return define(cls, **options)
 attrs.define = picky
-import promptls.server
+import promptls.lsp
 from lsprotocol import types
 
 assert attrs.define is picky and types.TextDocumentIdentifier("a") == types.TextDocumentIdentifier("a")

@@ -3,9 +3,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.index.digest import digest_of
-from promptls.index.manifest import FORMAT, JOURNAL, Manifest
+from promptls.index.store.manifest import FORMAT, JOURNAL, Manifest
 from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, pack
+from promptls.util.hashing import digest_of
 
 OUTLINE = Outline(
     "python",

@@ -13,7 +13,10 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from promptls.context.memory import (
+from promptls.index.files import Limits, to_uri
+from promptls.index.search.analyzer import terms
+from promptls.index.snapshot import Snapshot, Sources
+from promptls.knowledge.memory import (
     Answer,
     Ask,
     Entry,
@@ -25,11 +28,8 @@ from promptls.context.memory import (
     relevant,
     user_folder,
 )
-from promptls.context.mentions.request import Around, Request
-from promptls.context.mentions.resolve import resolve_all
-from promptls.index.disk import Limits, to_uri
-from promptls.index.snapshot import Snapshot, Sources
-from promptls.index.terms import terms
+from promptls.mentions.context import Around, Request
+from promptls.mentions.resolve import resolve_all
 from promptls.model import MentionOutcome, Note, Root
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
@@ -302,7 +302,7 @@ def test_a_change_of_the_same_length_and_time_is_seen(shop: Shop) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from promptls.context.memory import Draft, Memory
+from promptls.knowledge.memory import Draft, Memory
 memory = Memory(Path(sys.argv[1]))
 for i in range(15):
     memory.add(Draft(category="rule", title=f"{sys.argv[2]} {i}", content="x"))
@@ -321,7 +321,7 @@ def test_writers_at_the_same_time_lose_nothing(shop: Shop) -> None:
 ENDLESS = """
 import sys
 from pathlib import Path
-from promptls.context.memory import Draft, Memory
+from promptls.knowledge.memory import Draft, Memory
 memory = Memory(Path(sys.argv[1]))
 for i in range(1000):
     print(memory.add(Draft(category="rule", title=f"T{i}", content="x" * 500)).entries[0].id, flush=True)

@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from promptls.context.memory import Entry, ranked
-from promptls.index.terms import terms
+from promptls.index.search.analyzer import terms
+from promptls.knowledge.memory import Entry, ranked
 
 NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.context.mentions import catalog
-from promptls.context.mentions.haystack import Haystack, Tier
 from promptls.index.snapshot import Snapshot, with_entries
+from promptls.mentions.completion import index
+from promptls.mentions.completion.fuzzy import Haystack, Tier
 from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
 
 ROOT = Root("/ws/big", "big", "file:///ws/big")
@@ -25,7 +25,7 @@ def snapshot(*entries: FileEntry) -> Snapshot:
 
 
 def found(current: Snapshot, query: str) -> list[str]:
-    return sorted(path for _, path in catalog.paths_of(current).search(query, 1000))
+    return sorted(path for _, path in index.paths_of(current).search(query, 1000))
 
 
 def test_tiers() -> None:
@@ -83,10 +83,10 @@ def test_no_names_at_all() -> None:
 
 def test_an_edit_changes_symbols_and_no_paths() -> None:
     first = snapshot(entry("a.py", "one"), entry("b.py", "two"))
-    assert [name for _, name in catalog.symbols_of(first).search("one", 5, Tier.EXACT)] == ["one"]
+    assert [name for _, name in index.symbols_of(first).search("one", 5, Tier.EXACT)] == ["one"]
     edited = entry("a.py", "changed")
     second = with_entries(first, [(edited.path, edited)])
-    names = {name for _, name in catalog.symbols_of(second).search("changed", 5, Tier.EXACT)}
+    names = {name for _, name in index.symbols_of(second).search("changed", 5, Tier.EXACT)}
     assert names == {"changed"}
     assert found(second, ".py") == ["/ws/big/a.py", "/ws/big/b.py"]
     assert found(first, "a.py") == ["/ws/big/a.py"]
@@ -109,7 +109,7 @@ def test_any_sequence_of_changes_ends_in_what_a_fresh_catalog_says() -> None:
             new = entry(name, f"name{dice.randint(0, 99)}", f"step{step}")
             changes.append((new.path, None if dice.random() < 0.4 else new))
         current = with_entries(current, dict(changes).items())
-        paths, symbols = catalog.paths_of(current), catalog.symbols_of(current)
+        paths, symbols = index.paths_of(current), index.symbols_of(current)
         files = set(current.files)
         folders = {path.rsplit("/", 1)[0] + "/" for path in files}
         assert {key for _, key in paths.search(".py", 1000)} == files

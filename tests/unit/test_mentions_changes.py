@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from conftest import git
-from promptls.context.mentions.request import Request
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions.context import Request
+from promptls.mentions.resolve import resolve_all
 from promptls.model import MentionOutcome, TextView
 from workspaces import request_of, snapshot_of
 

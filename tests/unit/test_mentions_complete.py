@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.mentions import registry
-from promptls.context.mentions.complete import Completion, complete
-from promptls.context.mentions.registry import Kind, Registry
 from promptls.index.snapshot import Snapshot
+from promptls.mentions import registry
+from promptls.mentions.completion.complete import Completion, complete
+from promptls.mentions.registry import Kind, Registry
 from workspaces import request_of, snapshot_of
 
 SHOP = """

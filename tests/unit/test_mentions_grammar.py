@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.context.mentions.grammar import (
-    LAST_LINE,
-    code_point_offset,
-    is_reference,
-    parse,
-    strip,
-    utf16_offset,
-)
-from promptls.context.mentions.scanner import last_token
+from promptls.mentions.grammar import LAST_LINE, code_point_offset, is_reference, parse, strip, utf16_offset
+from promptls.mentions.lexer import last_token
 from promptls.model import Mention
 
 

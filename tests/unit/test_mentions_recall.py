@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.context.mentions import recall as recalling
-from promptls.context.mentions.recall import Recall
-from promptls.context.mentions.registry import Kind, Registry, load
-from promptls.context.mentions.request import Request
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions import resolution_cache as recalling
+from promptls.mentions.context import Request
+from promptls.mentions.registry import Kind, Registry, load
+from promptls.mentions.resolution_cache import Recall
+from promptls.mentions.resolve import resolve_all
 from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
 from workspaces import request_of, snapshot_of
 

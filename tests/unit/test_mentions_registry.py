@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.mentions import grammar, registry
-from promptls.context.mentions.registry import BUILT_IN, Kind, load
-from promptls.context.mentions.request import Request
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions import grammar, registry
+from promptls.mentions.context import Request
+from promptls.mentions.registry import BUILT_IN, Kind, load
+from promptls.mentions.resolve import resolve_all
 from promptls.model import Mention, MentionOutcome
 from workspaces import request_of, snapshot_of
 
@@ -45,8 +45,8 @@ def point(name: str, value: str) -> EntryPoint:
 
 
 def test_ours_come_by_the_same_door() -> None:
-    assert load([]).kinds == load([point("built-in", "promptls.context.mentions.registry:BUILT_IN")]).kinds
-    assert not load([point("built-in", "promptls.context.mentions.registry:BUILT_IN")]).problems
+    assert load([]).kinds == load([point("built-in", "promptls.mentions.registry:BUILT_IN")]).kinds
+    assert not load([point("built-in", "promptls.mentions.registry:BUILT_IN")]).problems
     assert [kind.name for kind in load([]).kinds.values()] == [kind.name for kind in BUILT_IN]
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.mentions.request import Request
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions.context import Request
+from promptls.mentions.resolve import resolve_all
 from tests.graphkit import asking
 
 SHOP = """

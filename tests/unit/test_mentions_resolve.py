@@ -9,10 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from conftest import git
-from promptls.context.mentions.request import Client, Finding, Request
-from promptls.context.mentions.resolve import MOST_NAMES, items, names_wanted, resolve_all
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.snapshot import Sources
+from promptls.mentions.context import Client, Finding, Request
+from promptls.mentions.resolve import MOST_NAMES, items, names_wanted, resolve_all
 from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
 from tests.graphkit import asking
 from workspaces import request_of, snapshot_of
@@ -439,7 +439,7 @@ def test_a_scope_that_fits_several_files_is_no_guess(tmp_path: Path) -> None:
 
 def test_file_uris(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
-    uri = disk.to_uri(snapshot.roots[0].path + "/docs/Getting Started.md")
+    uri = files.to_uri(snapshot.roots[0].path + "/docs/Getting Started.md")
     outcomes = resolve_all(f"@{uri} @{uri}:3 @file:///etc/hosts.txt", request_of(snapshot))
     assert [o.status for o in outcomes] == ["included", "included", "unresolved"]
 
@@ -753,14 +753,14 @@ def test_hostile_names(tmp_path: Path) -> None:
 
 def test_no_folder_is_open(tmp_path: Path) -> None:
     snapshot = snapshot_of("", tmp_path)
-    bare = Request(Sources(type(snapshot)(), disk.Limits()), Client())
+    bare = Request(Sources(type(snapshot)(), files.Limits()), Client())
     assert [o.status for o in resolve_all("@a.py @workspace @dir/ @#x", bare)] == ["unresolved"] * 4
 
 
 def test_cancelled(tmp_path: Path) -> None:
     token = CancelToken()
     token.cancel()
-    request = Request(Sources(snapshot_of(SHOP, tmp_path), disk.Limits()), Client(), token)
+    request = Request(Sources(snapshot_of(SHOP, tmp_path), files.Limits()), Client(), token)
     with pytest.raises(Cancelled):
         resolve_all("@src/app.py", request)
 

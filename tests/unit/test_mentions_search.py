@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from promptls.context.mentions import search
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions.resolve import resolve_all
+from promptls.mentions.resolvers import search
 from workspaces import request_of, snapshot_of
 
 

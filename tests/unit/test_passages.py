@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.passages import (
+from promptls.compat.passages import (
     CLAUSE,
     DEFAULT_MAX_CONTEXT_CHARS,
     RetrievalEntry,
@@ -18,7 +18,7 @@ from promptls.prompt.passages import (
     join_context,
     join_context_numbered,
 )
-from promptls.prompt.wording import VARIANTS
+from promptls.prompt.variants import VARIANTS
 
 
 def hits(*documents: tuple[str, str]) -> list[RetrievalHit]:

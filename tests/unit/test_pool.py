@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import scanning
-from promptls.index.scanning import Embedded, Known, Outlined
-from promptls.index.work import spawn
-from promptls.index.work.messages import Configure, EmbedQuery, ScanFiles, Scanned, ScanText, Vector
-from promptls.index.work.pool import Channel, Pool, WorkerFailed
-from promptls.index.work.spawn import start_ahead
+from promptls.index.scan import jobs
+from promptls.index.scan.jobs import Embedded, Known, Outlined
+from promptls.index.workers import spawn
+from promptls.index.workers.messages import Configure, EmbedQuery, ScanFiles, Scanned, ScanText, Vector
+from promptls.index.workers.pool import Channel, Pool, WorkerFailed
+from promptls.index.workers.spawn import start_ahead
 from promptls.model import unpack
 
 NOTHING = Known(lambda key: False)
@@ -43,14 +43,14 @@ def test_a_worker_outlines_and_embeds(channel: Channel, tmp_path: Path) -> None:
     assert isinstance(answer, Scanned)
     outline = unpack(answer.files[0].outlined)
     assert [s.name for s in outline.symbols] == ["ping"]
-    rows = scanning.find_terms(channel, answer.files, NOTHING.made)
+    rows = jobs.find_terms(channel, answer.files, NOTHING.made)
     assert rows.matrix.shape == (len(rows), 0)
-    made = scanning.embed(channel, rows, NOTHING).rows
+    made = jobs.embed(channel, rows, NOTHING).rows
     assert set(made.keys) == {c.key for c in outline.chunks}
     assert "ping" in made.texts()[0].split()
     assert made.matrix.shape == (len(made), channel.dimension)
     assert np.linalg.norm(made.matrix[0] * made.scale[0]) == pytest.approx(1, abs=0.01)
-    assert not scanning.embed(channel, rows, NOTHING).rows.keys, "texts are held until they have their vectors"
+    assert not jobs.embed(channel, rows, NOTHING).rows.keys, "texts are held until they have their vectors"
 
 
 def test_a_header_is_of_the_language_that_it_turns_out_to_be_of(channel: Channel, tmp_path: Path) -> None:
@@ -86,9 +86,9 @@ def test_vectors_are_made_when_all_is_outlined(tmp_path: Path) -> None:
 def test_what_is_known_is_not_embedded(channel: Channel, tmp_path: Path) -> None:
     answer = channel.call(ScanFiles(write(tmp_path, a="def ping(host):\n    return send(host, b'ping')\n")), 30)
     assert isinstance(answer, Scanned)
-    assert scanning.find_terms(channel, answer.files, lambda key: True).keys == ()
-    rows = scanning.find_terms(channel, answer.files, NOTHING.made)
-    assert scanning.embed(channel, rows, Known(lambda key: True)).rows.keys == ()
+    assert jobs.find_terms(channel, answer.files, lambda key: True).keys == ()
+    rows = jobs.find_terms(channel, answer.files, NOTHING.made)
+    assert jobs.embed(channel, rows, Known(lambda key: True)).rows.keys == ()
 
 
 def test_the_question_gets_a_vector_of_the_same_space(channel: Channel) -> None:
@@ -159,7 +159,7 @@ def test_the_one_file_that_breaks_a_worker_is_outlined_without_a_grammar(tmp_pat
     channel = Dying(CONFIGURE, background=True)
     events: list[Outlined | Embedded] = []
     try:
-        scanning.job(paths, NOTHING, events.append, later=False)(channel)
+        jobs.job(paths, NOTHING, events.append, later=False)(channel)
     finally:
         channel.stop()
     scans = {Path(s.path).stem: unpack(s.outlined) for e in events if isinstance(e, Outlined) for s in e.scans}

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from promptls.index import precedence
-from promptls.index.precedence import Precedence
+from promptls.index.scan import priority
+from promptls.index.scan.priority import Precedence
 
 LONG_S = 30.0
 
@@ -21,7 +21,7 @@ def giving(of: Precedence, needed: threading.Event) -> threading.Thread:
 
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> Precedence:
-    monkeypatch.setattr(precedence, "MOST_S", LONG_S)
+    monkeypatch.setattr(priority, "MOST_S", LONG_S)
     return Precedence()
 
 
@@ -52,7 +52,7 @@ def test_what_somebody_waits_for_goes_first(patient: Precedence) -> None:
 
 
 def test_a_request_that_takes_long_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(precedence, "MOST_S", 0.02)
+    monkeypatch.setattr(priority, "MOST_S", 0.02)
     of = Precedence()
     with of.taken():
         loop = giving(of, threading.Event())

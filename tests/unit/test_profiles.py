@@ -14,7 +14,7 @@ from promptls.prompt.rank import ALIKE, DISTINCT, above_threshold, without_overl
 from promptls.prompt.render import forms
 from promptls.prompt.scoring import BOOSTS, FORMULAS, Asked, Region, boosted
 from promptls.prompt.tokens import UnknownName
-from promptls.prompt.wording import VARIANTS
+from promptls.prompt.variants import VARIANTS
 
 
 @pytest.mark.parametrize("name", PROFILES)

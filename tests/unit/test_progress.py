@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from promptls.server.progress import Progress
+from promptls.lsp.progress import Progress
 
 INITIALIZE = {
     "processId": None,

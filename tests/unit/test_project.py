@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.context.graph.nodes import ProjectHeader
-from promptls.context.project import (
+from promptls.graph.nodes import ProjectHeader
+from promptls.index.snapshot import Snapshot, with_entry
+from promptls.knowledge.project import (
     ProjectFacts,
     Projects,
     architecture_notes,
@@ -18,9 +19,8 @@ from promptls.context.project import (
     is_overview,
     overview,
 )
-from promptls.context.project import projects as module
-from promptls.context.project.readme import cut, opening, parts_of
-from promptls.index.snapshot import Snapshot, with_entry
+from promptls.knowledge.project import projects as module
+from promptls.knowledge.project.readme import cut, opening, parts_of
 from promptls.model import FileEntry
 from workspaces import request_of, snapshot_of
 

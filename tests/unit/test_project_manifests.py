@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.context.project.libraries import library_of
-from promptls.context.project.manifests import MOST_CHARACTERS, read_manifest
-from promptls.context.project.reading import Manifest
+from promptls.knowledge.project.libraries import library_of
+from promptls.knowledge.project.manifest import Manifest
+from promptls.knowledge.project.manifests import MOST_CHARACTERS, read_manifest
 
 CASES = {
     "pyproject.toml": (

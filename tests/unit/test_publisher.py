@@ -8,7 +8,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from promptls.index.publisher import DEAD_ROWS, Publisher
-from promptls.index.rows import Rows, rounded, rows_of
+from promptls.index.search.row_batch import Rows, rounded, rows_of
 from promptls.model import keys_in, names_in, unpack, view_of
 from workspaces import snapshot_of
 

@@ -23,8 +23,8 @@ from promptls.prompt.recipes import (
     render,
     values_for,
 )
-from promptls.prompt.recipes.reading import MAX_SIZE
-from promptls.prompt.recipes.rendering import MAX_ARGUMENT
+from promptls.prompt.recipes.parser import MAX_SIZE
+from promptls.prompt.recipes.template import MAX_ARGUMENT
 from promptls.prompt.tokens import counter
 from workspaces import request_of, snapshot_of
 

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 from promptkit import item, label, of, renderer, symbol, view
 
-from promptls.index.digest import digest_of
 from promptls.model import Block, FileEntry, Item, Origin, Span, TextView
 from promptls.prompt.fences import SPECIMEN
 from promptls.prompt.render import SEPARATOR, bodies, element, forms
 from promptls.prompt.tokens import counter
+from promptls.util.hashing import digest_of
 
 CART = view(
     '''\

@@ -8,20 +8,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.context.query import analyse
-from promptls.context.retrieval import Strategy, retrieve, search
-from promptls.context.retrieval import files as of_files
-from promptls.context.retrieval.around import Around, spread
-from promptls.context.retrieval.features import NAMES
-from promptls.context.retrieval.legs import K1, B, bar, best, scale, scan
-from promptls.context.retrieval.retrieve import describe, scanned
-from promptls.context.retrieval.units import Reach
-from promptls.context.retrieval.weights import Sum, bundled
-from promptls.index import near
-from promptls.index.rows import rounded, rows_of
+from promptls.index.search import vectors
+from promptls.index.search.analyzer import terms
+from promptls.index.search.row_batch import rounded, rows_of
 from promptls.index.snapshot import Snapshot
-from promptls.index.terms import terms
 from promptls.model import CancelToken
+from promptls.retrieval import Strategy, retrieve, search
+from promptls.retrieval import file_ranking as of_files
+from promptls.retrieval.candidates import Reach
+from promptls.retrieval.features import NAMES
+from promptls.retrieval.linear_model import Sum, bundled
+from promptls.retrieval.neighborhood import Around, spread
+from promptls.retrieval.query import analyse
+from promptls.retrieval.retrieve import describe, scanned
+from promptls.retrieval.scorers import K1, B, bar, best, scale, scan
 from workspaces import Indexed, snapshot_of
 
 SHOP = '''
@@ -135,7 +135,7 @@ def test_a_workspace_without_text_has_no_regions(tmp_path: Path) -> None:
 
 class _Nothing(Indexed):
     def __init__(self) -> None:
-        from promptls.index.columns import Columns
+        from promptls.index.search.chunk_index import Columns
 
         self._columns = Columns()
 
@@ -188,7 +188,7 @@ def test_of_very_many_rows_those_that_are_near_or_hold_a_term_are_scored_as_amon
     asked = analyse("how is the amount reduced?")
     vector = few.query_vector(asked.text)
     exact = scan(asked.terms, vector, few.columns())
-    monkeypatch.setattr(near, "EXACT", 1)
+    monkeypatch.setattr(vectors, "EXACT", 1)
     many = Indexed(shop)
     assert many.columns()._signs is not None
     all_near = scan(asked.terms, vector, many.columns())
@@ -202,7 +202,7 @@ def test_of_very_many_rows_those_that_are_near_or_hold_a_term_are_scored_as_amon
         assert of_few is not None and of_many is not None
         assert [(u.entry.path, u.index) for u in of_few.units] == [(u.entry.path, u.index) for u in of_many.units]
         assert of_few.values == pytest.approx(of_many.values)
-    monkeypatch.setattr(near, "NEAREST", 1)
+    monkeypatch.setattr(vectors, "NEAREST", 1)
     some = scan(asked.terms, vector, many.columns())
     holding = np.flatnonzero(exact.body > 0)
     looked_at = np.union1d(holding, [int(exact.similarity.argmax())])
@@ -221,8 +221,8 @@ def test_of_very_many_rows_those_of_mentioned_files_are_compared_whatever_they_h
 ) -> None:
     asked = analyse("how is the amount reduced?")
     exact = scanned(asked, shop, Indexed(shop), CancelToken())
-    monkeypatch.setattr(near, "EXACT", 1)
-    monkeypatch.setattr(near, "NEAREST", 1)
+    monkeypatch.setattr(vectors, "EXACT", 1)
+    monkeypatch.setattr(vectors, "NEAREST", 1)
     many = Indexed(shop)
     readme = next(path for path in shop.files if path.endswith("README.md"))
     there = scanned(asked, shop, many, CancelToken(), {readme})

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.context.rules import Rules, codebuddy_cut, gather, rules_for
-from promptls.index import disk
+from promptls.index import files as disk
 from promptls.index.snapshot import Sources
+from promptls.knowledge.rules import Rules, codebuddy_cut, gather, rules_for
 from promptls.prompt.sections import Part, fit
 from promptls.prompt.tokens import counter
 from workspaces import request_of, snapshot_of

@@ -11,7 +11,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import disk
+from promptls.index import files
 from promptls.prompt.sanitize import (
     Clean,
     Finding,
@@ -451,7 +451,7 @@ def test_values_in_files_of_credentials(path: str, text: str, secret: str) -> No
     ],
 )
 def test_files_made_for_secrets_are_known_by_name(path: str, reason: str) -> None:
-    assert disk.kind_of_secrets(path) == reason
+    assert files.kind_of_secrets(path) == reason
     assert [is_made_for_secrets(name) for name in (path, f"promptls:{path} (diff)")] == [bool(reason)] * 2
 
 

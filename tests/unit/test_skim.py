@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.skim import Skims, skim
-from promptls.index.skimmed import Skimmed
-from promptls.index.terms import runs, terms
+from promptls.index.prescan.lexer import Skims, skim
+from promptls.index.prescan.term_index import Skimmed
+from promptls.index.search.analyzer import runs, terms
 
 TEXTS = {
     "cart.py": "class Cart:\n    def total(self):\n        return sum(self.prices)\n",

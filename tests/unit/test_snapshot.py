@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.disk import Limits
+from promptls.index.files import Limits
 from promptls.index.snapshot import OpenDocument, Snapshot, Sources, split_lines, with_entries
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
 from promptls.model import (
     Chunk,
     FileEntry,

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import store as module
-from promptls.index.columns import Columns
-from promptls.index.image import Part
-from promptls.index.rows import Rows, rounded, rows_of
-from promptls.index.store import Store, StoreFailed, open_store
-from promptls.index.table import Identity
-from promptls.index.view import View
+from promptls.index.search.chunk_index import Columns
+from promptls.index.search.reader import IndexReader
+from promptls.index.search.row_batch import Rows, rounded, rows_of
+from promptls.index.store import checkpoint
+from promptls.index.store import row_store as module
+from promptls.index.store.checkpoint import Part
+from promptls.index.store.lance_table import Identity
+from promptls.index.store.row_store import Store, StoreFailed, open_store
 from workspaces import similarities
 
 IDENTITY = Identity("model", 8, 1, 1)
@@ -55,7 +56,7 @@ def columns_of(contents: list[Part] | list[Rows]) -> Columns:
     return columns
 
 
-def said(view: View) -> object:
+def said(view: IndexReader) -> object:
     near = similarities(view, np.eye(8, dtype=np.float32)[0])
     return {
         view.keys[row]: (
@@ -122,14 +123,13 @@ def test_an_image_of_another_version_is_not_used(folder: Path, opened: list[Stor
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_damaged_image_is_never_believed(tmp_path: Path, seed: int) -> None:
-    from promptls.index import image
 
     file = tmp_path / "rows.image"
     columns = columns_of([rows(*range(30))])
     whole = columns.view().part([key_of(n) for n in range(20)])
     more = columns.view().part([key_of(n) for n in range(20, 30)])
-    image.write(file, b"identity", b"one", whole)
-    image.append(file, b"identity", b"two", more)
+    checkpoint.write(file, b"identity", b"one", whole)
+    checkpoint.append(file, b"identity", b"two", more)
     data = bytearray(file.read_bytes())
     rng = np.random.default_rng(seed)
     if seed % 3 == 0:
@@ -137,19 +137,18 @@ def test_a_damaged_image_is_never_believed(tmp_path: Path, seed: int) -> None:
     else:
         data[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
     file.write_bytes(bytes(data))
-    found = image.read(file, b"identity", b"two")
+    found = checkpoint.read(file, b"identity", b"two")
     assert found is None or said(columns_of(found).view()) == said(columns.view())
 
 
 def test_identity_and_version_are_those_that_were_asked_for(tmp_path: Path) -> None:
-    from promptls.index import image
 
     file = tmp_path / "rows.image"
-    image.write(file, b"identity", b"one", columns_of([rows(1)]).view().part([key_of(1)]))
-    assert image.read(file, b"identity", b"one") is not None
-    assert image.read(file, b"another", b"one") is None
-    assert image.read(file, b"identity", b"two") is None
-    assert image.read(tmp_path / "none", b"identity", b"one") is None
+    checkpoint.write(file, b"identity", b"one", columns_of([rows(1)]).view().part([key_of(1)]))
+    assert checkpoint.read(file, b"identity", b"one") is not None
+    assert checkpoint.read(file, b"another", b"one") is None
+    assert checkpoint.read(file, b"identity", b"two") is None
+    assert checkpoint.read(tmp_path / "none", b"identity", b"one") is None
 
 
 def test_dead_rows_are_deleted_when_there_are_too_many(

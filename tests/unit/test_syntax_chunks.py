@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from promptls.index.digest import digest_of
 from promptls.index.syntax.chunks import MAX_CHARS, MAX_LINES, WINDOW_LINES
-from promptls.index.syntax.scan import Parsed, plain, scan
+from promptls.index.syntax.parse import Parsed, plain, scan
+from promptls.util.hashing import digest_of
 
 
 def rows(parsed: Parsed) -> list[str]:

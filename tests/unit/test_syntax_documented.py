@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax import documented
-from promptls.index.syntax.source import Source
+from promptls.index.syntax import doc_types
+from promptls.index.syntax.source_text import Source
 
 SCRIPT = """\
 /**
@@ -122,7 +122,7 @@ CASES = {
 @pytest.mark.parametrize("language", list(CASES))
 def test_comments_tell_types(language: str) -> None:
     text, expected = CASES[language]
-    told = [f"{line} {variable}: {of}" for variable, of, line in documented.types(Source(text), language)]
+    told = [f"{line} {variable}: {of}" for variable, of, line in doc_types.types(Source(text), language)]
     assert told == expected
 
 
@@ -140,7 +140,7 @@ def test_comments_tell_types(language: str) -> None:
     ],
 )
 def test_comments_import_types(text: str, expected: list[object]) -> None:
-    assert list(documented.imports(Source(text), "javascript")) == expected
+    assert list(doc_types.imports(Source(text), "javascript")) == expected
 
 
 @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ def test_comments_import_types(text: str, expected: list[object]) -> None:
 def test_hostile_comments_are_read_in_passing(language: str, text: str) -> None:
     """Each went on for minutes with an expression that may read a text in many ways."""
     source = Source(text * 100)
-    assert not [told for told in documented.types(source, language) if told[0] == "nobody"]
-    assert not list(documented.imports(source, language))
+    assert not [told for told in doc_types.types(source, language) if told[0] == "nobody"]
+    assert not list(doc_types.imports(source, language))
 
 
 @pytest.mark.parametrize(
@@ -185,4 +185,4 @@ def test_hostile_comments_are_read_in_passing(language: str, text: str) -> None:
     ],
 )
 def test_a_type_has_one_name_or_none(written: str, name: str) -> None:
-    assert documented._type(written) == name
+    assert doc_types._type(written) == name

@@ -8,8 +8,8 @@ import sys
 import pytest
 
 from promptls.index.syntax.grammars import Grammars
-from promptls.index.syntax.languages import LANGUAGES, language_of
-from promptls.index.syntax.tags import patterns, tags
+from promptls.index.syntax.queries import patterns, tags
+from promptls.languages.table import LANGUAGES, language_of
 
 PATHS = """
     src/app.py python       types.pyi python        SConstruct python     a/b.JS javascript    x.mjs javascript
@@ -108,8 +108,8 @@ def test_patterns_are_split_at_the_top_level() -> None:
 
 def test_naming_a_language_loads_no_grammar() -> None:
     code = (
-        "import sys; from promptls.index.syntax.languages import language_of; from promptls.index.syntax import grammars, scan;"
-        "assert language_of('a.py') == 'python'; scan.plain('x = 1\\n' * 50, 'python', 'why');"
+        "import sys; from promptls.languages.table import language_of; from promptls.index.syntax import grammars, parse;"
+        "assert language_of('a.py') == 'python'; parse.plain('x = 1\\n' * 50, 'python', 'why');"
         "print([m for m in sys.modules if m.startswith('tree_sitter')])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.syntax.kinds import SYMBOL_KINDS
-from promptls.index.syntax.languages import LANGUAGES, language_of
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax.parse import scan
+from promptls.languages.kinds import SYMBOL_KINDS
+from promptls.languages.table import LANGUAGES, language_of
 from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, Outline, Reference, Span
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "syntax"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.patterns import find, pattern
+from promptls.index.syntax.structural_search import find, pattern
 
 PYTHON = """\
 def pay(cart, card):

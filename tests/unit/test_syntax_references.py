@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from promptls.index.syntax.parse import scan
 from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN, receiver
-from promptls.index.syntax.scan import scan
-from promptls.index.syntax.typing import declared_type
+from promptls.index.syntax.type_hints import declared_type
 from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
 
 

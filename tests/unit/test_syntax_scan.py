@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from promptls.index.syntax import findings
-from promptls.index.syntax.scan import LEAST_SLICE, SLICE, edit, plain, scan, slices
+from promptls.index.syntax import captures
+from promptls.index.syntax.parse import LEAST_SLICE, SLICE, edit, plain, scan, slices
 from promptls.model import Outline, Span, Symbol
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
@@ -251,7 +251,7 @@ def test_a_new_version_starts_from_the_old_one() -> None:
 
 
 def test_an_error_anywhere_lets_the_parser_read_the_rest_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "PIECE", 60)
+    monkeypatch.setattr(captures, "PIECE", 60)
     whole = "function f(a) {\n  if (a) {\n    return 1\n  } else {\n    return 2\n  }\n}\n"
     tail = "\nexport const tail = <A>(self: List<A>): List<A> => {\n  return self.tail\n}\nvar x = <A>(b: C) => b\n"
     before = scan(whole + tail, "typescript", edited=True)
@@ -267,15 +267,15 @@ def test_an_error_anywhere_lets_the_parser_read_the_rest_otherwise(monkeypatch: 
 def test_a_file_of_many_small_parts_is_asked_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"def f{n}(x):\n    return g{n}(x)\n" for n in range(40))
     known = scan(text, "python").outline
-    monkeypatch.setattr(findings, "MOST_CHILDREN", 30)
-    monkeypatch.setattr(findings, "PIECE", 20)
+    monkeypatch.setattr(captures, "MOST_CHILDREN", 30)
+    monkeypatch.setattr(captures, "PIECE", 20)
     assert scan(text, "python").outline == known and len(known.symbols) == 40
 
 
 def test_characters_that_crash_a_scanner_stay_out_of_its_sight() -> None:
     """Bash's scanner takes code points for table indexes; flags of regions are made of very high ones."""
     code = (
-        "from promptls.index.syntax.scan import scan\n"
+        "from promptls.index.syntax.parse import scan\n"
         "high = [chr(c) for plane in (1, 2, 14, 15, 16) for c in range(plane << 16, (plane << 16) + 0xFFFF, 0x1111)]\n"
         "text = 'f() { a; }\\n' + ''.join(f'-{c}{{\\n{c}({{\\n' for c in high) + '# ' + ''.join(high)\n"
         "for order in (('pack',), ('legacy',)):\n"

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index import table as module
-from promptls.index.rows import Rows, rounded, rows_of
-from promptls.index.table import Identity, Table, open_table, version_of
-from promptls.index.work.keeper import Keeper
-from promptls.index.work.messages import AddRows, Done, Failed, OpenTable
+from promptls.index.search.row_batch import Rows, rounded, rows_of
+from promptls.index.store import lance_table as module
+from promptls.index.store.lance_process import Keeper
+from promptls.index.store.lance_table import Identity, Table, open_table, version_of
+from promptls.index.workers.messages import AddRows, Done, Failed, OpenTable
 
 IDENTITY = Identity("model", 8, 1, 1)
 

@@ -6,16 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from promptls.context.git.log import Change, Commit, Log
-from promptls.context.git.past import Past, past_of
-from promptls.context.team import (
-    codebuddy_team,
-    find_owners,
-    find_people,
-    owners_of,
-    parse_owners,
-    team_notes,
-)
+from promptls.git.log import Change, Commit, Log
+from promptls.git.statistics import Past, past_of
+from promptls.knowledge.team import codebuddy_team, find_owners, find_people, owners_of, parse_owners, team_notes
 from promptls.model import Note
 from workspaces import request_of, snapshot_of
 

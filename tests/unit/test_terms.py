@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.terms import parts, terms, word_terms
+from promptls.index.search.analyzer import parts, terms, word_terms
 
 
 @pytest.mark.parametrize(

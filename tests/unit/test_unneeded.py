@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import write_tree
-from promptls.index.table import UNNEEDED
-from promptls.index.unneeded import import_whole, import_without
+from promptls.index.store.lance_table import UNNEEDED
+from promptls.util.import_stubs import import_whole, import_without
 
 LIBRARIES = """
 -- shelf/__init__.py --
@@ -93,8 +93,8 @@ def test_a_table_is_kept_without_the_client_of_remote_catalogues(tmp_path: Path)
 import sys
 import numpy as np
 from pathlib import Path
-from promptls.index.rows import rounded, rows_of
-from promptls.index.table import Identity, open_table
+from promptls.index.search.row_batch import rounded, rows_of
+from promptls.index.store.lance_table import Identity, open_table
 
 table = open_table(Path({str(tmp_path / "rows")!r}), Identity("model", 4, 1, 1), renew=True)
 table.add([rows_of([(bytes(16), ["word"])], rounded(np.ones((1, 4))))])

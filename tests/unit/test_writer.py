@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from promptls.index.publisher import Publisher
-from promptls.index.roots import RootState
-from promptls.index.rows import rounded, rows_of
+from promptls.index.scan.root_state import RootState
+from promptls.index.search.row_batch import rounded, rows_of
 from promptls.index.snapshot import Snapshot
-from promptls.index.store import Store, open_store
-from promptls.index.table import MAX_FRAGMENTS, Identity
-from promptls.index.writer import Writer
+from promptls.index.store.lance_table import MAX_FRAGMENTS, Identity
+from promptls.index.store.row_store import Store, open_store
+from promptls.index.store.writer import Writer
 from workspaces import snapshot_of
 
 
@@ -66,7 +66,7 @@ def test_a_store_that_cannot_be_written_is_left_alone_for_a_while(tmp_path: Path
 def test_what_a_scan_writes_before_it_is_done_is_in_the_image_when_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("promptls.index.writer.FLUSH_ROWS", 1)
+    monkeypatch.setattr("promptls.index.store.writer.FLUSH_ROWS", 1)
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
     publisher = filled(snapshot)
     state = RootState(snapshot.roots[0])

@@ -9,9 +9,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.embedding.embedder import EmbeddingSpec
-from promptls.index.work.messages import Configure
+from promptls.index.workers.messages import Configure
 from promptls.settings import Settings, cache_folder
 
 
@@ -19,7 +19,7 @@ class IndexConfig(Struct, frozen=True):
     """What the index depends on; comes from the settings."""
 
     cache: str  # folder for derived state
-    limits: disk.Limits = disk.Limits()
+    limits: files.Limits = files.Limits()
     embedding: EmbeddingSpec = EmbeddingSpec()
     grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
     workers: int = 2
@@ -41,10 +41,10 @@ def config_of(settings: Settings) -> IndexConfig:
     index = settings.index
     return IndexConfig(
         cache=str(cache_folder(settings)),
-        limits=disk.Limits(
+        limits=files.Limits(
             index.max_file_size,
             index.max_line_length,
-            policy=disk.Policy(index.include, index.exclude, index.include_hidden),
+            policy=files.Policy(index.include, index.exclude, index.include_hidden),
         ),
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,

@@ -19,25 +19,26 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.index import disk, scanning
-from promptls.index.asking import PatternMatches, Questions, find_matches
-from promptls.index.buffers import Buffers
+from promptls.index import files as disk
 from promptls.index.config import IndexConfig
 from promptls.index.embedding.embedder import model_identity
-from promptls.index.first_look import FirstLook
-from promptls.index.opening import Opening
-from promptls.index.precedence import Precedence
+from promptls.index.prescan.scheduler import FirstLook
 from promptls.index.publisher import Publisher
-from promptls.index.roots import RootState, status_of
-from promptls.index.rows import Rows
-from promptls.index.scanning import Embedded, Known, Outlined
+from promptls.index.scan import jobs
+from promptls.index.scan.jobs import Embedded, Known, Outlined
+from promptls.index.scan.open_buffers import Buffers
+from promptls.index.scan.priority import Precedence
+from promptls.index.scan.root_state import RootState, status_of
+from promptls.index.search.reader import IndexReader
+from promptls.index.search.row_batch import Rows
 from promptls.index.snapshot import Snapshot, Sources
 from promptls.index.status import Standing, State, Status, why
-from promptls.index.store import Store
-from promptls.index.view import View
-from promptls.index.work.pool import Pool
+from promptls.index.store.recovery import Opening
+from promptls.index.store.row_store import Store
+from promptls.index.store.writer import Writer, unwritten
+from promptls.index.workers.client import PatternMatches, Questions, find_matches
+from promptls.index.workers.pool import Pool
 from promptls.index.workspace import Dirty, Workspace
-from promptls.index.writer import Writer, unwritten
 from promptls.model import Cancelled, CancelToken, FileEntry, Root
 from promptls.settings import BUNDLED
 
@@ -129,7 +130,7 @@ class Indexer:
 
     # ---- for requests
 
-    def columns(self) -> View:
+    def columns(self) -> IndexReader:
         """What a search scans; at least as new as the snapshot taken before."""
         return self._publisher.columns.view()
 
@@ -208,7 +209,7 @@ class Indexer:
         found = False
         for state in late:
             state.looked_at = now
-            looked = scanning.look(state.root, state.seen, self._publisher.snapshot) if state.complete else None
+            looked = jobs.look(state.root, state.seen, self._publisher.snapshot) if state.complete else None
             if looked is None:
                 self.workspace.rescan([state.root.path])
             elif looked:
@@ -344,15 +345,15 @@ class Indexer:
 
     def _rest(self) -> float:
         """Seconds until something is to be looked at though nothing has changed."""
-        pauses = [self._writer.pause.left] if self._writer.pausing else []
+        pauses = [self._writer.pause.remaining_s] if self._writer.pausing else []
         if self._publisher.fresh and (patience := self._writer.patience):
             pauses.append(patience)
         now = time.monotonic()
         pauses += [max(0.0, state.walk_at - now) for state in self._roots.values() if state.walk_at]
         if not self._opening.trying and any(state.lacking for state in self._roots.values()):
-            pauses.append(self._opening.pause.left)
+            pauses.append(self._opening.pause.remaining_s)
         if self._questions.waiting:
-            pauses.append(self._questions.pause.left)
+            pauses.append(self._questions.pause.remaining_s)
         return min([*pauses, SWEEP_EVERY_S])
 
     def _step(self, dirty: Dirty) -> None:
@@ -462,9 +463,9 @@ class Indexer:
         state.seen = None
         began, began_ns = time.monotonic(), time.time_ns()
         try:
-            found = scanning.walk(state.root, self.config.limits, self._closed)
-            state.trouble("folder", scanning.nothing_found(state.root) if not found else "")
-            state.trouble("limit", scanning.cut_short(state.root, len(found), self.config.limits))
+            found = jobs.walk(state.root, self.config.limits, self._closed)
+            state.trouble("folder", jobs.nothing_found(state.root) if not found else "")
+            state.trouble("limit", jobs.cut_short(state.root, len(found), self.config.limits))
         except Cancelled:
             return
         except Exception as error:
@@ -501,7 +502,7 @@ class Indexer:
             return
         try:
             mine = {f.path: f for f in found if self._root_state(f.path) is state}
-            changes, stale = scanning.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
+            changes, stale = jobs.compare(mine, recalled, self._publisher.snapshot, state.root, live, full)
             gone = {e.name for path, e in recalled.items() if path not in mine and (not live or path in changes)}
             if any(self.config.limits.policy.refusal(name) for name in gone):
                 self._opening.purge(state)
@@ -568,13 +569,13 @@ class Indexer:
         """Files that may have changed on disk: sort them into gone, ignored and to be outlined."""
         for state in list(self._roots.values()):
             touched = [p for p in paths if self._root_state(p) is state]
-            if any(scanning.changes_rules(p) or disk.is_folder(p) for p in touched):  # rules count as they are on disk
+            if any(jobs.changes_rules(p) or disk.is_folder(p) for p in touched):  # rules count as they are on disk
                 self.workspace.rescan([state.root.path])
             mine = [p for p in touched if p not in self.workspace.documents]
             if not mine:
                 continue
             try:
-                present, gone = scanning.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
+                present, gone = jobs.sort_out(state.root, mine, self._publisher.snapshot, self.config.limits)
             except OSError as error:
                 state.trouble(
                     "folder", f"Changes cannot be looked at ({why(error)}); it is tried again from time to time."
@@ -605,10 +606,10 @@ class Indexer:
         def report(event: Outlined | Embedded) -> None:
             self._post(lambda: self._report(state, event))
 
-        for batch in scanning.batches(wanted, self._publisher.snapshot):
+        for batch in jobs.batches(wanted, self._publisher.snapshot):
             state.outlining += 1
             state.unread += len(batch)
-            future = submit(scanning.job(batch, known, report, later=not (few or again)))
+            future = submit(jobs.job(batch, known, report, later=not (few or again)))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._finished(state, b, f)))  # type: ignore[misc]
 
     def _embed_later(self, state: RootState, event: Outlined) -> None:
@@ -618,7 +619,7 @@ class Indexer:
             state.job_begins(path)
         known = Known(self._publisher.seen, state.store_ready)
         report = lambda done: self._post(lambda: self._report(state, done))  # noqa: E731
-        job = scanning.embedding_job(event.rows, known, report)
+        job = jobs.embedding_job(event.rows, known, report)
         assert event.channel is not None
         future = self._pool.later(event.channel, job, len(event.rows))
         future.add_done_callback(lambda f: self._post(lambda: self._embedded(state, paths, event.rows, f)))
@@ -647,7 +648,7 @@ class Indexer:
                 later.append(scan.path)
                 if known is not None and now == (known.size, known.mtime_ns):
                     continue
-            entry = None if now is None else scanning.entry_of(scan, state.root, state.name_of(scan.path))
+            entry = None if now is None else jobs.entry_of(scan, state.root, state.name_of(scan.path))
             changes[scan.path] = state.records[state.name_of(scan.path)] = entry
         if later:
             self.workspace.touch(later)

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from promptls.index.columns import Columns, Moved
-from promptls.index.image import Part
-from promptls.index.rows import Rows
+from promptls.index.search.chunk_index import Columns, Moved
+from promptls.index.search.row_batch import Rows
 from promptls.index.snapshot import Snapshot, with_entries
+from promptls.index.store.checkpoint import Part
 from promptls.model import FileEntry, forget, keys_in, symbols_in
 
 _NO_ROWS = Rows(())

@@ -18,10 +18,10 @@ from immutables import Map
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import disk
-from promptls.index.digest import digest_of
-from promptls.index.layered import Layered
+from promptls.index import files as disk
 from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbol, TextView, names_in, pack
+from promptls.util.hashing import digest_of
+from promptls.util.overlay_map import Layered
 
 EXHIBIT = "promptls:"
 """Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from immutables import Map
 from msgspec import Struct
 
-from promptls.index.edits import Edits
+from promptls.index.edit_history import Edits
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
 

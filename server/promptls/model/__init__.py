@@ -6,7 +6,32 @@ text written for people, where lines are 1-based and inclusive.  A `path` is alw
 
 from __future__ import annotations
 
-from promptls.model.nouns import (
+from promptls.model.outline import (
+    CALL,
+    IMPLEMENT,
+    INHERIT,
+    MENTION,
+    USE,
+    Chunk,
+    Import,
+    Outline,
+    Reference,
+    Span,
+    Symbol,
+)
+from promptls.model.outline_codec import (
+    AnyOutline,
+    OutlineView,
+    forget,
+    keys_in,
+    names_in,
+    pack,
+    spoken_in,
+    symbols_in,
+    unpack,
+    view_of,
+)
+from promptls.model.values import (
     EXPLICIT,
     Block,
     Cancelled,
@@ -22,31 +47,6 @@ from promptls.model.nouns import (
     Problem,
     Root,
     TextView,
-)
-from promptls.model.outline import (
-    CALL,
-    IMPLEMENT,
-    INHERIT,
-    MENTION,
-    USE,
-    Chunk,
-    Import,
-    Outline,
-    Reference,
-    Span,
-    Symbol,
-)
-from promptls.model.packed import (
-    AnyOutline,
-    OutlineView,
-    forget,
-    keys_in,
-    names_in,
-    pack,
-    spoken_in,
-    symbols_in,
-    unpack,
-    view_of,
 )
 
 __all__ = [

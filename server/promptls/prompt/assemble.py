@@ -19,7 +19,7 @@ from promptls.prompt.pack import Kept, Omitted, Packed
 from promptls.prompt.render import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter, UnknownName
-from promptls.prompt.wording import VARIANTS
+from promptls.prompt.variants import VARIANTS
 
 NO_FACTS = Facts()
 OUTPUTS = ("messages", "text")

@@ -16,29 +16,29 @@ from contextlib import contextmanager
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.context.mentions.grammar import strip
-from promptls.context.mentions.request import Request
-from promptls.context.mentions.resolve import items as items_of
-from promptls.context.mentions.resolve import resolve_all
+from promptls.mentions.context import Request
+from promptls.mentions.grammar import strip
+from promptls.mentions.resolve import items as items_of
+from promptls.mentions.resolve import resolve_all
 from promptls.model import Item, MentionOutcome
-from promptls.prompt import asked as asking
 from promptls.prompt import assemble as assembling
-from promptls.prompt import found as finding
+from promptls.prompt import explicit as asking
+from promptls.prompt import implicit as finding
 from promptls.prompt.assemble import Assembled, Placed, assemble
-from promptls.prompt.found import Candidates
 from promptls.prompt.history import choose
+from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import QUOTING, Facts, Message, Section
 from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, Packed, pack
 from promptls.prompt.profile import Profile, profile
+from promptls.prompt.query_understanding import Understood, understood
 from promptls.prompt.rank import above_threshold
 from promptls.prompt.render import Renderer, forms
 from promptls.prompt.sanitize import about_message, redact
 from promptls.prompt.scoring import Corpus
 from promptls.prompt.sections import gather
-from promptls.prompt.surroundings import Surroundings
+from promptls.prompt.services import Surroundings
 from promptls.prompt.tokens import Counter
-from promptls.prompt.understanding import Understood, understood
 
 OMITTED = 50
 """Left-out regions that are told."""

@@ -16,7 +16,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.syntax.languages import language_of
+from promptls.languages.table import language_of
 from promptls.model import Span
 
 MOST_LABELS = 100

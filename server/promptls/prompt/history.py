@@ -19,11 +19,11 @@ from typing import Literal
 from msgspec import Struct
 
 from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, fence
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.layouts.types import Message
 from promptls.prompt.render import SEPARATOR
 from promptls.prompt.sanitize import visible
 from promptls.prompt.tokens import Counter
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 COPY_LINES = 8
 """A tagged block is a copy of what is shown of a file if at least so many of its lines stand there …"""

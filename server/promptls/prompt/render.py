@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 from promptls.model import AnyOutline, Block, FormName, Item, Span, Symbol, TextView
 from promptls.prompt.fences import SPECIMEN, fence
-from promptls.prompt.page import Page
 from promptls.prompt.sanitize import Finding, clean, header_text, redact
+from promptls.prompt.sanitized_lines import Page
 from promptls.prompt.tokens import Counter, count_all
 
 SEPARATOR = "\n\n"

@@ -13,18 +13,19 @@ from itertools import groupby
 
 from msgspec import Struct
 
-from promptls.context import git, project, rules, team
-from promptls.context.graph import markdown, present
-from promptls.context.memory import ranked, relevant
-from promptls.context.memory.relevance import codebuddy_block
-from promptls.context.mentions.request import Request
+from promptls import git
+from promptls.graph import markdown, queries
+from promptls.knowledge import project, rules, team
+from promptls.knowledge.memory import ranked, relevant
+from promptls.knowledge.memory.relevance import codebuddy_block
+from promptls.mentions.context import Request
 from promptls.model import Note, Problem
 from promptls.prompt.instructions import instructions_for, response_format
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Place, Section
 from promptls.prompt.profile import Profile
 from promptls.prompt.sanitize import clean, header_text
-from promptls.prompt.surroundings import Surroundings
+from promptls.prompt.services import Surroundings
 from promptls.prompt.tokens import Counter
 
 STRETCH = 2
@@ -246,9 +247,9 @@ def _team(need: _Need) -> _Made:
 def _graph(need: _Need) -> _Made:
     view = need.around.graph(need.request)
     facts = need.around.projects.at(need.request.sources, need.around.complete)
-    header = project.header_of(facts[0]) if len(facts) == 1 else present.NAMELESS
+    header = project.header_of(facts[0]) if len(facts) == 1 else queries.NAMELESS
     seeds = need.profile.gathering.considered
-    result = present.of_query(view, need.intent.query.text, header, seeds, parity=True, token=need.request.token)
+    result = queries.of_query(view, need.intent.query.text, header, seeds, parity=True, token=need.request.token)
     return _Made((Note(markdown.markdown(result)),))
 
 

@@ -12,13 +12,13 @@ import re
 import time
 from collections.abc import Callable
 
-from promptls.context.mentions.grammar import code_point_offset, parse, strip, utf16_offset
-from promptls.frames import Lost, read_frame
-from promptls.index.disk import patterns as ignore
+from promptls.index.files import gitignore as ignore
 from promptls.index.snapshot import split_lines
-from promptls.index.syntax import patterns as shapes
-from promptls.index.syntax.languages import BY_NAME
-from promptls.index.syntax.scan import scan
+from promptls.index.syntax import structural_search as shapes
+from promptls.index.syntax.parse import scan
+from promptls.languages.table import BY_NAME
+from promptls.lsp.framing import Lost, read_frame
+from promptls.mentions.grammar import code_point_offset, parse, strip, utf16_offset
 from promptls.model import FileEntry, Item, Origin, Span, TextView
 from promptls.model import pack as packed
 from promptls.prompt import fences

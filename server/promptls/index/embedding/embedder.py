@@ -19,10 +19,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.embedding.words import Ids, WordTokenizer, weigh
-from promptls.index.runs import Batch
-from promptls.index.unneeded import import_whole, import_without
+from promptls.index.embedding.fast_tokenizer import Ids, WordTokenizer, weigh
+from promptls.index.search.interning import Batch
 from promptls.settings import BUNDLED
+from promptls.util.import_stubs import import_whole, import_without
 
 log = logging.getLogger(__name__)
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.digest import digest_of
-from promptls.index.syntax.docs import is_legal
-from promptls.index.syntax.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.index.syntax.doc_comments import is_legal
+from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import Chunk, Span, Symbol
+from promptls.util.hashing import digest_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptls.index.syntax.languages import BY_NAME
+from promptls.languages.table import BY_NAME
 
 if TYPE_CHECKING:
     import tree_sitter

@@ -11,25 +11,26 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.clipping import clipped
-from promptls.index.syntax import docs, documented, heads, names
-from promptls.index.syntax.drafts import STATED, Draft, Extent, settled
-from promptls.index.syntax.facts import MARKS, complexities, decorators, exported, listed, owners
-from promptls.index.syntax.findings import find
+from promptls.index.syntax import doc_comments, doc_types, names
+from promptls.index.syntax import signature as heads
+from promptls.index.syntax.captures import find
 from promptls.index.syntax.imports import imports_of
-from promptls.index.syntax.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TITLED_KINDS, TYPE_KINDS
-from promptls.index.syntax.languages import BY_NAME, Language
+from promptls.index.syntax.metrics import MARKS, complexities, decorators, exported, listed, owners
+from promptls.index.syntax.queries import Tags
 from promptls.index.syntax.references import References, references
-from promptls.index.syntax.source import Source
-from promptls.index.syntax.tags import Tags
+from promptls.index.syntax.source_text import Source
+from promptls.index.syntax.symbol_builder import STATED, Draft, Extent, settled
+from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TITLED_KINDS, TYPE_KINDS
+from promptls.languages.table import BY_NAME, Language
 from promptls.model import Import, Span, Symbol
+from promptls.util.truncate import clipped
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from tree_sitter import Tree
 
-    from promptls.index.syntax.kept import Kept, Memo
+    from promptls.index.syntax.incremental import Kept, Memo
 
 __all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
 
@@ -76,7 +77,7 @@ def outline_of(source: Source, tree: Tree, tags: Tags, language: str, kept: Kept
             imported.append(start)
             covered = end
     shape.imports += [
-        Import(module, told, line, called) for module, told, called, line in documented.imports(source, language)
+        Import(module, told, line, called) for module, told, called, line in doc_types.imports(source, language)
     ]
     shape.imports.sort(key=lambda one: one.line)
     nested = _nest([draft for draft in drafts if draft.kind != "variable" or not _holds(draft, imported)], language)
@@ -202,14 +203,14 @@ def _symbol(facts: _Facts) -> Symbol:
     doc = draft.doc
     if draft.kind == "section" and draft.body is None and row.name == "markdown":
         body_start = min(source.row(draft.node[1] - 1) + 1, end)
-        doc = docs.prose(source.lines[body_start : min(end, body_start + 20)])
-    doc_start = docs.comment_start(source.lines, draft.first, row)
+        doc = doc_comments.prose(source.lines[body_start : min(end, body_start + 20)])
+    doc_start = doc_comments.comment_start(source.lines, draft.first, row)
     if doc_start < draft.first:
         comment = source.lines[doc_start : draft.first]
-        if not docs.documents(comment):
+        if not doc_comments.documents(comment):
             doc_start = draft.first
         elif not doc:
-            doc = docs.comment_text(comment)
+            doc = doc_comments.comment_text(comment)
     stop = _head_end(draft)
     signature = heads.signature(source, draft.head, stop, row, whole=stop < draft.node[1] or draft.kind in STATED)
     return Symbol(
@@ -233,7 +234,7 @@ def _symbol(facts: _Facts) -> Symbol:
 def _known_symbol(facts: _Facts, known: Memo[Hashable, Symbol]) -> Symbol:
     """The same as `_symbol`, found by all that it depends on if it is known, and moved to where it stands."""
     source, draft, row, parent, complexity, marks, public = facts
-    above = docs.comment_start(source.lines, draft.first, row)
+    above = doc_comments.comment_start(source.lines, draft.first, row)
     begin, head_end = source.starts[above], _head_end(draft)
     reach = max(source.starts[draft.last + 1], head_end)
     if reach - begin > LONGEST_KEPT:

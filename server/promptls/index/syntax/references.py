@@ -14,15 +14,15 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax import documented, names
-from promptls.index.syntax.languages import LANGUAGES
-from promptls.index.syntax.source import Source
-from promptls.index.syntax.typing import declared_type
+from promptls.index.syntax import doc_types, names
+from promptls.index.syntax.source_text import Source
+from promptls.index.syntax.type_hints import declared_type
+from promptls.languages.table import LANGUAGES
 from promptls.model import IMPLEMENT, MENTION, USE
 
 if TYPE_CHECKING:
-    from promptls.index.syntax.findings import Findings
-    from promptls.index.syntax.kept import Kept
+    from promptls.index.syntax.captures import Findings
+    from promptls.index.syntax.incremental import Kept
 
 MAX_REFERENCES = 50_000
 MAX_TYPED = 20_000
@@ -161,7 +161,7 @@ def _typed(source: Source, places: Sequence[int], language: str, words: dict[str
             if kept is not None:
                 kept.types.put(written, told)
         found += [(variable, of, source.row(start)) for variable, of in told]
-    said = documented.types(source, language)
+    said = doc_types.types(source, language)
     out = array("I")
     for variable, of, line in (*found, *said) if language == "php" else (*said, *found):  # the first counts
         out.extend((words[variable], words[of], line))

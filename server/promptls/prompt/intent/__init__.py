@@ -11,15 +11,15 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from promptls.context.query import analyse, without
-from promptls.prompt.intent.asking import ACTIONS, TYPES, asking_of
 from promptls.prompt.intent.entities import Entity, entities_of, paths, scope
-from promptls.prompt.intent.exclusion import excluded
-from promptls.prompt.intent.gate import judge
-from promptls.prompt.intent.reading import read
+from promptls.prompt.intent.negation import excluded
+from promptls.prompt.intent.question_type import ACTIONS, TYPES, asking_of
 from promptls.prompt.intent.refine import refined
+from promptls.prompt.intent.relevance import judge
+from promptls.prompt.intent.tokenize import read
 from promptls.prompt.intent.topics import GENERAL, LIKELY, Category, Match, category_names, topics_of
-from promptls.prompt.intent.values import Intent
+from promptls.prompt.intent.types import Intent
+from promptls.retrieval.query import analyse, without
 
 __all__ = ["ACTIONS", "TYPES", "Category", "Entity", "Intent", "Match", "category_names", "refined", "understand"]
 

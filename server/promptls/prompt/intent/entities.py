@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from promptls.context.query import Query, looks_like_code
-from promptls.prompt.intent.asking import Asking
-from promptls.prompt.intent.reading import READ, Reading
+from promptls.prompt.intent.question_type import Asking
+from promptls.prompt.intent.tokenize import READ, Reading
+from promptls.retrieval.query import Query, looks_like_code
 
 ENTITIES = 20
 """Names that are told."""

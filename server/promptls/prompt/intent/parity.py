@@ -13,9 +13,9 @@ from functools import cache, lru_cache
 from msgspec import Struct
 from rapidfuzz.distance import Levenshtein
 
-from promptls.index.terms import stem
-from promptls.prompt.intent.reading import READ
-from promptls.prompt.intent.tables import data, entries
+from promptls.index.search.analyzer import stem
+from promptls.prompt.intent.lexicon import data, entries
+from promptls.prompt.intent.tokenize import READ
 
 PATTERN, KEYWORD, STRONG = 3, 1, 2
 """CodeBuddy: what a pattern, a keyword, a strong indicator adds to the score."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from promptls.context.query import with_terms
-from promptls.prompt.intent.gate import label_of
+from promptls.prompt.intent.relevance import label_of
 from promptls.prompt.intent.topics import Category
-from promptls.prompt.intent.values import Intent
+from promptls.prompt.intent.types import Intent
+from promptls.retrieval.query import with_terms
 
 if TYPE_CHECKING:
     from promptls.prompt.language_model.interpret import Interpretation

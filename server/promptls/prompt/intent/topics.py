@@ -13,10 +13,10 @@ from functools import cache, lru_cache
 
 from msgspec import Struct
 
-from promptls.index.terms import STOP_WORDS, stem
-from promptls.prompt.intent.exclusion import Exclusion
-from promptls.prompt.intent.reading import Reading, pieces
-from promptls.prompt.intent.tables import Table, data, entries, inside, nearest, ordinary
+from promptls.index.search.analyzer import STOP_WORDS, stem
+from promptls.prompt.intent.lexicon import Table, data, entries, inside, nearest, ordinary
+from promptls.prompt.intent.negation import Exclusion
+from promptls.prompt.intent.tokenize import Reading, pieces
 
 GENERAL = "general"
 

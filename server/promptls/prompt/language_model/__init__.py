@@ -8,9 +8,9 @@ code of the workspace.  Knows nothing of intents, prompts or budgets.
 
 from __future__ import annotations
 
-from promptls.prompt.language_model.asking import Complete, Failed, LanguageModel
-from promptls.prompt.language_model.connect import connect
+from promptls.prompt.language_model.client import Complete, Failed, LanguageModel
 from promptls.prompt.language_model.editor import editor
+from promptls.prompt.language_model.factory import connect
 from promptls.prompt.language_model.interpret import Interpretation, interpret, sendable
 
 __all__ = [

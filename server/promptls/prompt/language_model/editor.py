@@ -11,8 +11,8 @@ from concurrent.futures import CancelledError, Future, wait
 from typing import Any
 
 from promptls.model import Cancelled, CancelToken
-from promptls.prompt.language_model.asking import Complete, Failed
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.language_model.client import Complete, Failed
+from promptls.prompt.layouts.types import Message
 
 LOOK_S = 0.03
 """How often the token is looked at while an answer is awaited."""

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from promptls.model import CancelToken
-from promptls.prompt.language_model.asking import Failed
+from promptls.prompt.language_model.client import Failed
 from promptls.prompt.language_model.editor import await_answer
-from promptls.prompt.language_model.refused import Refused
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.language_model.errors import Refused
+from promptls.prompt.layouts.types import Message
 
 PAUSE_S = 0.2
 """Before the one retry, where the server names no time."""
@@ -150,7 +150,7 @@ class Endpoint:
         if self._client is None:
             import openai
 
-            from promptls.prompt.language_model.wire import client
+            from promptls.prompt.language_model.transport import client
 
             self._client = openai.AsyncOpenAI(
                 # Whatever is not given here would be taken from the environment; the key is put in by `wire`.

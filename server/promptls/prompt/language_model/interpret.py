@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from promptls.model import CancelToken, Problem
 from promptls.prompt import fences
-from promptls.prompt.language_model.asking import Failed, LanguageModel
-from promptls.prompt.layouts.draft import Message
+from promptls.prompt.language_model.client import Failed, LanguageModel
+from promptls.prompt.layouts.types import Message
 from promptls.prompt.sanitize import clean
 
 TYPES = ("implementation", "architectural", "debugging", "explanation", "feature")

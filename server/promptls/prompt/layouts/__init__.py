@@ -10,8 +10,8 @@ from promptls.prompt.layouts.attune import attune
 from promptls.prompt.layouts.codebuddy import codebuddy
 from promptls.prompt.layouts.cody import cody
 from promptls.prompt.layouts.default import default
-from promptls.prompt.layouts.draft import Chat, Draft, Facts, Layout, Message, Part, Parts, Place, Section
 from promptls.prompt.layouts.prompto import prompto
+from promptls.prompt.layouts.types import Chat, Draft, Facts, Layout, Message, Part, Parts, Place, Section
 from promptls.prompt.layouts.understand import understand
 
 LAYOUTS: dict[str, Layout] = {

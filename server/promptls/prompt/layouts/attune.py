@@ -6,13 +6,13 @@ a sentence alone).  The beginning is a message of its own only if it is long eno
 
 from __future__ import annotations
 
+from promptls.compat.passages import CLAUSE, FALLBACK, passage
 from promptls.prompt.layouts import markdown
 from promptls.prompt.layouts.codebuddy import quoted
-from promptls.prompt.layouts.draft import Chat, Draft, Parts
+from promptls.prompt.layouts.types import Chat, Draft, Parts
 from promptls.prompt.pack import Kept
-from promptls.prompt.passages import CLAUSE, FALLBACK, passage
 from promptls.prompt.render import SEPARATOR, Renderer
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 CACHEABLE = 1024
 """Characters that the beginning must have to be worth a cache entry (attune)."""

@@ -10,10 +10,10 @@ import re
 from itertools import groupby
 
 from promptls.prompt.layouts import markdown
-from promptls.prompt.layouts.draft import Chat, Draft, Parts, one_message
+from promptls.prompt.layouts.types import Chat, Draft, Parts, one_message
 from promptls.prompt.pack import Kept
 from promptls.prompt.render import SEPARATOR, Renderer
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 PERSONA = "You are a senior engineer of this project. Help with the question below, from the context given."
 

@@ -6,9 +6,9 @@ Order serves caches and readers: what stays the same comes first, the question c
 from __future__ import annotations
 
 from promptls.prompt import fences
-from promptls.prompt.layouts.draft import Chat, Draft, Parts, heading, one_message
+from promptls.prompt.layouts.types import Chat, Draft, Parts, heading, one_message
 from promptls.prompt.render import SEPARATOR, Renderer, element
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 
 def default(draft: Draft, boundary: str, renderer: Renderer | None) -> Chat:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptls.index.syntax.languages import language_of
+from promptls.languages.table import language_of
 from promptls.prompt.pack import Kept
 from promptls.prompt.render import Renderer, named
 from promptls.prompt.sanitize import header_text

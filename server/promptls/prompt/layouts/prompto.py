@@ -14,11 +14,11 @@ import msgspec
 from msgspec import Struct
 
 from promptls.prompt.layouts import markdown
-from promptls.prompt.layouts.draft import Chat, Draft, Parts, one_message
+from promptls.prompt.layouts.types import Chat, Draft, Parts, one_message
 from promptls.prompt.pack import Kept
 from promptls.prompt.render import Renderer
 from promptls.prompt.sanitize import header_text
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -10,9 +10,9 @@ import re
 
 from promptls.prompt.layouts import markdown
 from promptls.prompt.layouts.codebuddy import quoted
-from promptls.prompt.layouts.draft import Chat, Draft, Parts, one_message
+from promptls.prompt.layouts.types import Chat, Draft, Parts, one_message
 from promptls.prompt.render import SEPARATOR, Renderer
-from promptls.prompt.wording import wording
+from promptls.prompt.variants import wording
 
 _FENCE = re.compile(r"^(?=\s*(?:```|~~~))", re.M)
 """A line of the graph's own text that would open a code block; a backslash before it keeps it text."""

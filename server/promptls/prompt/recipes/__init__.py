@@ -7,16 +7,9 @@ task; the user's message follows it, verbatim.  Knows nothing of requests and of
 
 from __future__ import annotations
 
-from promptls.prompt.recipes.collecting import (
-    Collection,
-    Source,
-    built_in,
-    collect,
-    in_folder,
-    in_workspace,
-)
-from promptls.prompt.recipes.reading import VALUES, Argument, Recipe, read
-from promptls.prompt.recipes.rendering import Wrong, find, help_text, render, values_for
+from promptls.prompt.recipes.parser import VALUES, Argument, Recipe, read
+from promptls.prompt.recipes.registry import Collection, Source, built_in, collect, in_folder, in_workspace
+from promptls.prompt.recipes.template import Wrong, find, help_text, render, values_for
 
 __all__ = [
     "VALUES",

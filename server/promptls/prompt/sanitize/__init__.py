@@ -16,8 +16,8 @@ from promptls.prompt.sanitize.injections import (
     sanitize_like_codebuddy,
     truncate_like_codebuddy,
 )
+from promptls.prompt.sanitize.invisible import header_text, unseen, visible
 from promptls.prompt.sanitize.secrets import is_made_for_secrets, redact
-from promptls.prompt.sanitize.unseen import header_text, unseen, visible
 
 __all__ = [
     "Clean",

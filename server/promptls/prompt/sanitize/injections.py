@@ -10,7 +10,7 @@ import re
 from bisect import bisect_left
 
 from promptls.prompt.sanitize.findings import Finding
-from promptls.prompt.sanitize.unseen import seen_through, visible
+from promptls.prompt.sanitize.invisible import seen_through, visible
 
 _GAP = r"[\s#*/>\"']+"  # words of a sentence may stand on two lines of a comment
 _FORMER = (

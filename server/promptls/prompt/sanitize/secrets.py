@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import count
 
-from promptls.index import disk
+from promptls.index import files
 from promptls.index.snapshot import EXHIBIT
 from promptls.prompt.sanitize.findings import Finding
 
@@ -191,7 +191,7 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
 
 def is_made_for_secrets(path: str) -> bool:
     """Whether a file, or what a difference is of, is made for secrets by its name."""
-    return bool(path and disk.kind_of_secrets(_DIFFERENCE_OF.sub("", path.removeprefix(EXHIBIT))))
+    return bool(path and files.kind_of_secrets(_DIFFERENCE_OF.sub("", path.removeprefix(EXHIBIT))))
 
 
 def _runs(text: str) -> str:

@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.prompt.scoring import attune, codebuddy, cody, ours, prompto
+from promptls.prompt.scoring import attune, codebuddy, cody, default, prompto
 from promptls.prompt.scoring.attune import confidence, overlap
 from promptls.prompt.scoring.codebuddy import Element, density, element_score, tier
 from promptls.prompt.scoring.cody import tfidf
+from promptls.prompt.scoring.default import features, rare_terms
 from promptls.prompt.scoring.fusion import fused, hybrid, normalised
-from promptls.prompt.scoring.ours import features, rare_terms
 from promptls.prompt.scoring.prompto import LEG_WEIGHTS, action_boost, query_type, symbol_match, term_boost
 from promptls.prompt.scoring.region import Asked, Corpus, Formula, Region, Scored, by_score, capped, rounded
 
@@ -59,7 +59,7 @@ def _hybrid(regions: Sequence[Region], asked: Asked, corpus: Corpus) -> list[Sco
 
 
 FORMULAS: dict[str, Formula] = {
-    "legs": ours.legs,
+    "legs": default.legs,
     "density": codebuddy.select,
     "hybrid": _hybrid,
     "rrf": prompto.legs,

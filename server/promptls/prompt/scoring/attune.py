@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from functools import lru_cache
 
-from promptls.index.terms import parts, stem, words
+from promptls.index.search.analyzer import parts, stem, words
 from promptls.prompt.scoring.fusion import RRF_K, fused, normalised
 from promptls.prompt.scoring.region import Asked, Corpus, Region, Scored
 

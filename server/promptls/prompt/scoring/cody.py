@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from promptls.index.terms import terms
+from promptls.index.search.analyzer import terms
 from promptls.prompt.scoring.region import Asked, Corpus, Region, Scored
 
 LARGE_FILE = 10_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from promptls.index.terms import stem
+from promptls.index.search.analyzer import stem
 from promptls.prompt.scoring.fusion import RRF_K, fused
 from promptls.prompt.scoring.region import Asked, Corpus, Region, Scored
 
