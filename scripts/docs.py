@@ -1,14 +1,17 @@
-"""The generated parts of the documentation and of the clients: tables in README.md, server/PROTOCOL.md, settings.
+"""Generate the reference pages, the tables in README.md and the settings of the editor clients.
 
-Tables come from the code (settings, mention kinds, models), the protocol page from the golden messages of
-tests/protocol.  A block in README.md stands between `<!-- generated: NAME -->` and `<!-- end -->`.
+Tables come from the code: settings, mention kinds, models, profiles, recipes, the command line. The protocol page
+comes from the golden messages in tests/protocol. A block `<!-- generated: NAME -->` … `<!-- end -->` in README.md or
+in a page of server/docs is replaced by the table of that name.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args, get_origin, get_type_hints
 
@@ -16,69 +19,120 @@ import editor_settings
 import msgspec
 
 from promptls.api import params
-from promptls.lsp import ENDPOINTS, LANGUAGE
+from promptls.cli.main import argument_parser
+from promptls.lsp import CUSTOM_REQUESTS, LSP_FEATURES
 from promptls.mentions import grammar
 from promptls.mentions.registry import BUILT_IN
 from promptls.prompt import tokens
-from promptls.prompt.profile import PROFILES, profile
-from promptls.prompt.recipes import built_in, collect
+from promptls.prompt.profile import loadable_profiles
+from promptls.prompt.recipes import built_in_recipes, collect_recipes
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "protocol"
+DOCS = ROOT / "server" / "docs"
+QUALITY = ROOT / "scripts" / "evaluation" / "data"
 
 
 def table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, tuple("---" for _ in head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in lines)
 
 
 def settings_table() -> str:
-    """Every setting with its default and description."""
+    """Return all settings with default and description."""
     rows = [
         (
             f"`{s.section}.{s.name}`",
             f"`{json.dumps(s.default)}`",
-            s.description + (" Only in your own settings." if s.trusted else ""),
+            s.description + (" User settings only." if s.trusted else ""),
         )
         for s in editor_settings.all_settings()
     ]
-    return table(("setting", "default", "meaning"), rows)
+    return table(("setting", "default", "description"), rows)
 
 
 def mentions_table() -> str:
-    """Every kind of mention with its syntax."""
+    """Return all mention kinds with their syntax."""
     rows = [(k.name, " ".join(f"`{s}`" for s in k.syntax), k.help) for k in BUILT_IN]
-    return table(("kind", "written", "brings"), rows)
+    return table(("kind", "syntax", "adds"), rows)
 
 
 def quality_table(name: str) -> str:
-    """What an evaluation has measured."""
-    return (ROOT / "scripts" / "evaluation" / "data" / f"{name}.md").read_text("utf-8").strip()
+    """Return a table that `scripts/evaluate` wrote."""
+    return (QUALITY / f"{name}.md").read_text("utf-8").strip()
 
 
 def models_table() -> str:
-    """The budget table, models of one budget together."""
+    """Return the budgets, with the models of each."""
     default, models = tokens.models()
     by_budget: dict[int, list[str]] = {}
     for name, budget in models.items():
         by_budget.setdefault(budget, []).append(f"`{name}`")
     rows = [(f"{budget:,}", " ".join(sorted(names))) for budget, names in sorted(by_budget.items())]
-    return table(("tokens", "models"), [*rows, (f"{default:,}", "any other, with a warning")])
+    return table(("tokens", "models"), [*rows, (f"{default:,}", "any other model (with a warning)")])
 
 
 def profiles_table() -> str:
-    """Every profile with what it stands for."""
-    return table(("profile", "what it is"), [(f"`{name}`", profile(name).about) for name in PROFILES])
+    """Return all profiles with their description."""
+    return table(("profile", "description"), [(f"`{p.name}`", p.about) for p in loadable_profiles()])
 
 
 def recipes_table() -> str:
-    """Every built-in recipe with its arguments."""
+    """Return all built-in recipes with their arguments."""
     rows = [
         (f"`{name}`", recipe.description, " ".join(f"`{a.name}`" for a in recipe.arguments))
-        for name, recipe in collect(built_in()).recipes.items()
+        for name, recipe in collect_recipes(built_in_recipes()).recipes.items()
     ]
-    return table(("recipe", "asks for", "arguments"), rows)
+    return table(("recipe", "task", "arguments"), rows)
+
+
+def short_quality_table() -> str:
+    """Return the first rows of the quality table."""
+    head, rule, *rows = quality_table("quality").split("\n")
+    return "\n".join([head, rule, *rows[:3]])
+
+
+def short_speed_table() -> str:
+    """Return the main figures of the benchmarks for three workspaces."""
+    results = json.loads((ROOT / "scripts" / "benchmarks" / "results.json").read_text("utf-8"))
+    names = [name for name in ("packages", "stdlib", "large") if name in results]
+    figures: list[tuple[str, Callable[[Any], str]]] = [
+        ("first scan", lambda f: f"{f['ready']:.1f} s"),
+        ("start with an existing index", lambda f: f"{f['warm']:.1f} s"),
+        (
+            "prompt of 4,000 tokens, p50 / p95",
+            lambda f: f"{1000 * f['prompt'][0]:.0f} / {1000 * f['prompt'][1]:.0f} ms",
+        ),
+        ("memory of all processes, idle", lambda f: f"{f['memory']:.0f} MB"),
+    ]
+    head = ("", *(f"{results[name]['lines']:,} lines" for name in names))
+    return table(head, [(label, *(show(results[name]) for name in names)) for label, show in figures])
+
+
+def command_line_help() -> str:
+    """Return the arguments of every command as tables."""
+    parser = argument_parser()
+    commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    help_texts = {a.dest: a.help or "" for a in commands._choices_actions}
+    parts = [f"## promptls\n\n{_arguments(parser)}"]
+    for name, command in commands.choices.items():
+        about = help_texts.get(name, "")
+        parts.append(f"## promptls {name}\n\n{about[:1].upper()}{about[1:]}.\n\n{_arguments(command)}")
+    return "\n\n".join(parts)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> str:
+    rows = []
+    for action in parser._actions:
+        if isinstance(action, argparse._HelpAction | argparse._SubParsersAction) or action.help == argparse.SUPPRESS:
+            continue
+        value = action.metavar or (action.dest.upper() if action.nargs != 0 else "")
+        if action.choices and action.metavar is None:
+            value = "{" + ",".join(map(str, action.choices)) + "}"
+        names = [f"`{option} {value}`" if value else f"`{option}`" for option in action.option_strings]
+        rows.append((", ".join(names) or f"`{value}`", action.help or ""))
+    return table(("argument", "description"), rows) if rows else "No arguments."
 
 
 BLOCKS = {
@@ -86,9 +140,12 @@ BLOCKS = {
     "mentions": mentions_table,
     "models": models_table,
     "quality": lambda: quality_table("quality"),
+    "quality-short": short_quality_table,
+    "speed-short": short_speed_table,
     "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,
     "recipes": recipes_table,
+    "command-line": command_line_help,
 }
 
 
@@ -97,20 +154,20 @@ EDITORS = {
     "editors/nvim/lua/promptls/settings.lua": editor_settings.lua_types,
     "editors/emacs/promptls-settings.el": editor_settings.elisp,
 }
-"""Files of the clients that are made from the settings."""
+"""Files of the editor clients that are generated from the settings."""
 
 
-def readme(text: str) -> str:
-    """README.md with its blocks made anew."""
+def filled(text: str) -> str:
+    """Return a page with its generated blocks replaced."""
 
     def block(match: re.Match[str]) -> str:
         return f"{match[1]}\n{BLOCKS[match[2]]()}\n<!-- end -->"
 
-    return re.sub(r"(<!-- generated: (\w+) -->)\n.*?<!-- end -->", block, text, flags=re.S)
+    return re.sub(r"(<!-- generated: ([\w-]+) -->)\n.*?<!-- end -->", block, text, flags=re.S)
 
 
 def type_name(hint: Any) -> str:
-    """A type as the protocol page writes it."""
+    """Return a type in the notation of the protocol page."""
     if get_origin(hint) is tuple:
         return f"{type_name(get_args(hint)[0])}[]"
     if get_origin(hint) is dict:
@@ -123,11 +180,11 @@ def type_name(hint: Any) -> str:
 
 
 def params_tables() -> str:
-    """The fields of all params and of what they are made of."""
+    """Return the fields of all params structs and of the structs in them."""
     out = []
     kinds = dict.fromkeys(
-        [kind for kind, _ in ENDPOINTS.values()]
-        + [kind for kind, *_ in LANGUAGE.values()]
+        [kind for kind, _ in CUSTOM_REQUESTS.values()]
+        + [kind for kind, *_ in LSP_FEATURES.values()]
         + [
             params.Context,
             params.FileDiagnostics,
@@ -150,82 +207,88 @@ def params_tables() -> str:
 
 
 def grammar_lines() -> str:
-    """The forms of mentions, as the grammar itself tells them."""
+    """Return the forms of mentions from the docstring of the grammar."""
     lines = (grammar.__doc__ or "").split("\n")
     return "\n".join(line.strip() for line in lines if line.startswith("    @"))
 
 
 def protocol_page() -> str:
-    """server/PROTOCOL.md"""
+    """Return server/docs/reference/protocol.md."""
     parts = [
-        "# The wire",
-        "<!-- Written by scripts/docs from the code and from tests/protocol; do not edit. -->",
-        "Every request below is also a `workspace/executeCommand` command with a dot instead of the slash "
-        "(`promptls.buildPrompt`) and one JSON argument. Ranges are LSP ranges of whole lines; offsets into a message "
-        "are in UTF-16 units. Errors: -32602 names the field and lists what is valid, -32800 cancelled, -32002 before "
-        "`initialize`, -32600 after `shutdown`. The server tells changes of its state with the notification "
+        "# Protocol",
+        "<!-- Generated by scripts/docs from the code and from tests/protocol; do not edit. -->",
+        "Every request is also a `workspace/executeCommand` command with a dot instead of the slash "
+        "(`promptls.buildPrompt`) and one JSON argument. Ranges are LSP ranges of whole lines. Offsets into a message "
+        "count UTF-16 code units.",
+        "Errors: -32602 names the field and lists the valid values, -32800 means cancelled, -32002 that `initialize` is "
+        "missing, -32600 that the server was shut down. The server reports changes of its state with the notification "
         "`promptls/statusChanged`, whose params are the result of `promptls/status`.",
-        table(("request", "params"), [(f"`{name}`", kind.__name__) for name, (kind, _) in ENDPOINTS.items()]),
+        table(("request", "params"), [(f"`{name}`", kind.__name__) for name, (kind, _) in CUSTOM_REQUESTS.items()]),
         "## Mentions",
-        f"Version {grammar.GRAMMAR_VERSION} of the grammar; `promptls/mentionKinds` lists the kinds, README.md shows them. "
-        "A mention begins at the start of a word, ends at white space or a closing mark, and does not stand in code. "
-        "Trailing punctuation is the sentence's. A name with spaces is quoted or has its spaces escaped.",
+        f"Version {grammar.GRAMMAR_VERSION} of the grammar. `promptls/mentionKinds` lists the kinds. "
+        "A mention begins at the start of a word and ends at white space or a closing bracket. Code spans and code "
+        "blocks contain no mentions. Punctuation at the end belongs to the sentence. A name with spaces is quoted, or its spaces are "
+        "escaped.",
         f"```text\n{grammar_lines()}\n```",
         "## Prompt documents",
-        "Documents of the language `promptls`, named `*.prompt.md`, or of a language that `documents.languages` adds. "
-        "What is shown for the mentions in them is the same dry run that `promptls/resolveMentions` gives; other "
-        "documents get null. Diagnostics are published with the codes `unresolved`, `ambiguous`, `refused`, `omitted`, "
-        "`over-budget`, `moved`, `changed` and `deleted`. A mentioned range or definition is bound to its text when it "
-        "is first seen; a request takes part in that by naming the `document` that its message stands in.",
-        table(("feature", "params"), [(f"`{name}`", kind.__name__) for name, (kind, *_) in LANGUAGE.items()]),
-        "Lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with `{uri}` of the "
-        "document. A client with a view of its own runs them itself; without one the server writes the prompt to a file "
-        "and has it shown by `window/showDocument`, or tells where it is.",
-        "## What the server asks of the client",
-        "Only of clients that declare it under `capabilities.experimental.promptls`: `clientContext: true` for "
-        "`promptls/clientContext` `{kinds}`, when a message has mentions that need fields of the context that the "
-        "request does not bring (`kinds` are the names of the fields; the answer is a Context with them); "
-        "`complete: true` for `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, when the user's "
-        "settings let the editor's language model help to read questions.",
+        "A prompt document has the language `promptls`, the name `*.prompt.md`, or a language that "
+        "`documents.languages` lists. Its features show the dry run that `promptls/resolveMentions` returns; other "
+        "documents get null. Diagnostics have the codes `unresolved`, `ambiguous`, `refused`, `omitted`, "
+        "`over-budget`, `moved`, `changed` and `deleted`. A mentioned range or definition is anchored to its text when "
+        "it is first resolved; a request uses these anchors if it names the `document` that contains the message.",
+        table(("feature", "params"), [(f"`{name}`", kind.__name__) for name, (kind, *_) in LSP_FEATURES.items()]),
+        "Code lenses and code actions run the commands `promptls.openPrompt` and `promptls.copyPrompt` with the `{uri}` "
+        "of the document. A client with its own preview handles them. Otherwise the server writes the prompt to a file "
+        "and opens it with `window/showDocument`, or reports its path.",
+        "## Requests from the server to the client",
+        "The server sends these only to clients that declare them under `capabilities.experimental.promptls`. "
+        "`clientContext: true` allows `promptls/clientContext` `{kinds}`, sent when mentions need fields of the context that the "
+        "request does not contain; `kinds` are the names of the fields, and the response is a Context with them. "
+        "`complete: true` allows `promptls/complete` `{messages, maxTokens}`, answered by `{text}`, if the user's "
+        "settings let the editor's language model interpret questions.",
         "## Params",
         params_tables(),
         "## Messages",
-        "As the tests of every client read them; what differs from run to run is masked.",
+        "The tests of every client read these messages. Values that differ between runs are masked.",
     ]
     for case in json.loads((GOLDEN / "cases.json").read_text()):
-        answer = json.loads((GOLDEN / "golden" / f"{case['name']}.json").read_text())
+        response = json.loads((GOLDEN / "golden" / f"{case['name']}.json").read_text())
         parts += [
             f"### {case['name']}",
             f"{case['about']} `{case['method']}`",
             f"```json\n{json.dumps(case['params'], indent=1, ensure_ascii=False)}\n```",
-            f"```json\n{json.dumps(shortened(answer), indent=1, ensure_ascii=False)}\n```",
+            f"```json\n{json.dumps(shortened(response), indent=1, ensure_ascii=False)}\n```",
         ]
     return "\n\n".join(parts) + "\n"
 
 
 def shortened(value: Any) -> Any:
-    """Long lists by their first entries."""
+    """Return a JSON value with long lists cut."""
     if isinstance(value, list):
         return [shortened(v) for v in value[:3]] + (["…"] if len(value) > 3 else [])
     return {k: shortened(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
+def generated() -> dict[Path, str]:
+    """Return the present text of every generated file."""
+    pages = {page: filled(page.read_text("utf-8")) for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md")))}
+    pages[DOCS / "reference" / "protocol.md"] = protocol_page()
+    for name, write in EDITORS.items():
+        file = ROOT / name
+        if file.parent.is_dir() and (file.suffix != ".json" or file.exists()):
+            pages[file] = write(file.read_text("utf-8") if file.suffix == ".json" else "")
+    return pages
+
+
 def main() -> int:
-    """Write, or with --check compare; the exit code."""
-    pages = {
-        ROOT / "README.md": readme((ROOT / "README.md").read_text("utf-8")),
-        ROOT / "server/PROTOCOL.md": protocol_page(),
-    }
-    for place, write in EDITORS.items():
-        if (ROOT / place).parent.is_dir() and (not place.endswith(".json") or (ROOT / place).exists()):
-            pages[ROOT / place] = write((ROOT / place).read_text("utf-8") if place.endswith(".json") else "")
-    stale = [file for file, text in pages.items() if not file.exists() or file.read_text("utf-8") != text]
+    """Write the generated files, or compare them with `--check`; return the exit status."""
+    stale = {f: t for f, t in generated().items() if not f.exists() or f.read_text("utf-8") != t}
     if "--check" in sys.argv:
         for file in stale:
             print(f"{file.relative_to(ROOT)} is out of date; run scripts/docs.", file=sys.stderr)
         return 1 if stale else 0
-    for file in stale:
-        file.write_text(pages[file], "utf-8")
+    for file, text in stale.items():
+        file.write_text(text, "utf-8")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Runs an evaluation by name: each module of scripts/evaluation measures one part against labelled data."""
+"""Run an evaluation by name: each module of scripts/evaluation measures one part on labelled data."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ HERE = Path(__file__).resolve().parent
 
 
 def main(arguments: list[str]) -> int:
-    """`NAME [arguments]`; without a name, what there is."""
+    """Run the evaluation `NAME [arguments]`; without a name, list all evaluations."""
     names = {file.stem: file for file in sorted((HERE / "evaluation").glob("*.py")) if not file.stem.startswith("_")}
     if not arguments or arguments[0] not in names:
         if arguments and arguments[0] not in ("-h", "--help"):
-            print(f"There is no evaluation {arguments[0]!r}.", file=sys.stderr)
+            print(f"Unknown evaluation {arguments[0]!r}.", file=sys.stderr)
         print("evaluations:")
         for name, file in names.items():
             doc = file.read_text("utf-8").split('"""')

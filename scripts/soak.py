@@ -1,7 +1,7 @@
-"""What a long session of editing costs: memory, handles, disk and latencies over time, as a table and a picture.
+"""Run a long editing session and record memory, handles, disk and latencies as a table and a picture.
 
-The session is that of tests/strength/soaking.py.  At the end the index is compared with a fresh one of the same
-files.  The picture is SVG, written here: lines in five panels need no library.
+The session is defined in tests/strength/soaking.py. At the end the index is compared with a fresh one of the same
+files. The picture is an SVG file with five panels of lines.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ WIDTH, HEIGHT = 900, 150
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="scripts/soak", description="A long session of editing, measured.")
+    parser = argparse.ArgumentParser(prog="scripts/soak", description="Measure a long editing session.")
     parser.add_argument("edits", type=int, nargs="?", default=50_000)
     parser.add_argument("picture", type=Path, nargs="?", default=Path("soak.svg"), help="an SVG file")
-    wanted = parser.parse_args()
-    edits, picture = wanted.edits, wanted.picture
+    options = parser.parse_args()
+    edits, picture = options.edits, options.picture
     head = f"{'edits':>7} {'s':>6} {'server':>7} {'workers':>7} {'fds':>4} {'thr':>4} {'disk':>6} {'rows':>6}"
     print(head + "   prompt p50/p95   search p50/p95   complete p50/p95", flush=True)
     with tempfile.TemporaryDirectory() as top, ended(Place(Path(top), files=60)) as place:
         client = place.start()
-        client.settled()
+        client.wait_indexed()
         soak = Soak(place, client, seed=60)
         soak.run(edits, show)
         soak.finish()
@@ -57,20 +57,20 @@ def main() -> int:
 
 
 def show(s: Sample) -> None:
-    told = "".join(f"   {s.p50.get(w, 0):6.0f} /{s.p95.get(w, 0):6.0f}" for w in ("prompt", "search", "complete"))
+    latencies = "".join(f"   {s.p50.get(w, 0):6.0f} /{s.p95.get(w, 0):6.0f}" for w in ("prompt", "search", "complete"))
     line = f"{s.edits:7,} {s.seconds:6.0f} {s.server:7.0f} {s.workers:7.0f} {s.handles:4} {s.threads:4}"
-    print(f"{line} {s.disk:6.1f} {s.rows:6}{told}", flush=True)
+    print(f"{line} {s.disk:6.1f} {s.rows:6}{latencies}", flush=True)
 
 
 def svg(samples: list[Sample]) -> str:
-    """Panels of lines, one above the other."""
+    """Return an SVG document with panels of lines."""
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH + 220}" height="{len(PANELS) * (HEIGHT + 40)}" '
              'font-family="sans-serif" font-size="12">']  # fmt: skip
     most_edits = max((s.edits for s in samples), default=1)
     for row, (title, lines) in enumerate(PANELS):
         top = row * (HEIGHT + 40) + 20
         most = max((of(s) for of in lines.values() for s in samples), default=1.0) or 1.0
-        parts.append(f'<text x="50" y="{top - 6}">{title} (most: {most:,.0f})</text>')
+        parts.append(f'<text x="50" y="{top - 6}">{title} (maximum: {most:,.0f})</text>')
         parts.append(f'<rect x="50" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>')
         for number, (name, of) in enumerate(lines.items()):
             points = " ".join(

@@ -1,6 +1,6 @@
-"""A server on this machine that speaks /chat/completions, as well or as badly as a test wants.
+"""Local HTTP server for /chat/completions with scripted responses, valid or faulty.
 
-Each request is answered by the next act of the script, the last one again and again.
+Each request is handled by the next action of the script; the last action is repeated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec import Struct
 
 
 class Request(Struct, frozen=True):
-    """What arrived."""
+    """A received request."""
 
     path: str
     headers: Mapping[str, str]  # names in lower case
@@ -30,10 +30,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        act = self.server.next_act(Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
+        action = self.server.next_action(Request(self.path, {k.lower(): v for k, v in self.headers.items()}, body))
         try:
-            act(self)
-        except OSError:  # the client has gone
+            action(self)
+        except OSError:  # the client has disconnected
             self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
@@ -47,8 +47,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def gone(self, within_s: float | None = None) -> bool:
-        """Whether the client has closed the connection, waiting for it."""
+    def client_disconnected(self, within_s: float | None = None) -> bool:
+        """Wait until the client closes the connection, and return whether it did."""
         readable, _, _ = select.select([self.connection], [], [], within_s)
         try:
             done = bool(readable) and not self.connection.recv(1)
@@ -60,31 +60,31 @@ class Handler(BaseHTTPRequestHandler):
         return done
 
 
-Act = Callable[[Handler], None]
+Action = Callable[[Handler], None]
 
 
 class ChatServer(ThreadingHTTPServer):
-    """Use as a context manager."""
+    """The server; use it as a context manager."""
 
     daemon_threads = True
 
-    def __init__(self, acts: Sequence[Act]) -> None:
+    def __init__(self, actions: Sequence[Action]) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.acts = list(acts)
+        self.actions = list(actions)
         self.requests: list[Request] = []
-        self.arrived = threading.Event()  # a request is there
-        self.left = threading.Event()  # a client has closed its connection before it had its answer
+        self.arrived = threading.Event()  # a request was received
+        self.left = threading.Event()  # a client disconnected before it had its response
         self._thread = threading.Thread(target=self.serve_forever, args=(0.02,))
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
-    def next_act(self, request: Request) -> Act:
-        act = self.acts[min(len(self.requests), len(self.acts) - 1)]
+    def next_action(self, request: Request) -> Action:
+        action = self.actions[min(len(self.requests), len(self.actions) - 1)]
         self.requests.append(request)
         self.arrived.set()
-        return act
+        return action
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         pass
@@ -99,7 +99,7 @@ class ChatServer(ThreadingHTTPServer):
         self.server_close()
 
 
-# ---------------------------------------------------------------- acts
+# ---------------------------------------------------------------- actions
 
 
 def completion(content: Any) -> bytes:
@@ -110,36 +110,36 @@ def completion(content: Any) -> bytes:
     ).encode()
 
 
-def say(content: Any) -> Act:
+def say(content: Any) -> Action:
     return lambda handler: handler.send(200, completion(content))
 
 
-def raw(body: bytes, content_type: str = "application/json", headers: Mapping[str, str] | None = None) -> Act:
+def raw(body: bytes, content_type: str = "application/json", headers: Mapping[str, str] | None = None) -> Action:
     return lambda handler: handler.send(200, body, {"Content-Type": content_type, **(headers or {})})
 
 
-def refuse(status: int, message: str = "", headers: Mapping[str, str] | None = None) -> Act:
+def refuse(status: int, message: str = "", headers: Mapping[str, str] | None = None) -> Action:
     body = json.dumps({"error": {"message": message, "type": "x"}}).encode() if message else b"<html>no</html>"
     return lambda handler: handler.send(status, body, headers)
 
 
 def hang(handler: Handler) -> None:
-    """Take the request and never answer."""
-    handler.gone()
+    """Receive the request and never respond."""
+    handler.client_disconnected()
 
 
 def drip(handler: Handler) -> None:
-    """Begin an answer and go on for ever, a blank at a time."""
+    """Start a response and send it endlessly, one space at a time."""
     handler.send_response(200)
     handler.send_header("Content-Type", "application/json")
     handler.send_header("Content-Length", "1000000")
     handler.end_headers()
-    while not handler.gone(0.02):
+    while not handler.client_disconnected(0.02):
         handler.wfile.write(b" ")
 
 
 def break_off(handler: Handler) -> None:
-    """Close the connection in the middle of the body."""
+    """Close the connection within the body."""
     handler.send_response(200)
     handler.send_header("Content-Length", "1000")
     handler.end_headers()
@@ -148,19 +148,19 @@ def break_off(handler: Handler) -> None:
 
 
 def slam(handler: Handler) -> None:
-    """Close the connection without a word."""
+    """Close the connection without a response."""
     handler.close_connection = True
 
 
-def flood(status: int = 200) -> Act:
-    """A body that does not end."""
+def flood(status: int = 200) -> Action:
+    """Send an endless body."""
 
-    def act(handler: Handler) -> None:
+    def action(handler: Handler) -> None:
         handler.send_response(status)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
         chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-        while not handler.gone(0):
+        while not handler.client_disconnected(0):
             handler.wfile.write(chunk)
 
-    return act
+    return action

@@ -1,4 +1,4 @@
-"""Fixtures that several folders of tests share."""
+"""Fixtures and workspaces shared by several test folders."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ from tally import Tally, Tries
 
 from lsp import Client
 
-collect_ignore = ["editors"]  # their suites run in the editors
+collect_ignore = ["editors"]  # these run inside the editors
 
-# Where the change is judged, the same examples each time; elsewhere new ones, which is how bugs are found.
+# CI uses the same Hypothesis examples in each run; elsewhere new examples are generated to find bugs.
 settings.register_profile("ci", derandomize=True, deadline=None)
-settings.register_profile("here", deadline=None)
-settings.load_profile("ci" if os.environ.get("CI") else "here")
+settings.register_profile("local", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    help_text = "how much the tests of tests/strength try: 1 is what fits into every run, 10 what a release is given"
+    help_text = "factor for the number of attempts in tests/strength: 1 for every run, 10 for a release"
     parser.addoption("--effort", type=float, default=1.0, help=help_text)
-    parser.addoption("--table", type=Path, help="the page on which tests/strength tells what was tried, and what lost")
+    parser.addoption(
+        "--table", type=Path, help="write a report of the attempts and failures of tests/strength to this page"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,13 +38,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def effort(request: pytest.FixtureRequest) -> float:
-    """Factor for the counts of tests that can always try more: `max(1, int(base * effort))`."""
+    """Factor for the number of attempts: `max(1, int(base * effort))`."""
     return float(request.config.getoption("--effort"))
 
 
 @pytest.fixture
 def tries(record_property: Callable[[str, object], None]) -> Iterator[Tries]:
-    """A function that a test tells what it tries, `tries("kills")`, and how many at once if not one."""
+    """Return a function that counts attempts for the report: `tries("kills")` or `tries("kills", count)`."""
     counted: Counter[str] = Counter()
     yield lambda what, count=1: counted.update({what: count})
     for what, count in counted.items():
@@ -113,7 +115,7 @@ def never_index_this(): pass
 
 
 def write_tree(root: Path, text: str) -> Path:
-    """Files from one string: a line "-- path --" begins a file."""
+    """Write files from one string; a line "-- path --" starts a file."""
     root.mkdir(parents=True, exist_ok=True)
     file: Path | None = None
     lines: list[str] = []
@@ -129,13 +131,13 @@ def write_tree(root: Path, text: str) -> Path:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Run git as nobody in particular."""
+    """Run git with a fixed identity."""
     command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false", *arguments]
     return subprocess.run(command, cwd=root, check=True, capture_output=True, text=True).stdout
 
 
 def make_shop(root: Path) -> Path:
-    """A small git workspace in three languages, on the branch main."""
+    """Create a small git workspace in three languages, on the branch main."""
     write_tree(root, SHOP)
     git(root, "init", "-q", "-b", "main")
     git(root, "add", "-A")
@@ -150,7 +152,7 @@ def shop(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
-    """Start servers that share one cache folder; they are killed at the end of the test."""
+    """Return a function that starts a server; all servers share one cache and are killed after the test."""
     started: list[Client] = []
 
     def run(*roots: Path, **options: object) -> Client:
@@ -166,24 +168,24 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Client]]:
 
 @pytest.fixture
 def broken(tmp_path: Path) -> Path:
-    """A folder for PYTHONPATH in which a package that is needed cannot be imported."""
+    """A folder for PYTHONPATH that breaks the import of a required package."""
     folder = tmp_path / "broken"
     folder.mkdir()
     (folder / "simsimd.py").write_text('raise ImportError("libsim.so: cannot open shared object file")\n')
     return folder
 
 
-class Host:
-    """One server that workspaces come to and leave again, each of them indexed from nothing.
+class SharedServer:
+    """A server shared by the tests of a module; each test adds and removes its own workspace folder.
 
-    A server that a workspace has ended is followed by another, so that only that workspace's test fails.
+    If the server exits, the next test gets a new one, so that only one test fails.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._client: Client | None = None
 
-    def change(self, added: list[Path], removed: list[Path]) -> Client:
+    def change_folders(self, added: list[Path], removed: list[Path]) -> Client:
         client = self._client
         if client is None or client.process.poll() is not None:
             self.close()
@@ -198,23 +200,23 @@ class Host:
 
 
 @pytest.fixture(scope="module")
-def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Host]:
-    host = Host(tmp_path_factory.mktemp("host"))
+def host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedServer]:
+    host = SharedServer(tmp_path_factory.mktemp("host"))
     yield host
     host.close()
 
 
 @pytest.fixture
-def visit(host: Host) -> Iterator[Callable[[Path], Client]]:
-    """Opens a folder in the module's server, which closes it at the end of the test."""
+def visit(host: SharedServer) -> Iterator[Callable[[Path], Client]]:
+    """Return a function that adds a folder to the module's shared server until the end of the test."""
     opened: list[Path] = []
 
     def run(root: Path) -> Client:
         opened.append(root)
-        return host.change([root], [])
+        return host.change_folders([root], [])
 
     yield run
     if opened:
-        client = host.change([], opened)
+        client = host.change_folders([], opened)
         client.close_all()
-        assert client.settled()["roots"] == []
+        assert client.wait_indexed()["roots"] == []

@@ -8,26 +8,26 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from promptls.graph.graph import Graph, GraphView
-from promptls.graph.imports import Resolver
+from promptls.graph.imports import ImportResolver
 from promptls.graph.nodes import Edge
-from promptls.index.snapshot import Place
-from promptls.mentions.context import Around, Request
-from tests.workspaces import request_of, snapshot_of
+from promptls.index.snapshot import OutlineRef
+from promptls.mentions.context import ResolveContext, Services
+from workspaces import context_of, snapshot_of
 
 
 def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
     """The graph of a workspace string."""
-    return Graph(Resolver).at(snapshot_of(text, top, roots))
+    return Graph(ImportResolver).at(snapshot_of(text, top, roots))
 
 
-def short(view: GraphView, place: Place) -> str:
+def short(view: GraphView, place: OutlineRef) -> str:
     """ "a.py:Class.method", "a.py" for the file."""
     symbol = view.symbol(place)
     label = view.snapshot.label(place[0])
     return f"{label}:{symbol.qualified}" if symbol is not None else label
 
 
-def place_of(view: GraphView, name: str) -> Place:
+def place_of(view: GraphView, name: str) -> OutlineRef:
     """The place of a short name; the last one of several alike."""
     found = [place for place in view.places() if short(view, place) == name]
     assert found, f"{name} is not in the graph"
@@ -51,7 +51,7 @@ def calls(view: GraphView, name: str, *types: str) -> list[str]:
     return [one.split(" ", 2)[2] for one in shown]
 
 
-def asking(text: str, top: Path, roots: Iterable[str] = ()) -> Request:
+def asking(text: str, top: Path, roots: Iterable[str] = ()) -> ResolveContext:
     """A request on a workspace string, with its graph."""
-    snapshot, graph = snapshot_of(text, top, roots), Graph(Resolver)
-    return replace(request_of(snapshot), around=Around(graph=lambda: graph.at(snapshot)))
+    snapshot, graph = snapshot_of(text, top, roots), Graph(ImportResolver)
+    return replace(context_of(snapshot), services=Services(graph=graph.at))

@@ -1,7 +1,7 @@
-"""A plain JSON-RPC client over stdio for the end-to-end tests; shares nothing with the server.
+"""JSON-RPC client over stdio for the end-to-end tests; shares no code with the server.
 
-`settled` is the barrier: it returns when the server has taken in every message sent before and says it is
-ready.  Nothing here sleeps; every wait is for a message and is bounded.
+`wait_indexed` is the barrier: it returns when the server has processed every message sent before and the index is
+complete. Nothing here sleeps; every wait is for a message and has a timeout.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Json = dict[str, Any]
 TIMEOUT_S = 60.0
 
 
-class ServerError(Exception):
-    """An error answer."""
+class ResponseError(Exception):
+    """An error response."""
 
     def __init__(self, error: Json) -> None:
         super().__init__(error["message"])
@@ -33,7 +33,7 @@ class ServerError(Exception):
 
 
 class Client:
-    """One server process and the talk with it."""
+    """One server process and the connection to it."""
 
     def __init__(self, cache: Path, env: dict[str, str] | None = None, command: list[str] | None = None) -> None:
         home = {
@@ -42,7 +42,7 @@ class Client:
             "XDG_STATE_HOME": str(cache.parent / "state"),
         }
         environment = {**os.environ, **home, **(env or {})}
-        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):  # a server that compiles itself at each start is slower
+        if environment.pop("PYTHONDONTWRITEBYTECODE", ""):  # compiling to bytecode at each start is slow
             environment["PYTHONPYCACHEPREFIX"] = str(Path(tempfile.gettempdir()) / "promptls-bytecode")
         self.stderr = cache.parent / f"stderr-{time.monotonic_ns()}.log"
         with self.stderr.open("wb") as stderr:
@@ -54,16 +54,16 @@ class Client:
                 env=environment,
                 cwd=cache.parent,
             )
-        self.arrived = threading.Condition()
-        self.answers: dict[Any, list[Json]] = {}
-        self.notes: list[Json] = []
-        self.asked: list[Json] = []
+        self.received = threading.Condition()
+        self.responses: dict[Any, list[Json]] = {}
+        self.notifications: list[Json] = []
+        self.server_requests: list[Json] = []
         self.watching = True
         self.ended = False
         self.configuration: Any = None
-        self.replies: dict[str, Any] = {}  # method → result of requests that the server makes
-        self.silent: set[str] = set()  # methods of requests that are not answered
-        self.opened: set[str] = set()  # URIs of the documents that are open
+        self.results_by_method: dict[str, Any] = {}  # results for requests from the server, by method
+        self.unanswered_methods: set[str] = set()  # requests from the server that get no response
+        self.open_uris: set[str] = set()  # URIs of open documents
         self._id = 0
         self._writing = threading.Lock()
         self._reader = threading.Thread(target=self._read, daemon=True)
@@ -88,98 +88,100 @@ class Client:
             length = 0
             while (header := stream.readline().strip()) or not length:
                 if not header:
-                    with self.arrived:
+                    with self.received:
                         self.ended = True
-                        self.arrived.notify_all()
+                        self.received.notify_all()
                     return
                 if header.lower().startswith(b"content-length:"):
                     length = int(header.split(b":")[1])
             body = stream.read(length)
-            if len(body) == length:  # else it is cut off, and the output has ended
-                self._take(json.loads(body))
+            if len(body) == length:  # otherwise the output has ended within the message
+                self._handle_message(json.loads(body))
 
-    def _take(self, message: Json) -> None:
+    def _handle_message(self, message: Json) -> None:
         if "method" in message and "id" in message:
-            result: Any = self.replies.get(message["method"])
+            result: Any = self.results_by_method.get(message["method"])
             if message["method"] == "workspace/configuration":
                 result = [self.configuration for _ in message["params"]["items"]]
-            if message["method"] not in self.silent:
+            if message["method"] not in self.unanswered_methods:
                 try:
                     self.send({"jsonrpc": "2.0", "id": message["id"], "result": result})
                 except (OSError, ValueError):
-                    pass  # nobody reads any more, or the test has closed the stream
-        with self.arrived:
+                    pass  # the server has exited, or the test has closed the stream
+        with self.received:
             if "method" in message:
-                (self.asked if "id" in message else self.notes).append(message)
+                (self.server_requests if "id" in message else self.notifications).append(message)
             else:
-                self.answers.setdefault(message.get("id"), []).append(message)
-            self.arrived.notify_all()
+                self.responses.setdefault(message.get("id"), []).append(message)
+            self.received.notify_all()
 
-    # ---- talk
+    # ---- requests and notifications
 
     def start_request(self, method: str, params: Any = None) -> int:
         self._id += 1
         self.send({"jsonrpc": "2.0", "id": self._id, "method": method, "params": params})
         return self._id
 
-    def answer(self, request: Any, timeout: float = TIMEOUT_S) -> Any:
-        """The result of a request that was started.  Raises ServerError."""
-        with self.arrived:
-            if not self.arrived.wait_for(lambda: request in self.answers or self.ended, timeout):
-                raise TimeoutError(f"no answer to request {request}; the server's threads: {self.stacks()}")
-            if request not in self.answers:
+    def wait_response(self, request: Any, timeout: float = TIMEOUT_S) -> Any:
+        """Wait for the result of a request.  Raises ResponseError."""
+        with self.received:
+            if not self.received.wait_for(lambda: request in self.responses or self.ended, timeout):
+                raise TimeoutError(f"no response to request {request}; threads of the server: {self.thread_stacks()}")
+            if request not in self.responses:
                 raise ConnectionError("the server has closed its output: " + self.stderr.read_text(errors="replace"))
-            message = self.answers[request][0]
+            message = self.responses[request][0]
         if "error" in message:
-            raise ServerError(message["error"])
+            raise ResponseError(message["error"])
         return message["result"]
 
-    def stacks(self) -> str:
-        """What the threads of the server are at."""
+    def thread_stacks(self) -> str:
+        """Return the stacks of all threads of the server."""
         self.process.send_signal(signal.SIGUSR1)
-        with suppress(subprocess.TimeoutExpired):  # nothing tells when all is written
+        with suppress(subprocess.TimeoutExpired):  # there is no signal for the end of the output
             self.process.wait(1)
         return self.stderr.read_text(errors="replace")[-20_000:]
 
     def request(self, method: str, params: Any = None, timeout: float = TIMEOUT_S) -> Any:
-        return self.answer(self.start_request(method, params), timeout)
+        return self.wait_response(self.start_request(method, params), timeout)
 
     def notify(self, method: str, params: Any = None) -> None:
         match method, params:
             case "textDocument/didOpen", {"textDocument": {"uri": uri}}:
-                self.opened.add(uri)
+                self.open_uris.add(uri)
             case "textDocument/didClose", {"textDocument": {"uri": uri}}:
-                self.opened.discard(uri)
+                self.open_uris.discard(uri)
         self.send({"jsonrpc": "2.0", "method": method, "params": params})
 
-    def wait_note(self, method: str, fits: Any = lambda params: True, timeout: float = TIMEOUT_S) -> Json:
-        """Params of the first notification of that method that fits, waiting for it."""
+    def wait_notification(self, method: str, matches: Any = lambda params: True, timeout: float = TIMEOUT_S) -> Json:
+        """Wait for a notification and return the params of the first one that matches."""
 
         def found() -> Json | None:
-            return next((n["params"] for n in self.notes if n["method"] == method and fits(n["params"])), None)
+            return next(
+                (n["params"] for n in self.notifications if n["method"] == method and matches(n["params"])), None
+            )
 
-        with self.arrived:
-            if not self.arrived.wait_for(lambda: found() is not None, timeout):
+        with self.received:
+            if not self.received.wait_for(lambda: found() is not None, timeout):
                 raise TimeoutError(method)
-            note = found()
-        assert note is not None
-        return note
+            params = found()
+        assert params is not None
+        return params
 
-    def wait_asked(self, method: str, timeout: float = TIMEOUT_S) -> Json:
-        """The first request of that method that the server has made, waiting for it."""
+    def wait_server_request(self, method: str, timeout: float = TIMEOUT_S) -> Json:
+        """Wait for a request from the server and return the first one of the method."""
 
         def found() -> Json | None:
-            return next((a for a in self.asked if a["method"] == method), None)
+            return next((a for a in self.server_requests if a["method"] == method), None)
 
-        with self.arrived:
-            if not self.arrived.wait_for(lambda: found() is not None, timeout):
+        with self.received:
+            if not self.received.wait_for(lambda: found() is not None, timeout):
                 raise TimeoutError(method)
-            asked = found()
-        assert asked is not None
-        return asked
+            request = found()
+        assert request is not None
+        return request
 
-    def logged(self) -> str:
-        """What the server has written into its log."""
+    def log_text(self) -> str:
+        """Return the content of the server's log files."""
         return "".join(f.read_text(errors="replace") for f in self.stderr.parent.rglob("promptls.log"))
 
     # ---- the language server protocol
@@ -207,20 +209,22 @@ class Client:
         self.notify("initialized", {})
         return result
 
-    def settled(self, timeout: float = TIMEOUT_S) -> Json:
-        """The status once every message sent so far has been taken in and the index is complete."""
+    def wait_indexed(self, timeout: float = TIMEOUT_S) -> Json:
+        """Wait until all messages sent so far are processed and the index is complete, and return the status."""
         deadline = time.monotonic() + timeout
         while True:
-            with self.arrived:
-                seen = len(self.notes)
+            with self.received:
+                seen = len(self.notifications)
             status: Json = self.request("promptls/status", {})
             if status["state"] in ("ready", "degraded") and all(r["pending"] == 0 for r in status["roots"]):
                 return status
-            with self.arrived:
+            with self.received:
                 left = deadline - time.monotonic()
                 if left <= 0:
-                    raise TimeoutError(f"the index is not complete: {status}; the server's threads: {self.stacks()}")
-                self.arrived.wait_for(lambda: len(self.notes) > seen or self.ended, min(left, 1.0))  # noqa: B023
+                    raise TimeoutError(
+                        f"the index is not complete: {status}; threads of the server: {self.thread_stacks()}"
+                    )
+                self.received.wait_for(lambda: len(self.notifications) > seen or self.ended, min(left, 1.0))  # noqa: B023
                 if self.ended:
                     raise ConnectionError(self.stderr.read_text(errors="replace"))
 
@@ -244,7 +248,7 @@ class Client:
         self.notify("textDocument/didClose", {"textDocument": {"uri": path.as_uri()}})
 
     def close_all(self) -> None:
-        for uri in sorted(self.opened):
+        for uri in sorted(self.open_uris):
             self.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
 
     def files_changed(self, *paths: Path) -> None:
@@ -252,9 +256,12 @@ class Client:
         self.notify("workspace/didChangeWatchedFiles", {"changes": changes})
 
     def folders_changed(self, added: Iterable[tuple[Path, str]] = (), removed: Iterable[tuple[Path, str]] = ()) -> None:
-        """Folders come and go, each with its name."""
-        told = [[{"uri": path.as_uri(), "name": name} for path, name in folders] for folders in (added, removed)]
-        self.notify("workspace/didChangeWorkspaceFolders", {"event": {"added": told[0], "removed": told[1]}})
+        """Notify the server of added and removed workspace folders, each with its name."""
+        event = {
+            key: [{"uri": path.as_uri(), "name": name} for path, name in folders]
+            for key, folders in (("added", added), ("removed", removed))
+        }
+        self.notify("workspace/didChangeWorkspaceFolders", {"event": event})
 
     def build(self, message: str, **params: Any) -> Json:
         result: Json = self.request("promptls/buildPrompt", {"message": message, **params})
@@ -265,13 +272,13 @@ class Client:
         return hits
 
     def stop(self) -> int:
-        """Shut down in the proper way; the exit code."""
+        """Shut the server down and return its exit status."""
         self.request("shutdown", None)
         self.notify("exit", None)
         return self.process.wait(TIMEOUT_S)
 
     def kill(self) -> None:
-        """End the process, however it is, and let go of its streams."""
+        """Kill the process and close its streams."""
         self.process.kill()
         self.process.wait()
         self._reader.join(TIMEOUT_S)
@@ -280,4 +287,4 @@ class Client:
             try:
                 stream.close()
             except OSError:
-                pass  # what was still to be written has nowhere to go
+                pass  # buffered output cannot be written any more

@@ -1,6 +1,6 @@
-"""Processes that the tests look at from outside, as Linux tells of them, and waiting for what becomes of them.
+"""Process inspection through /proc, and waiting for conditions.
 
-A signal that has been sent has not yet been taken in: what is to follow from it is waited for, never looked for once.
+The effect of a signal is not immediate: tests wait for it instead of checking once.
 """
 
 from __future__ import annotations
@@ -10,37 +10,39 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-BOUND_S = 120.0
-"""What nothing here may take; a process that needs longer hangs."""
+TIMEOUT_S = 120.0
+"""Default timeout in seconds; a process that needs longer hangs."""
 
 
-def until(true: Callable[[], object], what: str, bound_s: float = BOUND_S, pause_s: float = 0.005) -> None:
-    """Wait for a condition, at most so long."""
-    deadline = time.monotonic() + bound_s
-    while not true():
+def until(
+    condition: Callable[[], object], message: str, timeout_s: float = TIMEOUT_S, interval_s: float = 0.005
+) -> None:
+    """Wait for a condition.  Raises TimeoutError with the message."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
         if time.monotonic() > deadline:
-            raise TimeoutError(what)
-        time.sleep(pause_s)
+            raise TimeoutError(message)
+        time.sleep(interval_s)
 
 
 def alive(pid: int) -> bool:
-    """Whether a process is there and has not ended; one that nobody has asked how it ended has ended too."""
+    """Return whether a process is running; a zombie is not."""
     state = _stat(pid)
     return state is not None and state[0] != "Z"
 
 
 def children(pid: int) -> list[int]:
-    """Processes that a process has started."""
-    here = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
-    return [one for one in here if (state := _stat(one)) is not None and int(state[1]) == pid]
+    """Return the child processes of a process."""
+    pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return [one for one in pids if (state := _stat(one)) is not None and int(state[1]) == pid]
 
 
 def family(pid: int) -> list[int]:
-    """A process, what it has started, and what these have."""
-    found = [pid]
-    for one in found:
-        found += children(one)
-    return found
+    """Return a process and all its descendants."""
+    pids = [pid]
+    for one in pids:
+        pids += children(one)
+    return pids
 
 
 def command_of(pid: int) -> str:
@@ -51,7 +53,7 @@ def command_of(pid: int) -> str:
 
 
 def resident(pid: int) -> int:
-    """Bytes that a process holds in memory, 0 when it is gone."""
+    """Return the resident set size of a process in bytes, 0 if it has exited."""
     try:
         return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, IndexError):
@@ -59,7 +61,7 @@ def resident(pid: int) -> int:
 
 
 def _stat(pid: int) -> list[str] | None:
-    """State, parent and so on of a process (proc(5)); None when it is gone."""
+    """Return the fields of /proc/PID/stat from the state on; None if the process has exited."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     except (OSError, IndexError):

@@ -1,4 +1,4 @@
-"""Files of one string for the tests of prompt/: a TextView with the outline that Python's own `ast` sees."""
+"""In-memory files for the tests of prompt/, with outlines made by Python's `ast` module."""
 
 from __future__ import annotations
 
@@ -7,34 +7,41 @@ import ast
 from hypothesis import strategies as st
 
 from promptls.index.snapshot import split_lines
-from promptls.model import FileEntry, Item, Origin, Outline, Span, Symbol, TextView, pack
-from promptls.prompt.render import Forms, Renderer, forms
+from promptls.model import FileEntry, FileText, Item, Origin, Outline, Span, Symbol, encode_outline
+from promptls.prompt.forms import ItemForms, item_forms
+from promptls.prompt.profile import profile, profile_names
+from promptls.prompt.render import Renderer
 from promptls.prompt.tokens import counter
 
 ROOT = "/w"
+LAYOUTS = {name: profile(name).layout for name in profile_names()}
+"""Layout functions by name of the profile."""
+
 SECRET = b"a secret for tests only, 32 bytes"
 
 
-def view(text: str, name: str = "a.py") -> TextView:
-    """The file `name` of the workspace with this text; Python files get an outline."""
+def text_file(text: str, name: str = "a.py") -> FileText:
+    """Return a file of the workspace with this text; Python files get an outline."""
     lines = tuple(split_lines(text))
     symbols = tuple(_symbols(text, lines)) if name.endswith(".py") else ()
     outline = Outline("python" if name.endswith(".py") else "text", len(lines), symbols)
-    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outlined=pack(outline)), text, lines)
+    return FileText(FileEntry(f"{ROOT}/{name}", ROOT, name, encoded_outline=encode_outline(outline)), text, lines)
 
 
-def item(of: TextView, first: int = 1, last: int = 0, *, score: float = 0.5, origin: Origin = Origin.SYMBOL) -> Item:
-    """Lines `first` to `last` (1-based, inclusive; the whole file without) as a candidate."""
-    span = Span(first - 1, last or len(of.lines))
-    kind = "file" if span == Span(0, len(of.lines)) else "text"
-    return Item(of.entry.path, span, kind, origin, score)
+def item(
+    file: FileText, first_line: int = 1, last_line: int = 0, *, score: float = 0.5, origin: Origin = Origin.SYMBOL
+) -> Item:
+    """Return lines `first_line` to `last_line` (1-based, inclusive; default: the whole file) as an item."""
+    span = Span(first_line - 1, last_line or len(file.lines))
+    kind = "file" if span == Span(0, len(file.lines)) else "text"
+    return Item(file.entry.path, span, kind, origin, score)
 
 
-def symbol(of: TextView, name: str, *, score: float = 0.5, origin: Origin = Origin.SYMBOL) -> Item:
-    """The definition with this qualified name as a candidate."""
-    assert of.entry.outline is not None
-    found = next(s for s in of.entry.outline.symbols if s.qualified == name)
-    return Item(of.entry.path, found.span, found.kind, origin, score, symbol=name)
+def symbol_item(file: FileText, name: str, *, score: float = 0.5, origin: Origin = Origin.SYMBOL) -> Item:
+    """Return the symbol with this qualified name as an item."""
+    assert file.entry.outline is not None
+    found = next(s for s in file.entry.outline.symbols if s.qualified == name)
+    return Item(file.entry.path, found.span, found.kind, origin, score, symbol=name)
 
 
 def label(path: str) -> str:
@@ -45,8 +52,8 @@ def renderer(name: str = "chars4", *, citations: bool = False) -> Renderer:
     return Renderer(counter(name), label, citations=citations)
 
 
-def of(of_item: Item, of_view: TextView, using: Renderer | None = None) -> Forms:
-    return forms(of_item, of_view, using or renderer())
+def forms_of(item: Item, file: FileText, using: Renderer | None = None) -> ItemForms:
+    return item_forms(item, file, using or renderer())
 
 
 def _symbols(text: str, lines: tuple[str, ...]) -> list[Symbol]:
@@ -96,8 +103,8 @@ LINES = st.lists(
 
 
 @st.composite
-def files(draw: st.DrawFn, name: str = "a.py") -> TextView:
-    """A file with definitions that nest somehow; the outline need not make sense."""
+def files(draw: st.DrawFn, name: str = "a.py") -> FileText:
+    """Generate a file with randomly nested symbols; the outline need not match the text."""
     text = draw(st.sampled_from(["\n", "\r\n"])).join(draw(LINES)) + draw(st.sampled_from(["", "\n"]))
     lines = tuple(split_lines(text))
     symbols: list[Symbol] = []
@@ -110,4 +117,4 @@ def files(draw: st.DrawFn, name: str = "a.py") -> TextView:
         symbols.append(Symbol(f"s{n}", "function", f"s{n}", f"def s{n}()", "", Span(start, end), above, head, parent))
     symbols.sort(key=lambda s: (s.span.start, -s.span.end))
     outline = draw(st.sampled_from([None, Outline("python", len(lines), tuple(symbols))]))
-    return TextView(FileEntry(f"{ROOT}/{name}", ROOT, name, outlined=pack(outline)), text, lines)
+    return FileText(FileEntry(f"{ROOT}/{name}", ROOT, name, encoded_outline=encode_outline(outline)), text, lines)

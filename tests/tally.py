@@ -1,7 +1,7 @@
-"""What the tests of tests/strength have tried, and what was lost, as a page.
+"""Report of the robustness tests in tests/strength: attempts and failures of each test, as a Markdown page.
 
-Asked for by `--table FILE`.  A test tells what it tries by the fixture `tries`, else each of its cases is one try; a
-test stops at the first try after which something is wrong.  Rows of tests that have not run stay as they are.
+Written with `--table FILE`. A test counts its attempts with the fixture `tries`; otherwise each of its cases is one
+attempt. A test stops at its first failure. Rows of tests that have not run are kept.
 """
 
 from __future__ import annotations
@@ -16,23 +16,22 @@ from pathlib import Path
 import pytest
 
 Tries = Callable[..., None]
-"""`tries(what)` or `tries(what, count)`."""
+"""Function of the fixture `tries`: `tries(what)` or `tries(what, count)`."""
 FOLDER = Path(__file__).parent / "strength"
 _ROW = re.compile(r"^\| (.+?) \| (.+?) \| (\d+) \|$", re.MULTILINE)
 HEAD = """\
 # Strength
 
-Written by `scripts/test tests/strength --effort {effort} --table server/STRENGTH.md`; do not edit. What is tried is
-tried on real servers and processes, and each try is followed by the question that counts: are the answers those of a
-fresh index, is what is lacking told, has anything got out? Lost are the tries after which it was not so. A tenth of it,
-or a little more, is tried with every change.
+Written by `scripts/test tests/strength --effort {effort} --table server/docs/explanation/strength.md`; do not edit. The tests
+attack real servers and processes. After each attempt they check that the results equal those of a new index, that every
+limitation is reported, and that no data has left the machine. CI runs about a tenth of the attempts with every change.
 
 Machine: {machine}, Python {python}.
 """
 
 
 class Tally:
-    """Collects what tests report; in the process that prints."""
+    """pytest plugin that collects attempts and failures and writes the page."""
 
     def __init__(self, page: Path, effort: float) -> None:
         self._page, self._effort = page, effort
@@ -51,17 +50,17 @@ class Tally:
         if report.skipped:
             self._skipped.add(report.nodeid)
         elif report.when == "teardown" and report.nodeid not in self._skipped:
-            told = {str(what): int(str(count)) for what, count in report.user_properties}
-            self._tried[test].update(told or {"cases": 1})
+            counts = {str(what): int(str(count)) for what, count in report.user_properties}
+            self._tried[test].update(counts or {"cases": 1})
 
     def pytest_sessionfinish(self) -> None:
         known = {name: (tried, lost) for name, tried, lost in rows(self._page)}
         for (_, test), tried in self._tried.items():
-            if tried or spoken(test) not in known:
-                said = ", ".join(
+            if tried or readable_name(test) not in known:
+                attempts = ", ".join(
                     f"{count:,} {what if count > 1 else what.removesuffix('s')}" for what, count in tried.items()
                 )
-                known[spoken(test)] = said or "not possible here", str(self._lost[_, test])
+                known[readable_name(test)] = attempts or "not possible here", str(self._lost[_, test])
         head = HEAD.format(
             effort=f"{self._effort:g}",
             machine=f"{platform.system()} {platform.machine()}",
@@ -73,28 +72,37 @@ class Tally:
             if lines:
                 parts.append(
                     "\n".join(
-                        [f"## {file}", "", about, "", "| what | tried | lost |", "| --- | --- | --- |", *lines, ""]
+                        [
+                            f"## {file}",
+                            "",
+                            about,
+                            "",
+                            "| test | attempts | failures |",
+                            "| --- | --- | --- |",
+                            *lines,
+                            "",
+                        ]
                     )
                 )
         self._page.write_text("\n".join(parts), encoding="utf-8")
 
 
 def rows(page: Path) -> list[tuple[str, str, str]]:
-    """(what, tried, lost) of each row of a page."""
-    return [row for row in _ROW.findall(page.read_text("utf-8")) if row[0] != "what"] if page.exists() else []
+    """Return (test, attempts, failures) of each row of a page."""
+    return [row for row in _ROW.findall(page.read_text("utf-8")) if row[0] != "test"] if page.exists() else []
 
 
 def known_tests() -> dict[str, tuple[str, list[str]]]:
-    """File → (what it is about, the names of its tests as people say them)."""
+    """Return the description and the test names of each file, as shown in the page."""
     out = {}
     for file in sorted(FOLDER.glob("test_*.py")):
         tree = ast.parse(file.read_text("utf-8"))
         about = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
         tests = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
-        out[spoken(file.stem)] = about, [spoken(name) for name in tests]
+        out[readable_name(file.stem)] = about, [readable_name(name) for name in tests]
     return out
 
 
-def spoken(name: str) -> str:
-    """ "test_killed_while_scanning" → "killed while scanning"."""
+def readable_name(name: str) -> str:
+    """Convert "test_killed_while_scanning" to "killed while scanning"."""
     return name.removeprefix("test_").replace("_", " ")

@@ -1,6 +1,6 @@
-"""Folders for tests, written as text: one entry a line.
+"""Folder trees for tests, written as text with one entry per line.
 
-src/a.py                     a file that holds its own name
+src/a.py                     a file that contains its own name
 src/.gitignore = *.o | !k.o  a file with these lines
 empty/                       a folder
 link -> src/a.py             a symbolic link
@@ -16,7 +16,7 @@ import pytest
 
 
 def plant(root: Path, text: str) -> str:
-    """Make the tree below `root`; the root's path, with forward slashes."""
+    """Create the tree below `root` and return the path of the root with forward slashes."""
     root.mkdir(parents=True, exist_ok=True)
     for line in filter(None, map(str.strip, text.splitlines())):
         name, arrow, target = line.partition(" -> ")
@@ -33,7 +33,7 @@ def plant(root: Path, text: str) -> str:
 
 
 def git(root: str | Path, *args: str, data: bytes | None = None, fine: tuple[int, ...] = (0,)) -> bytes:
-    """What git prints."""
+    """Run git and return its output; `fine` are the accepted exit statuses."""
     who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "init.defaultBranch=main")
     done = subprocess.run(["git", *who, *args], cwd=root, input=data, capture_output=True, check=False)
     assert done.returncode in fine, done.stderr.decode()
@@ -41,7 +41,7 @@ def git(root: str | Path, *args: str, data: bytes | None = None, fine: tuple[int
 
 
 def alone(home: Path, patch: pytest.MonkeyPatch) -> None:
-    """Nobody's git configuration, for as long as the patch holds."""
+    """Isolate git from the configuration of the user and the system."""
     home.mkdir(parents=True, exist_ok=True)
     for name in [k for k in os.environ if k.startswith("GIT_")]:
         patch.delenv(name)

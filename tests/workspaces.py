@@ -1,12 +1,12 @@
-"""Workspaces written as one string, for tests that need a snapshot and no server.
+"""Workspaces written as one string, for tests that need a snapshot but no server.
 
     snapshot_of('''
     -- src/app.py --
     def main(): ...
     ''', tmp_path)
 
-A line "-- path --" begins a file.  Everything is outlined by the real scanner; the files are on disk below
-`top` as well, so that what looks at the disk sees the same.
+A line "-- path --" starts a file. The files are parsed by the real parser and also written to disk below `top`, so that
+code that reads the disk gets the same content.
 """
 
 from __future__ import annotations
@@ -16,26 +16,27 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
-from immutables import Map
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from promptls.index import files as disk
-from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load
-from promptls.index.search.analyzer import terms
-from promptls.index.search.chunk_index import Columns
+from promptls.index.embedding.embedder import Embedder, EmbeddingSpec, load_embedder
+from promptls.index.files.read import FileLimits, UnreadableFile, file_stat, read_text
+from promptls.index.files.uris import to_uri
+from promptls.index.search.analyzer import tokenize
+from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import rounded, rows_of
-from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, Sources, with_entries
-from promptls.index.syntax.parse import scan
-from promptls.languages.table import language_of
-from promptls.mentions.context import Client, Request
-from promptls.model import FileEntry, Outline, Root, Span, pack
-from promptls.util.hashing import digest_of
+from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.snapshot import OpenDocument, Outliner, Snapshot, SourceReader, with_files
+from promptls.index.syntax.parse import parse_source
+from promptls.languages import language_of
+from promptls.mentions.context import ClientContext, ResolveContext
+from promptls.model import FileEntry, Outline, Root, Span, encode_outline
+from promptls.util.hashing import content_hash
+from promptls.util.persistent_map import PersistentMap
 
 
 def files_of(text: str) -> dict[str, str]:
-    """Path → text of each file in a workspace string."""
+    """Return the text of each file in a workspace string, by path."""
     files: dict[str, str] = {}
     name = ""
     for line in text.strip("\n").split("\n"):
@@ -48,42 +49,45 @@ def files_of(text: str) -> dict[str, str]:
 
 
 def snapshot_of(text: str, top: Path, roots: Iterable[str] = (), unsaved: Mapping[str, str] | None = None) -> Snapshot:
-    """The snapshot of a workspace string.
+    """Build the snapshot of a workspace string.
 
-    `roots`: folders below `top` that are the workspace folders; without, `top` is the only one.
-    `unsaved`: path → text of open buffers; what of them is not in `text` is not on disk either.
+    Args:
+        text: The workspace string.
+        top: Folder that the files are written to.
+        roots: Workspace folders below `top`; without any, `top` is the only one.
+        unsaved: Texts of open documents by path; those that are not in `text` do not exist on disk.
     """
     base = top.resolve().as_posix()
-    places = [f"{base}/{name}" for name in roots] or [base]
-    snapshot = Snapshot(roots=tuple(Root(p, p.rsplit("/", 1)[-1], disk.to_uri(p)) for p in places))
+    root_paths = [f"{base}/{name}" for name in roots] or [base]
+    snapshot = Snapshot(roots=tuple(Root(p, p.rsplit("/", 1)[-1], to_uri(p)) for p in root_paths))
     entries: dict[str, FileEntry] = {}
     for name, content in files_of(text).items():
         file = top / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content, encoding="utf-8", newline="")
         path = f"{base}/{name}"
-        found = disk.stat(path)
-        assert found is not None, f"{name} was not written"
-        entries[path] = _entry(snapshot, path, content, None, *found)
-    documents: Map[str, OpenDocument] = Map()
+        stat = file_stat(path)
+        assert stat is not None, f"{name} was not written"
+        entries[path] = _entry(snapshot, path, content, None, *stat)
+    documents: PersistentMap[str, OpenDocument] = PersistentMap()
     for version, (name, content) in enumerate((unsaved or {}).items(), 1):
         path = name if name.startswith("/") else f"{base}/{name}"
         documents = documents.set(path, OpenDocument(content, version))
         if snapshot.root_of(path) is not None:
             old = entries.get(path)
-            known = (old.size, old.mtime_ns) if old is not None else (0, 0)
-            entries[path] = _entry(snapshot, path, content, version, *known)
-    snapshot = with_entries(snapshot, entries.items())
+            size_and_mtime = (old.size, old.mtime_ns) if old is not None else (0, 0)
+            entries[path] = _entry(snapshot, path, content, version, *size_and_mtime)
+    snapshot = with_files(snapshot, entries.items())
     return replace(snapshot, documents=documents)
 
 
-def request_of(
+def context_of(
     snapshot: Snapshot,
     active: str = "",
     selection: tuple[str, Span] | None = None,
     opened: Iterable[str] = (),
-) -> Request:
-    """A request on a snapshot; paths are relative to the first root's parent if not absolute."""
+) -> ResolveContext:
+    """Build a context for resolving mentions; relative paths start at the parent of the first root."""
 
     def at(name: str) -> str:
         if not name or name.startswith("/"):
@@ -91,13 +95,13 @@ def request_of(
         base = snapshot.roots[0].path
         return f"{base}/{name}" if len(snapshot.roots) == 1 else f"{base.rsplit('/', 1)[0]}/{name}"
 
-    client = Client(at(active), (at(selection[0]), selection[1]) if selection else None, tuple(map(at, opened)))
-    return Request(Sources(snapshot, disk.Limits(), _outlined(snapshot)), client)
+    client = ClientContext(at(active), (at(selection[0]), selection[1]) if selection else None, tuple(map(at, opened)))
+    return ResolveContext(SourceReader(snapshot, FileLimits(), _outlined(snapshot)), client)
 
 
 def outline_of(path: str, text: str) -> Outline:
-    """The outline of a text as the index makes it."""
-    return scan(text, language_of(path, text[:4096]), None).outline
+    """Parse a text as the index does and return its outline."""
+    return parse_source(text, language_of(path, text[:4096]), None).outline
 
 
 def _outlined(snapshot: Snapshot) -> Outliner:
@@ -110,31 +114,33 @@ def _entry(
     root = snapshot.root_of(path)
     top = root.path if root is not None else ""
     name = path[len(top) + 1 :] if top else path
-    if version is None and isinstance(got := disk.read_text(path, disk.Limits()), disk.Skipped):
-        return FileEntry(path, top, name, size, mtime_ns, skipped=got.reason)
-    return FileEntry(path, top, name, size, mtime_ns, digest_of(text), version, pack(outline_of(path, text)))
+    if version is None and isinstance(got := read_text(path, FileLimits()), UnreadableFile):
+        return FileEntry(path, top, name, size, mtime_ns, skip_reason=got.reason)
+    return FileEntry(
+        path, top, name, size, mtime_ns, content_hash(text), version, encode_outline(outline_of(path, text))
+    )
 
 
-class Indexed:
-    """What retrieval needs of an index: columns of a snapshot's texts, and the bundled model."""
+class IndexedSnapshot:
+    """In-memory index of a snapshot with the bundled embedding model, as retrieval needs it."""
 
     def __init__(self, snapshot: Snapshot, reverse: bool = False) -> None:
         rows: dict[bytes, tuple[str, str]] = {}
         for path, entry in snapshot.files.items():
             text = Path(path).read_text("utf-8")
-            for key, chunk in scan(text, language_of(path, text), None).texts.items():
+            for key, chunk in parse_source(text, language_of(path, text), None).chunk_texts.items():
                 rows.setdefault(key, (entry.name, chunk))
         keys = sorted(rows, reverse=reverse)
         vectors = _embedder().embed([rows[key][1] for key in keys])
-        made = Columns()
-        made.fill(rows_of(((key, terms(rows[key][1])) for key in keys), rounded(vectors)))
+        made = ChunkIndex()
+        made.set_rows(build_rows(((key, tokenize(rows[key][1])) for key in keys), quantize(vectors)))
         for path, entry in snapshot.files.items():
             chunks = entry.outline.chunks if entry.outline is not None else ()
-            made.move([(path, entry.name, [], [chunk.key for chunk in chunks])])
+            made.update_files([(path, entry.name, [], [chunk.key for chunk in chunks])])
         self._columns = made
 
-    def columns(self) -> IndexReader:
-        return self._columns.view()
+    def reader(self) -> IndexReader:
+        return self._columns.reader()
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         return _embedder().embed_query(text)
@@ -142,10 +148,10 @@ class Indexed:
 
 @cache
 def _embedder() -> Embedder:
-    return load(EmbeddingSpec())
+    return load_embedder(EmbeddingSpec())
 
 
 def similarities(view: IndexReader, vector: NDArray[np.float32]) -> NDArray[np.float32]:
-    """How similar every row is to a unit vector; of very many rows as the signs tell it where it is not near."""
-    near = view.similarities_soon(vector)(np.ones(len(view), np.bool_), np.zeros(0, np.int64))
-    return near.looked.of(np.arange(len(view)), near.similarity)
+    """Return the similarity of every row to a unit vector; approximate for most rows of a large index."""
+    near = view.start_similarity_search(vector)(np.ones(len(view), np.bool_), np.zeros(0, np.int64))
+    return near.selection.values_at(np.arange(len(view)), near.similarity)

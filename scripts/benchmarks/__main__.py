@@ -1,4 +1,4 @@
-"""The command behind scripts/bench."""
+"""Command line of scripts/bench."""
 
 from __future__ import annotations
 
@@ -9,20 +9,21 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Measure what was asked for, and print it."""
+    """Run the selected benchmark and print its figures."""
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument(
-        "what", nargs="?", default=str(Path(os.__file__).parent), help="a folder, completion, growth, report"
+        "what", nargs="?", default=str(Path(os.__file__).parent), help="a folder, or one of: completion, growth, report"
     )
+    parser.add_argument("--only", nargs="+", default=[], metavar="NAME", help="report: measure only these workspaces")
     parser.add_argument(
-        "--only", nargs="+", default=[], metavar="NAME", help="report: these workspaces, the others as they were"
+        "--kept",
+        type=Path,
+        default=Path(tempfile.gettempdir()) / "promptls-bench",
+        help="folder of the benchmark workspaces",
     )
-    parser.add_argument(
-        "--kept", type=Path, default=Path(tempfile.gettempdir()) / "promptls-bench", help="where workspaces are kept"
-    )
-    parser.add_argument("--into", type=Path, help="report: write page, plot and figures into this folder instead")
-    parser.add_argument("--semble", metavar="PYTHON", help="report: a Python that has semble 0.7.0")
-    parser.add_argument("--semble-model", metavar="DIR", help="a model2vec folder for it")
+    parser.add_argument("--into", type=Path, help="report: folder for page, plot and figures")
+    parser.add_argument("--semble", metavar="PYTHON", help="report: a Python with semble 0.7.0")
+    parser.add_argument("--semble-model", metavar="DIR", help="report: a model2vec folder for semble")
     options = parser.parse_args()
     if options.what == "completion":
         from benchmarks import completion

@@ -1,7 +1,7 @@
-"""How fast completion answers in a very large workspace: 150,000 paths, 300,000 symbols, all made up.
+"""Latency of mention completion in a generated workspace of 150,000 paths and 300,000 symbols.
 
-Nothing is read and no server runs: what is measured is the answer to one keystroke, in one process, once the catalogs
-of the snapshot are built.  Names are made of the words of real code, so that many are alike.
+No file is read and no server runs. The benchmark measures the response to one keystroke in one process, after the
+completion index of the snapshot is built. Names consist of words of real code, so that many are similar.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ import statistics
 import time
 from collections.abc import Iterator
 
-from promptls.index import files
-from promptls.index.snapshot import Snapshot, Sources, with_entries
+from promptls.index.files.read import FileLimits
+from promptls.index.snapshot import Snapshot, SourceReader, with_files
 from promptls.mentions.completion.complete import complete
-from promptls.mentions.context import Client, Request
-from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
+from promptls.mentions.context import ClientContext, ResolveContext
+from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
 
 PATHS, SYMBOLS = 150_000, 300_000
 WORDS = """
@@ -39,7 +39,7 @@ ENDINGS = ("py", "ts", "tsx", "go", "rs", "java", "md", "json")
 
 
 def snapshot() -> Snapshot:
-    """The workspace."""
+    """Return the generated workspace."""
     rng = random.Random(7)
     root = Root("/w/large", "large", "file:///w/large")
     entries: dict[str, FileEntry] = {}
@@ -48,8 +48,10 @@ def snapshot() -> Snapshot:
         name = f"{folder}/{rng.choice(WORDS)}_{rng.choice(WORDS)}.{rng.choice(ENDINGS)}"
         symbols = tuple(_symbol(rng, i) for i in range(SYMBOLS // PATHS))
         path = f"{root.path}/{name}"
-        entries[path] = FileEntry(path, root.path, name, 4000, 1, outlined=pack(Outline("python", 60, symbols)))
-    return with_entries(Snapshot(roots=(root,)), entries.items())
+        entries[path] = FileEntry(
+            path, root.path, name, 4000, 1, encoded_outline=encode_outline(Outline("python", 60, symbols))
+        )
+    return with_files(Snapshot(roots=(root,)), entries.items())
 
 
 def _symbol(rng: random.Random, i: int) -> Symbol:
@@ -59,7 +61,7 @@ def _symbol(rng: random.Random, i: int) -> Symbol:
 
 
 def typed(rng: random.Random) -> Iterator[str]:
-    """What somebody types, letter by letter: names, paths, folders, symbols, and errors."""
+    """Yield inputs letter by letter: names, paths, folders, symbols, and typing errors."""
     for _ in range(40):
         one, two = rng.choice(WORDS), rng.choice(WORDS)
         for whole in (
@@ -75,10 +77,10 @@ def typed(rng: random.Random) -> Iterator[str]:
 
 
 def measure() -> dict[str, tuple[int, float, float]]:
-    """By what is typed: (keystrokes, median, 95th percentile of seconds)."""
+    """Return, by kind of input: (keystrokes, median, 95th percentile in seconds)."""
     made = snapshot()
     opened = tuple(list(made.files)[:20])
-    request = Request(Sources(made, files.Limits()), Client(opened[0], None, opened))
+    request = ResolveContext(SourceReader(made, FileLimits()), ClientContext(opened[0], None, opened))
     for text in ("@cart", "@#cart"):
         complete(text, len(text), request)
     times: dict[str, list[float]] = {}
@@ -94,7 +96,7 @@ def measure() -> dict[str, tuple[int, float, float]]:
 
 
 def table() -> str:
-    """The figures for people."""
+    """Return the figures as a Markdown table."""
     rows = [
         f"| {what} | {count:,} | {1000 * middle:.1f} | {1000 * high:.1f} |"
         for what, (count, middle, high) in measure().items()

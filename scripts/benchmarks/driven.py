@@ -1,7 +1,7 @@
-"""One folder, measured with a server that is driven over stdio as an editor does; everything in one run.
+"""Measure one folder with a server that is driven over stdio, as an editor does, in one run.
 
-The bare parse is one thread of tree-sitter over the texts that the index reads, grammars loaded before.  Questions are
-the first sentences of documentation in the folder itself, so any folder can be measured.
+The bare parse runs tree-sitter on one thread over the texts that the index reads, with grammars already loaded.
+Questions are the first sentences of documentation in the folder, so any folder can be measured.
 """
 
 from __future__ import annotations
@@ -24,28 +24,29 @@ from msgspec import Struct
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from lsp import Client
-from promptls.index import files as disk
-from promptls.index.syntax.grammars import grammars
-from promptls.languages.table import language_of
+from promptls.index.files.read import FileContent, FileLimits, read_text
+from promptls.index.files.walk import walk_files
+from promptls.index.syntax.grammars import grammar_loader
+from promptls.languages import language_of
 
 QUESTIONS = 150
 EDITS = 60
 WAIT_S = 7_200.0
 AGAIN = 5
-"""Times that a question about the whole is asked once more."""
+"""Number of repetitions of a question about the whole workspace."""
 WHOLE = (
     "Give me an overview of the architecture of this project.",
     *("@map", "@tree", "@callers", "@tests", "@text:return"),
     *('@regex:"def \\w+_set"', '@pattern:"isinstance($A, $$$)"'),
 )
-"""What is asked of a whole workspace; callers and tests are those of a function."""
+"""Questions about the whole workspace; callers and tests refer to one function."""
 _DOC = re.compile(r'"""([A-Z][^"\n]{25,110})|^\s*(?://|\*)\s+([A-Z][^\n]{30,110})$', re.MULTILINE)
 _DEF = re.compile(r"^ *def (\w+)", re.MULTILINE)
 _CALL = re.compile(r"\b(\w{3,})\(")
 
 
 class Figures(Struct, kw_only=True):
-    """What was measured; times in seconds, pairs are (median, 95th percentile)."""
+    """Measured figures: times in seconds, pairs are (median, 95th percentile)."""
 
     files: int
     lines: int
@@ -53,41 +54,41 @@ class Figures(Struct, kw_only=True):
     chunks: int
     symbols: int
     bare: float  # the bare parse
-    ready: float  # from the start of the process to everything stored
-    spent: tuple[float, float]  # processor seconds until then: of the server, of all other processes
-    usable: float  # to files, names and words
-    busy: tuple[float, float]  # buildPrompt while a first scan runs, one of its own
-    warm: float  # a start when nothing has changed
+    ready: float  # from process start until everything is stored
+    spent: tuple[float, float]  # CPU seconds until then: server, all other processes
+    usable: float  # until files, names and terms are available
+    busy: tuple[float, float]  # buildPrompt during a first scan (in a separate run)
+    warm: float  # start with an unchanged index
     prompt: tuple[float, float]  # 4,000 tokens
-    stages: dict[str, float]  # medians of the parts of such a prompt; "around": protocol, and reading the answer
+    stages: dict[str, float]  # medians of the stages of such a prompt; "around": protocol and decoding of the response
     long_prompt: tuple[float, float]  # 20,000 tokens
     search: tuple[float, float]
-    edit: tuple[float, float]  # from a didChange to a prompt that holds the new text
-    seen: tuple[float, float]  # from a didChange to a completion that offers the new symbol
-    edited_lines: int  # of the file that was edited
-    memory: float  # MB of the server and all its processes, after the questions, when the index has rested
-    peak: float  # MB of the server alone
-    disk: float  # bytes a chunk
-    cpu: float  # share of one core while nothing happens
-    writes: int  # bytes written while nothing happens
-    whole: dict[str, tuple[float, float]]  # asked of all of it: seconds of the first time, median of later ones
+    edit: tuple[float, float]  # from didChange to a prompt with the new text
+    seen: tuple[float, float]  # from didChange to a completion with the new symbol
+    edited_lines: int  # lines of the edited file
+    memory: float  # MB of all processes after the questions, when idle
+    peak: float  # MB of the server process
+    disk: float  # bytes per chunk
+    cpu: float  # share of one core when idle
+    writes: int  # bytes written when idle
+    whole: dict[str, tuple[float, float]]  # questions about the whole: seconds of the first run, median of later runs
 
 
 def texts_of(root: Path) -> dict[str, str]:
-    """Path → text of what is indexed."""
+    """Return the indexed texts by path."""
     out = {}
-    for found in disk.walk(root.as_posix(), disk.Limits()):
-        got = disk.read_text(found.path, disk.Limits())
-        if isinstance(got, disk.ReadText):
+    for found in walk_files(root.as_posix(), FileLimits()):
+        got = read_text(found.path, FileLimits())
+        if isinstance(got, FileContent):
             out[found.path] = got.text
     return out
 
 
 def bare_parse(texts: Iterable[tuple[str, str]]) -> float:
-    """Seconds to parse everything that has a grammar, on one thread."""
+    """Return the seconds to parse all texts that have a grammar, on one thread."""
     from tree_sitter import Parser
 
-    work, known = [], grammars()
+    work, known = [], grammar_loader()
     for path, text in texts:
         language = known.grammar(language_of(path, text[:4096]))
         if language is not None:
@@ -99,14 +100,14 @@ def bare_parse(texts: Iterable[tuple[str, str]]) -> float:
 
 
 def questions_in(texts: Iterable[str]) -> list[str]:
-    """Sentences of documentation, as questions."""
+    """Return sentences of documentation as questions."""
     found = [a or b for text in texts for a, b in _DOC.findall(text)[:3]]
     random.Random(1).shuffle(found)
     return [f"{sentence.strip(' .')}?" for sentence in found[:QUESTIONS]] or ["where is the configuration read?"]
 
 
 def family(pid: int) -> list[int]:
-    """A process and all below it."""
+    """Return a process and all its descendants."""
     shown = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
     pairs = [tuple(map(int, line.split())) for line in shown.splitlines()]
     out = [pid]
@@ -116,7 +117,7 @@ def family(pid: int) -> list[int]:
 
 
 def resident(pid: int) -> float:
-    """Megabytes of a process and all below it; pages that they share count once where the system tells."""
+    """Return the resident megabytes of a process tree; shared pages count once where the system reports them."""
     every = family(pid)
     try:
         told = [Path(f"/proc/{one}/smaps_rollup").read_text() for one in every]
@@ -129,7 +130,7 @@ def resident(pid: int) -> float:
 
 
 def peak(pid: int) -> float:
-    """Peak resident megabytes of a process; 0 where the system does not tell."""
+    """Return the peak resident megabytes of a process; 0 if the system does not report them."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:
@@ -138,8 +139,10 @@ def peak(pid: int) -> float:
 
 
 def spent(pid: int, alone: bool = False) -> tuple[float, int]:
-    """(processor seconds, bytes written) of a process and all below it so far, those that have ended included in the
-    seconds unless `alone`; (0, 0) where the system does not tell."""
+    """Return (CPU seconds, bytes written) of a process tree.
+
+    Seconds include descendants that have ended, unless `alone`. (0, 0) if the system does not report them.
+    """
     seconds, written = 0.0, 0
     for one in [pid] if alone else family(pid):
         try:
@@ -153,13 +156,13 @@ def spent(pid: int, alone: bool = False) -> tuple[float, int]:
 
 
 def two(times: list[float]) -> tuple[float, float]:
-    """Median and 95th percentile."""
+    """Return the median and the 95th percentile."""
     ordered = sorted(times)
     return statistics.median(ordered), ordered[int(0.95 * (len(ordered) - 1))]
 
 
 def timed(calls: Iterable[Callable[[], object]]) -> list[float]:
-    """Seconds of each call."""
+    """Return the seconds of each call."""
     out = []
     for call in calls:
         start = time.perf_counter()
@@ -169,20 +172,22 @@ def timed(calls: Iterable[Callable[[], object]]) -> list[float]:
 
 
 def _first_scan(client: Client, root: Path) -> tuple[float, float, tuple[float, float]]:
-    """(seconds to usable, to ready, processor seconds) of a scan that nobody disturbs: the server tells by itself how
-    far it is."""
+    """Return (seconds until usable, until ready, CPU seconds) of an undisturbed scan.
+
+    The status notifications of the server mark both moments.
+    """
     start = time.perf_counter()
     client.initialize(root)
-    client.wait_note("promptls/statusChanged", lambda status: status["usable"] and status["roots"], WAIT_S)
+    client.wait_notification("promptls/statusChanged", lambda status: status["usable"] and status["roots"], WAIT_S)
     usable = time.perf_counter() - start
-    client.wait_note("promptls/statusChanged", lambda status: status["state"] in ("ready", "degraded"), WAIT_S)
+    client.wait_notification("promptls/statusChanged", lambda status: status["state"] in ("ready", "degraded"), WAIT_S)
     ready = time.perf_counter() - start
     own = spent(client.process.pid, alone=True)[0]
     return usable, ready, (own, spent(client.process.pid)[0] - own)
 
 
 def _busy(client: Client, root: Path, questions: list[str]) -> list[float]:
-    """Seconds of prompts while a first scan runs, asked for as a developer does: now and then."""
+    """Return the seconds of prompts that are requested now and then during a first scan."""
     client.initialize(root)
     out: list[float] = []
     while len(out) < QUESTIONS:
@@ -197,13 +202,13 @@ def _busy(client: Client, root: Path, questions: list[str]) -> list[float]:
 
 
 def _to_edit(texts: dict[str, str]) -> tuple[Path, str] | None:
-    """The file whose length is nearest to two thousand lines."""
+    """Return the file whose length is closest to 2,000 lines."""
     found = min((p for p in texts if p.endswith(".py")), key=lambda p: abs(texts[p].count("\n") - 2000), default=None)
     return (Path(found), texts[found]) if found is not None else None
 
 
 def _prompts(client: Client, questions: list[str]) -> tuple[list[float], dict[str, float]]:
-    """(seconds of prompts of 4,000 tokens, medians of their parts)."""
+    """Return (seconds of prompts of 4,000 tokens, medians of their stages)."""
     times: list[float] = []
     parts: dict[str, list[float]] = {}
     for question in questions:
@@ -217,7 +222,7 @@ def _prompts(client: Client, questions: list[str]) -> tuple[list[float], dict[st
 
 
 def _edits(client: Client, path: Path, text: str, ask: Callable[[Client, str], None]) -> list[float]:
-    """Seconds from a didChange that brings a function to an answer that knows it; `ask` is given its name."""
+    """Return the seconds from a didChange that adds a function to a response with it; `ask` receives its name."""
     client.open(path, text)
     lines, out = text.count("\n"), []
     for n in range(EDITS):
@@ -233,7 +238,7 @@ def _edits(client: Client, path: Path, text: str, ask: Callable[[Client, str], N
 
 
 def _in_completion(client: Client, name: str) -> None:
-    """Files, names, words and vectors are published together: that a symbol is offered stands for all of them."""
+    """Request a completion. Symbols, terms and vectors are published together, so the symbol represents all of them."""
     typed = f"@#{name}"
     result = client.request("promptls/completeMention", {"text": typed, "offset": len(typed)}, WAIT_S)
     assert name in str(result["items"])
@@ -245,7 +250,7 @@ def _in_prompt(client: Client, name: str) -> None:
 
 
 def popular(texts: Iterable[str]) -> str:
-    """Of the functions that bear a name alone the one that is called most often, by its name."""
+    """Return the name of the most frequently called function with a unique name."""
     defined, called = Counter[str](), Counter[str]()
     for text in texts:
         defined.update(_DEF.findall(text))
@@ -254,7 +259,7 @@ def popular(texts: Iterable[str]) -> str:
 
 
 def _whole(client: Client, function: str) -> dict[str, tuple[float, float]]:
-    """Seconds of what looks at all of a workspace, by what is asked."""
+    """Return the seconds of questions about the whole workspace, by question."""
     out = {}
     for asked in WHOLE:
         question = f"{asked}:{function}" if asked in ("@callers", "@tests") else asked
@@ -265,8 +270,8 @@ def _whole(client: Client, function: str) -> dict[str, tuple[float, float]]:
     return {**out, "promptls/graph": (first, statistics.median(later))}
 
 
-def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figures:
-    """All figures of one folder."""
+def measure(root: Path, report: Callable[[str], None] = lambda line: None) -> Figures:
+    """Measure all figures of one folder."""
     texts = texts_of(root)
     questions = questions_in(texts.values())
     megabytes, lines, files = (
@@ -274,10 +279,10 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
         sum(t.count("\n") for t in texts.values()),
         len(texts),
     )
-    say(f"{root.name}: {files:,} files, {lines:,} lines")
+    report(f"{root.name}: {files:,} files, {lines:,} lines")
     bare = bare_parse(texts.items())
     edited, function = _to_edit(texts), popular(texts.values())
-    texts.clear()  # the server gets the memory
+    texts.clear()  # frees the memory for the server
     with tempfile.TemporaryDirectory() as folder:
         client = Client(Path(folder) / "cache")
         usable, ready, took = _first_scan(client, root)
@@ -285,28 +290,28 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
         client.stop()
         bare = (
             bare + bare_parse(texts_of(root).items())
-        ) / 2  # before and after: machines have better and worse minutes
-        say(f"first scan {ready:.1f} s, {ready / bare:.1f} × the bare parse; usable after {usable:.1f} s")
+        ) / 2  # mean of before and after, because the speed of the machine varies
+        report(f"first scan {ready:.1f} s, {ready / bare:.1f} × the bare parse; usable after {usable:.1f} s")
         (Path(folder) / "second").mkdir()
         client = Client(Path(folder) / "second" / "cache")
         busy = _busy(client, root, questions)
-        client.stop()  # what is left of this scan nobody needs
-        say(f"{len(busy)} prompts while it scans")
+        client.stop()  # the rest of this scan is not needed
+        report(f"{len(busy)} prompts while it scans")
         start = time.perf_counter()
         client = Client(Path(folder) / "cache")
         client.initialize(root)
-        client.settled(timeout=WAIT_S)
+        client.wait_indexed(timeout=WAIT_S)
         warm = time.perf_counter() - start
-        say(f"warm start {warm:.2f} s")
+        report(f"warm start {warm:.2f} s")
         timed([lambda q=q: client.build(q) for q in questions[:10]])  # type: ignore[misc]
         short, stages = _prompts(client, questions)
         whole = two(timed([lambda q=q: client.build(q, budget={"tokens": 20000}) for q in questions]))  # type: ignore[misc]
         found = two(timed([lambda q=q: client.search(q) for q in questions]))  # type: ignore[misc]
-        say(f"prompt {1000 * two(short)[0]:.0f} / {1000 * two(short)[1]:.0f} ms")
+        report(f"prompt {1000 * two(short)[0]:.0f} / {1000 * two(short)[1]:.0f} ms")
         typed = two(_edits(client, *edited, _in_prompt)) if edited else (0.0, 0.0)
         seen = two(_edits(client, *edited, _in_completion)) if edited else (0.0, 0.0)
         idle = threading.Event()
-        idle.wait(40.0)  # until helpers that have nothing to do have left
+        idle.wait(40.0)  # until idle processes have ended
         before = spent(client.process.pid)
         idle.wait(20.0)
         after = spent(client.process.pid)
@@ -341,7 +346,7 @@ def measure(root: Path, say: Callable[[str], None] = lambda line: None) -> Figur
 
 
 def rows_of(figures: Figures) -> list[tuple[str, str]]:
-    """The figures for people."""
+    """Return the figures as rows of text."""
 
     def pair(value: tuple[float, float]) -> str:
         return f"{1000 * value[0]:.0f} / {1000 * value[1]:.0f} ms"
@@ -361,7 +366,7 @@ def rows_of(figures: Figures) -> list[tuple[str, str]]:
         ("didChange to a prompt with it", pair(f.edit)),
         ("memory, all processes, idle", f"{f.memory:.0f} MB"),
         ("peak of the server", f"{f.peak:.0f} MB"),
-        ("disk", f"{f.disk:,.0f} bytes a chunk"),
-        ("idle: processor, bytes written", f"{100 * f.cpu:.2f} %, {f.writes:,}"),
+        ("disk", f"{f.disk:,.0f} bytes per chunk"),
+        ("idle: CPU, bytes written", f"{100 * f.cpu:.2f} %, {f.writes:,}"),
         *((f"{asked} (first, later)", pair(took)) for asked, took in f.whole.items()),
     ]

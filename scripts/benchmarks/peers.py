@@ -1,6 +1,6 @@
-"""Others on the same folder: ripgrep reads every file once; semble, the nearest living peer, makes its index.
+"""Peers on the same folder: ripgrep searches every file, and semble builds its index.
 
-semble is given a static model in model2vec's layout, since its own must be downloaded from a hub.
+semble gets a static model in the layout of model2vec, because its default model must be downloaded from a hub.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ print(time.perf_counter() - start)
 
 
 def ripgrep(root: Path) -> float | None:
-    """Seconds of a search of every file for a word that hardly stands anywhere, the second time; None without it."""
+    """Return the seconds of the second search for a rare word in all files; None without ripgrep."""
     program = shutil.which("rg")
     if program is None:
         return None
@@ -34,7 +34,7 @@ def ripgrep(root: Path) -> float | None:
 
 
 def semble(root: Path, python: str | None, model: str | None, cache: Path) -> float | None:
-    """Seconds of an index made from nothing, the start of Python and its imports left out; None where it cannot run."""
+    """Return the seconds to build an index, without the start of Python; None if semble cannot run."""
     if python is None or model is None:
         return None
     shutil.rmtree(cache, ignore_errors=True)

@@ -1,8 +1,8 @@
-"""The workspaces that are measured: real ones from PyPI and generated ones, made once and kept in a folder.
+"""Benchmark workspaces: real packages from PyPI and generated code, created once and kept in a folder.
 
-Real ones are unpacked wheels of fixed versions, and the standard library of the Python in use.  Generated code has the
-shape of real code (functions, classes, calls, words of a trade), is the same every time, and every name in it is
-found again by nothing else, so that it is the harder case for what is kept by name.
+Real workspaces are unpacked wheels of fixed versions, and the standard library of the running Python. Generated code
+has the shape of real code and is deterministic. Each of its names is unique, which is the harder case for caches by
+name.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MANY = 150_000
 
 
 def real(folder: Path, name: str) -> Path:
-    """The sources of packages, unpacked in a folder."""
+    """Unpack the sources of packages into a folder."""
     place = folder / name
     if not place.exists():
         loads = folder / f"{name}.wheels"
@@ -41,7 +41,7 @@ def real(folder: Path, name: str) -> Path:
 
 
 def standard_library(folder: Path, name: str) -> Path:
-    """Python's own modules and their tests, without what is installed beside them."""
+    """Copy the standard library and its tests, without installed packages."""
     place = folder / name
     if not place.exists():
         skip = shutil.ignore_patterns("site-packages", "__pycache__", "*.so", "*.a", "*.pyc", "config-*")
@@ -65,7 +65,7 @@ def _python(rng: random.Random, functions: int) -> Iterator[str]:
 
 
 def generated(files: int, functions: int) -> Callable[[Path, str], Path]:
-    """A maker of so many files of so many functions, in folders of fifty."""
+    """Return a function that generates this many files with this many functions, fifty files per folder."""
 
     def make(folder: Path, name: str) -> Path:
         place = folder / name

@@ -1,4 +1,4 @@
-"""What share of the regions that answers need are among ranked regions, or in a prompt."""
+"""Coverage and recall: shares of the needed regions that are ranked, or shown in a prompt."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from pathlib import Path
 from evaluation._corpora import LARGE, Question
 
 HIT = 0.8
-"""Share of an essential region's lines that makes a hit."""
+"""Share of the lines of an essential region that counts as a hit."""
 DEPTHS = (20, 50, 100, 400)
 Place = tuple[str, int, int]
-"""(path, first line from 0, line after the last)"""
+"""(path, first line counted from 0, line after the last)"""
 
 
 @lru_cache(maxsize=1 << 14)
 def lines(path: str) -> list[str]:
-    """The lines of a file."""
+    """Return the lines of a file."""
     return Path(path).read_text("utf-8", "replace").replace("\r\n", "\n").split("\n")
 
 
 def _wanted(path: str, start: int, end: int) -> list[str]:
-    """Lines of a region that must be found: those that say something, each without its indentation."""
+    """Return the non-trivial lines of a region, without indentation."""
     found = [line.strip() for line in lines(path)[start - 1 : end]]
     return [line for line in found if len(line) >= 12] or [line for line in found if line]
 
 
 def coverage(question: Question, root: str, shown: Iterable[str]) -> tuple[float, bool]:
-    """(share of the needed lines that are shown, by grade; whether an essential region is shown nearly whole)."""
+    """Return the grade-weighted share of needed lines that are shown, and whether an essential region is a hit."""
     have = {line.strip() for line in shown}
     got, all_, hit = 0.0, 0.0, False
     for gold in question.gold:
@@ -41,7 +41,7 @@ def coverage(question: Question, root: str, shown: Iterable[str]) -> tuple[float
 
 
 def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, float]:
-    """For each depth the share of essential regions of which at least half lies in the first regions."""
+    """Return, by depth, the share of essential regions of which at least half is within the first regions."""
     essential = [g for g in question.gold if g.grade == 2]
     out: dict[int, float] = {}
     for depth in DEPTHS:
@@ -56,7 +56,7 @@ def recall(question: Question, root: str, ranked: Sequence[Place]) -> dict[int, 
 
 
 def groups(questions: Sequence[Question]) -> dict[str, list[int]]:
-    """Numbers of the questions by what they have in common."""
+    """Return the indices of the questions by group: size, style and language."""
     out: dict[str, list[int]] = {"all": list(range(len(questions)))}
     out["small packages"] = [i for i, q in enumerate(questions) if q.corpus not in LARGE]
     out["large packages"] = [i for i, q in enumerate(questions) if q.corpus in LARGE]

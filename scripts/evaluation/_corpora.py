@@ -1,8 +1,8 @@
-"""The questions with known answers, and the packages that they are about.
+"""Questions with known answers, and the packages that they are about.
 
-Questions lie in data/*.jsonl; each names the regions that its answer needs, 2 for essential and 1 for helpful.
-The packages come from the registries' own clients (pip, npm, apt-get) into a folder and are checked by their
-sums; a folder that holds them already is used as it is.
+data/*.jsonl contains the questions. Each names the regions that its answer needs: grade 2 is essential, 1 helpful.
+Packages are downloaded with the clients of their registries (pip, npm, apt-get) and checked by SHA-256. A folder that
+already contains them is used unchanged.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def prepare_metadata_for_build_wheel(folder, config_settings=None):
         file.write(f"Metadata-Version: 2.1\\nName: {name}\\nVersion: {version}\\n")
     return made
 """
-"""Stands in for a backend that would compile the package before pip hands its source over."""
+"""Replacement for a build backend that would compile the package before pip returns its source."""
 
 
 class Gold(Struct, frozen=True):
-    """A region that the answer needs."""
+    """A region that an answer needs."""
 
     path: str
     start: int  # 1-based, inclusive
@@ -51,19 +51,19 @@ class Gold(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """One line of the data."""
+    """One question, a line of the data."""
 
     id: str
     corpus: str
     lang: str
     kind: str
-    style: str  # "gap": none of the code's own words
+    style: str  # "gap": uses none of the words of the code
     question: str
     gold: tuple[Gold, ...]
 
 
 class Corpus(Struct, frozen=True):
-    """One package; what lies under `strip_prefix` of `file` is its tree."""
+    """One package; its tree is the folder `strip_prefix` in the archive `file`."""
 
     corpus: str
     lang: str
@@ -77,7 +77,7 @@ class Corpus(Struct, frozen=True):
 
 
 def questions() -> list[Question]:
-    """All of them, corpus by corpus."""
+    """Return all questions, ordered by corpus."""
     found = [
         msgspec.json.decode(line, type=Question)
         for name in ("small", "large")
@@ -89,7 +89,7 @@ def questions() -> list[Question]:
 
 
 def tree(name: str, folder: Path) -> Path:
-    """The tree of a package, fetched into `folder` if it is not there."""
+    """Return the tree of a package; download it into `folder` if it is missing."""
     dest = folder / name
     if not dest.is_dir():
         corpus = next(c for c in json.loads((DATA / "corpora.json").read_text()) if c["corpus"] == name)
@@ -102,7 +102,7 @@ def _unpack(corpus: Corpus, folder: Path) -> None:
     with tempfile.TemporaryDirectory(dir=folder) as place:
         archive = _fetch(corpus, Path(place), folder)
         if (got := hashlib.sha256(archive.read_bytes()).hexdigest()) != corpus.sha256:
-            sys.exit(f"{archive.name}: its sum is {got}, expected {corpus.sha256}")
+            sys.exit(f"{archive.name}: its SHA-256 is {got}, expected {corpus.sha256}")
         if corpus.type == "deb":
             subprocess.run(["dpkg-deb", "-x", archive, place], check=True)
         else:

@@ -1,4 +1,4 @@
-"""A folder as a workspace with its index, for evaluations in this process."""
+"""Open a folder as a workspace with a complete index, in this process."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptls.engine import Engine
-from promptls.index import files
+from promptls.index.files.uris import to_uri
 from promptls.index.indexer import Indexer
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace
@@ -17,16 +17,16 @@ from promptls.settings import user_settings
 
 @contextmanager
 def engine_of(folder: Path) -> Iterator[tuple[Engine, str]]:
-    """(engine, root), ready to answer."""
+    """Yield (engine, root) with a complete index."""
     root = folder.resolve().as_posix()
     workspace = Workspace()
     engine = Engine(user_settings()[0], workspace)
     engine.start()
     try:
-        workspace.set_roots([Root(root, root.rsplit("/", 1)[-1], files.to_uri(root))])
-        engine.indexer.wait_ready()
-        engine.indexer.wait_stored()
-        engine.companions.follow(engine.indexer.view())
+        workspace.set_roots([Root(root, root.rsplit("/", 1)[-1], to_uri(root))])
+        engine.indexer.client.wait_until_searchable()
+        engine.indexer.client.wait_until_stored()
+        engine.services.cooccurrence.follow(engine.indexer.client.snapshot())
         yield engine, root
     finally:
         engine.close()
@@ -34,6 +34,6 @@ def engine_of(folder: Path) -> Iterator[tuple[Engine, str]]:
 
 @contextmanager
 def opened(folder: Path) -> Iterator[tuple[Indexer, Snapshot, str]]:
-    """(index, snapshot, root), ready to answer."""
+    """Yield (indexer, snapshot, root) with a complete index."""
     with engine_of(folder) as (engine, root):
-        yield engine.indexer, engine.indexer.view(), root
+        yield engine.indexer, engine.indexer.client.snapshot(), root

@@ -1,12 +1,11 @@
-"""How right the knowledge graph is: calls and imports against jedi (Python) or the TypeScript compiler.
+"""Precision and recall of the knowledge graph: calls and imports against jedi (Python) or the TypeScript compiler.
 
 `scripts/evaluate graph (--truth-python PYTHON | --typescript MODULE) [--files N] FOLDER...`: PYTHON is an interpreter
-that has jedi, MODULE the folder of npm's typescript (needs node), each FOLDER a package's source tree; N files of
-each are looked at, the same ones every time (default 12).  A call counts by
-the place where it stands: right if the definition that we name (certainty 0.5 or more) is the one that jedi goes to.
-An import counts by imported name: right if we end in the file that jedi ends in, re-exports followed (in TypeScript by
-statement: right if its module is the same file).  What lies
-outside of the folder is left out of recall, and wrong if we find it inside.
+with jedi, MODULE the folder of npm's typescript (needs node), and each FOLDER the source tree of a package. N files of
+each are checked, the same ones in every run (default 12). A call is correct if the definition with a certainty of at
+least 0.5 is the one that jedi returns. An import is correct per imported name if both end in the same file, with
+re-exports followed; in TypeScript it is checked per statement. Targets outside the folder are not part of recall, and
+count as errors if the graph resolves them to a file inside.
 """
 
 from __future__ import annotations
@@ -21,13 +20,15 @@ from pathlib import Path
 from typing import Any
 
 from promptls.graph.graph import Graph, GraphView
-from promptls.graph.imports import Resolver
-from promptls.index import files as disk
-from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.syntax.parse import scan
-from promptls.languages.table import language_of
-from promptls.model import CALL, FileEntry, Root, pack
-from promptls.util.hashing import digest_of
+from promptls.graph.imports import ImportResolver
+from promptls.index.files.read import FileLimits, UnreadableFile, read_text
+from promptls.index.files.uris import to_uri
+from promptls.index.files.walk import walk_files
+from promptls.index.snapshot import Snapshot, with_files
+from promptls.index.syntax.parse import parse_source
+from promptls.languages import language_of
+from promptls.model import CALL, FileEntry, Root, encode_outline
+from promptls.util.hashing import content_hash
 
 SURE = 0.5
 SCRIPTS = (".ts", ".tsx", ".mts", ".js", ".jsx", ".mjs", ".cjs")
@@ -72,7 +73,7 @@ json.dump({"calls": calls, "imports": imports}, sys.stdout)
 
 
 def main(arguments: list[str]) -> int:
-    """Print a row a package."""
+    """Print one row per package."""
     parser = argparse.ArgumentParser(prog="scripts/evaluate graph")
     parser.add_argument("folders", nargs="+")
     truths = parser.add_mutually_exclusive_group(required=True)
@@ -83,7 +84,7 @@ def main(arguments: list[str]) -> int:
     print("| package | imports: recall | precision | calls: recall | precision |\n|---|---|---|---|---|")
     for folder in options.folders:
         root = Path(folder).resolve().as_posix()
-        view = Graph(Resolver).at(_snapshot(root))
+        view = Graph(ImportResolver).at(_snapshot(root))
         endings = (".py",) if options.truth_python else SCRIPTS
         every = sorted(path for path in view.snapshot.files if path.endswith(endings))
         files = list(every)
@@ -101,18 +102,18 @@ def main(arguments: list[str]) -> int:
 
 
 def _snapshot(root: str) -> Snapshot:
-    snapshot = Snapshot(roots=(Root(root, root.rsplit("/", 1)[-1], disk.to_uri(root)),))
+    snapshot = Snapshot(roots=(Root(root, root.rsplit("/", 1)[-1], to_uri(root)),))
     entries: dict[str, FileEntry] = {}
-    for found in disk.walk(root, disk.Limits()):
-        got = disk.read_text(found.path, disk.Limits())
-        if isinstance(got, disk.Skipped):
-            entries[found.path] = FileEntry(found.path, root, found.name, skipped=got.reason)
+    for found in walk_files(root, FileLimits()):
+        got = read_text(found.path, FileLimits())
+        if isinstance(got, UnreadableFile):
+            entries[found.path] = FileEntry(found.path, root, found.name, skip_reason=got.reason)
             continue
-        outline = scan(got.text, language_of(found.path, got.text[:4096]), None).outline
+        outline = parse_source(got.text, language_of(found.path, got.text[:4096]), None).outline
         entries[found.path] = FileEntry(
-            found.path, root, found.name, digest=digest_of(got.text), outlined=pack(outline)
+            found.path, root, found.name, content_hash=content_hash(got.text), encoded_outline=encode_outline(outline)
         )
-    return with_entries(snapshot, entries.items())
+    return with_files(snapshot, entries.items())
 
 
 def _truth(command: list[str], files: Any) -> Any:
@@ -124,11 +125,11 @@ def _truth(command: list[str], files: Any) -> Any:
 
 
 Counts = tuple[int, int, int, int]
-"""(found, there are, right, said)"""
+"""(found, existing, correct, reported)"""
 
 
 def _counted(rows: Iterable[tuple[bool, bool, bool]]) -> Counts:
-    """Rows of (is it inside, do we say something, is that right)."""
+    """Count rows of (target is inside, the graph has an answer, the answer is correct)."""
     there = hits = said = right = 0
     for inside, ours, fits in rows:
         there += inside
@@ -181,7 +182,7 @@ def _imports(view: GraphView, root: str, truth: list[Any]) -> Counts:
 
 
 def _modules(view: GraphView, root: str, truth: list[Any]) -> Counts:
-    """Imports by statement: the file that the module is."""
+    """Compare imports per statement: the file of the module."""
     ours: dict[tuple[str, int, str], set[str]] = {}
     for path in {row[0] for row in truth}:
         entry = view.snapshot.files[path]

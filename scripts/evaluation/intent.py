@@ -1,10 +1,10 @@
-"""How well questions are understood: labelled questions, half of them held out from tuning.
+"""Accuracy of question understanding on labelled questions, half of them held out from tuning.
 
-Labels follow the meaning: `codebase` whether looking into the workspace can help; `action` what is asked
-for first; `types` and `categories` all that apply.  fix: something misbehaves; create: something new;
-refactor: the same behaviour in better code; modify: any other change; explain: to know or find something.
-feature: a capability that is not there yet; implementation: code is to be written or changed otherwise, or
-how it is or would be done.  general: about the code and no other topic.
+Labels: `codebase`: whether the workspace can help; `action`: the first thing that is requested; `types` and
+`categories`: all that apply. fix: something misbehaves. create: something new. refactor: the same behaviour in better
+code. modify: any other change. explain: to know or find something. feature: a capability that does not exist yet.
+implementation: code is to be written or changed, or a question about how it is done. general: about the code without
+another topic.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from promptls.index.search.analyzer import STOP_WORDS, stem
-from promptls.prompt.intent import Intent, understand
-from promptls.prompt.intent.question_type import misspelled
-from promptls.prompt.intent.topics import meanings, typo_of
+from promptls.prompt.intent import Intent, detect_intent
+from promptls.prompt.intent.categories import typo_categories, word_categories
+from promptls.prompt.intent.question_type import misspelled_verb
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "questions.jsonl"
 
@@ -26,7 +26,7 @@ Question = dict[str, Any]
 
 
 class Figures(NamedTuple):
-    """Shares of 1 over one split."""
+    """Figures of one split, as shares of 1."""
 
     count: int
     codebase: float
@@ -37,25 +37,25 @@ class Figures(NamedTuple):
     categories_precision: float
     categories_recall: float
     categories_f1: float
-    calibration: float  # mean gap between confidence and share of right verdicts, over bins of confidence
+    calibration: float  # expected calibration error of the confidence
 
 
 def questions(split: str) -> list[Question]:
-    """The labelled questions of a split, "tune" or "held"."""
+    """Return the labelled questions of a split, "tune" or "held"."""
     rows = (json.loads(line) for line in QUESTIONS.read_text("utf-8").splitlines())
     return [row for row in rows if row["split"] == split]
 
 
 def figures(rows: Sequence[Question]) -> Figures:
-    """How the readings of these questions agree with their labels."""
-    read = [understand(row["text"], row["text"]) for row in rows]
+    """Compare the detected intents with the labels."""
+    read = [detect_intent(row["text"], row["text"]) for row in rows]
     pairs = list(zip(rows, read, strict=True))
     types = [(set(row["types"]), set(intent.types)) for row, intent in pairs]
-    topics = [(set(row["categories"]), set(intent.topics)) for row, intent in pairs]
+    topics = [(set(row["categories"]), set(intent.likely_categories)) for row, intent in pairs]
     precision, recall, topics_f1 = micro(topics)
     return Figures(
         len(rows),
-        share(row["codebase"] == intent.codebase for row, intent in pairs),
+        share(row["codebase"] == intent.about_codebase for row, intent in pairs),
         share(row["action"] == intent.action for row, intent in pairs),
         share(a == b for a, b in types),
         micro(types)[2],
@@ -63,18 +63,18 @@ def figures(rows: Sequence[Question]) -> Figures:
         precision,
         recall,
         topics_f1,
-        gap([(intent.confidence, row["codebase"] == intent.codebase) for row, intent in pairs]),
+        gap([(intent.confidence, row["codebase"] == intent.about_codebase) for row, intent in pairs]),
     )
 
 
 def share(values: Iterable[bool]) -> float:
-    """Share of the true ones."""
+    """Return the share of true values."""
     listed = list(values)
     return sum(listed) / max(1, len(listed))
 
 
 def micro(pairs: Sequence[tuple[set[str], set[str]]]) -> tuple[float, float, float]:
-    """Precision, recall and F1 over all labels together; pairs of (wanted, given)."""
+    """Return micro-averaged precision, recall and F1 of (expected, actual) pairs."""
     hits = sum(len(wanted & given) for wanted, given in pairs)
     precision = hits / max(1, sum(len(given) for _, given in pairs))
     recall = hits / max(1, sum(len(wanted) for wanted, _ in pairs))
@@ -82,7 +82,7 @@ def micro(pairs: Sequence[tuple[set[str], set[str]]]) -> tuple[float, float, flo
 
 
 def gap(verdicts: Sequence[tuple[float, bool]]) -> float:
-    """Expected calibration error over five bins of equal width from 0.5 to 1."""
+    """Return the expected calibration error over five bins of equal width from 0.5 to 1."""
     bins: dict[int, list[tuple[float, bool]]] = {}
     for sure, right in verdicts:
         bins.setdefault(min(4, int((sure - 0.5) * 10)), []).append((sure, right))
@@ -91,46 +91,49 @@ def gap(verdicts: Sequence[tuple[float, bool]]) -> float:
 
 
 def milliseconds(rows: Sequence[Question], rounds: int = 5) -> list[float]:
-    """Time of each reading, sorted; the first round warms up."""
+    """Return the sorted times in milliseconds; the first round warms up."""
     taken = []
     for turn in range(rounds + 1):
         for row in rows:
             start = time.perf_counter()
-            understand(row["text"], row["text"])
+            detect_intent(row["text"], row["text"])
             if turn:
                 taken.append((time.perf_counter() - start) * 1000)
     return sorted(taken)
 
 
 def mistakes(rows: Sequence[Question]) -> None:
-    """What is read otherwise than labelled."""
+    """Print the differences from the labels."""
     for row in rows:
-        intent = understand(row["text"], row["text"])
+        intent = detect_intent(row["text"], row["text"])
         for name, wanted, given in _compared(row, intent):
             if wanted != given:
-                print(f"{row['id']} {name:10} wanted {wanted} given {given}: {row['text'][:90]!r}")
+                print(f"{row['id']} {name:10} expected {wanted} actual {given}: {row['text'][:90]!r}")
 
 
 def _compared(row: Question, intent: Intent) -> list[tuple[str, Any, Any]]:
     return [
-        ("codebase", row["codebase"], intent.codebase),
+        ("codebase", row["codebase"], intent.about_codebase),
         ("action", row["action"], intent.action),
         ("types", sorted(row["types"]), sorted(intent.types)),
-        ("categories", sorted(row["categories"]), sorted(intent.topics)),
+        ("categories", sorted(row["categories"]), sorted(intent.likely_categories)),
     ]
 
 
 def taken_for_errors(words: Iterable[str]) -> list[str]:
-    """Of words that are spelled right, those that are taken for a keyword with a typing error."""
+    """Return the correctly spelled words that are mistaken for a misspelled keyword."""
     plain = [w for w in words if w.isascii() and w.isalpha() and w.islower() and w not in STOP_WORDS]
-    verbs = ((w, misspelled(w)) for w in plain)
+    verbs = ((w, misspelled_verb(w)) for w in plain)
     taken = {w for w, verb in verbs if verb and stem(verb[1]) != stem(w)}
-    return sorted(taken | {w for w in plain if typo_of(w) and not meanings(w)})
+    return sorted(taken | {w for w in plain if typo_categories(w) and not word_categories(w)})
 
 
 def main(arguments: list[str]) -> int:
-    """`--mistakes` lists those of the tuning half; the held-out half is never listed.  `--ordinary FILE`: a list of
-    words, of which those are told that belong into ordinary.txt."""
+    """Print the figures.
+
+    `--mistakes` lists the errors of the tuning half; errors of the held-out half are never listed. `--ordinary FILE`
+    prints the words of a list that belong into ordinary.txt.
+    """
     if "--ordinary" in arguments:
         listed = Path(arguments[arguments.index("--ordinary") + 1]).read_text("utf-8").split()
         print(" ".join(taken_for_errors(listed)))

@@ -1,8 +1,8 @@
-"""How much of what an answer needs reaches the prompt: coverage at budgets, and recall, on development questions.
+"""Coverage of the needed code by prompts at several budgets, and recall of retrieval, on development questions.
 
-`scripts/evaluate retrieval [--corpora FOLDER] [--shipped] [--json FILE]`: builds the prompts of all questions of
-data/*.jsonl at three budgets (tokens as characters / 4).  Each package is ranked by weights that were fitted
-without it (data/held_out.json); --shipped takes the weights of the package for all.
+`scripts/evaluate retrieval [--corpora FOLDER] [--shipped] [--json FILE]` builds the prompts of all questions in
+data/*.jsonl at three budgets (tokens = characters / 4). Each package is ranked with weights that were fitted without
+it (data/held_out.json). `--shipped` uses the shipped weights for all.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 from evaluation import _answers as answers
 from evaluation import _corpora as corpora
 from evaluation._workspace import engine_of
+from msgspec import structs
 
 from promptls.api import params as protocol
-from promptls.api import prompt as requests
+from promptls.api.build_prompt import build_prompt
 from promptls.engine import Engine
 from promptls.model import CancelToken
-from promptls.prompt.intent import understand
-from promptls.retrieval import Strategy, retrieve
-from promptls.retrieval.linear_model import Weights
+from promptls.retrieval import RetrievalStrategy, retrieve
+from promptls.retrieval.linear_model import RankerWeights
 
 BUDGETS = (4000, 8000, 20000)
 Row = dict[str, float]
@@ -37,15 +37,18 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
     parser.add_argument("--shipped", action="store_true")
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--write", action="store_true", help="keep the table for README.md")
+    parser.add_argument("--write", action="store_true", help="write the table for the documentation")
     options = parser.parse_args(arguments)
-    folds = msgspec.json.decode((corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], Weights]])
+    folds = msgspec.json.decode(
+        (corpora.DATA / "held_out.json").read_bytes(), type=list[tuple[list[str], RankerWeights]]
+    )
     held_out = {package: weights for packages, weights in folds for package in packages}
     questions = corpora.questions()
     rows: list[Row] = []
     for name in dict.fromkeys(q.corpus for q in questions):
         with engine_of(corpora.tree(name, options.corpora)) as (engine, root):
-            engine.strategy = Strategy(weights=None if options.shipped else held_out[name])
+            strategy = RetrievalStrategy(weights=None if options.shipped else held_out[name])
+            engine.services = structs.replace(engine.services, strategy=strategy)
             rows += [measured(engine, root, q) for q in questions if q.corpus == name]
     print(made := table(questions, rows))
     if options.write:
@@ -56,24 +59,26 @@ def main(arguments: list[str]) -> int:
 
 
 def measured(engine: Engine, root: str, question: corpora.Question) -> Row:
-    """Coverage, hit, length and time by budget, and recall by depth."""
+    """Return coverage, hit, length and time by budget, and recall by depth."""
     row: Row = {}
     for budget in BUDGETS:
         wanted = {"message": question.question, "budget": {"tokens": budget, "counter": "chars4"}}
         begin = time.perf_counter()
         params = msgspec.convert(wanted, protocol.BuildPromptParams)
-        prompt = str(requests.build_prompt(engine, params, CancelToken())["prompt"])
+        prompt = str(build_prompt(engine, params, CancelToken())["prompt"])
         row[f"seconds@{budget}"] = time.perf_counter() - begin
         row[f"coverage@{budget}"], hit = answers.coverage(question, root, prompt.split("\n"))
         row[f"hit@{budget}"], row[f"over@{budget}"] = float(hit), float(len(prompt) / 4 > budget)
     asked = understand(question.question, question.question).query
-    found = retrieve(asked, engine.view(CancelToken()), engine.indexer, engine.strategy, CancelToken()).items
+    found = retrieve(
+        asked, engine.snapshot(CancelToken()), engine.indexer.client, engine.services.strategy, CancelToken()
+    ).items
     places = [(i.path, i.span.start, i.span.end) for i in found]
     return row | {f"recall@{d}": v for d, v in answers.recall(question, root, places).items()}
 
 
 def table(questions: Sequence[corpora.Question], rows: Sequence[Row]) -> str:
-    """Markdown: a row for each group of questions."""
+    """Return a Markdown table with one row per group of questions."""
     columns = [*(f"coverage@{b}" for b in BUDGETS), "hit@8000", "recall@50", "recall@400"]
     out = ["| questions | n | " + " | ".join(columns) + " |", "|---" * (len(columns) + 2) + "|"]
     for name, members in answers.groups(questions).items():

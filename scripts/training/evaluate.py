@@ -1,9 +1,9 @@
-"""What a model is worth: `evaluate` of the training.
+"""Training step `evaluate`: quality of a model.
 
-Functions by a sentence: in repositories that were held out, the first sentence of each function's documentation is
-the question, all functions are the corpus, without comments; NDCG@20 relative to all-MiniLM-L6-v2 on bare code,
-which is 100.  Regions by a question: how much of what a development question needs (grade 2) is among the first
-units that are found by the vectors alone.  Models are run as the product runs them, from their folder.
+Functions by sentence: in held-out repositories, the first sentence of each function's documentation is the query, and
+all functions without comments are the corpus. NDCG@20 is relative to all-MiniLM-L6-v2 on bare code, which is 100.
+Regions by question: recall of the essential regions of development questions among the first units ranked by vectors
+alone. Models are loaded from their folder, as the server loads them.
 """
 
 from __future__ import annotations
@@ -19,22 +19,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index import files
-from promptls.index.embedding.embedder import EmbeddingSpec, load
-from promptls.index.search.analyzer import terms
-from promptls.index.syntax.parse import scan
-from promptls.languages.table import language_of
+from promptls.index.embedding.embedder import EmbeddingSpec, load_embedder
+from promptls.index.files.read import FileLimits, UnreadableFile, read_text
+from promptls.index.files.walk import walk_files
+from promptls.index.search.analyzer import tokenize
+from promptls.index.syntax.parse import parse_source
+from promptls.languages import language_of
 from training import pairs
 from training.words import Teacher
 
-MOST = 1100  # functions of a repository, so that the teacher can be run on them
+MOST = 1100  # maximum number of functions per repository, for the teacher
 DEPTHS = (20, 50, 100, 400)
 
 Scores = NDArray[np.float32]
 
 
 class Functions(NamedTuple):
-    """A repository's functions, and the questions on some of them."""
+    """Functions of a repository, and the queries for some of them."""
 
     plain: list[str]
     rich: list[str]
@@ -43,14 +44,14 @@ class Functions(NamedTuple):
 
 
 def functions(folder: Path) -> Functions:
-    """Functions of at least three lines, in a fixed order; undocumented ones are there to be confused with."""
+    """Return functions of at least three lines in a fixed order; undocumented ones are distractors."""
     rows: list[dict[str, Any]] = []
-    for found in sorted(files.walk(str(folder), files.Limits()), key=lambda f: f.path):
+    for found in sorted(walk_files(str(folder), FileLimits()), key=lambda f: f.path):
         path = Path(found.path).relative_to(folder).as_posix()
         if not pairs.wanted(path) or path.startswith("docs/") or path.endswith(".md"):
             continue
-        got = files.read_text(found.path, files.Limits())
-        if not isinstance(got, files.Skipped):
+        got = read_text(found.path, FileLimits())
+        if not isinstance(got, UnreadableFile):
             rows += pairs.records(path, got.text, language_of(path, got.text[:4096]))
     rows = [r for r in rows if r["kind"] == "function" and r["code"].count("\n") >= 2]
     rows = list({r["hash"]: r for r in rows}.values())
@@ -66,18 +67,18 @@ def functions(folder: Path) -> Functions:
 
 
 def bm25(texts: Sequence[str], questions: Sequence[str]) -> Scores:
-    """BM25 (k1 1.2, b .75) of all questions and texts, on the product's own terms."""
+    """Return BM25 scores (k1 1.2, b .75) of all questions and texts, on the terms of the server."""
     postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
     lengths = np.zeros(len(texts), np.float32)
     for i, text in enumerate(texts):
-        counted = Counter(terms(text))
+        counted = Counter(tokenize(text))
         lengths[i] = sum(counted.values())
         for term, count in counted.items():
             postings[term].append((i, count))
     norm = 1.2 * (0.25 + 0.75 * lengths / max(1.0, float(lengths.mean())))
     scores = np.zeros((len(questions), len(texts)), np.float32)
     for row, question in enumerate(questions):
-        for term in set(terms(question)):
+        for term in set(tokenize(question)):
             if term in postings:
                 at, count = np.array(postings[term]).T
                 idf = np.log(1 + (len(texts) - len(at) + 0.5) / (len(at) + 0.5))
@@ -86,14 +87,14 @@ def bm25(texts: Sequence[str], questions: Sequence[str]) -> Scores:
 
 
 def scaled(scores: Scores, rank: int = 100) -> Scores:
-    """Each row to 0…1 between its 100th best and its best."""
+    """Scale each row to 0…1 between its 100th best and its best score."""
     low = np.partition(scores, -min(rank, scores.shape[1]), axis=1)[:, -min(rank, scores.shape[1])][:, None]
     high = scores.max(1, keepdims=True)
     return np.clip((scores - low) / (high - low + 1e-9), 0, 1)
 
 
 def ndcg(scores: Scores, right: NDArray[np.int64], depth: int = 20) -> float:
-    """Mean over questions with one right answer each."""
+    """Return the mean NDCG of queries with one relevant document each."""
     own = scores[np.arange(len(right)), right][:, None]
     rank = (scores > own).sum(1) + (scores == own).sum(1) // 2
     return float(np.where(rank < depth, 1 / np.log2(rank + 2), 0).mean())
@@ -102,9 +103,9 @@ def ndcg(scores: Scores, right: NDArray[np.int64], depth: int = 20) -> float:
 def by_sentence(
     repositories: Path, models: Sequence[Path], teacher: Path, cache: Path
 ) -> list[tuple[str, list[float]]]:
-    """Rows of (method, NDCG@20 of each repository)."""
+    """Return rows of (method, NDCG@20 per repository)."""
     rows: dict[str, list[float]] = defaultdict(list)
-    embedders = {model: load(EmbeddingSpec(model=str(model))) for model in models}
+    embedders = {model: load_embedder(EmbeddingSpec(model=str(model))) for model in models}
     minilm: Teacher | None = None
     for folder in sorted(p for p in repositories.iterdir() if p.is_dir()):
         found = functions(folder)
@@ -127,7 +128,7 @@ def by_sentence(
 
 
 class Units(NamedTuple):
-    """A corpus as the product cuts it."""
+    """A corpus, chunked as by the server."""
 
     places: list[tuple[str, int, int]]  # path, first line, end
     texts: list[str]
@@ -135,14 +136,14 @@ class Units(NamedTuple):
 
 
 def units(folder: Path) -> Units:
-    """All chunks of a folder; a function's is all of the function."""
+    """Return all chunks of a folder; the chunk of a function is the whole function."""
     found = Units([], [], {})
-    for file in files.walk(str(folder), files.Limits()):
-        got = files.read_text(file.path, files.Limits())
-        if isinstance(got, files.Skipped):
+    for file in walk_files(str(folder), FileLimits()):
+        got = read_text(file.path, FileLimits())
+        if isinstance(got, UnreadableFile):
             continue
         path = Path(file.path).relative_to(folder).as_posix()
-        parsed = scan(got.text, language_of(file.path, got.text[:4096]))
+        parsed = parse_source(got.text, language_of(file.path, got.text[:4096]))
         for chunk in parsed.outline.chunks:
             span = chunk.span
             if chunk.symbol >= 0:
@@ -150,19 +151,19 @@ def units(folder: Path) -> Units:
                 if symbol.kind in ("function", "method", "constructor") and len(symbol.span) <= 150:
                     span = symbol.span
             found.places.append((path, span.start, span.end))
-            found.texts.append(parsed.texts[chunk.key])
+            found.texts.append(parsed.chunk_texts[chunk.key])
     return found
 
 
 def by_question(corpora: Path, questions: Sequence[Path], models: Sequence[Path]) -> list[dict[str, Any]]:
-    """Recall of the essential regions of each question at `DEPTHS`, for each model."""
+    """Return the recall of essential regions at `DEPTHS` for each model."""
     asked: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for file in questions:
         for line in file.read_text("utf-8").splitlines():
             if line.strip():
                 row = json.loads(line)
                 asked[row["corpus"]].append({**row, "file": file.stem})
-    embedders = {model: load(EmbeddingSpec(model=str(model))) for model in models}
+    embedders = {model: load_embedder(EmbeddingSpec(model=str(model))) for model in models}
     rows = []
     for corpus, those in asked.items():
         found = units((corpora / corpus).resolve())
@@ -178,7 +179,7 @@ def by_question(corpora: Path, questions: Sequence[Path], models: Sequence[Path]
 
 
 def _recall(found: Units, order: NDArray[np.int64], gold: Sequence[dict[str, Any]]) -> float:
-    """Share of the grade-2 regions of which at least half of the lines are in the units of `order`."""
+    """Return the share of grade-2 regions of which at least half of the lines are in the units of `order`."""
     shown: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for k in order:
         path, start, end = found.places[k]
@@ -195,8 +196,8 @@ def _recall(found: Units, order: NDArray[np.int64], gold: Sequence[dict[str, Any
 
 
 def speed(models: Sequence[Path], texts: Sequence[str], rounds: int = 3) -> list[str]:
-    """Texts a second and milliseconds a query, the models in turn so that they share whatever else the machine does."""
-    embedders = {model: load(EmbeddingSpec(model=str(model))) for model in models}
+    """Return texts per second and milliseconds per query, with the models in turn to share the load of the machine."""
+    embedders = {model: load_embedder(EmbeddingSpec(model=str(model))) for model in models}
     best: dict[Path, float] = defaultdict(float)
     query: dict[Path, float] = defaultdict(lambda: 1e9)
     for _ in range(rounds):

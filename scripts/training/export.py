@@ -1,9 +1,9 @@
-"""Table and weights → the model's folder: `export` of the training.
+"""Training step `export`: table and weights → the folder of the model.
 
-The table is stored as int8, one scale a row, which is the token's factor.  The graph adds up the rows of tokens by
-factor · mask: the mask is a weight of any scale, and what promptls gives is √count · mean place of distinct tokens
-(`promptls.index.embedding.fast_tokenizer.weigh`), with the places of config.json.  With an ordinary mask, such as fastembed
-makes, all occurrences weigh the same.  The tokenizer is the one that training used.
+The table is stored as int8 with one scale per row, the factor of the token. The graph adds up the rows of tokens by
+factor · mask. The mask is a weight of any scale; promptls passes √count · mean place weight of distinct tokens
+(`promptls.index.embedding.fast_tokenizer.token_weights`), with the places of config.json.  With an ordinary mask, as
+fastembed passes it, all occurrences have the same weight. The tokenizer is that of the training.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from onnx import TensorProto, helper, numpy_helper
 from training.collect import packages
 from training.prepare import PAD, UNKNOWN
 
-WINDOW = 256  # tokens of a text that count
+WINDOW = 256  # maximum number of tokens of a text
 
 
 def export(work: Path, trained: Sequence[Path], out: Path) -> None:
-    """Write the files that the product needs into `out`, and what was trained on; of several runs the mean."""
+    """Write the files of the model and the list of training packages into `out`; several runs are averaged."""
     out.mkdir(parents=True, exist_ok=True)
     table, places = mean(trained)
     onnx.save(_graph(table), str(out / "model.onnx"))
@@ -47,7 +47,7 @@ def export(work: Path, trained: Sequence[Path], out: Path) -> None:
 
 
 def mean(trained: Sequence[Path]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """(weighted table, place weights): the mean of runs that began with the same table, each brought to one scale."""
+    """Return (weighted table, place weights): the mean of runs with the same initial table, at a common scale."""
     tables, places = [], []
     for file in trained:
         with np.load(file) as arrays:
@@ -58,7 +58,7 @@ def mean(trained: Sequence[Path]) -> tuple[NDArray[np.float32], NDArray[np.float
 
 
 def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
-    """(int8 rows, the scale of each)."""
+    """Return (int8 rows, scale of each row)."""
     scale = np.maximum(np.abs(table).max(axis=1), 1e-9) / 127
     return np.round(table / scale[:, None]).astype(np.int8), scale.astype(np.float32)
 
@@ -66,7 +66,7 @@ def quantised(table: NDArray[np.float32]) -> tuple[NDArray[np.int8], NDArray[np.
 def _graph(table: NDArray[np.float32]) -> onnx.ModelProto:
     rows, scale = quantised(table)
     factor = scale.copy()
-    factor[:2] = 0  # padding, and what the tokenizer does not know
+    factor[:2] = 0  # padding and unknown tokens
     node = helper.make_node
     nodes = [
         node("Gather", ["table", "input_ids"], ["rows8"], axis=0),

@@ -1,8 +1,8 @@
-"""Archives → records: `extract` of the training.
+"""Training step `extract`: archives → records.
 
-Each package that is permissive and not held out is read from its archive, without unpacking it to disk, and cut
-into records (see `pairs`), one JSON line each, in one file per package, so that an interrupted run goes on where it
-stopped.  The held-out packages are read first: a body that occurs in one of them is no training record.
+Each permissively licensed package that is not held out is read from its archive without unpacking, and cut into records
+(see `pairs`), one JSON line each. There is one file per package, so that an interrupted run continues where it stopped.
+Held-out packages are read first: a body that occurs in one of them does not become a record.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from promptls.languages.table import language_of
+from promptls.languages import language_of
 from training import holdout, licences, pairs
 
 MAX_FILE = 400_000
-MAX_FILES = 2500  # of a package, drawn at random
-MAX_SECONDS = 40.0  # of processor time for one package
-MAX_RECORDS = 9000  # of a package
+MAX_FILES = 2500  # maximum number of files per package, drawn at random
+MAX_SECONDS = 40.0  # CPU seconds per package
+MAX_RECORDS = 9000  # maximum per package
 _EXTENSIONS = frozenset(
     ".py .js .jsx .mjs .cjs .ts .tsx .mts .go .rs .java .c .h .cc .cpp .cxx .hh .hpp .hxx .cs .rb .php .kt .kts .swift "
     ".scala .lua .ex .exs .md .markdown".split()
@@ -58,7 +58,7 @@ def extract(work: Path, held: Sequence[Path], processes: int) -> None:
 
 
 def _hashes(source: Path) -> set[str]:
-    """Of the bodies in an archive or a folder."""
+    """Return the hashes of the bodies in an archive or a folder."""
     found: set[str] = set()
     for path, text in _files(source):
         found.update(r["hash"] for r in pairs.records(path, text, language_of(path, text[:4096])))
@@ -66,7 +66,7 @@ def _hashes(source: Path) -> set[str]:
 
 
 def _package(job: tuple[Path, Path]) -> str:
-    """Extract one package; what came of it."""
+    """Extract one package and return a summary."""
     archive, folder = job
     out = folder / f"{archive.name}.jsonl"
     if out.exists():
@@ -92,7 +92,7 @@ def _package(job: tuple[Path, Path]) -> str:
 
 
 def _licensed(archive: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
-    """(what the package is, its files under a permissive licence)."""
+    """Return (description of the package, its files with a permissive licence)."""
     name, version = re.sub(r"\.(orig.*|deb|tgz)$", "", archive.name), ""
     every = _read(archive)
     if archive.suffix == ".tgz":
@@ -114,7 +114,7 @@ def _licensed(archive: Path) -> tuple[dict[str, Any], list[tuple[str, str]]]:
     stanzas = licences.declared(next(t for p, t in _read(packaging, strip=0) if p == "debian/copyright"))
     head = {"kind": "source", "name": name, "version": packaging.name.split("_")[1].removesuffix(".debian.tar.xz")}
     head["licence"] = licences.main_licence(stanzas)
-    part = re.search(r"\.orig-([\w-]+)\.tar", archive.name)  # unpacked into a folder of that name
+    part = re.search(r"\.orig-([\w-]+)\.tar", archive.name)  # unpacked into a folder of this name
     folder = f"{part[1]}/" if part else ""
     allowed = [(p, t) for p, t in every if licences.permissive(licences.licence_of(stanzas, folder + p))]
     return head, _chosen(allowed)
@@ -138,7 +138,7 @@ def _small(file: Path) -> bool:
 
 
 def _chosen(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The files to extract: code of the project's own, each thing once."""
+    """Return the files to extract: code of the project itself, without copies."""
     own = [
         (path, text)
         for path, text in files
@@ -153,7 +153,7 @@ def _chosen(files: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _read(archive: Path, strip: int = 1) -> list[tuple[str, str]]:
-    """(path without its first `strip` folders, text) of what may matter in an archive."""
+    """Yield (path without its first `strip` folders, text) of the relevant files of an archive."""
     if archive.suffix == ".deb":
         data = subprocess.run(["dpkg-deb", "--fsys-tarfile", archive], capture_output=True, check=True).stdout
         with tarfile.open(fileobj=io.BytesIO(data)) as opened:

@@ -1,8 +1,8 @@
-"""What the model must never be trained on: the projects that this repository's evaluations use.
+"""Held-out projects: the model is never trained on the projects that the evaluations use.
 
-A package is held out if a word of its name is one of `NAMES` or its name begins with one of `PREFIXES`; a file
-if a folder above it is called so (a copy that somebody vendored).  Bodies that occur in a held-out project are
-dropped as well, wherever they turn up: see `extract`.
+A package is held out if a word of its name is in `NAMES` or its name starts with one of `PREFIXES`. A file is held out
+if a folder above it has such a name (a vendored copy). Bodies that occur in a held-out project are dropped from all
+packages: see `extract`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NAMES = frozenset(
     # the repositories of the semble benchmark
     "chi gin axum serde zod trpc vitest express libuv fmtlib fmt rack sinatra monolog fastapi pydantic aiohttp "
     "phoenix lang3 ktor exposed alamofire "
-    # well-known projects that other tests use, and the packages that they are split into
+    # well-known projects that other tests use, and the packages that they consist of
     "django celery scrapy rails railties activerecord activesupport actionpack actionview actionmailer activemodel "
     "activejob activestorage laravel illuminate kafka hugo caddy traefik etcd ripgrep fd nushell nu vite nest nestjs "
     "excalidraw vscode redis hiredis memcached jq curl libcurl git gson okhttp junit junit4 junit5 guava ecto".split()
@@ -40,13 +40,13 @@ _SPLIT = re.compile(r"[-./@_+]+")
 
 
 def held_out(package: str) -> bool:
-    """Whether a package of this name must not be trained on."""
+    """Return whether a package of this name is held out."""
     words = _SPLIT.split(package.lower())
     return not NAMES.isdisjoint(words) or package.lower().startswith(PREFIXES)
 
 
 def vendored(folders: Iterable[str]) -> bool:
-    """Whether one of a file's folders is called like a held-out project."""
+    """Return whether a folder of the file has the name of a held-out project."""
     for folder in folders:
         name = folder.lower()
         if name in NAMES or re.sub(r"[-_]?v?\d[\d.]*$", "", name) in NAMES or name.startswith("commons-lang"):

@@ -1,8 +1,8 @@
-"""Whether a package's licence is permissive, decided by machine from what the package itself declares.
+"""Check whether the declared licence of a package is permissive.
 
-Debian: the stanzas of `debian/copyright` (the machine-readable format 1.0), which name a licence for each file.
-npm: the field `license`.  Only an exact name on the list counts, or a choice that has one; no declaration, another
-format, an unknown name and one that is only like a known one ("BSD-like", "BSD-3-Clause-Foo") are not permissive.
+Debian: the stanzas of `debian/copyright` (machine-readable format 1.0) name a licence for each file. npm: the field
+`license`. Only exact names in the list count, or a choice that contains one. A missing declaration, another format, an
+unknown name and a similar name ("BSD-like", "BSD-3-Clause-Foo") are not permissive.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ _TOKENS = re.compile(r"[(),/]|\|\|?|[^\s(),/|]+")
 
 
 class Declared(NamedTuple):
-    """One stanza: which files, under what."""
+    """One stanza: file patterns and their licence."""
 
     patterns: tuple[str, ...]
     licence: str
 
 
 def permissive(expression: str) -> bool:
-    """Whether a licence expression leaves the choice of a permissive licence, or names only such.
+    """Return whether a licence expression allows the choice of a permissive licence, or names only such.
 
-    "and" binds more than "or", and a comma less than both; a slash and a bare comma count as "and".  A name of
-    several words, such as one "with" an exception, is on no list.
+    "and" has a higher precedence than "or", and a comma a lower one than both; a slash and a bare comma count as "and".
+    A name of several words, such as one "with" an exception, is not in the list.
     """
     tokens = [{"|": "or", "||": "or", "/": "and"}.get(t, t) for t in _TOKENS.findall(expression.lower())]
     try:
         return _listed(tokens) and not tokens
-    except IndexError:  # ends where something should follow
+    except IndexError:  # the expression is incomplete
         return False
 
 
 def _listed(tokens: list[str]) -> bool:
-    """Takes choices between commas, and what closes them, from the front of `tokens`."""
+    """Parse choices between commas, with the closing token, from the front of `tokens`."""
     value = _choice(tokens)
     while tokens and tokens[0] == ",":
         tokens.pop(0)
@@ -66,7 +66,7 @@ def _all(tokens: list[str]) -> bool:
 
 
 def _one(tokens: list[str]) -> bool:
-    """A name, or an expression in parentheses."""
+    """Parse a name, or an expression in parentheses."""
     if tokens[0] == "(":
         tokens.pop(0)
         value = _listed(tokens)
@@ -78,7 +78,7 @@ def _one(tokens: list[str]) -> bool:
 
 
 def declared(copyright_file: str) -> list[Declared]:
-    """The stanzas of a machine-readable copyright file; none if it is not one."""
+    """Return the stanzas of a machine-readable copyright file; none for other formats."""
     if not re.match(r"\s*Format(-Specification)?:.*", copyright_file):
         return []
     found = []
@@ -91,13 +91,13 @@ def declared(copyright_file: str) -> list[Declared]:
 
 
 def all_permissive(stanzas: list[Declared]) -> bool:
-    """Whether everything but the packaging itself is permissive."""
+    """Return whether everything except the packaging is permissive."""
     own = [s for s in stanzas if not all(p.startswith("debian/") for p in s.patterns)]
     return bool(own) and all(permissive(s.licence) for s in own)
 
 
 def licence_of(stanzas: list[Declared], path: str) -> str:
-    """The licence of one file: the last stanza that matches counts."""
+    """Return the licence of one file: the last matching stanza applies."""
     for stanza in reversed(stanzas):
         if any(fnmatch.fnmatchcase(path, p.removeprefix("./")) for p in stanza.patterns):
             return stanza.licence
@@ -105,6 +105,6 @@ def licence_of(stanzas: list[Declared], path: str) -> str:
 
 
 def main_licence(stanzas: list[Declared]) -> str:
-    """What to call a package's licence in a list: that of most patterns, first named first."""
+    """Return the main licence of a package: that of most patterns, the first one on a tie."""
     own = [s.licence for s in stanzas if not all(p.startswith("debian/") for p in s.patterns)]
     return ", ".join(dict.fromkeys(own))

@@ -1,9 +1,9 @@
-"""Records → what training reads: `prepare` of the training.
+"""Training step `prepare`: records → training data.
 
-Drops what occurs twice or in a held-out project, keeps at most `PER_PACKAGE` records of a package, trains the
-tokenizer on what is left, and writes all texts as token ids (one flat array with offsets a field).  The teacher,
-all-MiniLM-L6-v2, embeds every token of the vocabulary, where the table begins, and the sentences, whose
-similarities the model is to keep.
+Drops duplicates and bodies of held-out projects, keeps at most `PER_PACKAGE` records of a package, trains the tokenizer
+on the rest, and writes all texts as token ids (one flat array with offsets per field). The teacher, all-MiniLM-L6-v2,
+embeds every token of the vocabulary, which initializes the table, and the sentences, whose similarities the model
+should preserve.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from training import collect
 
 PER_PACKAGE = 4000
 NAMED_ONLY = 0.3
-"""Share of the records kept that nothing is said about, so that only their names could be asked for."""
+"""Share of the undocumented records that is kept; queries for them contain only names."""
 
 VOCABULARY = 32_000
 DEV_PACKAGES = 12
 PAD, UNKNOWN = "<|promptls:pad|>", "<|promptls:unk|>"
 KINDS = ("first", "later", "comment", "message", "name")
-"""What a text is to its record; "first" is the first sentence of the documentation."""
+"""Roles of a text in its record; "first" is the first sentence of the documentation."""
 
 CAMEL = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
 WORDS = r"\p{L}+|[0-9]+"
@@ -84,7 +84,7 @@ def prepare(work: Path) -> None:
 
 
 def _load(work: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """All records of the packages of packages.tsv that may be trained on, and the names of those packages."""
+    """Return all records of the allowed packages of packages.tsv, and the names of these packages."""
     blocked = set((work / "blocked.txt").read_text().split())
     kept: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -116,7 +116,7 @@ def _load(work: Path) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _texts(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """(kind, text) of what could be asked to find a record."""
+    """Return (kind, text) of possible queries for a record."""
     for n, sentence in enumerate(record["doc"]):
         yield "first" if n == 0 else "later", sentence
     for comment in record["comments"]:
@@ -128,7 +128,7 @@ def _texts(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _dev_packages(records: Sequence[dict[str, Any]]) -> list[str]:
-    """Packages kept back to see how training goes: documented, not large, of many languages."""
+    """Choose development packages: documented, not large, in many languages."""
     documented = Counter(r["package"] for r in records if r["doc"] and r["kind"] == "function")
     size = Counter(r["package"] for r in records if r["kind"] == "function")
     language = {r["package"]: r["lang"] for r in records}
@@ -141,7 +141,7 @@ def _dev_packages(records: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def train_tokenizer(records: Sequence[dict[str, Any]], file: Path) -> None:
-    """A BPE of words in lower case, identifiers taken apart; punctuation is dropped."""
+    """Train a BPE tokenizer on lower-case words, with identifiers split and punctuation dropped."""
     tokenizer = Tokenizer(models.BPE(unk_token=UNKNOWN))
     tokenizer.normalizer = normalizers.Sequence([normalizers.Replace(Regex(CAMEL), " "), normalizers.Lowercase()])
     tokenizer.pre_tokenizer = pre_tokenizers.Split(Regex(WORDS), "removed", invert=True)
@@ -153,7 +153,7 @@ def train_tokenizer(records: Sequence[dict[str, Any]], file: Path) -> None:
 
 
 def _samples(records: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Text of all languages: of the frequent ones a part only.  Prose counts twice, since questions are prose."""
+    """Yield text of all languages, subsampled for frequent ones; prose counts twice because queries are prose."""
     draw = random.Random(0)
     share = {lang: min(1.0, 40_000 / n) for lang, n in Counter(r["lang"] for r in records).items()}
     for record in records:
@@ -165,7 +165,7 @@ def _samples(records: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def tokens_of(tokenizer: Tokenizer, texts: Iterable[str], longest: int) -> Ragged:
-    """The first `longest` tokens of each text; unknown ones are left out."""
+    """Return the first `longest` tokens of each text without unknown tokens."""
     values: list[NDArray[np.uint16]] = []
     lengths: list[int] = []
     block: list[str] = []

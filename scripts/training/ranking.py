@@ -1,9 +1,9 @@
-"""Finds the weights of retrieval: `scripts/train_ranking [--corpora FOLDER] [--semble FOLDER --trees FOLDER] [--write]`.
+"""Train the ranking models: `scripts/train_ranking [--corpora FOLDER] [--semble FOLDER --trees FOLDER] [--write]`.
 
-The units' weights are fitted to the development questions, the files' to queries of a public benchmark in the
-format of semble's (annotations and repos.json in FOLDER, a tree of each repository in --trees).  What is
-printed comes from cross-validation by package: no package is ranked by weights that have seen it.  With --write
-the weights fitted to everything go to the package, those for each fold to the evaluation.  Needs scipy.
+The candidate model is fitted to the development questions.  The file model is fitted to queries of a public benchmark
+in the format of semble (annotations and repos.json in FOLDER, a tree of each repository in --trees).  Printed figures
+are cross-validated by package.  With --write, weights fitted to all data go to the package, and the weights of each
+fold to the evaluation.  Requires scipy.
 """
 
 from __future__ import annotations
@@ -24,30 +24,33 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from promptls.model import CancelToken
-from promptls.prompt.intent import understand
+from promptls.prompt.intent import detect_intent
 from promptls.retrieval import file_ranking as of_files
-from promptls.retrieval.candidates import FAR, Reach
-from promptls.retrieval.features import NAMES
-from promptls.retrieval.linear_model import FILE, Sum, Weights
+from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits
+from promptls.retrieval.features import FEATURE_NAMES
+from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWeights
 from promptls.retrieval.query import Query
-from promptls.retrieval.retrieve import describe
+from promptls.retrieval.retrieve import describe_candidates
 
 HELD_OUT = Path(corpora.DATA) / "held_out.json"
 FOLDS = 6
 RIDGE, RIDGE_FILES = 10.0, 1.0
-"""Strength of the penalty on squared weights, per standardised feature."""
-AT_LEAST = {
+"""Strength of the L2 penalty on weights of standardized features."""
+LOWER_BOUNDS = {
     "spelled": 3.0,
     "brief": 4.5,
     **dict.fromkeys(("named", "by_path", "similarity", "semantic", "body", "keyword", "path", "both", "prior"), 0.0),
-    **{name: 0.0 for name in NAMES if name.startswith("covered")},
+    **{name: 0.0 for name in FEATURE_NAMES if name.startswith("covered")},
 }
-"""What can only speak for a unit never counts against it; and the questions hold too few short ones, and too few
-that spell a name out, for what those are about to be learned."""
-THRIFT = 0.75
-"""As in profiles/default.toml, per unit of the raw sum."""
-FRAME, FENCE = 250, 16
-"""Tokens of a prompt without its blocks, and of the fence around a block, where packing is only estimated."""
+"""Lower bounds of weights.
+
+Positive evidence must not reduce a score, and the training questions contain too few short questions and too few exact
+names to learn these weights.
+"""
+TOKEN_COST_EXPONENT = 0.75
+"""As in profiles/default.toml, in units of the raw score."""
+PROMPT_TOKENS, FENCE_TOKENS = 250, 16
+"""Tokens of a prompt without blocks, and of the fence around a block, for the estimate of packing."""
 
 Floats = NDArray[np.float64]
 
@@ -61,36 +64,36 @@ class Sample(Struct, frozen=True):
     places: tuple[answers.Place, ...] = ()
     root: str = ""
     question: corpora.Question | None = None
-    targets: tuple[str, ...] = ()  # files wanted, for a ranking of files
+    target_files: tuple[str, ...] = ()  # files wanted, for a ranking of files
     paths: tuple[str, ...] = ()
 
 
 # ---------------------------------------------------------------- samples
 
 
-def asked(text: str) -> Query:
-    """The question as a prompt would take it."""
-    return understand(text, text).query
+def query_of(text: str) -> Query:
+    """Return the query that a prompt uses for a question."""
+    return detect_intent(text, text).query
 
 
-def unit_samples(questions: Sequence[corpora.Question], folder: Path) -> list[Sample]:
-    """Candidates of the development questions."""
+def candidate_samples(questions: Sequence[corpora.Question], folder: Path) -> list[Sample]:
+    """Return the candidates of the development questions."""
     out: list[Sample] = []
     for name in dict.fromkeys(q.corpus for q in questions):
         with opened(corpora.tree(name, folder)) as (index, snapshot, root):
             for q in (q for q in questions if q.corpus == name):
-                found = describe(asked(q.question), snapshot, index, Reach(), CancelToken())
-                if found is None:
+                features = describe_candidates(query_of(q.question), snapshot, index, CandidateLimits(), CancelToken())
+                if features is None:
                     continue
-                places = tuple((u.entry.path, u.span.start, u.span.end) for u in found.units)
+                places = tuple((u.entry.path, u.span.start, u.span.end) for u in features.candidates)
                 labels = np.array([_grade(q, root, place) for place in places], np.float32)
-                out.append(Sample(name, found.values, labels, places, root, q))
+                out.append(Sample(name, features.values, labels, places, root, q))
         print(f"{name}: {sum(s.group == name for s in out)} questions", flush=True)
     return out
 
 
 def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
-    """The grade of the region that a place is at least half of, or that is at least half of the place."""
+    """Return the best grade of the gold regions that overlap a candidate by half of the smaller one."""
     path, start, end = place
     best = 0
     for gold in question.gold:
@@ -101,7 +104,7 @@ def _grade(question: corpora.Question, root: str, place: answers.Place) -> int:
 
 
 def file_samples(benchmark: Path, trees: Path) -> list[Sample]:
-    """Candidates of the public queries."""
+    """Return the candidate files of the public queries."""
     out: list[Sample] = []
     for repo in json.loads((benchmark / "repos.json").read_text()):
         dead = set(repo.get("dead_queries", []))
@@ -109,16 +112,16 @@ def file_samples(benchmark: Path, trees: Path) -> list[Sample]:
             for entry in json.loads((benchmark / "annotations" / f"{repo['name']}.json").read_text()):
                 if entry["query"] in dead:
                     continue
-                query = asked(entry["query"])
-                found = describe(query, snapshot, index, FAR, CancelToken())
-                if found is None:
+                query = query_of(entry["query"])
+                features = describe_candidates(query, snapshot, index, SEARCH_LIMITS, CancelToken())
+                if features is None:
                     continue
-                paths, values = of_files.by_file(query, found)
+                paths, values = of_files.extract_file_features(query, features)
                 both = [*entry.get("relevant", []), *entry.get("secondary", [])]
-                wanted = tuple(t if isinstance(t, str) else t["path"] for t in both)
+                targets = tuple(t if isinstance(t, str) else t["path"] for t in both)
                 names = tuple(snapshot.files[path].name for path in paths)
-                labels = np.array([2.0 * any(_same(name, t) for t in wanted) for name in names], np.float32)
-                out.append(Sample(repo["name"], values, labels, targets=wanted, paths=names))
+                labels = np.array([2.0 * any(_same(name, t) for t in targets) for name in names], np.float32)
+                out.append(Sample(repo["name"], values, labels, target_files=targets, paths=names))
     return out
 
 
@@ -130,9 +133,9 @@ def _same(path: str, target: str) -> bool:
 
 
 def fit(
-    samples: Sequence[Sample], names: Sequence[str], ridge: float, at_least: Mapping[str, float]
+    samples: Sequence[Sample], names: Sequence[str], ridge: float, lower_bounds: Mapping[str, float]
 ) -> dict[str, float]:
-    """Weights of a listwise softmax: each relevant candidate against all irrelevant ones of its question."""
+    """Fit weights with a listwise softmax: each relevant candidate against all irrelevant ones of its question."""
     every = np.concatenate([s.values for s in samples]).astype(np.float64)
     mean, deviation = every.mean(axis=0), every.std(axis=0)
     used = deviation > 1e-6
@@ -156,80 +159,83 @@ def fit(
         n = len(lists)
         return total / n + 0.5 * ridge * float(w @ w) / n, slope / n + ridge * w / n
 
-    least = [(at_least[names[i]] * deviation[i] if names[i] in at_least else None, None) for i in np.flatnonzero(used)]
+    least = [
+        (lower_bounds[names[i]] * deviation[i] if names[i] in lower_bounds else None, None)
+        for i in np.flatnonzero(used)
+    ]
     options = {"maxiter": 150}
-    found = minimize(loss, np.zeros(len(least)), jac=True, method="L-BFGS-B", bounds=least, options=options).x
-    weights = {names[i]: float(w / deviation[i]) for i, w in zip(np.flatnonzero(used), found, strict=True)}
-    return {**{name: value for name, value in at_least.items() if value and name in names}, **weights}
+    features = minimize(loss, np.zeros(len(least)), jac=True, method="L-BFGS-B", bounds=least, options=options).x
+    weights = {names[i]: float(w / deviation[i]) for i, w in zip(np.flatnonzero(used), features, strict=True)}
+    return {**{name: value for name, value in lower_bounds.items() if value and name in names}, **weights}
 
 
-def calibrated(weights: dict[str, float], scores: Floats, labels: NDArray[np.bool_]) -> Sum:
-    """The sum with the slope and offset that make its chances true (Platt 1999)."""
+def calibrate(weights: dict[str, float], scores: Floats, labels: NDArray[np.bool_]) -> LinearModel:
+    """Return the model with calibrated slope and offset (Platt 1999)."""
 
     def loss(w: Floats) -> float:
         z = w[0] * scores + w[1]
         return float(np.mean(np.logaddexp(0, z) - labels * z))
 
     slope, offset = minimize(loss, np.array([1.0, -3.0 - float(scores.mean())])).x
-    return Sum(_rounded(weights), round(float(slope), 5), round(float(offset), 5))
+    return LinearModel(_rounded(weights), round(float(slope), 5), round(float(offset), 5))
 
 
 def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
     return {name: round(value, 5) for name, value in weights.items()}
 
 
-def fit_units(samples: Sequence[Sample], columns: Sequence[int] | None = None) -> dict[str, float]:
-    """The units' weights; `columns` are the features that may be used."""
+def fit_candidates(samples: Sequence[Sample], columns: Sequence[int] | None = None) -> dict[str, float]:
+    """Fit the candidate weights, optionally restricted to the features `columns`."""
     if columns is not None:
         samples = [msgspec.structs.replace(s, values=s.values[:, columns]) for s in samples]
-    names = NAMES if columns is None else [NAMES[i] for i in columns]
-    return fit(samples, names, RIDGE, AT_LEAST)
+    names = FEATURE_NAMES if columns is None else [FEATURE_NAMES[i] for i in columns]
+    return fit(samples, names, RIDGE, LOWER_BOUNDS)
 
 
-def folds(samples: Sequence[Sample]) -> dict[str, int]:
-    """A fold for each package; large and small ones are spread evenly."""
+def assign_folds(samples: Sequence[Sample]) -> dict[str, int]:
+    """Assign a fold to each package; large and small packages are distributed evenly."""
     names = sorted({s.group for s in samples}, key=lambda n: (n in corpora.LARGE, n))
     return {name: i % FOLDS for i, name in enumerate(names)}
 
 
-def cross_validated(
+def cross_validate(
     samples: Sequence[Sample], fitted: Callable[[Sequence[Sample]], dict[str, float]], names: Sequence[str]
 ) -> tuple[list[Floats], list[tuple[list[str], dict[str, float]]]]:
-    """(sums of each sample, (packages, weights) for each fold), both from fits that have not seen the packages."""
-    fold = folds(samples)
+    """Return the cross-validated scores of each sample, and (packages, weights) of each fold."""
+    fold = assign_folds(samples)
     by_fold = [fitted([s for s in samples if fold[s.group] != f]) for f in range(FOLDS)]
     vectors = [np.array([w.get(name, 0.0) for name in names]) for w in by_fold]
-    sums = [s.values @ vectors[fold[s.group]] for s in samples]
-    return sums, [([n for n, of in fold.items() if of == f], w) for f, w in enumerate(by_fold)]
+    scores = [s.values @ vectors[fold[s.group]] for s in samples]
+    return scores, [([n for n, of in fold.items() if of == f], w) for f, w in enumerate(by_fold)]
 
 
 # ---------------------------------------------------------------- what it is worth
 
 
-def estimated(samples: Sequence[Sample], sums: Sequence[Floats]) -> str:
-    """A row of figures: coverage with a simple packing, and recall by depth."""
+def estimate_quality(samples: Sequence[Sample], scores: Sequence[Floats]) -> str:
+    """Return a row of figures: coverage with a simple packing, and recall by depth."""
     covered: dict[int, list[float]] = {4000: [], 8000: [], 20000: []}
     depths: dict[int, list[float]] = {d: [] for d in answers.DEPTHS}
-    for sample, sum_ in zip(samples, sums, strict=True):
+    for sample, score_row in zip(samples, scores, strict=True):
         assert sample.question is not None
         length = np.array([end - start for _, start, end in sample.places])
-        order = np.argsort(-(sum_ - THRIFT * np.log(length + 4)), kind="stable")
+        order = np.argsort(-(score_row - TOKEN_COST_EXPONENT * np.log(length + 4)), kind="stable")
         places = [sample.places[i] for i in order]
         for budget, values in covered.items():
-            values.append(answers.coverage(sample.question, sample.root, _packed(places, budget))[0])
-        ranked = [sample.places[i] for i in np.argsort(-sum_, kind="stable")]
+            values.append(answers.coverage(sample.question, sample.root, _pack(places, budget))[0])
+        ranked = [sample.places[i] for i in np.argsort(-score_row, kind="stable")]
         for depth, share in answers.recall(sample.question, sample.root, ranked).items():
             depths[depth].append(share)
     return " | ".join(f"{np.mean(v):.3f}" for v in (*covered.values(), *depths.values()))
 
 
-def _packed(places: Sequence[answers.Place], budget: int) -> list[str]:
-    room, shown = 4 * (budget - FRAME), dict[str, set[int]]()
+def _pack(places: Sequence[answers.Place], budget: int) -> list[str]:
+    room, shown = 4 * (budget - PROMPT_TOKENS), dict[str, set[int]]()
     out: list[str] = []
     for path, start, end in places[:400]:
         text = answers.lines(path)
         new = [i for i in range(start, min(end, len(text))) if i not in shown.get(path, set())]
-        cost = sum(len(text[i]) + 1 for i in new) + 4 * FENCE
+        cost = sum(len(text[i]) + 1 for i in new) + 4 * FENCE_TOKENS
         if new and cost <= room:
             room -= cost
             shown.setdefault(path, set()).update(new)
@@ -239,15 +245,15 @@ def _packed(places: Sequence[answers.Place], budget: int) -> list[str]:
     return out
 
 
-def ndcg(sample: Sample, sums: Floats) -> float:
-    """NDCG@10 as the benchmark counts it: binary gain at the rank of the first match of each target."""
-    first = [sample.paths[i] for i in np.argsort(-sums, kind="stable")[:10]]
-    ranks = {next((r for r, p in enumerate(first, 1) if _same(p, t)), None) for t in sample.targets}
-    ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(sample.targets))))
+def ndcg(sample: Sample, scores: Floats) -> float:
+    """Return NDCG@10 as defined by the benchmark: binary gain at the rank of the first match of each target."""
+    first = [sample.paths[i] for i in np.argsort(-scores, kind="stable")[:10]]
+    ranks = {next((r for r, p in enumerate(first, 1) if _same(p, t)), None) for t in sample.target_files}
+    ideal = sum(1 / math.log2(i + 2) for i in range(min(10, len(sample.target_files))))
     return sum(1 / math.log2(r + 1) for r in ranks if r) / ideal
 
 
-FAMILIES = {
+FEATURE_GROUPS = {
     "callers and callees": ("caller", "callee", "uses"),
     "how known a name is": ("mentions", "definitions"),
     "complexity": ("complexity", "simple", "straight", "prior_complex"),
@@ -259,11 +265,11 @@ FAMILIES = {
     "tests, docs, examples": ("test", "docs", "minor"),
     "meaning": ("similarity", "semantic", "file_meaning"),
 }
-"""Features by the parts of their names."""
+"""Groups of features by parts of their names."""
 
 
-def _table(samples: Sequence[Sample], sums: Sequence[Floats], ablation: bool) -> Iterator[str]:
-    """Rows of figures, printed as they come."""
+def _table(samples: Sequence[Sample], scores: Sequence[Floats], ablation: bool) -> Iterator[str]:
+    """Yield rows of figures and print them as soon as they are computed."""
 
     def row(text: str) -> str:
         print(text, flush=True)
@@ -271,22 +277,22 @@ def _table(samples: Sequence[Sample], sums: Sequence[Floats], ablation: bool) ->
 
     yield row("| features | @4000 | @8000 | @20000 |" + "".join(f" recall@{d} |" for d in answers.DEPTHS))
     yield row("|---" * (4 + len(answers.DEPTHS)) + "|")
-    yield row(f"| all {len(NAMES)} | {estimated(samples, sums)} |")
+    yield row(f"| all {len(FEATURE_NAMES)} | {estimate_quality(samples, scores)} |")
     for name, title in (
         ("prior", "keyword and meaning added up"),
         ("similarity", "meaning alone"),
         ("body", "BM25 alone"),
     ):
-        scores = [5.0 * s.values[:, NAMES.index(name)].astype(np.float64) for s in samples]
-        yield row(f"| {title} | {estimated(samples, scores)} |")
-    for family, parts in FAMILIES.items() if ablation else ():
-        left = [i for i, name in enumerate(NAMES) if not any(part in name for part in parts)]
-        without, _ = cross_validated(samples, lambda s, left=left: fit_units(s, left), NAMES)  # type: ignore[misc]
-        yield row(f"| without {family} | {estimated(samples, without)} |")
+        baseline = [5.0 * s.values[:, FEATURE_NAMES.index(name)].astype(np.float64) for s in samples]
+        yield row(f"| {title} | {estimate_quality(samples, baseline)} |")
+    for family, parts in FEATURE_GROUPS.items() if ablation else ():
+        left = [i for i, name in enumerate(FEATURE_NAMES) if not any(part in name for part in parts)]
+        without, _ = cross_validate(samples, lambda s, left=left: fit_candidates(s, left), FEATURE_NAMES)  # type: ignore[misc]
+        yield row(f"| without {family} | {estimate_quality(samples, without)} |")
 
 
 def main(arguments: list[str]) -> int:
-    """Print the tables; with --write put the weights in place."""
+    """Print the tables; with --write, also write the weights."""
     parser = argparse.ArgumentParser(prog="scripts/train_ranking")
     parser.add_argument("--corpora", type=Path, default=corpora.FOLDER)
     parser.add_argument("--semble", type=Path)
@@ -294,23 +300,34 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
-    samples = unit_samples(corpora.questions(), options.corpora)
-    sums, by_fold = cross_validated(samples, fit_units, NAMES)
-    table = list(_table(samples, sums, options.ablation))
-    flat, truth = np.concatenate(sums), np.concatenate([s.labels > 0 for s in samples])
-    units = calibrated(fit_units(samples), flat, truth)
-    files = msgspec.json.decode(FILE.read_bytes(), type=Weights).files if FILE.is_file() else Sum({})
+    samples = candidate_samples(corpora.questions(), options.corpora)
+    scores, by_fold = cross_validate(samples, fit_candidates, FEATURE_NAMES)
+    table = list(_table(samples, scores, options.ablation))
+    flat, truth = np.concatenate(scores), np.concatenate([s.labels > 0 for s in samples])
+    units = calibrate(fit_candidates(samples), flat, truth)
+    files = (
+        msgspec.json.decode(WEIGHTS_FILE.read_bytes(), type=RankerWeights).files
+        if WEIGHTS_FILE.is_file()
+        else LinearModel({})
+    )
     if options.semble:
         queries = file_samples(options.semble, options.trees)
-        ranked, _ = cross_validated(queries, lambda s: fit(s, of_files.NAMES, RIDGE_FILES, {}), of_files.NAMES)
+        ranked, _ = cross_validate(
+            queries, lambda s: fit(s, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {}), of_files.FILE_FEATURE_NAMES
+        )
         scores = [ndcg(s, r) for s, r in zip(queries, ranked, strict=True)]
         print(f"files: NDCG@10 {np.mean(scores):.4f} over {len(scores)} queries, cross-validated by repository")
-        files = Sum(_rounded(fit(queries, of_files.NAMES, RIDGE_FILES, {})))
+        files = LinearModel(_rounded(fit(queries, of_files.FILE_FEATURE_NAMES, RIDGE_FILES, {})))
     if options.write and options.ablation:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
     if options.write:
-        FILE.write_bytes(msgspec.json.format(msgspec.json.encode(Weights(units, files)), indent=1) + b"\n")
-        held = [(packages, Weights(Sum(_rounded(w), units.slope, units.offset), files)) for packages, w in by_fold]
+        WEIGHTS_FILE.write_bytes(
+            msgspec.json.format(msgspec.json.encode(RankerWeights(units, files)), indent=1) + b"\n"
+        )
+        held = [
+            (packages, RankerWeights(LinearModel(_rounded(w), units.slope, units.offset), files))
+            for packages, w in by_fold
+        ]
         HELD_OUT.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, held)) + b"\n]\n")
-        print(f"written: {FILE.name}, {HELD_OUT.name}")
+        print(f"written: {WEIGHTS_FILE.name}, {HELD_OUT.name}")
     return 0

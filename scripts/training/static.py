@@ -1,6 +1,6 @@
-"""The model: e(text) = normalise(Σ over distinct tokens of w[token] · √count · mean place weight · E[token]).
+"""Static embedding model: e(text) = normalise(Σ over distinct tokens of w[token] · √count · mean place weight · E[token]).
 
-The place of an occurrence is how far it is from the beginning of the text: heads and documentation come first.
+The place of an occurrence is its distance from the beginning of the text: heads and documentation come first.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from training.bags import PLACES, Bags, Ints, read
 
 
 class Static(nn.Module):
-    """A table of token vectors, a weight for each token and one for each place."""
+    """A table of token vectors, with a weight per token and per place."""
 
     def __init__(self, table: NDArray[np.float32], weights: NDArray[np.float32]) -> None:
         super().__init__()
@@ -24,7 +24,7 @@ class Static(nn.Module):
         self.temperature = nn.Parameter(torch.tensor(float(np.log(1 / 0.05))))
 
     def forward(self, batch: Bags) -> torch.Tensor:
-        """Unit vectors of the rows of a batch."""
+        """Return the unit vectors of the rows of a batch."""
         tokens = torch.from_numpy(batch.tokens)
         mass = torch.zeros(len(tokens)).index_add(
             0, torch.from_numpy(batch.of), self.places[torch.from_numpy(batch.places)]
@@ -37,7 +37,7 @@ class Static(nn.Module):
 
     @torch.no_grad()
     def vectors(self, flat: NDArray[np.uint16], at: Ints, rows: Ints, longest: int = 256) -> NDArray[np.float32]:
-        """Vectors of many texts."""
+        """Return the vectors of many texts."""
         found = []
         for begin in range(0, len(rows), 2048):
             found.append(self(read(flat, at, rows[begin : begin + 2048], longest)).numpy())

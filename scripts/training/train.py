@@ -1,10 +1,10 @@
-"""Training proper: contrastive, on pairs of a text and the code that it is about.
+"""Contrastive training on pairs of a text and the code that it describes.
 
-A batch is groups of pairs of one package (or of small packages of one language), so that the wrong answers are
-alike.  The code side is the text that the product would embed, with parts of its head and documentation left out at
-random.  Three things push the model beyond equal words: on some rows the code loses every word of the question
-("gap"), words of the question are replaced by WordNet's synonyms, and the teacher's similarity of two questions says
-how wrong a wrong answer is ("soft").
+A batch consists of groups of pairs of one package (or of small packages of one language), so that negatives are
+similar. The code side is the text that the server would embed, with parts of its head and documentation dropped at
+random. Three techniques make the model generalize beyond equal words: on some rows the code loses every word of the
+query ("gap"), words of the query are replaced by WordNet synonyms, and the similarity of two queries by the teacher
+softens the negatives ("soft").
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from training.static import Static
 
 
 class Recipe(NamedTuple):
-    """What can be varied; the defaults are what ships."""
+    """Hyperparameters; the defaults are those of the shipped model."""
 
     name: str = "model"
     dimension: int = 512
@@ -36,16 +36,16 @@ class Recipe(NamedTuple):
     rate: float = 2e-3
     drop_code: float = 0.25
     drop_text: float = 0.1
-    first: float = 1.0  # share of the texts of each kind that an epoch sees
+    first: float = 1.0  # share of the texts of each kind per epoch
     later: float = 0.5
     comment: float = 0.35
     message: float = 0.15
     names: float = 0.2
     gap: float = 0.1  # share of rows whose code loses the words of the text
     synonyms: float = 0.15  # share of a text's words that are replaced, in half of the texts
-    soft: float = 0.15  # weight of the teacher's opinion
-    sharp: float = 0.06  # temperature of the teacher's opinion
-    echo: float = 0.3  # weight of agreeing with the teacher on how alike two texts are
+    soft: float = 0.15  # weight of the teacher's similarities
+    sharp: float = 0.06  # temperature of the teacher's similarities
+    echo: float = 0.3  # weight of agreement with the teacher on the similarity of two texts
     longer: float = 0.25  # share of the texts that another sentence about the same record is added to
     path: float = 0.2  # share of rows that have the path, …
     headless: float = 0.2  # … no head, …
@@ -72,11 +72,11 @@ SHIPPED = (
     ),
     Recipe(name="plain", seed=2, steps=900, longer=0.15, gap=0.05, soft=0.2, echo=0.2, documented=0.4),
 )
-"""The model that ships is the mean of these (see `export`): better at questions than each of them."""
+"""The shipped model is the mean of these runs (see `export`); it is better at questions than each of them."""
 
 
 class Data:
-    """The arrays of `prepare`, and where the pieces of each package lie."""
+    """The arrays of `prepare`, and the ranges of each package."""
 
     def __init__(self, work: Path) -> None:
         with np.load(work / "data.npz") as arrays:
@@ -87,14 +87,14 @@ class Data:
             self.kind: NDArray[np.int8] = arrays["kind"]
             self.package: NDArray[np.int32] = arrays["package"]  # of each record
             self.language: NDArray[np.int16] = arrays["language"]
-            self.dev: NDArray[np.int32] = arrays["dev"]  # packages kept back
+            self.dev: NDArray[np.int32] = arrays["dev"]  # development packages
         described = np.flatnonzero(self.kind <= KINDS.index("comment"))
         self.said_at = np.searchsorted(self.owner[described], np.arange(len(self.package) + 1))
         self.said = described  # texts that describe a record, in order of record
 
 
 def initial(work: Path, data: Data, teacher: Path, dimension: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """The table that training begins with: the teacher's vector of every token, centred, by principal components."""
+    """Return the initial table: the teacher vector of every token, centred and projected to principal components."""
     tokenizer = Tokenizer.from_file(str(work / "tokenizer.json"))
     file = work / "tokens.npy"
     if not file.exists():
@@ -115,7 +115,7 @@ def initial(work: Path, data: Data, teacher: Path, dimension: int) -> tuple[NDAr
 
 
 class Batches:
-    """An endless row of batches."""
+    """An endless sequence of batches."""
 
     def __init__(self, data: Data, recipe: Recipe, stem: NDArray[np.int64], synonyms: tuple[Ints, Ints]) -> None:
         self.data, self.recipe, self.stem, self.synonyms = data, recipe, stem, synonyms
@@ -140,7 +140,7 @@ class Batches:
             self.epoch += 1
 
     def _batch(self, texts: Ints) -> tuple[Ints, Bags, Bags]:
-        """(texts, their bags, the bags of their records)."""
+        """Return (texts, their bags, the bags of their records)."""
         data, recipe, draw = self.data, self.recipe, self.random.random
         n = len(texts)
         records = data.owner[texts].astype(np.int64)
@@ -163,7 +163,7 @@ class Batches:
         ):
             which = np.flatnonzero(rows)
             of = records[which]
-            if field == "text":  # any description of the record but what is asked for
+            if field == "text":  # any description of the record except the query
                 which, of = self._others(records, texts, which)
                 new = of != second[which]
                 which, of = which[new], of[new]
@@ -185,7 +185,7 @@ class Batches:
         return texts, bags(row, token, at, n), answers
 
     def _others(self, records: Ints, texts: Ints, which: Ints) -> tuple[Ints, Ints]:
-        """For the rows `which`: (rows that have one, another text that describes their record)."""
+        """Return, for the rows `which`, (rows that have another text for their record, that text)."""
         data = self.data
         first, last = data.said_at[records[which]], data.said_at[records[which] + 1]
         at = first + (self.random.random(len(which)) * (last - first)).astype(np.int64)
@@ -194,13 +194,13 @@ class Batches:
         return which[has], picked[has]
 
     def echoes(self, known: Ints, blocks: int = 8, size: int = 96) -> tuple[Ints, Bags]:
-        """(places in `known`, bags) of texts that the teacher has seen, some neighbours at a time."""
+        """Return (indices into `known`, bags) of texts that the teacher embedded, in groups of neighbours."""
         starts = self.random.integers(0, len(known) - size, blocks)
         places = (starts[:, None] + np.arange(size)).ravel()
         return places, read(*self.data.fields["text"], known[places], 40)
 
     def _replaced(self, row: Ints, token: Ints, at: Ints, n: int) -> tuple[Ints, Ints, Ints]:
-        """Some words of half of the texts by others that mean the same."""
+        """Replace some words of half of the texts by synonyms."""
         others, counts = self.synonyms
         hit = np.flatnonzero(
             (counts[token] > 0)
@@ -220,7 +220,7 @@ class Batches:
 
 
 def train(work: Path, teacher: Path, wordnet: Path, recipe: Recipe, threads: int = 1) -> Path:
-    """Train; the file with the table and weights."""
+    """Train one run and return the file with table and weights."""
     torch.set_num_threads(threads)
     torch.manual_seed(recipe.seed)
     started, spent = time.monotonic(), time.process_time()
@@ -287,7 +287,7 @@ def train(work: Path, teacher: Path, wordnet: Path, recipe: Recipe, threads: int
 
 
 def _opinions(work: Path) -> tuple[Ints, NDArray[np.float16]]:
-    """(texts that the teacher has seen, its vectors of them)."""
+    """Return (texts embedded by the teacher, their vectors)."""
     file = work / "opinions.npz"
     if not file.exists():
         return np.zeros(0, np.int64), np.zeros((0, 384), np.float16)
@@ -296,7 +296,7 @@ def _opinions(work: Path) -> tuple[Ints, NDArray[np.float16]]:
 
 
 def _disagreement(vectors: torch.Tensor, opinions: NDArray[np.float16], sharp: float) -> torch.Tensor:
-    """How differently the model and the teacher rank texts by likeness to each of them."""
+    """Return the loss between the similarity rankings of the model and the teacher."""
     teacher = torch.from_numpy(opinions.astype(np.float32))
     own = torch.eye(len(vectors), dtype=torch.bool)
     likes = torch.softmax((teacher @ teacher.T / sharp).masked_fill(own, -1e4), dim=1)
@@ -314,7 +314,7 @@ def _loss(
     opinion_of: NDArray[np.int32],
     recipe: Recipe,
 ) -> torch.Tensor:
-    """Cross entropy in both directions; other texts of the same record are no wrong answers."""
+    """Return the cross entropy in both directions; other texts of the same record are not negatives."""
     scores = model(asked) @ model(answers).T * torch.exp(model.temperature.clamp(max=4.6))
     owner = torch.from_numpy(data.owner[texts])
     same = owner[:, None] == owner[None, :]
@@ -335,7 +335,7 @@ def _loss(
 
 
 def development(model: Static, data: Data, stem: NDArray[np.int64]) -> tuple[float, float]:
-    """NDCG@10 of first sentences → code in packages kept back: of all, and of the quarter that shares fewest words."""
+    """Return NDCG@10 of first sentences → code in development packages: of all, and of the quarter with the fewest shared words."""
     gains, shares = [], []
     for package in data.dev:
         records = np.flatnonzero(data.package == package)
@@ -360,7 +360,7 @@ def development(model: Static, data: Data, stem: NDArray[np.int64]) -> tuple[flo
 
 
 def opinions(work: Path, teacher: Path, count: int, threads: int = 1) -> None:
-    """Write the teacher's vectors of `count` first sentences, drawn evenly over the packages' pairs."""
+    """Write the teacher vectors of `count` first sentences, sampled evenly over the packages."""
     torch.set_num_threads(threads)
     data = Data(work)
     usable = np.flatnonzero((data.kind == KINDS.index("first")) & ~np.isin(data.package, data.dev)[data.owner])

@@ -1,8 +1,8 @@
-"""What is known of the vocabulary beforehand: stems, WordNet synonyms, and the teacher's vectors.
+"""Prior knowledge of the vocabulary: stems, WordNet synonyms and teacher vectors.
 
-WordNet is read from the files of Debian's package wordnet-base.  Synonyms are taken from the most frequent senses
-of nouns, verbs and adjectives, if they can be written in at most three tokens and the teacher finds them close
-enough; a synonym of two words ("log in") counts as two tokens, for the model sees bags.
+WordNet is read from the files of Debian's package wordnet-base. Synonyms are those of the most frequent senses of
+nouns, verbs and adjectives that have at most three tokens and a sufficient similarity by the teacher. A synonym of two
+words ("log in") counts as two tokens, because the model uses bags of tokens.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Teacher:
 
     @torch.no_grad()
     def embed(self, texts: list[str], longest: int = 64, batch: int = 64) -> NDArray[np.float32]:
-        """Unit vectors, by mean pooling."""
+        """Return unit vectors by mean pooling."""
         self.tokenizer.enable_truncation(longest)
         ids = [e.ids for e in self.tokenizer.encode_batch(texts)]
         order = np.argsort([len(i) for i in ids], kind="stable")
@@ -57,12 +57,12 @@ class Teacher:
 
 
 def vocabulary(tokenizer: Tokenizer) -> list[str]:
-    """Tokens by id."""
+    """Return the tokens by id."""
     return [token for token, _ in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1])]
 
 
 def stems(words: list[str]) -> NDArray[np.int64]:
-    """A number for each token, the same for words of one stem."""
+    """Return a number per token, the same for words with one stem."""
     stemmer = SnowballStemmer("english")
     known: dict[str, int] = {}
     return np.array([known.setdefault(stemmer.stem_word(w), len(known)) for w in words], np.int64)
@@ -71,7 +71,7 @@ def stems(words: list[str]) -> NDArray[np.int64]:
 def synonyms(
     tokenizer: Tokenizer, wordnet: Path, table: NDArray[np.float32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """([token, WIDTH, 3] of tokens, 0 where there are fewer; how many synonyms each token has)."""
+    """Return ([token, WIDTH, 3] of tokens padded with 0, number of synonyms per token)."""
     words = vocabulary(tokenizer)
     ids = {word: i for i, word in enumerate(words)}
     unit = table / np.maximum(np.linalg.norm(table, axis=1, keepdims=True), 1e-9)

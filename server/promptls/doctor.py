@@ -1,4 +1,4 @@
-"""What is installed, whether it works, and how to mend what does not: each a finding of one line."""
+"""Installation checks of `promptls doctor`: packages, git, settings, cache, parser and embedding model."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls import __version__
-from promptls.settings import Settings, cache_folder, config_file, log_file, user_settings
+from promptls.settings import Settings, cache_directory, config_file, log_file, user_settings
 
 PACKAGES = (
     "fastembed",
     "filelock",
-    "immutables",
+    "google-re2",
     "lancedb",
     "lsprotocol",
     "msgspec",
@@ -29,121 +29,119 @@ PACKAGES = (
     "py-rust-stemmers",
     "pygls",
     "rapidfuzz",
-    "regex",
     "simsimd",
     "tqdm",
     "tree-sitter",
     "tree-sitter-language-pack",
 )
-"""What promptls depends on, wherever it runs; each is imported under its own name."""
-TRIAL = "def ping(server):\n    return server.pong()\n"
+"""Dependencies on all platforms."""
+IMPORT_NAMES = {"google-re2": "re2"}
+"""Import names that differ from the package name with underscores."""
+MIN_FREE_BYTES = 500e6
+"""Free disk space below which the cache check fails, in bytes: room for the index of a large workspace."""
+WORKER_TIMEOUT_S = 60.0
+"""Maximum time for the first answer of the test worker, in seconds; loading the model from a slow disk takes longest."""
+GIT_TIMEOUT_S = 10.0
+TEST_SOURCE = "def ping(server):\n    return server.pong()\n"
 
 
-class Finding(Struct, frozen=True):
-    """One thing looked at."""
+class CheckResult(Struct, frozen=True):
+    """Result of one check."""
 
     ok: bool
-    what: str
-    mend: str = ""
+    message: str
+    fix: str = ""  # what to do if it failed
 
 
-def examine() -> list[Finding]:
-    """Look at everything promptls needs."""
+def run_checks() -> list[CheckResult]:
+    """Run all checks; the worker is started only if all packages can be imported."""
     settings, problems = user_settings()
-    packages = [_package(name) for name in PACKAGES]
-    findings = [
-        Finding(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
+    packages = [_check_package(name) for name in PACKAGES]
+    results = [
+        CheckResult(True, f"promptls {__version__} on Python {platform.python_version()}, {platform.platform()}"),
         *packages,
-        _git(),
-        *[Finding(False, p.message, f"Edit {config_file()}.") for p in problems],
-        _settings_file(),
-        _cache(settings),
-        Finding(True, f"log: {log_file()}"),
+        _check_git(),
+        *[CheckResult(False, p.message, f"Edit {config_file()}.") for p in problems],
+        _check_settings_file(),
+        _check_cache(settings),
+        CheckResult(True, f"log: {log_file()}"),
     ]
-    return findings + _worker(settings) if all(package.ok for package in packages) else findings
+    return results + _check_worker(settings) if all(package.ok for package in packages) else results
 
 
-def _package(name: str) -> Finding:
+def _check_package(name: str) -> CheckResult:
     try:
         version = importlib.metadata.version(name)
-        importlib.import_module(name.replace("-", "_"))
+        importlib.import_module(IMPORT_NAMES.get(name, name.replace("-", "_")))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(False, f"{name} is not installed", f"{sys.executable} -m pip install {name}")
-    except Exception as error:  # whatever a package's own start may raise
-        return Finding(
+        return CheckResult(False, f"{name} is not installed", f"{sys.executable} -m pip install {name}")
+    except Exception as error:  # the package's own code runs here and may raise anything
+        return CheckResult(
             False,
             f"{name} {version} cannot be imported: {error}",
             f"{sys.executable} -m pip install --force-reinstall {name}=={version}",
         )
-    return Finding(True, f"{name} {version}")
+    return CheckResult(True, f"{name} {version}")
 
 
-def _git() -> Finding:
+def _check_git() -> CheckResult:
     git = shutil.which("git")
     if git is None:
-        return Finding(True, "git is not installed: ignore files are read by promptls itself")
-    shown = subprocess.run([git, "--version"], capture_output=True, text=True, timeout=10, check=False).stdout.strip()
-    return Finding(True, f"{shown} ({git})")
+        return CheckResult(True, "git is not installed; promptls interprets ignore files itself")
+    process = subprocess.run([git, "--version"], capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=False)
+    return CheckResult(True, f"{process.stdout.strip()} ({git})")
 
 
-def _settings_file() -> Finding:
+def _check_settings_file() -> CheckResult:
     file = config_file()
-    return Finding(True, f"settings: {file}" + ("" if file.exists() else " (not there: defaults)"))
+    return CheckResult(True, f"settings: {file}" + ("" if file.exists() else " (does not exist; using defaults)"))
 
 
-def _cache(settings: Settings) -> Finding:
-    folder = cache_folder(settings)
+def _check_cache(settings: Settings) -> CheckResult:
+    directory = cache_directory(settings)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder):
+        directory.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=directory):
             pass
     except OSError as error:
-        return Finding(
+        return CheckResult(
             False,
-            f"the cache folder {folder} cannot be written: {error.strerror}",
-            "Name another folder in cache.folder of the settings or in PROMPTLS_CACHE.",
+            f"cannot write to the cache folder {directory}: {error.strerror}",
+            "Set cache.folder in the settings, or PROMPTLS_CACHE, to another folder.",
         )
-    used = sum(_size(f) for f in folder.rglob("*"))
-    free = shutil.disk_usage(folder).free
-    what = f"cache: {folder} holds {used / 1e6:,.1f} MB, {free / 1e9:,.1f} GB are free"
-    return Finding(free > 500e6, what, "Make room, or name another folder in cache.folder of the settings.")
+    used = sum(_file_size(f) for f in directory.rglob("*"))
+    free = shutil.disk_usage(directory).free
+    message = f"cache: {directory} uses {used / 1e6:,.1f} MB, {free / 1e9:,.1f} GB free"
+    return CheckResult(free > MIN_FREE_BYTES, message, "Free disk space, or set cache.folder to another folder.")
 
 
-def _size(file: Path) -> int:
+def _file_size(file: Path) -> int:
     try:
         return file.stat().st_size if file.is_file() else 0
     except OSError:
         return 0
 
 
-def _worker(settings: Settings) -> list[Finding]:
-    """Start a real worker, outline a file with it and embed it."""
-    from promptls.index.config import config_of
-    from promptls.index.scan import jobs
-    from promptls.index.workers.messages import ScanFiles, Scanned
-    from promptls.index.workers.pool import Channel, WorkerFailed
-    from promptls.model import unpack
+def _check_worker(settings: Settings) -> list[CheckResult]:
+    """Start a worker, parse a test file and embed it."""
+    from promptls.index.config import index_config
+    from promptls.index.scan.worker_check import check_worker
+    from promptls.index.workers.pool import WorkerError
 
-    channel = Channel(config_of(settings).configure(), background=False)
     handle, name = tempfile.mkstemp(suffix=".py")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(TRIAL)
-        answer = channel.call(ScanFiles((name,)), 60.0)
-        scans = answer.files if isinstance(answer, Scanned) else ()
-        symbols = [s.name for scan in scans if scan.outlined for s in unpack(scan.outlined).symbols]
-        known = jobs.Known(lambda _: False)
-        rows = jobs.embed(channel, jobs.find_terms(channel, scans, known.made), known).rows
+            stream.write(TEST_SOURCE)
+        result = check_worker(index_config(settings), name, WORKER_TIMEOUT_S)
         return [
-            Finding("ping" in symbols, "tree-sitter outlines a file", "Reinstall tree-sitter and the language pack."),
-            Finding(
-                bool(rows.vectors),
-                channel.problem or f"embedding model {settings.embedding.model}: {channel.dimension} dimensions",
-                "Set embedding.model to a model that is on this machine.",
+            CheckResult("ping" in result.symbols, "tree-sitter parses a file", "Reinstall tree-sitter and the language pack."),
+            CheckResult(
+                result.embedded,
+                result.problem or f"embedding model {settings.embedding.model}: {result.dimension} dimensions",
+                "Set embedding.model to a model that is installed on this machine.",
             ),
         ]
-    except WorkerFailed as error:
-        return [Finding(False, f"the worker process does not work: {error}", f"See the log: {log_file()}")]
+    except WorkerError as error:
+        return [CheckResult(False, f"the worker process failed: {error}", f"See the log: {log_file()}.")]
     finally:
-        channel.stop()
         Path(name).unlink(missing_ok=True)

@@ -1,7 +1,6 @@
-"""One workspace, ready to answer: the owners of all state that requests look at.
+"""Composition root: builds the long-lived services of one workspace and keeps them up to date.
 
-The same for the language server and the command line.  What is asked is in `requests`; this holds what
-lives longer than a request, and gives each request its snapshot and its surroundings.
+The language server and the command line use the same engine. The functions that serve requests are in `promptls.api`.
 """
 
 from __future__ import annotations
@@ -9,265 +8,283 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from promptls.api import params
-from promptls.api.params import Json
-from promptls.documents import is_prompt
-from promptls.git import History
-from promptls.graph.graph import Graph, GraphView
-from promptls.graph.imports import Resolvers
-from promptls.graph.nodes import ProjectHeader
-from promptls.index import files
-from promptls.index.config import config_of
-from promptls.index.indexer import Indexer
-from promptls.index.scan.root_state import survey as survey_root
-from promptls.index.search.analyzer import terms
-from promptls.index.snapshot import Snapshot
-from promptls.index.workers.memory import settle
-from promptls.index.workspace import Workspace
-from promptls.knowledge.memory import Memory
-from promptls.knowledge.project import Projects, header_of
-from promptls.mentions.anchors import Anchors
-from promptls.mentions.completion.index import warm
-from promptls.mentions.context import Around, Client, Finding, Request
-from promptls.mentions.resolve import asks_for_places, names_wanted
-from promptls.model import CancelToken
-from promptls.prompt.instructions import templates
-from promptls.prompt.language_model import LanguageModel, connect
-from promptls.prompt.recipes import Collection, built_in, collect, in_folder, in_workspace
-from promptls.prompt.services import Surroundings
-from promptls.retrieval import Strategy
-from promptls.retrieval.query_expansion import Companions
-from promptls.settings import Settings, cache_folder, config_file, user_settings
+from msgspec import structs
 
-Send = Callable[[Json], "Future[Any]"]
-RECONCILE_S = 2.0
-"""How old the last look at the disk may be when a prompt is built."""
-MOST_TERMS = 16
-"""Words of a message that files which wait are looked through for."""
-CALM_S = 0.15
-"""How long nothing has changed before what can wait follows: between two keystrokes it would only be in the way."""
+from promptls.git import HistoryCache
+from promptls.graph.graph import Graph, GraphView
+from promptls.graph.imports import ImportResolvers
+from promptls.index.client import IndexClient
+from promptls.index.config import index_config
+from promptls.index.files.uris import from_uri
+from promptls.index.indexer import Indexer
+from promptls.index.scan.root_state import inspect_cache
+from promptls.index.search.analyzer import tokenize
+from promptls.index.snapshot import Snapshot
+from promptls.index.workers.memory import tune_for_latency
+from promptls.index.workspace import Workspace
+from promptls.knowledge.memory import MemoryStore
+from promptls.knowledge.project import ProjectIndex, project_header
+from promptls.knowledge.project.facts import ProjectHeader
+from promptls.mentions.anchor_store import AnchorStore
+from promptls.mentions.completion.index import CompletionIndex
+from promptls.mentions.context import ClientContext, ResolveContext, Services
+from promptls.mentions.resolve import has_location_mentions, undefined_symbol_names
+from promptls.model import CancelToken, Mention
+from promptls.model.prompt_documents import is_prompt_document
+from promptls.prompt.language_model import LanguageModel, connect_language_model
+from promptls.prompt.recipes import (
+    RecipeCollection,
+    built_in_recipes,
+    collect_recipes,
+    recipes_in_folder,
+    recipes_in_workspace,
+)
+from promptls.retrieval import RetrievalStrategy
+from promptls.retrieval.query_expansion import Cooccurrence
+from promptls.settings import Settings, cache_directory, config_file, user_settings
+
+SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
+"""Sends `promptls/complete` to the client; the future's result is its response."""
+
+RECONCILE_MAX_AGE_S = 2.0
+"""Maximum age of the last check of the disk when a prompt is built, in seconds; clients need not watch files."""
+MAX_PRIORITIZED_TERMS = 16
+"""Maximum number of terms of a message by which unread files are prioritized."""
+IDLE_DELAY_S = 0.15
+"""Time without changes before derived data is updated, in seconds: longer than between two keystrokes."""
 
 
 class Engine:
-    """`start` before the first request, `close` at the end."""
+    """The services of one workspace; call `start` before the first request and `close` at the end."""
 
     def __init__(
         self,
         settings: Settings,
         workspace: Workspace,
         on_change: Callable[[], None] = lambda: None,
-        send: Send | None = None,
+        send_complete: SendComplete | None = None,
         encoding: str = "utf-16",
     ) -> None:
-        self.settings = settings
-        self.encoding = encoding  # of positions, as client and server have agreed
-        self.workspace = workspace
-        self._tell = on_change
-        self._send = send  # to the editor's language model, None where there is none
-        self._following = threading.Lock()
-        self._closed = threading.Event()
-        self._changed_at = 0.0  # time.monotonic() of the last step of the indexer
-        self._awake = False  # whether the worker that users wait for was started
-        self._settled = False  # whether the index has been complete once
-        self.indexer = Indexer(config_of(settings), workspace, self._changed)
-        self._idle = ThreadPoolExecutor(1, "follow")
-        self.strategy = Strategy()
-        self.companions = Companions()
-        self.memory = Memory()
-        self.projects = Projects()
-        self.history = History()
-        self.anchors = Anchors(cache_folder(settings) / "anchors")
-        self.model = connect(settings.language_model, os.environ, send)
-        self.graph = Graph(Resolvers().at)
+        """Build the services.
 
-    def _changed(self) -> None:
-        """After each step of the indexer, on its thread: tell, and have followed what is better done before a request.
-
-        At first not before everything is stored, which would otherwise wait for it.
+        Args:
+            settings: The effective settings.
+            workspace: Roots and open documents.
+            on_change: Called after each step of the indexer, on the indexer's thread.
+            send_complete: Access to the editor's language model, None if the client has none.
+            encoding: Negotiated LSP position encoding.
         """
-        self._tell()
-        self._changed_at = time.monotonic()
-        done = self.indexer.searchable if self._settled else self.indexer.stored
-        work = self._follow if done else self._follow_projects if self.projects.behind else None
-        if work is not None and not self._following.locked():
-            try:
-                self._idle.submit(work)
-            except RuntimeError:
-                pass  # closing
-
-    def _follow_projects(self) -> None:
-        """While files are still read: what somebody has asked for."""
-        if self.projects.behind:
-            self.projects.follow(self.indexer.sources(self.indexer.view()))
-
-    def _follow(self) -> None:
-        if self._following.acquire(blocking=False):
-            try:
-                while (left := self._changed_at + CALM_S - time.monotonic()) > 0:
-                    if self._closed.wait(left):
-                        return
-                snapshot = self.indexer.view()
-                if not self._awake:
-                    self._awake = True
-                    self.indexer.awaken()
-                self.companions.follow(snapshot)
-                warm(snapshot)
-                if self._settled:
-                    self.projects.follow(self.indexer.sources(snapshot))
-                elif self.indexer.stored:
-                    self._settled = True
-                    self.projects.follow(self.indexer.sources(snapshot))
-                    settle()
-            finally:
-                self._following.release()
-
-    def start(self) -> None:
-        """Begin to index."""
-        self.indexer.start()
-
-    def surroundings(self) -> Surroundings:
-        """What a prompt is made from beside the message and the snapshot."""
-        return Surroundings(
-            index=self.indexer,
+        self.settings = settings
+        self.encoding = encoding
+        self.workspace = workspace
+        self._on_change = on_change
+        self._send_complete = send_complete
+        self._update_lock = threading.Lock()
+        self._update_executor = ThreadPoolExecutor(1, "update")
+        self._closed = threading.Event()
+        self._changed_at = 0.0  # time.monotonic() of the last indexer step
+        self._worker_started = False  # the interactive worker
+        self._first_index_done = False
+        self.indexer = Indexer(index_config(settings), workspace, self._on_indexer_step)
+        self.anchors = AnchorStore(cache_directory(settings) / "anchors")
+        self.language_model = connect_language_model(settings.language_model, os.environ, send_complete)
+        self._graph = Graph(ImportResolvers().at)
+        self.services = Services(
+            index=self.index,
             graph=self.graph_of,
-            companions=self.companions,
-            memory=self.memory,
-            projects=self.projects,
-            history=self.history,
-            templates=templates(config_file().parent / "instructions"),
-            model=self.model,
-            rules_tokens=self.settings.sections.rules_tokens,
-            strategy=self.strategy,
-            complete=self.indexer.standing().complete >= 1,
+            memory=MemoryStore(),
+            edits=workspace.edit_history,
+            find_pattern=self.index.structural_search,
+            strategy=RetrievalStrategy(),
+            layers=settings.graph.layers,
+            completion_index=CompletionIndex(),
+            cooccurrence=Cooccurrence(),
+            projects=ProjectIndex(),
+            git_history=HistoryCache(),
         )
 
-    def recipes(self, request: Request) -> Collection:
-        """The recipes of the user, ours, and those of the workspace."""
-        own = in_folder(config_file().parent / "recipes")
-        return collect(own, built_in(), in_workspace(request.sources))
+    # ---- life cycle
 
-    def graph_of(self, request: Request) -> GraphView:
-        """The knowledge graph of a request's snapshot."""
-        return self.graph_at(request.snapshot)
-
-    def graph_at(self, snapshot: Snapshot) -> GraphView:
-        """The knowledge graph of a snapshot."""
-        return self.graph.at(snapshot, self.settings.graph.layers)
-
-    def header(self, snapshot: Snapshot) -> ProjectHeader:
-        """What is said of the workspace as a whole."""
-        facts = self.projects.at(self.indexer.sources(snapshot), self.indexer.standing().complete >= 1)
-        return header_of(facts[0]) if len(facts) == 1 else ProjectHeader(", ".join(r.name for r in snapshot.roots))
+    def start(self) -> None:
+        """Start indexing."""
+        self.indexer.start()
 
     def close(self) -> None:
-        """Stop everything."""
+        """Stop all threads and processes."""
         self._closed.set()
         self.indexer.close()
-        self.history.close()
-        self._let_go_of_model()
-        self._idle.shutdown(wait=False, cancel_futures=True)
+        self.services.git_history.close()
+        self._close_language_model()
+        self._update_executor.shutdown(wait=False, cancel_futures=True)
 
     def apply(self, settings: Settings) -> None:
-        """Use other settings from now on; what the index depends on needs a new index."""
-        if config_of(settings) != self.indexer.config:
+        """Apply changed settings; a change of an index setting builds a new indexer."""
+        if index_config(settings) != self.indexer.config:
             old = self.indexer
-            self.indexer = Indexer(config_of(settings), old.workspace.renewed(), self._changed)
+            self.indexer = Indexer(index_config(settings), old.workspace.fork(), self._on_indexer_step)
             self.workspace = self.indexer.workspace
             old.close()
             self.indexer.start()
         if settings.language_model != self.settings.language_model:
-            self._let_go_of_model()
-            self.model = connect(settings.language_model, os.environ, self._send)
+            self._close_language_model()
+            self.language_model = connect_language_model(settings.language_model, os.environ, self._send_complete)
         self.settings = settings
+        self.services = structs.replace(
+            self.services,
+            index=self.index,
+            find_pattern=self.index.structural_search,
+            edits=self.workspace.edit_history,
+            layers=settings.graph.layers,
+        )
 
-    def _let_go_of_model(self) -> None:
-        if isinstance(self.model, LanguageModel):
-            self.model.close()
+    def _close_language_model(self) -> None:
+        if isinstance(self.language_model, LanguageModel):
+            self.language_model.close()
 
-    def view(self, token: CancelToken, reconcile_s: float = RECONCILE_S) -> Snapshot:
-        """The workspace as of now: every keystroke, and what has changed on disk.
+    # ---- snapshots and contexts for requests
 
-        Clients need not watch files: the roots are looked at again when the last look is `reconcile_s` old.
+    @property
+    def index(self) -> IndexClient:
+        """Access to the current index; another one after `apply` if an index setting has changed."""
+        return self.indexer.client
+
+    def snapshot(self, token: CancelToken, max_age_s: float = RECONCILE_MAX_AGE_S) -> Snapshot:
+        """Return the current snapshot with every unsaved edit.
+
+        Args:
+            token: Cancels waiting for pending edits.
+            max_age_s: Maximum age of the last check of the disk for changes, in seconds.
         """
-        self.indexer.reconcile(reconcile_s)
-        return self.indexer.view(token)
+        self.index.reconcile(max_age_s)
+        return self.index.snapshot(token)
 
-    def view_for(self, message: str, token: CancelToken) -> Snapshot:
-        """The same; while files wait to be read, those that a message asks for are read before the others: what its
-        mentions name, and what holds most of its words."""
-        snapshot = self.view(token)
-        if not self.indexer.reading:
+    def snapshot_for_message(self, message: str, mentions: Sequence[Mention], token: CancelToken) -> Snapshot:
+        """Return the current snapshot; during the first scan, files that the message needs are read first."""
+        snapshot = self.snapshot(token)
+        if not self.index.is_reading:
             return snapshot
-        if asks_for_places(message):
-            self.indexer.wait_listed(token)
-            wanted = names_wanted(message, self.indexer.view(token))
-            if wanted:
-                self.indexer.read_ahead(wanted, token)
-        return self.indexer.read_likely(tuple(dict.fromkeys(terms(message)))[:MOST_TERMS], token)
+        if has_location_mentions(mentions):
+            self.index.wait_until_listed(token)
+            names = undefined_symbol_names(mentions, self.index.snapshot(token))
+            if names:
+                self.index.prioritize_names(names, token)
+        return self.index.prioritize_terms(tuple(dict.fromkeys(tokenize(message)))[:MAX_PRIORITIZED_TERMS], token)
 
-    def request(
-        self, context: params.Context, snapshot: Snapshot, token: CancelToken, document: str | None = None
-    ) -> Request:
-        """What one message's mentions may look at; `document` is the URI of the prompt document it stands in."""
-        selection = None
-        if context.selection is not None and (path := files.from_uri(context.selection.uri)):
-            selection = (path, context.selection.range.span)
-        opened = _paths(context.open_documents)
-        active = _paths(filter(None, (context.active_document,)))
-        client = Client(
-            active=next(iter(active), ""),
-            selection=selection,
-            open=tuple(dict.fromkeys([*opened, *(d for d in snapshot.documents if not is_prompt(d))])),
-            visible=tuple(_paths(context.visible_documents)),
-            diagnostics=tuple(_findings(context)),
-            quickfix=tuple((p, at.range.span) for at in context.quickfix if (p := files.from_uri(at.uri))),
-            terminal=context.terminal or "",
-            clipboard=context.clipboard or "",
-            history=tuple((turn.role, turn.content) for turn in context.history),
+    def resolve_context(
+        self, client: ClientContext, snapshot: Snapshot, token: CancelToken, document: str | None = None
+    ) -> ResolveContext:
+        """Return the context that mentions of one message are resolved in.
+
+        Prompt documents are removed from the client's documents, because mentions such as `@open` mean code.
+
+        Args:
+            client: Editor state as reported by the client.
+            snapshot: Snapshot of the index.
+            token: Cancels the request.
+            document: URI of the prompt document that contains the message.
+        """
+        opened = (*client.open_documents, *snapshot.documents)
+        client = structs.replace(
+            client,
+            active_document="" if self._is_prompt(client.active_document, snapshot) else client.active_document,
+            open_documents=tuple(path for path in dict.fromkeys(opened) if not self._is_prompt(path, snapshot)),
+            visible_documents=tuple(path for path in client.visible_documents if not self._is_prompt(path, snapshot)),
         )
-        sources = self.indexer.sources(snapshot, self.settings.secrets.allow_files)
-        around = Around(
-            index=self.indexer,
-            graph=lambda: self.graph_at(snapshot),
-            memory=self.memory,
-            strategy=self.strategy,
-            edits=self.workspace.edits,
-            matches=self.indexer.matches,
-            anchors=self.anchors.of(document) if document else None,
-            partial=lambda: self.indexer.partial(snapshot),
-            waiting=(lambda start: self.indexer.names_waiting(start, snapshot)) if self.indexer.reading else None,
-            layers=self.settings.graph.layers,
+        pending_symbols = None
+        if self.index.is_reading:
+            pending_symbols = lambda prefix: self.index.prescanned_names(prefix, snapshot)  # noqa: E731
+        return ResolveContext(
+            self.index.source_reader(snapshot, self.settings.secrets.allow_files),
+            client,
+            token,
+            self.services,
+            document=(from_uri(document) or "") if document else "",
+            anchors=self.anchors.for_document(document) if document else None,
+            index_complete=self.index_complete,
+            is_partial=lambda: self.index.is_partial(snapshot),
+            pending_symbols=pending_symbols,
         )
-        own = files.from_uri(document) if document else None
-        return Request(sources, client, token, around, document=own or "")
+
+    def _is_prompt(self, path: str, snapshot: Snapshot) -> bool:
+        """Return whether a path is a prompt document, by the language ID if it is open and by its name otherwise."""
+        document = snapshot.documents.get(path)
+        language = document.language if document is not None else ""
+        return is_prompt_document(path, language, self.settings.documents.languages)
+
+    @property
+    def index_complete(self) -> bool:
+        """True once every file of the workspace is indexed."""
+        return self.index.state().progress >= 1
+
+    def graph_of(self, snapshot: Snapshot) -> GraphView:
+        """Return the knowledge graph of a snapshot."""
+        return self._graph.at(snapshot, self.settings.graph.layers)
+
+    def project_header(self, snapshot: Snapshot) -> ProjectHeader:
+        """Return name and description of the workspace; with several projects only the names of the roots."""
+        facts = self.services.projects.get(self.index.source_reader(snapshot), self.index_complete)
+        return project_header(facts[0]) if len(facts) == 1 else ProjectHeader(", ".join(r.name for r in snapshot.roots))
+
+    def recipes(self, context: ResolveContext) -> RecipeCollection:
+        """Return the recipes of the user, the built-in ones and those of the workspace."""
+        own = recipes_in_folder(config_file().parent / "recipes")
+        return collect_recipes(own, built_in_recipes(), recipes_in_workspace(context.sources))
+
+    # ---- derived data, updated in the background before a request needs it
+
+    def _on_indexer_step(self) -> None:
+        """Report the step and schedule updates; the first ones wait until the index is stored, so as not to delay it."""
+        self._on_change()
+        self._changed_at = time.monotonic()
+        indexed = self.index.searchable if self._first_index_done else self.index.stored
+        projects_behind = self.services.projects.is_outdated
+        update = self._update_derived if indexed else self._update_projects if projects_behind else None
+        if update is not None and not self._update_lock.locked():
+            try:
+                self._update_executor.submit(update)
+            except RuntimeError:
+                pass  # the engine is closing
+
+    def _update_projects(self) -> None:
+        """Update the project facts that a request has asked for while files are still being read."""
+        if self.services.projects.is_outdated:
+            self.services.projects.follow(self.index.source_reader(self.index.snapshot()))
+
+    def _update_derived(self) -> None:
+        """Update everything derived from the snapshot once the workspace has been unchanged for `IDLE_DELAY_S`."""
+        if self._update_lock.acquire(blocking=False):
+            try:
+                while (remaining := self._changed_at + IDLE_DELAY_S - time.monotonic()) > 0:
+                    if self._closed.wait(remaining):
+                        return
+                snapshot = self.index.snapshot()
+                if not self._worker_started:
+                    self._worker_started = True
+                    self.index.start_worker()
+                self.services.cooccurrence.follow(snapshot)
+                self.services.completion_index.build(snapshot)
+                if self._first_index_done:
+                    self.services.projects.follow(self.index.source_reader(snapshot))
+                elif self.index.stored:
+                    self._first_index_done = True
+                    self.services.projects.follow(self.index.source_reader(snapshot))
+                    tune_for_latency()
+            finally:
+                self._update_lock.release()
 
 
-def _paths(uris: Iterable[str]) -> list[str]:
-    """The files of URIs.  A prompt is never meant: what is open around a question is the code."""
-    return [path for uri in uris if not is_prompt(uri) and (path := files.from_uri(uri))]
-
-
-def _findings(context: params.Context) -> Iterator[Finding]:
-    for file in context.diagnostics:
-        path = files.from_uri(file.uri)
-        for one in file.diagnostics if path else ():
-            code = one.code.get("value", "") if isinstance(one.code, dict) else one.code
-            yield Finding(path or "", one.range.span, one.message, one.severity or 0, str(code or ""), one.source or "")
-
-
-def survey(root: str) -> Json:
-    """What the index on disk holds for a folder, without changing anything."""
-    config = config_of(user_settings()[0])
-    found = survey_root(root, config)
+def inspect_index(root: str) -> dict[str, Any]:
+    """Return what the index on disk contains for a folder, without changing it."""
+    stats = inspect_cache(root, index_config(user_settings()[0]))
     return {
         "path": root,
-        "files": found.files,
-        "upToDate": found.up_to_date,
-        "stale": found.files - found.up_to_date,
-        "bytes": found.bytes,
-        "folder": found.folder,
+        "files": stats.files,
+        "upToDate": stats.up_to_date,
+        "stale": stats.files - stats.up_to_date,
+        "bytes": stats.bytes,
+        "folder": stats.folder,
     }

@@ -1,8 +1,8 @@
-"""What a user can set: one frozen value, parsed from JSON with every problem named and nothing lost.
+"""Settings: their types, defaults and descriptions, and parsing with an error message for every invalid value.
 
-A setting that is wrong keeps its default and becomes a `Problem`.  Settings that could send data
-somewhere, load a model or move the cache count only when they come from the user, never when a workspace
-brings them: `TRUSTED` lists them.
+An invalid setting keeps its previous value and is reported as a `Problem`. Settings that could send data to a server,
+load a model or move the cache are accepted from the user only, never from a workspace (see `TRUSTED`). Editors and the
+README show the descriptions.
 """
 
 from __future__ import annotations
@@ -25,34 +25,41 @@ else:
     import tomli as tomllib
 
 BUNDLED = "bundled"
-"""The embedding model that comes with the package."""
+"""Name of the embedding model that is part of the package."""
 
 MAX_TOKENS = 100_000_000
-"""Of a budget: more than any model reads."""
+"""Upper limit of a budget in tokens; more than the context window of any model."""
 
 Positive = Annotated[int, Meta(ge=1)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
 class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """What is indexed, and how."""
+    """Files and processes of the index."""
 
-    max_file_size: Annotated[Positive, Meta(description="Bytes; a larger file is known by name only.")] = 1_000_000
+    max_file_size: Annotated[
+        Positive, Meta(description="Maximum file size in bytes; larger files are indexed by name only.")
+    ] = 1_000_000
     max_line_length: Annotated[
-        Positive, Meta(description="Characters; a file with a longer line counts as minified.")
+        Positive,
+        Meta(description="Maximum line length in characters; files with a longer line are treated as minified."),
     ] = 10_000
     include: Annotated[
         tuple[str, ...],
-        Meta(description="Patterns as in an ignore file; with any, only files that they pick are listed."),
+        Meta(description="Patterns in .gitignore syntax; if set, only matching files are indexed."),
     ] = ()
     exclude: Annotated[
-        tuple[str, ...], Meta(description="Patterns as in an ignore file; files that they pick are not listed.")
+        tuple[str, ...], Meta(description="Patterns in .gitignore syntax; matching files are not indexed.")
     ] = ()
-    include_hidden: Annotated[bool, Meta(description="Whether names that begin with a dot are listed.")] = True
-    workers: Annotated[int, Meta(ge=0, description="Processes for bulk indexing; 0: one a core, at most four.")] = 0
+    include_hidden: Annotated[bool, Meta(description="Index files and folders whose names start with a dot.")] = True
+    workers: Annotated[
+        int, Meta(ge=0, description="Number of indexing processes; 0: one per CPU core, at most four.")
+    ] = 0
     grammars: Annotated[
         tuple[Literal["pack", "legacy"], ...],
-        Meta(description='Order of the grammar sources, "pack" and "legacy" (tree-sitter-languages).'),
+        Meta(
+            description='Order of the grammar sources: "pack" (tree-sitter-language-pack), "legacy" (tree-sitter-languages).'
+        ),
     ] = ("pack", "legacy")
 
 
@@ -62,60 +69,67 @@ class EmbeddingSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
     model: Annotated[
         str,
         Meta(
-            description='"bundled", a folder with model.onnx and tokenizer.json, or a fastembed model on this machine.'
+            description='"bundled", a folder with model.onnx and tokenizer.json, or the name of an installed fastembed model.'
         ),
     ] = BUNDLED
     allow_download: Annotated[
-        bool, Meta(description="Let fastembed fetch the model named above; nothing else ever uses the network.")
+        bool, Meta(description="Allow fastembed to download the model; promptls downloads nothing else.")
     ] = False
 
 
 class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The budget of requests that name none."""
+    """The token budget of requests that do not set one."""
 
-    tokens: Annotated[int, Meta(ge=0, le=MAX_TOKENS, description="Tokens of the whole prompt; 0: by the model.")] = 0
-    model: Annotated[str, Meta(description="Model whose budget is used; empty: the default budget.")] = ""
+    tokens: Annotated[
+        int, Meta(ge=0, le=MAX_TOKENS, description="Maximum number of tokens of a prompt; 0: the budget of the model.")
+    ] = 0
+    model: Annotated[str, Meta(description="Model whose token budget is used; empty: the default budget.")] = ""
     counter: Annotated[
-        str, Meta(description='How tokens are counted: "auto", "estimate", "chars4" or the name of an exact counter.')
+        str, Meta(description='Token counter: "auto", "estimate", "chars4" or the name of an exact counter.')
     ] = "auto"
     tokenizer: Annotated[
-        str, Meta(description="A tokenizer.json or rank file on this machine that counts exactly; empty: none.")
+        str, Meta(description="Path of a tokenizer.json or tiktoken rank file for exact counts; empty: none.")
     ] = ""
 
 
 class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """What is gathered beside what was mentioned."""
+    """Retrieval of context that the message does not mention."""
 
-    profile: Annotated[
-        str, Meta(description="Constants and stage choices of the pipeline, when a request does not say.")
-    ] = "default"
+    profile: Annotated[str, Meta(description="Profile of the pipeline for requests that do not set one.")] = "default"
     threshold: Annotated[
-        Share | None, Meta(description="Regions with a lower score are left out; null: as the profile has it.")
+        Share | None, Meta(description="Minimum score of retrieved items, 0 to 1; null: the value of the profile.")
     ] = None
     variant: Annotated[
-        str, Meta(description="How the model is told to use the context, when neither request nor profile says.")
+        str,
+        Meta(
+            description="Instruction style for requests that do not set one: baseline, strict, citation or anti_prior."
+        ),
     ] = ""
 
 
 class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """The parts of a prompt that are no code."""
+    """Prompt sections other than code."""
 
-    instructions: Annotated[bool, Meta(description="Short advice to the model for the type of question.")] = True
-    architecture: Annotated[bool, Meta(description="Facts of the project, when the question is about it.")] = True
-    memory: Annotated[bool, Meta(description="What you have told promptls to remember, when it belongs here.")] = True
-    rules: Annotated[bool, Meta(description="AGENTS.md, CLAUDE.md and the like, for the files in the prompt.")] = True
-    team: Annotated[bool, Meta(description="Who knows the code, from CODEOWNERS and the history of git.")] = False
-    rules_tokens: Annotated[int, Meta(ge=0, description="At most so many tokens of rules.")] = 2000
+    instructions: Annotated[bool, Meta(description="Include short instructions for the type of question.")] = True
+    architecture: Annotated[bool, Meta(description="Include facts about the project if the question is about it.")] = (
+        True
+    )
+    memory: Annotated[bool, Meta(description="Include relevant memory entries.")] = True
+    rules: Annotated[
+        bool, Meta(description="Include rules (AGENTS.md, CLAUDE.md, …) that apply to the files in the prompt.")
+    ] = True
+    team: Annotated[
+        bool, Meta(description="Include code owners and main authors, from CODEOWNERS and the git history.")
+    ] = False
+    rules_tokens: Annotated[int, Meta(ge=0, description="Maximum number of tokens for rules.")] = 2000
 
 
 class DocumentSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Documents in which mentions are looked at while they are written."""
+    """Documents with language features for mentions."""
 
     languages: Annotated[
         tuple[str, ...],
-        Meta(
-            description='Languages beside "promptls" and *.prompt.md whose documents are prompts: "markdown", "git-commit".'
-        ),
+        Meta(description='Language IDs of additional prompt documents, such as "markdown" or "git-commit".'),
     ] = ()
 
 
@@ -124,36 +138,44 @@ class GraphSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
 
     layers: Annotated[
         dict[str, tuple[str, ...]],
-        Meta(description="Layer → path segments that mean it; they come before the built-in layers."),
+        Meta(description="Additional layers: name → path segments. They take precedence over the built-in layers."),
     ] = {}
 
 
 class SecretSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Keys, tokens and passwords."""
+    """Files with keys, tokens and passwords."""
 
     allow_files: Annotated[
-        bool, Meta(description="Let a mention show a file such as .env; its values stay redacted.")
+        bool, Meta(description="Allow mentions of files such as .env; their values are redacted.")
     ] = False
 
 
 class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A language model that helps to understand questions; off by default."""
+    """A language model that classifies questions; off by default."""
 
     use: Annotated[
         Literal["off", "editor", "endpoint"],
-        Meta(description='"off", "editor" (its own model, if it offers one) or "endpoint" (the server below).'),
+        Meta(description='"off", "editor" (the editor\'s language model) or "endpoint" (the server below).'),
     ] = "off"
     endpoint: Annotated[
-        str, Meta(description='Address of an OpenAI-compatible server: "http://localhost:11434/v1" is Ollama\'s.')
+        str,
+        Meta(description='Base URL of an OpenAI-compatible server, such as "http://localhost:11434/v1" for Ollama.'),
     ] = ""
-    model: Annotated[str, Meta(description="Name of the model, as the endpoint calls it.")] = ""
-    key: Annotated[str, Meta(description="The key; better kept in the environment.")] = ""
-    key_env: Annotated[str, Meta(description="Environment variable that holds the key.")] = "PROMPTLS_API_KEY"
+    model: Annotated[str, Meta(description="Name of the model at the endpoint.")] = ""
+    key: Annotated[str, Meta(description="API key; prefer the environment variable.")] = ""
+    key_env: Annotated[str, Meta(description="Name of the environment variable with the API key.")] = "PROMPTLS_API_KEY"
     timeout_s: Annotated[
-        float, Meta(ge=0.1, le=120, description="Seconds for everything, the retry included; then it goes on without.")
+        float,
+        Meta(
+            ge=0.1,
+            le=120,
+            description="Total timeout in seconds, including the retry; then the prompt is built without the model.",
+        ),
     ] = 5.0
-    proxy: Annotated[str, Meta(description="Proxy for the endpoint; the environment's proxies are not used.")] = ""
-    send_code: Annotated[bool, Meta(description="Send code that stands in the question along with it.")] = False
+    proxy: Annotated[
+        str, Meta(description="Proxy URL for the endpoint; proxy variables of the environment are ignored.")
+    ] = ""
+    send_code: Annotated[bool, Meta(description="Include code that is part of the question.")] = False
 
     def __repr__(self) -> str:
         shown = {f: getattr(self, f) for f in self.__struct_fields__ if f not in ("key", "proxy")}
@@ -163,18 +185,16 @@ class LanguageModelSettings(Struct, frozen=True, rename="camel", forbid_unknown_
 
 
 class CacheSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Derived state on disk."""
+    """Location of the index on disk."""
 
     folder: Annotated[
         str,
-        Meta(
-            description="Folder of the index; what no server has used for 30 days is removed; empty: the user's cache folder."
-        ),
+        Meta(description="Folder of the index; empty: the user cache folder. Indexes unused for 30 days are removed."),
     ] = ""
 
 
 class Settings(Struct, frozen=True, rename="camel"):
-    """Everything a user can set."""
+    """Settings of all sections."""
 
     index: IndexSettings = IndexSettings()
     embedding: EmbeddingSettings = EmbeddingSettings()
@@ -189,21 +209,27 @@ class Settings(Struct, frozen=True, rename="camel"):
 
 
 TRUSTED = ("embedding", "cache", "secrets", "languageModel", "budget.tokenizer")
-"""Sections and settings that only the user's own settings can change."""
+"""Sections and settings that are accepted from the user only, not from a workspace."""
 
 
 def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tuple[Settings, list[Problem]]:
-    """Settings from JSON-like data over `base`; what is wrong keeps its value and is reported."""
+    """Merge JSON-like data into settings; invalid values keep their previous value and are reported.
+
+    Args:
+        data: Settings as sections with values.
+        base: Settings to merge into, the defaults if None.
+        trusted: Whether the data comes from the user; otherwise `TRUSTED` settings are rejected.
+    """
     settings, problems = base or Settings(), []
     if data is None:
         return settings, []
     if not isinstance(data, Mapping):
-        return settings, [Problem(f"The settings are a {type(data).__name__}, not an object; they are ignored.")]
+        return settings, [Problem(f"The settings are ignored: expected `object`, got `{type(data).__name__}`.")]
     fields = sections()
     for section, values in data.items():
         if section not in fields:
             valid = ", ".join(sorted(fields))
-            problems.append(Problem(f"There is no settings section {section!r}; the sections are {valid}."))
+            problems.append(Problem(f"Unknown settings section {section!r}. Valid sections: {valid}."))
             continue
         attribute, kind = fields[section]
         current = getattr(settings, attribute)
@@ -212,54 +238,55 @@ def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tup
             if not trusted and not {section, full}.isdisjoint(TRUSTED):
                 if value:
                     problems.append(
-                        Problem(f"The setting {full} counts only in your own settings, not in a workspace's.")
+                        Problem(
+                            f"The setting {full} is ignored: a workspace cannot set it, only the user settings can."
+                        )
                     )
                 continue
             try:
                 merged = {**msgspec.to_builtins(current), name: value} if name else values
                 current = msgspec.convert(merged, kind)
-            except (msgspec.ValidationError, UnicodeEncodeError) as error:  # half a character in a name
-                problems.append(Problem(f"The setting {full} is ignored: {_plainly(error)}."))
+            except (msgspec.ValidationError, UnicodeEncodeError) as error:  # a lone surrogate in a name
+                problems.append(Problem(f"The setting {full} is ignored: {_reason(error)}."))
         settings = msgspec.structs.replace(settings, **{attribute: current})
     return settings, problems
 
 
 def sections() -> dict[str, tuple[str, Any]]:
-    """Name on the wire → (attribute, type) of each section."""
+    """Return attribute and type of each section by its JSON name."""
     hints = get_type_hints(Settings)
     return {f.encode_name: (f.name, hints[f.name]) for f in msgspec.structs.fields(Settings)}
 
 
-def _plainly(error: Exception) -> str:
-    return str(error).split(" - at ")[0][:1].lower() + str(error).split(" - at ")[0][1:]
+def _reason(error: Exception) -> str:
+    reason, _, _ = str(error).partition(" - at ")
+    return reason[:1].lower() + reason[1:]
 
 
 def user_settings() -> tuple[Settings, list[Problem]]:
-    """The settings of the user's own configuration file, if there is one."""
+    """Read the user's configuration file; a missing file means defaults."""
     file = config_file()
     try:
         return parse(tomllib.loads(file.read_text("utf-8-sig")), trusted=True)
     except FileNotFoundError:
         return Settings(), []
     except UnicodeDecodeError:
-        return Settings(), [
-            Problem(f"The settings file {file} is not in UTF-8; defaults are used until it is saved so.")
-        ]
+        return Settings(), [Problem(f"The settings file {file} is not UTF-8; using defaults. Save it as UTF-8.")]
     except (OSError, tomllib.TOMLDecodeError) as error:
-        return Settings(), [Problem(f"The settings file {file} cannot be read ({error}); defaults are used.")]
+        return Settings(), [Problem(f"Cannot read the settings file {file} ({error}); using defaults.")]
 
 
 def config_file() -> Path:
-    """Where the user's own settings live."""
+    """Return the path of the user's configuration file."""
     return Path(platformdirs.user_config_dir("promptls", appauthor=False)) / "config.toml"
 
 
-def cache_folder(settings: Settings) -> Path:
-    """Where derived state lives: the setting, else $PROMPTLS_CACHE, else the user's cache folder."""
+def cache_directory(settings: Settings) -> Path:
+    """Return the cache directory: the setting, else `$PROMPTLS_CACHE`, else the user cache directory."""
     chosen = settings.cache.folder or os.environ.get("PROMPTLS_CACHE") or platformdirs.user_cache_dir("promptls", False)
     return Path(chosen).expanduser().absolute()
 
 
 def log_file() -> Path:
-    """Where the log is written."""
+    """Return the path of the log file."""
     return Path(platformdirs.user_log_dir("promptls", appauthor=False)) / "promptls.log"

@@ -1,4 +1,4 @@
-"""The command line as a user meets it: output, exit codes, one clear sentence for what is wrong."""
+"""The command line: output, exit status, and one clear sentence for every error."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(tmp_path: Path):  # type: ignore[no-untyped-def]
     return run
 
 
-def test_prompt_prints_the_prompt_and_says_what_went_in(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+def test_prompt_is_printed_with_a_summary_on_stderr(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("prompt", "--root", str(shop), "how is a discount applied? @shop/money.py @nothing.py")
     assert done.returncode == 0
     assert "def apply_discount(" in done.stdout
@@ -45,7 +45,7 @@ def test_prompt_prints_the_prompt_and_says_what_went_in(run, shop: Path) -> None
     assert "@nothing.py: unresolved." in done.stderr
 
 
-def test_json_is_the_protocols_result(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+def test_json_option_prints_the_protocol_result(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("prompt", "--json", "--budget", "700", "--counter", "chars4", "-", cwd=shop, stdin="@cart.py how?\n")
     result = json.loads(done.stdout)
     assert len(result["prompt"]) <= 4 * 700
@@ -54,21 +54,66 @@ def test_json_is_the_protocols_result(run, shop: Path) -> None:  # type: ignore[
     assert hits[0]["symbol"] == "apply_discount"
 
 
+def test_explain_option_prints_model_hints_and_sections(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    done = run("prompt", "--explain", "--budget", "400", "how is a discount applied? @cart.py", cwd=shop)
+    assert done.returncode == 0
+    assert re.search(r"^question type: \S+", done.stderr, re.M)
+    assert re.search(r"^ +\d+  question$", done.stderr, re.M)
+    assert re.search(r"^recommended temperature: 0\.\d", done.stderr, re.M)
+    assert "recommended maximum of output tokens: 16,384" in done.stderr
+    assert "variant: baseline" in done.stderr
+    assert "recommended temperature" not in run("prompt", "x", cwd=shop).stderr
+
+
+def test_verify_checks_the_citations_of_an_answer(run, shop: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    question = "how is a discount applied? @shop/cart.py"
+    prompt = tmp_path / "prompt.json"
+    prompt.write_text(run("prompt", "--json", "--variant", "citation", question, cwd=shop).stdout)
+    answer = tmp_path / "answer.md"
+    answer.write_text("The discount is taken off the total [P1].\nIt is rounded 😀 [P99] in shop/cart.py:500.\n")
+    done = run("verify", str(answer), str(prompt), cwd=shop)
+    assert done.returncode == 1
+    assert "line 2: [P99]: unknown: the prompt has no item P99" in done.stdout
+    assert "line 2: shop/cart.py:500: no such lines: " in done.stdout
+    assert "3 citations, 2 invalid" in done.stdout
+    result = json.loads(run("verify", "--json", str(answer), str(prompt), cwd=shop).stdout)
+    assert [c["status"] for c in result["citations"]] == ["ok", "unknown", "no such lines"]
+    valid = run("verify", "-", str(prompt), cwd=shop, stdin="The discount is taken off the total [P1].\n")
+    assert valid.returncode == 0
+    assert "1 citation, 0 invalid" in valid.stdout
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        (("missing.md", "prompt.json"), "cannot read 'missing.md'"),
+        (("answer.md", "missing.json"), "cannot read 'missing.json'"),
+        (("answer.md", "answer.md"), "'answer.md' is not the output of promptls prompt --json."),
+    ],
+)
+def test_verify_rejects_invalid_files(run, shop: Path, files: tuple[str, str], message: str) -> None:  # type: ignore[no-untyped-def]
+    (shop / "answer.md").write_text("The discount [P1].\n")
+    (shop / "prompt.json").write_text('{"items": []}')
+    done = run("verify", *files, cwd=shop)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
 def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     before = run("status", cwd=shop)
-    assert "5 files, 0 indexed and unchanged, 5 to be looked at" in before.stdout
+    assert "5 files, 0 up to date, 5 to be indexed" in before.stdout
     assert "5 files" in run("index", cwd=shop).stdout
-    assert "5 indexed and unchanged, 0 to be looked at" in run("status", cwd=shop).stdout
+    assert "5 up to date, 0 to be indexed" in run("status", cwd=shop).stdout
     assert "apply_discount" in run("search", "discount", "--limit", "3", cwd=shop).stdout.split("\n")[0]
     assert run("index", "--full", cwd=shop).returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "message"),
     [
         (("prompt", "--root", "/not/there", "x"), "the workspace '/not/there' does not exist."),
         (("search", "--root", "file.txt", "x"), "the workspace 'file.txt' is not a folder."),
-        (("prompt", "  "), "message: it is blank"),
+        (("prompt", "  "), "message: must not be blank."),
         (("prompt", "--variant", "loose", "x"), "anti_prior, baseline, citation, strict"),
         (("prompt", "--budget", "0", "x"), "must be an integer from 1 to 100,000,000."),
         (("prompt", "--budget", "9" * 310, "x"), "must be an integer from 1 to 100,000,000."),
@@ -82,101 +127,99 @@ def test_search_index_and_status(run, shop: Path) -> None:  # type: ignore[no-un
         ((), "required"),
     ],
 )
-def test_what_cannot_be_served_is_one_sentence_and_code_2(
-    run, tmp_path: Path, arguments: tuple[str, ...], words: str
+def test_usage_errors_are_one_sentence_with_exit_status_2(
+    run, tmp_path: Path, arguments: tuple[str, ...], message: str
 ) -> None:  # type: ignore[no-untyped-def]
     (tmp_path / "file.txt").write_text("x")
     (tmp_path / "empty").mkdir(exist_ok=True)
     done = run(*arguments, cwd=tmp_path if "file.txt" in arguments else tmp_path / "empty")
     assert done.returncode == 2
-    assert words in done.stderr
+    assert message in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
 
 
-def test_any_character_can_be_printed_anywhere(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+def test_any_character_can_be_printed_in_any_locale(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     (shop / "shop/greek.py").write_text("def beta():\n    return 'β → …'\n")
-    said = run("prompt", "@greek.py", cwd=shop, PYTHONIOENCODING="ascii")
-    assert said.returncode == 0
-    assert "def beta()" in said.stdout
+    printed = run("prompt", "@greek.py", cwd=shop, PYTHONIOENCODING="ascii")
+    assert printed.returncode == 0
+    assert "def beta()" in printed.stdout
     searched = run("search", "--json", "beta", cwd=shop, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
     assert searched.returncode == 0
 
 
-def test_an_index_that_cannot_be_stored_is_told(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+def test_index_that_cannot_be_stored_is_reported(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("index", cwd=shop, PROMPTLS_CACHE="/proc/nowhere")
     assert done.returncode == 1
-    assert "the index lives in memory only" in done.stderr
+    assert "the index is in memory only" in done.stderr
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("command", ["recipes", "recipes --json", "search discount"])
-def test_output_that_cannot_be_written_is_one_sentence(
-    tmp_path: Path, shop: Path, command: str, unbuffered: str
-) -> None:
-    done = in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop, unbuffered)
+def test_unwritable_output_is_one_sentence(tmp_path: Path, shop: Path, command: str, unbuffered: str) -> None:
+    done = run_in_shell(f"{sys.executable} -m promptls {command} > /dev/full", tmp_path, shop, unbuffered)
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
     assert "No space left on device" in line
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_a_reader_that_has_heard_enough_is_no_failure(tmp_path: Path, shop: Path, unbuffered: str) -> None:
+def test_closed_pipe_is_not_a_failure(tmp_path: Path, shop: Path, unbuffered: str) -> None:
     line = f"{{ {sys.executable} -m promptls recipes; echo $? >&2; }} | true"
-    assert in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
+    assert run_in_shell(line, tmp_path, shop, unbuffered).stderr == "0\n"
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-def test_what_was_said_before_something_else_failed_is_kept(tmp_path: Path, shop: Path, unbuffered: str) -> None:
-    code = "from promptls.__main__ import _say_no_more; print('said'); _say_no_more()"
-    assert in_shell(f'{sys.executable} -c "{code}"', tmp_path, shop, unbuffered).stdout == "said\n"
+def test_output_before_an_error_is_flushed(tmp_path: Path, shop: Path, unbuffered: str) -> None:
+    code = "from promptls.cli.output import discard_output; print('printed'); discard_output()"
+    assert run_in_shell(f'{sys.executable} -c "{code}"', tmp_path, shop, unbuffered).stdout == "printed\n"
 
 
-def in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
+def run_in_shell(line: str, tmp_path: Path, cwd: Path, unbuffered: str) -> subprocess.CompletedProcess[str]:
     env = {"HOME": str(tmp_path), "PROMPTLS_CACHE": str(tmp_path / "cache"), "PYTHONUNBUFFERED": unbuffered}
     return subprocess.run(
         ["sh", "-c", line], cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=60, check=False
     )
 
 
-def test_doctor_is_content_and_names_what_is_wrong(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    well = run("doctor")
-    assert well.returncode == 0, well.stdout
-    assert "BAD" not in well.stdout
-    assert "embedding model bundled: 512 dimensions" in well.stdout
+def test_doctor_reports_problems(run, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    healthy = run("doctor")
+    assert healthy.returncode == 0, healthy.stdout
+    assert "BAD" not in healthy.stdout
+    assert "embedding model bundled: 512 dimensions" in healthy.stdout
     config = tmp_path / "home" / ".config" / "promptls"
     config.mkdir(parents=True)
     (config / "config.toml").write_text('[embedding]\nmodel = "/no/model"\n[index]\nworkers = "x"\n')
-    ill = run("doctor", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config"))
-    assert ill.returncode == 1
-    assert "index.workers" in ill.stdout
-    assert "/no/model" in ill.stdout
+    broken = run("doctor", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config"))
+    assert broken.returncode == 1
+    assert "index.workers" in broken.stdout
+    assert "/no/model" in broken.stdout
     findings = json.loads(run("doctor", "--json", XDG_CONFIG_HOME=str(tmp_path / "home" / ".config")).stdout)[
         "findings"
     ]
-    wrong = " ".join(f["what"] for f in findings if not f["ok"])
-    assert "index.workers" in wrong
-    assert "/no/model" in wrong
+    failed = " ".join(f["what"] for f in findings if not f["ok"])
+    assert "index.workers" in failed
+    assert "/no/model" in failed
 
 
-def test_a_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken: Path) -> None:  # type: ignore[no-untyped-def]
+def test_package_that_cannot_be_imported_is_one_sentence(run, shop: Path, broken: Path) -> None:  # type: ignore[no-untyped-def]
     done = run("search", "discount", cwd=shop, PYTHONPATH=str(broken))
     assert done.returncode == 1
     assert "libsim.so" in done.stderr
     assert "promptls doctor" in done.stderr
     assert "Traceback" not in done.stderr
-    told = run("doctor", PYTHONPATH=str(broken))
-    assert told.returncode == 1
-    assert [line.split(" ")[2] for line in told.stdout.split("\n") if line.startswith("BAD")] == ["simsimd"]
-    assert "pip install --force-reinstall simsimd==" in told.stdout
+    doctor = run("doctor", PYTHONPATH=str(broken))
+    assert doctor.returncode == 1
+    assert [line.split(" ")[2] for line in doctor.stdout.split("\n") if line.startswith("BAD")] == ["simsimd"]
+    assert "pip install --force-reinstall simsimd==" in doctor.stdout
 
 
-def test_doctor_looks_at_every_package_that_is_depended_on() -> None:
+def test_doctor_checks_every_dependency() -> None:
     required = [one for one in importlib.metadata.requires("promptls") or () if ";" not in one]
     assert sorted(re.split(r"[<>=!~]", one)[0] for one in required) == sorted(PACKAGES)
 
 
-def test_nothing_is_written_into_the_workspace(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+def test_workspace_is_not_modified(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     before = sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix())
     run("prompt", "discount", cwd=shop)
     assert sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix()) == before

@@ -1,4 +1,4 @@
-"""Settings, folders and progress: the client's word counts, the newest first, whenever it comes."""
+"""Settings, workspace folders and progress: the newest information from the client is used, in any order of arrival."""
 
 from __future__ import annotations
 
@@ -13,84 +13,84 @@ Start = Callable[..., Client]
 NO_CONFIGURATION = {"workspace": {"workspaceFolders": True}}
 
 
-def asked(client: Client, method: str) -> list[Json]:
-    """Requests of this method that the server has made."""
-    return [one for one in client.asked if one["method"] == method]
+def requests_of(client: Client, method: str) -> list[Json]:
+    """Return the requests of this method that the server has sent."""
+    return [one for one in client.server_requests if one["method"] == method]
 
 
 def budget(client: Client) -> int:
     return int(client.build("discount")["tokens"]["budget"])
 
 
-def answer(client: Client, request: Json, tokens: int) -> None:
+def send_settings(client: Client, request: Json, tokens: int) -> None:
     client.send({"jsonrpc": "2.0", "id": request["id"], "result": [{"budget": {"tokens": tokens}}]})
 
 
-def changed(client: Client, settings: Json | None = None) -> None:
+def notify_change(client: Client, settings: Json | None = None) -> None:
     client.notify("workspace/didChangeConfiguration", {"settings": settings})
 
 
-def questions(client: Client, changes: int) -> list[Json]:
-    """What the server asks when settings have changed so often; nobody has answered yet."""
-    client.settled()
-    client.silent.add("workspace/configuration")
-    before = len(asked(client, "workspace/configuration"))
+def pending_requests(client: Client, changes: int) -> list[Json]:
+    """Return the unanswered settings requests that the server sends after this number of changes."""
+    client.wait_indexed()
+    client.unanswered_methods.add("workspace/configuration")
+    before = len(requests_of(client, "workspace/configuration"))
     for _ in range(changes):
-        changed(client)
-    with client.arrived:
-        client.arrived.wait_for(lambda: len(asked(client, "workspace/configuration")) == before + changes, 30)
-    return asked(client, "workspace/configuration")[before:]
+        notify_change(client)
+    with client.received:
+        client.received.wait_for(lambda: len(requests_of(client, "workspace/configuration")) == before + changes, 30)
+    return requests_of(client, "workspace/configuration")[before:]
 
 
 # ---------------------------------------------------------------- settings
 
 
-def test_the_newest_settings_count_in_whatever_order_they_come(start: Start, shop: Path) -> None:
+def test_newest_settings_win_in_any_order_of_arrival(start: Start, shop: Path) -> None:
     client = start(shop)
-    older, newer = questions(client, 2)
-    answer(client, newer, 5000)
-    answer(client, older, 4000)
+    older, newer = pending_requests(client, 2)
+    send_settings(client, newer, 5000)
+    send_settings(client, older, 4000)
     assert budget(client) == 5000
 
 
-def test_settings_that_come_late_count_from_then_on(start: Start, shop: Path) -> None:
+def test_late_settings_are_applied_on_arrival(start: Start, shop: Path) -> None:
     client = start(shop)
-    (question,) = questions(client, 1)
-    assert budget(client) == 8000, "a request does not wait for ever"
-    answer(client, question, 4000)
+    (request,) = pending_requests(client, 1)
+    assert budget(client) == 8000, "a request waits for a bounded time"
+    send_settings(client, request, 4000)
     assert budget(client) == 4000
 
 
-def test_settings_that_a_client_pushes(start: Start, shop: Path) -> None:
+def test_pushed_settings_are_applied(start: Start, shop: Path) -> None:
     client = start(shop, capabilities=NO_CONFIGURATION)
-    changed(client, {"promptls": {"budget": {"tokens": 3000, "tokenizer": "/elsewhere"}}})
+    notify_change(client, {"promptls": {"budget": {"tokens": 3000, "tokenizer": "/elsewhere"}}})
     assert budget(client) == 3000
-    assert "budget.tokenizer" in client.wait_note("window/showMessage")["message"]
-    changed(client, {"promptls": {}})
+    assert "budget.tokenizer" in client.wait_notification("window/showMessage")["message"]
+    notify_change(client, {"promptls": {}})
     assert budget(client) == 8000
 
 
-def test_what_is_wrong_is_told_once_until_it_is_wrong_anew(start: Start, shop: Path) -> None:
+def test_problem_is_reported_once_until_it_recurs(start: Start, shop: Path) -> None:
     client = start(shop, capabilities=NO_CONFIGURATION)
     for settings in ({"graph": None}, {"graph": None}, {}, {"graph": None}):
-        changed(client, {"promptls": settings})
+        notify_change(client, {"promptls": settings})
         client.request("promptls/status", {})
-    told = [note["params"]["message"] for note in client.notes if note["method"] == "window/showMessage"]
-    assert told == ["The setting graph is ignored: expected `object`, got `null`."] * 2
+    messages = [note["params"]["message"] for note in client.notifications if note["method"] == "window/showMessage"]
+    assert messages == ["The setting graph is ignored: expected `object`, got `null`."] * 2
 
 
-def test_a_language_makes_documents_prompts_and_no_prompts(start: Start, shop: Path) -> None:
+def test_language_setting_reclassifies_open_documents(start: Start, shop: Path) -> None:
     client = start(shop, capabilities=NO_CONFIGURATION)
-    client.settled()
+    client.wait_indexed()
     note, at = shop / "note.md", {"line": 0, "character": 6}
     client.open(note, "ask @nope.py please\n", language="markdown")
     hover = {"textDocument": {"uri": note.as_uri()}, "position": at}
     assert client.request("textDocument/hover", hover) is None
-    changed(client, {"promptls": {"documents": {"languages": ["markdown"]}}})
-    assert client.wait_note("textDocument/publishDiagnostics")["diagnostics"]
+    notify_change(client, {"promptls": {"documents": {"languages": ["markdown"]}}})
+    assert client.wait_notification("textDocument/publishDiagnostics")["diagnostics"]
     assert client.request("textDocument/hover", hover) is not None
-    changed(client, {"promptls": {}})
-    client.wait_note("textDocument/publishDiagnostics", lambda told: not told["diagnostics"])
+    notify_change(client, {"promptls": {}})
+    client.wait_notification("textDocument/publishDiagnostics", lambda note: not note["diagnostics"])
     assert client.request("textDocument/hover", hover) is None
     client.replace(note, 2, "ask @nope.py\n")
     assert client.request("textDocument/hover", hover) is None
@@ -100,9 +100,9 @@ def test_a_language_makes_documents_prompts_and_no_prompts(start: Start, shop: P
 
 
 def folders(client: Client, **changes: list[tuple[Path, str]]) -> list[str]:
-    """Names of the roots after folders have come and gone, in no order."""
+    """Change the workspace folders and return the sorted names of the roots."""
     client.folders_changed(**changes)
-    return sorted(root["name"] for root in client.settled()["roots"])
+    return sorted(root["name"] for root in client.wait_indexed()["roots"])
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def other(tmp_path: Path) -> Path:
     return folder
 
 
-def test_a_folder_that_is_renamed_stays(start: Start, shop: Path, other: Path) -> None:
+def test_renamed_folder_is_kept(start: Start, shop: Path, other: Path) -> None:
     client = start(shop)
     assert folders(client, added=[(shop, "new")], removed=[(shop, "shop")]) == ["new"]
     assert folders(client, added=[(shop, "newer")]) == ["newer"]
@@ -122,7 +122,7 @@ def test_a_folder_that_is_renamed_stays(start: Start, shop: Path, other: Path) -
     assert folders(client, removed=[(shop, "last")]) == ["other"]
 
 
-def test_a_root_without_folders_stays_when_one_is_added(start: Start, tmp_path: Path, shop: Path, other: Path) -> None:
+def test_root_uri_is_kept_when_a_folder_is_added(start: Start, tmp_path: Path, shop: Path, other: Path) -> None:
     client = Client(tmp_path / "cache")
     try:
         client.request("initialize", {"processId": None, "rootUri": shop.as_uri(), "capabilities": {}})
@@ -132,7 +132,7 @@ def test_a_root_without_folders_stays_when_one_is_added(start: Start, tmp_path: 
             "workspace/didChangeWorkspaceFolders",
             {"event": {"added": [], "removed": [{"uri": other.as_uri() + "/", "name": "other"}]}},
         )
-        assert [root["name"] for root in client.settled()["roots"]] == ["shop-root"]
+        assert [root["name"] for root in client.wait_indexed()["roots"]] == ["shop-root"]
     finally:
         client.kill()
 
@@ -141,34 +141,34 @@ def test_a_root_without_folders_stays_when_one_is_added(start: Start, tmp_path: 
 
 
 def kinds(client: Client) -> list[str]:
-    return [note["params"]["value"]["kind"] for note in client.notes if note["method"] == "$/progress"]
+    return [note["params"]["value"]["kind"] for note in client.notifications if note["method"] == "$/progress"]
 
 
-def test_a_bar_that_is_allowed_late_begins_and_ends_once(start: Start, tmp_path: Path, shop: Path) -> None:
+def test_progress_accepted_late_begins_and_ends_once(start: Start, tmp_path: Path, shop: Path) -> None:
     client = Client(tmp_path / "cache")
     try:
-        client.silent.add("window/workDoneProgress/create")
+        client.unanswered_methods.add("window/workDoneProgress/create")
         client.initialize(shop)
-        create = client.wait_asked("window/workDoneProgress/create")
-        client.wait_note("promptls/statusChanged", lambda status: status["state"] == "ready")
+        create = client.wait_server_request("window/workDoneProgress/create")
+        client.wait_notification("promptls/statusChanged", lambda status: status["state"] == "ready")
         assert kinds(client) == []
         client.send({"jsonrpc": "2.0", "id": create["id"], "result": None})
-        client.wait_note("$/progress", lambda told: told["value"]["kind"] == "end")
+        client.wait_notification("$/progress", lambda note: note["value"]["kind"] == "end")
         assert kinds(client) == ["begin", "end"]
     finally:
         client.kill()
 
 
-def test_a_bar_that_is_refused_is_not_spoken_of(start: Start, tmp_path: Path, shop: Path) -> None:
+def test_rejected_progress_is_never_reported(start: Start, tmp_path: Path, shop: Path) -> None:
     client = Client(tmp_path / "cache")
     try:
-        client.silent.add("window/workDoneProgress/create")
+        client.unanswered_methods.add("window/workDoneProgress/create")
         client.initialize(shop)
-        create = client.wait_asked("window/workDoneProgress/create")
+        create = client.wait_server_request("window/workDoneProgress/create")
         client.send({"jsonrpc": "2.0", "id": create["id"], "error": {"code": -32601, "message": "no"}})
-        client.wait_note("promptls/statusChanged", lambda status: status["state"] == "ready")
-        assert client.settled()["state"] == "ready"
+        client.wait_notification("promptls/statusChanged", lambda status: status["state"] == "ready")
+        assert client.wait_indexed()["state"] == "ready"
         assert kinds(client) == []
-        assert len(asked(client, "window/workDoneProgress/create")) == 1
+        assert len(requests_of(client, "window/workDoneProgress/create")) == 1
     finally:
         client.kill()

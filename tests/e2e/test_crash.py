@@ -1,4 +1,4 @@
-"""Derived state is disposable: killed at any moment, damaged or deleted, the index comes back the same."""
+"""Recovery: after kills, damaged or deleted files, the index gives the same results as a new one."""
 
 from __future__ import annotations
 
@@ -45,64 +45,64 @@ def large(shop: Path) -> Path:
     return make_large(shop)
 
 
-def answers(client: Client) -> list[list[tuple[str, Json, float]]]:
+def search_results(client: Client) -> list[list[tuple[str, Json, float]]]:
     return [[(h["path"], h["range"], h["score"]) for h in client.search(q, 25)] for q in QUESTIONS]
 
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> list[list[tuple[str, Json, float]]]:
-    """What an index made from nothing answers, wherever the workspace is."""
+    """Search results of a new index; they do not depend on the location of the workspace."""
     folder = tmp_path_factory.mktemp("fresh")
     client = Client(folder / "cache")
     client.initialize(make_large(make_shop(folder / "shop-root")))
-    client.settled()
-    found = answers(client)
+    client.wait_indexed()
+    found = search_results(client)
     client.kill()
     assert all(found)
     return found
 
 
-def test_killed_in_the_first_scan_again_and_again(start: Start, large: Path, fresh: object) -> None:
+def test_server_killed_repeatedly_during_the_first_scan(start: Start, large: Path, fresh: object) -> None:
     rng = random.Random(11)
     for _ in range(4):
         client = start(large)
         pending = rng.randrange(20, 140)
-        client.wait_note(
+        client.wait_notification(
             "promptls/statusChanged",
             lambda s, p=pending: (s["roots"] and 0 < s["roots"][0]["pending"] < p) or s["state"] == "ready",
         )
         os.kill(client.process.pid, signal.SIGKILL)
         client.process.wait()
     client = start(large)
-    status = client.settled()
+    status = client.wait_indexed()
     assert status["state"] == "ready"
     assert status["roots"][0]["chunks"] == status["roots"][0]["vectors"]
-    assert answers(client) == fresh
+    assert search_results(client) == fresh
 
 
-def test_workers_killed_during_the_scan(start: Start, large: Path, fresh: object) -> None:
+def test_workers_killed_during_the_first_scan(start: Start, large: Path, fresh: object) -> None:
     client = start(large)
-    client.wait_note("promptls/statusChanged", lambda s: s["state"] == "indexing")
+    client.wait_notification("promptls/statusChanged", lambda s: s["state"] == "indexing")
     killed = 0
     for pid in children(client.process.pid):
-        with suppress(ProcessLookupError):  # some of them, git for one, are short-lived
+        with suppress(ProcessLookupError):  # short-lived ones, such as git, may have exited
             os.kill(pid, signal.SIGKILL)
             killed += 1
     assert killed
-    assert client.settled()["state"] == "ready"
-    assert answers(client) == fresh
+    assert client.wait_indexed()["state"] == "ready"
+    assert search_results(client) == fresh
 
 
-def test_a_deleted_cache_costs_a_scan(start: Start, shop: Path, tmp_path: Path) -> None:
-    start(shop).settled()
+def test_deleted_cache_is_rebuilt(start: Start, shop: Path, tmp_path: Path) -> None:
+    start(shop).wait_indexed()
     shutil.rmtree(tmp_path / "cache")
     client = start(shop)
-    assert client.settled()["state"] == "ready"
+    assert client.wait_indexed()["state"] == "ready"
     assert client.search("apply discount")[0]["symbol"] == "apply_discount"
 
 
-def test_damaged_files_cost_a_scan(start: Start, large: Path, tmp_path: Path, fresh: object) -> None:
-    start(large).settled()
+def test_damaged_cache_files_are_rebuilt(start: Start, large: Path, tmp_path: Path, fresh: object) -> None:
+    start(large).wait_indexed()
     rng = random.Random(3)
     for round_ in range(3):
         files = sorted(f for f in (tmp_path / "cache").rglob("*") if f.is_file())
@@ -112,28 +112,28 @@ def test_damaged_files_cost_a_scan(start: Start, large: Path, tmp_path: Path, fr
                 data[rng.randrange(len(data))] ^= 0xFF
             file.write_bytes(bytes(data))
         client = start(large)
-        client.settled()
-        client.build(QUESTIONS[0])  # what could not be seen when the store was opened is found out here at the latest
-        client.settled()
-        assert answers(client) == fresh
+        client.wait_indexed()
+        client.build(QUESTIONS[0])  # detects damage that opening the store did not
+        client.wait_indexed()
+        assert search_results(client) == fresh
         client.kill()
 
 
-def test_two_servers_on_one_workspace(start: Start, large: Path, fresh: object) -> None:
+def test_two_servers_share_one_workspace(start: Start, large: Path, fresh: object) -> None:
     one, two = start(large), start(large)
-    assert one.settled()["state"] == "ready"
-    assert two.settled()["state"] == "ready"
-    assert answers(one) == fresh
-    assert answers(two) == fresh
+    assert one.wait_indexed()["state"] == "ready"
+    assert two.wait_indexed()["state"] == "ready"
+    assert search_results(one) == fresh
+    assert search_results(two) == fresh
 
 
-def test_a_cache_that_cannot_be_written_is_told_and_answers_come_from_memory(shop: Path, tmp_path: Path) -> None:
+def test_unwritable_cache_is_reported_and_index_stays_in_memory(shop: Path, tmp_path: Path) -> None:
     blocked = tmp_path / "blocked"
     blocked.write_text("a file where the folder should be")
     client = Client(tmp_path / "x", env={"PROMPTLS_CACHE": str(blocked / "cache")})
     try:
         client.initialize(shop)
-        status = client.settled()
+        status = client.wait_indexed()
         assert status["state"] == "degraded"
         assert "memory only" in status["message"]
         assert client.search("apply discount")[0]["symbol"] == "apply_discount"
@@ -142,9 +142,9 @@ def test_a_cache_that_cannot_be_written_is_told_and_answers_come_from_memory(sho
         client.kill()
 
 
-def test_a_model_that_is_not_there_leaves_names_and_words(start: Start, shop: Path) -> None:
+def test_missing_embedding_model_leaves_keyword_search(start: Start, shop: Path) -> None:
     client = start(shop, options={"embedding": {"model": "/not/a/model"}})
-    status = client.settled()
+    status = client.wait_indexed()
     assert status["state"] == "degraded"
     assert "embedding.model" in status["message"]
     hit = client.search("apply discount")[0]
@@ -152,18 +152,16 @@ def test_a_model_that_is_not_there_leaves_names_and_words(start: Start, shop: Pa
     assert "semantic" not in hit["reasons"]
 
 
-def test_an_index_that_nobody_uses_is_removed_when_the_own_one_is_made(
-    start: Start, shop: Path, tmp_path: Path
-) -> None:
-    """As those of other models, of earlier versions and of workspaces that are gone."""
-    start(shop).settled()
+def test_unused_index_is_evicted_when_a_new_one_is_created(start: Start, shop: Path, tmp_path: Path) -> None:
+    """Unused indexes belong to other models, earlier versions or deleted workspaces."""
+    start(shop).wait_indexed()
     (own,) = {file.parent for file in (tmp_path / "cache").glob("*/*/files.sqlite")}
-    old = own.with_name("01234567")
-    shutil.copytree(own, old)
-    for place in (own, *own.iterdir(), old, *old.iterdir()):
+    unused = own.with_name("01234567")
+    shutil.copytree(own, unused)
+    for place in (own, *own.iterdir(), unused, *unused.iterdir()):
         os.utime(place, (0, 0))
     client = start(shop)
-    assert client.settled()["state"] == "ready"
-    until(lambda: not old.exists(), "the old index to be removed")
+    assert client.wait_indexed()["state"] == "ready"
+    until(lambda: not unused.exists(), "the unused index was not removed")
     assert own.is_dir()
     assert client.search("apply discount")[0]["symbol"] == "apply_discount"

@@ -1,4 +1,4 @@
-"""A prompt document as a language: what a client gets for the mentions in it, in every position encoding."""
+"""LSP features of prompt documents, in every position encoding."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import git, make_shop
-from lsp import Client, Json, ServerError
+from lsp import Client, Json, ResponseError
 
 Start = Callable[..., Client]
 Visit = Callable[[Path], Client]
@@ -20,8 +20,8 @@ And @#Money.times, @#Monney, @#plus, @dist/out.js?
 """
 
 
-class Page:
-    """A prompt document that is open in a client, looked at by what stands in it."""
+class OpenPrompt:
+    """An open prompt document; positions are given by the text at them."""
 
     def __init__(self, client: Client, root: Path, uri: str, text: str, encoding: str = "utf-16") -> None:
         self.client, self.root, self.uri, self.text, self.encoding = client, root, uri, text, encoding
@@ -33,21 +33,21 @@ class Page:
         codec = {"utf-8": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}[self.encoding]
         return len(text.encode(codec)) // width
 
-    def position(self, of: str, into: int = 0) -> Json:
-        at = self.text.index(of) + into
+    def position(self, text: str, into: int = 0) -> Json:
+        at = self.text.index(text) + into
         line = self.text.count("\n", 0, at)
         return {"line": line, "character": self.units(self.text[self.text.rfind("\n", 0, at) + 1 : at])}
 
-    def range(self, of: str) -> Json:
-        return {"start": self.position(of), "end": self.position(of, len(of))}
+    def range(self, text: str) -> Json:
+        return {"start": self.position(text), "end": self.position(text, len(text))}
 
-    def ask(self, feature: str, **params: object) -> object:
+    def request(self, feature: str, **params: object) -> object:
         return self.client.request(f"textDocument/{feature}", {"textDocument": {"uri": self.uri}, **params})
 
-    def at(self, feature: str, of: str, into: int = 1) -> object:
-        return self.ask(feature, position=self.position(of, into))
+    def request_at(self, feature: str, text: str, into: int = 1) -> object:
+        return self.request(feature, position=self.position(text, into))
 
-    def put(self, text: str, version: int) -> None:
+    def replace(self, text: str, version: int) -> None:
         self.text = text
         document = {"uri": self.uri, "version": version}
         self.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [{"text": text}]})
@@ -56,13 +56,13 @@ class Page:
         def fits(note: Json) -> bool:
             return bool(note["uri"] == self.uri and note.get("version") == version)
 
-        found: list[Json] = self.client.wait_note("textDocument/publishDiagnostics", fits)["diagnostics"]
+        found: list[Json] = self.client.wait_notification("textDocument/publishDiagnostics", fits)["diagnostics"]
         return found
 
 
 @pytest.fixture(scope="module", params=["utf-8", "utf-16", "utf-32"])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
-    """A server for all pages of one position encoding."""
+    """A server with one position encoding, shared by all tests of the module."""
     folder = tmp_path_factory.mktemp(request.param)
     root = make_shop(folder / "shop-root")
     (root / ".gitignore").write_text("dist/\n")
@@ -77,12 +77,12 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture
-def page(served: tuple[Client, Path], request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A document of its own for each test; what the test opens is closed after it, what it writes is taken away."""
+def page(served: tuple[Client, Path], request: pytest.FixtureRequest) -> Iterator[OpenPrompt]:
+    """A new prompt document; after the test all documents are closed and all new files are deleted."""
     client, root = served
-    client.settled()
+    client.wait_indexed()
     encoding = request.node.callspec.params["served"]
-    yield Page(client, root, f"untitled:{request.node.originalname}", QUESTION, encoding)
+    yield OpenPrompt(client, root, f"untitled:{request.node.originalname}", QUESTION, encoding)
     client.close_all()
     made = [root / name for name in git(root, "ls-files", "--others", "--exclude-standard").splitlines()]
     for file in made:
@@ -90,7 +90,7 @@ def page(served: tuple[Client, Path], request: pytest.FixtureRequest) -> Iterato
     client.files_changed(*made)
 
 
-def test_diagnostics_name_what_is_wrong_and_where(page: Page) -> None:
+def test_diagnostics_for_unresolved_and_refused_mentions(page: OpenPrompt) -> None:
     found = {d["code"]: d for d in page.diagnostics()}
     assert {code: d["range"] for code, d in found.items()} == {
         "unresolved": page.range("@#Monney"),
@@ -100,112 +100,112 @@ def test_diagnostics_name_what_is_wrong_and_where(page: Page) -> None:
     assert ".gitignore" in found["refused"]["message"]
 
 
-def test_a_fix_puts_the_suggestion_in_its_place(page: Page) -> None:
-    actions = page.ask("codeAction", range=page.range("@#Monney"), context={"diagnostics": []})
+def test_quick_fix_replaces_the_mention_by_the_suggestion(page: OpenPrompt) -> None:
+    actions = page.request("codeAction", range=page.range("@#Monney"), context={"diagnostics": []})
     fix = actions[0]
     assert (fix["kind"], fix["isPreferred"]) == ("quickfix", True)
     assert fix["edit"]["changes"][page.uri] == [{"range": page.range("@#Monney"), "newText": "@#Money"}]
     assert actions[-1]["command"]["command"] == "promptls.openPrompt"
-    only = page.ask("codeAction", range=page.range("@#Monney"), context={"diagnostics": [], "only": ["source"]})
+    only = page.request("codeAction", range=page.range("@#Monney"), context={"diagnostics": [], "only": ["source"]})
     assert [a["title"] for a in only] == ["Build the prompt"]
 
 
-def test_hover_shows_what_would_be_sent(page: Page) -> None:
-    found = page.at("hover", "@shop/cart.py:24-26")
+def test_hover_shows_the_included_lines(page: OpenPrompt) -> None:
+    found = page.request_at("hover", "@shop/cart.py:24-26")
     text = found["contents"]["value"]
     assert found["range"] == page.range("@shop/cart.py:24-26")
     assert "def apply_discount(cart: Cart, percent: int) -> Money:" in text
     assert "def total" not in text
-    assert page.at("hover", "price") is None
+    assert page.request_at("hover", "price") is None
 
 
-def test_definition_and_links_lead_to_the_lines(page: Page) -> None:
-    (place,) = page.at("definition", "@#Money.times")
+def test_definition_and_document_links(page: OpenPrompt) -> None:
+    (place,) = page.request_at("definition", "@#Money.times")
     assert place["uri"].endswith("/shop/money.py")
     assert place["range"]["start"]["line"] == 9
-    links = {link["target"].rsplit("/", 1)[-1]: link["range"] for link in page.ask("documentLink")}
+    links = {link["target"].rsplit("/", 1)[-1]: link["range"] for link in page.request("documentLink")}
     assert links["cart.py#L24"] == page.range("@shop/cart.py:24-26")
 
 
-def test_completion_replaces_what_was_typed(page: Page) -> None:
-    page.put(QUESTION + "😀 @shop/mon", 2)
+def test_completion_replaces_the_typed_text(page: OpenPrompt) -> None:
+    page.replace(QUESTION + "😀 @shop/mon", 2)
     end = page.position("@shop/mon", len("@shop/mon"))
-    found = page.ask("completion", position=end)
+    found = page.request("completion", position=end)
     item = found["items"][0]
     assert item["textEdit"] == {"range": page.range("@shop/mon"), "newText": "@shop/money.py"}
     assert "tokens" in item["detail"]
-    assert page.ask("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
+    assert page.request("completion", position={"line": 0, "character": 3}) == {"isIncomplete": False, "items": []}
 
 
-def test_the_question_itself_is_not_offered(page: Page) -> None:
+def test_completion_excludes_prompt_documents(page: OpenPrompt) -> None:
     (page.root / "own.prompt.md").write_text("@")
-    mine = Page(page.client, page.root, (page.root / "own.prompt.md").as_uri(), "@", page.encoding)
+    mine = OpenPrompt(page.client, page.root, (page.root / "own.prompt.md").as_uri(), "@", page.encoding)
     page.client.open(page.root / "shop/cart.py", (page.root / "shop/cart.py").read_text())
-    page.client.settled()
-    offered = [item["label"] for item in mine.ask("completion", position=mine.position("@", 1))["items"]]
+    page.client.wait_indexed()
+    offered = [item["label"] for item in mine.request("completion", position=mine.position("@", 1))["items"]]
     assert offered[0] == "@shop/cart.py"
     assert not [label for label in offered if "own.prompt" in label]
 
 
-def test_hints_tell_what_each_mention_costs(page: Page) -> None:
+def test_inlay_hints_show_token_costs(page: OpenPrompt) -> None:
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
-    labels = [hint["label"] for hint in page.ask("inlayHint", range=whole)]
+    labels = [hint["label"] for hint in page.request("inlayHint", range=whole)]
     assert labels[0].endswith(" tokens")
     assert labels[2] == "not found"
-    assert page.ask("inlayHint", range=whole)[0]["position"] == page.range("@shop/cart.py:24-26")["end"]
+    assert page.request("inlayHint", range=whole)[0]["position"] == page.range("@shop/cart.py:24-26")["end"]
 
 
-def test_lenses_and_the_outline(page: Page) -> None:
-    title = page.ask("codeLens")[0]["command"]["title"]
+def test_code_lenses_and_document_symbols(page: OpenPrompt) -> None:
+    title = page.request("codeLens")[0]["command"]["title"]
     assert "of 8,000 tokens, 5 mentions" in title
-    assert [s["name"] for s in page.ask("documentSymbol")][:2] == ["@shop/cart.py:24-26", "@#Money.times"]
+    assert [s["name"] for s in page.request("documentSymbol")][:2] == ["@shop/cart.py:24-26", "@#Money.times"]
 
 
-def test_semantic_tokens_are_relative_to_each_other(page: Page) -> None:
-    data = page.ask("semanticTokens/full")["data"]
+def test_semantic_tokens_are_encoded_relatively(page: OpenPrompt) -> None:
+    data = page.request("semanticTokens/full")["data"]
     first, second = page.position("@shop/cart.py:24-26"), page.position("@#Money.times")
     assert data[:5] == [0, first["character"], len("@shop/cart.py:24-26"), 0, 0]
     assert data[5:10] == [2, second["character"], len("@#Money.times"), 1, 0]
 
 
-def test_unsaved_edits_are_what_hover_shows(page: Page) -> None:
+def test_hover_shows_unsaved_edits(page: OpenPrompt) -> None:
     source = (page.root / "shop/cart.py").read_text()
     page.client.open(page.root / "shop/cart.py", source)
     page.client.replace(page.root / "shop/cart.py", 2, source.replace("100 - percent", "101 - percent"))
-    assert "101 - percent" in page.at("hover", "@shop/cart.py:24-26")["contents"]["value"]
+    assert "101 - percent" in page.request_at("hover", "@shop/cart.py:24-26")["contents"]["value"]
 
 
-def test_mentions_follow_files_that_are_renamed(page: Page) -> None:
+def test_renaming_files_updates_mentions(page: OpenPrompt) -> None:
     saved = page.root / "notes/ask.prompt.md"
     saved.parent.mkdir()
     saved.write_text("See @shop/cart.py#Cart.total and @shop/.\n")
     page.client.files_changed(saved)
-    page.client.settled()
+    page.client.wait_indexed()
     files = [{"oldUri": (page.root / "shop").as_uri(), "newUri": (page.root / "store").as_uri()}]
     changes = page.client.request("workspace/willRenameFiles", {"files": files})["changes"]
     assert [e["newText"] for e in changes[page.uri]] == ["@store/cart.py:24-26"]
     assert [e["newText"] for e in changes[saved.as_uri()]] == ["@store/cart.py#Cart.total", "@store/"]
 
 
-def test_a_mention_is_renamed_wherever_it_stands(page: Page) -> None:
-    other = Page(page.client, page.root, "untitled:Question-2", "Again @#Monney.", page.encoding)
-    assert page.at("prepareRename", "@#Monney")["placeholder"] == "@#Monney"
-    changes = page.ask("rename", position=page.position("@#Monney", 1), newName="#Money")
+def test_rename_changes_all_open_prompt_documents(page: OpenPrompt) -> None:
+    other = OpenPrompt(page.client, page.root, "untitled:Question-2", "Again @#Monney.", page.encoding)
+    assert page.request_at("prepareRename", "@#Monney")["placeholder"] == "@#Monney"
+    changes = page.request("rename", position=page.position("@#Monney", 1), newName="#Money")
     assert {uri: [e["newText"] for e in edits] for uri, edits in changes["changes"].items()} == {
         page.uri: ["@#Money"],
         other.uri: ["@#Money"],
     }
-    with pytest.raises(ServerError, match="not one mention"):
-        page.ask("rename", position=page.position("@#Monney", 1), newName="two words")
+    with pytest.raises(ResponseError, match="is not a mention"):
+        page.request("rename", position=page.position("@#Monney", 1), newName="two words")
 
 
-def test_the_command_shows_the_prompt_as_a_document_that_folds(page: Page) -> None:
-    page.client.replies["window/showDocument"] = {"success": True}
+def test_open_prompt_command_shows_a_foldable_document(page: OpenPrompt) -> None:
+    page.client.results_by_method["window/showDocument"] = {"success": True}
     run = {"command": "promptls.openPrompt", "arguments": [{"uri": page.uri}]}
     done = page.client.request("workspace/executeCommand", run)
     assert done["shown"]
-    (asked,) = [a for a in page.client.asked if a["method"] == "window/showDocument"]
-    file = Path(asked["params"]["uri"].removeprefix("file://"))
+    (request,) = [r for r in page.client.server_requests if r["method"] == "window/showDocument"]
+    file = Path(request["params"]["uri"].removeprefix("file://"))
     assert file.stat().st_mode & 0o77 == 0
     assert QUESTION.strip() in file.read_text()
     page.client.open(file, file.read_text(), language="markdown")
@@ -216,16 +216,16 @@ def test_the_command_shows_the_prompt_as_a_document_that_folds(page: Page) -> No
 
 
 @pytest.mark.parametrize("reply", [None, {"success": False}])
-def test_where_the_prompt_lies_is_told_when_it_cannot_be_shown(page: Page, reply: object) -> None:
-    page.client.replies["window/showDocument"] = reply
+def test_open_prompt_command_reports_the_file_if_it_cannot_be_shown(page: OpenPrompt, reply: object) -> None:
+    page.client.results_by_method["window/showDocument"] = reply
     run = {"command": "promptls.openPrompt", "arguments": [{"uri": page.uri}]}
     done = page.client.request("workspace/executeCommand", run)
     assert not done["shown"]
     file = done["uri"].removeprefix("file://")
-    assert file in page.client.wait_note("window/showMessage", lambda told: file in told["message"])["message"]
+    assert file in page.client.wait_notification("window/showMessage", lambda note: file in note["message"])["message"]
 
 
-def test_a_definition_is_explained_where_it_stands(page: Page) -> None:
+def test_explain_symbol_at_position(page: OpenPrompt) -> None:
     line, file = '    return "ééééé𝒳𝒳𝒳𝒳", apply_discount(5, 1), other()', page.root / "shop/notes.py"
     page.client.open(file, f"from shop.cart import apply_discount\n\n\ndef caller():\n{line}\n")
     at = {"line": 4, "character": page.units(line[: line.index("(")])}
@@ -233,13 +233,13 @@ def test_a_definition_is_explained_where_it_stands(page: Page) -> None:
     assert found["node"]["name"] == "apply_discount"
 
 
-def test_what_is_told_for_one_document_is_not_used_for_another(start: Start, shop: Path) -> None:
+def test_client_context_is_kept_per_document(start: Start, shop: Path) -> None:
     client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}})
     chosen = {"start": {"line": 0, "character": 0}, "end": {"line": 3, "character": 0}}
-    client.replies["promptls/clientContext"] = {
+    client.results_by_method["promptls/clientContext"] = {
         "selection": {"uri": (shop / "shop/money.py").as_uri(), "range": chosen}
     }
-    client.settled()
+    client.wait_indexed()
     one, two = shop / "one.prompt.md", shop / "two.prompt.md"
     client.open(one, "what does @selection do?\n", language="promptls")
     client.open(two, "nothing is mentioned\n", language="promptls")
@@ -249,11 +249,11 @@ def test_what_is_told_for_one_document_is_not_used_for_another(start: Start, sho
         return client.start_request("textDocument/hover", here)
 
     for _ in range(30):
-        asked = [hover(one), hover(two), hover(one), hover(two)]
-        assert all("money.py" in str(client.answer(request)) for request in asked[::2])
+        requests = [hover(one), hover(two), hover(one), hover(two)]
+        assert all("money.py" in str(client.wait_response(request)) for request in requests[::2])
 
 
-def test_other_documents_are_left_alone(page: Page) -> None:
+def test_other_documents_have_no_features(page: OpenPrompt) -> None:
     page.client.open(page.root / "shop/money.py", "@decorator\ndef x(): ...\n")
     other = {"textDocument": {"uri": (page.root / "shop/money.py").as_uri()}}
     here = {**other, "position": {"line": 0, "character": 3}}
@@ -263,25 +263,40 @@ def test_other_documents_are_left_alone(page: Page) -> None:
         assert page.client.request(f"textDocument/{feature}", other) is None
 
 
-def test_languages_opt_in(start: Start, shop: Path) -> None:
+def test_language_setting_adds_prompt_documents(start: Start, shop: Path) -> None:
     client = start(shop, options={"documents": {"languages": ["markdown"]}})
-    client.settled()
+    client.wait_indexed()
     client.open(shop / "notes.md", "See @#Monney.", language="markdown")
-    note = client.wait_note("textDocument/publishDiagnostics")
+    note = client.wait_notification("textDocument/publishDiagnostics")
     assert [d["code"] for d in note["diagnostics"]] == ["unresolved"]
 
 
-def test_closing_takes_the_diagnostics_away(page: Page) -> None:
+def test_open_mention_excludes_prompt_documents_of_added_languages(start: Start, shop: Path) -> None:
+    client = start(shop, options={"documents": {"languages": ["markdown"]}})
+    client.wait_indexed()
+    notes, cart = shop / "notes.md", shop / "shop/cart.py"
+    client.open(notes, "What is in @open?\n", language="markdown")
+    client.open(cart, cart.read_text())
+    context = {"openDocuments": [notes.as_uri(), cart.as_uri()], "activeDocument": notes.as_uri()}
+    for client_context in ({}, context):
+        params = {"message": "What is in @open?", "document": notes.as_uri(), "context": client_context}
+        (outcome,) = client.request("promptls/resolveMentions", params)["mentions"]
+        assert [target["uri"] for target in outcome["targets"]] == [cart.as_uri()]
+
+
+def test_closing_a_document_removes_its_diagnostics(page: OpenPrompt) -> None:
     assert page.diagnostics()
     page.client.notify("textDocument/didClose", {"textDocument": {"uri": page.uri}})
-    page.client.wait_note("textDocument/publishDiagnostics", lambda n: n["uri"] == page.uri and not n["diagnostics"])
+    page.client.wait_notification(
+        "textDocument/publishDiagnostics", lambda n: n["uri"] == page.uri and not n["diagnostics"]
+    )
 
 
-def test_a_question_is_no_material_for_its_answer(visit: Visit, shop: Path) -> None:
-    asked = shop / "why.prompt.md"
-    asked.write_text("How is a discount applied to the price of the cart?\n")
+def test_prompt_documents_are_not_retrieved(visit: Visit, shop: Path) -> None:
+    document = shop / "why.prompt.md"
+    document.write_text("How is a discount applied to the price of the cart?\n")
     client = visit(shop)
-    client.settled()
-    built = client.build(asked.read_text(), document=asked.as_uri())
+    client.wait_indexed()
+    built = client.build(document.read_text(), document=document.as_uri())
     assert built["items"]
     assert not [i for i in built["items"] if i["path"].endswith(".prompt.md")]

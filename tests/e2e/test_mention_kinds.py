@@ -1,7 +1,6 @@
-"""Every kind of mention, in a workspace with a history, unsaved text and an editor that tells of itself.
+"""Every kind of mention, in a workspace with git history, unsaved edits and a client context.
 
-One table: what is written, what becomes of it, what the prompt then holds.  `test_the_table_has_every_kind` keeps
-it whole.
+One table: the mention, its status, and text that the prompt contains or must not contain.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from conftest import write_tree
-from lsp import Client, Json, ServerError
+from lsp import Client, Json, ResponseError
 
 WORKSPACE = '''
 -- AGENTS.md --
@@ -72,7 +71,7 @@ CREATE TABLE orders (id INTEGER);
 CREATE TABLE articles (id INTEGER);
 '''
 
-TOLD: Json = {
+CLIENT_CONTEXT: Json = {
     "diagnostics": [
         {
             "uri": "ROOT/core/cart.py",
@@ -105,8 +104,8 @@ TOLD: Json = {
     "visibleDocuments": ["ROOT/schema/b.sql"],
 }
 
-KINDS: list[tuple[str, str, list[str], list[str]]] = [
-    # written, status, what the prompt holds, what it does not hold
+CASES: list[tuple[str, str, list[str], list[str]]] = [
+    # mention, status, text in the prompt, text not in the prompt
     ("@core/cart.py", "included", ["class Cart(Priced)", "def weigh"], []),
     ("@core/cart.py:26-28", "included", ["def weigh"], ["class Cart(Priced)"]),
     ("@schema/*.sql", "included", ["TABLE orders", "TABLE articles"], []),
@@ -152,7 +151,7 @@ KINDS: list[tuple[str, str, list[str], list[str]]] = [
     ('@pattern:"weigh($A, $B)"', "unresolved", [], []),
     ("@callers:Cart.add", "included", ["def order(articles)"], ["class Cart(Priced)"]),
     ("@callees:order", "included", ["self.articles.append"], ["def order"]),
-    ("@callers:nobody", "unresolved", [], []),
+    ("@callers:unknown", "unresolved", [], []),
     ("@usages:weigh", "included", ["def test_weigh", "Price of all articles"], []),
     ("@references:weigh", "included", ["def test_weigh"], []),
     ("@implementations:Priced", "included", ["What a customer is about to buy"], ["def weigh"]),
@@ -211,7 +210,7 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, P
     (root / "fresh.py").write_text("fresh = 1\n")
     client = Client(folder / "cache")
     client.initialize(root)
-    client.settled()
+    client.wait_indexed()
     text = orders.read_text()
     client.open(orders, text)
     client.replace(orders, 2, text.replace("cart.total()", "cart.total() + 1"))
@@ -219,12 +218,12 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, P
         client.request(
             "promptls/memory", {"action": "add", "title": "Shop", "content": content, "category": "knowledge"}
         )
-    client.settled()
+    client.wait_indexed()
     yield client, root
     client.kill()
 
 
-def told(root: Path) -> Json:
+def client_context(root: Path) -> Json:
     def at(value: object) -> object:
         if isinstance(value, str):
             return value.replace("ROOT", root.as_uri())
@@ -232,52 +231,56 @@ def told(root: Path) -> Json:
             return {k: at(v) for k, v in value.items()}
         return [at(v) for v in value] if isinstance(value, list) else value
 
-    return {name: at(value) for name, value in TOLD.items()}
+    return {name: at(value) for name, value in CLIENT_CONTEXT.items()}
 
 
-@pytest.mark.parametrize(("written", "status", "holds", "lacks"), KINDS, ids=[row[0] for row in KINDS])
-def test_a_kind(editor: tuple[Client, Path], written: str, status: str, holds: list[str], lacks: list[str]) -> None:
+@pytest.mark.parametrize(("mention", "status", "included", "excluded"), CASES, ids=[row[0] for row in CASES])
+def test_mention(
+    editor: tuple[Client, Path], mention: str, status: str, included: list[str], excluded: list[str]
+) -> None:
     client, root = editor
-    context = told(root) if written.startswith(tuple(f"@{name}" for name in _told_of())) else {}
+    context = (
+        client_context(root) if mention.startswith(tuple(f"@{name}" for name in _kinds_with_client_context())) else {}
+    )
     sections = {"retrieval": False, "rules": False, "memory": False, "instructions": False}
     built = client.build(
-        f"What does it weigh? See {written}", context=context, budget={"tokens": 3000}, sections=sections
+        f"What does it weigh? See {mention}", context=context, budget={"tokens": 3000}, sections=sections
     )
-    (mention,) = built["mentions"]
-    assert (mention["text"], mention["status"]) == (written, status), mention["reason"]
-    assert mention["reason"] or status == "included"
-    prompt = built["prompt"].replace(f"See {written}", "")
-    assert [text for text in holds if text not in prompt] == []
-    assert [text for text in lacks if text in prompt] == []
+    (outcome,) = built["mentions"]
+    assert (outcome["text"], outcome["status"]) == (mention, status), outcome["reason"]
+    assert outcome["reason"] or status == "included"
+    prompt = built["prompt"].replace(f"See {mention}", "")
+    assert [text for text in included if text not in prompt] == []
+    assert [text for text in excluded if text in prompt] == []
     assert built["tokens"]["used"] <= 3000
 
 
-def _told_of() -> list[str]:
+def _kinds_with_client_context() -> list[str]:
     return ["active", "selection", "open", "visible", "diag", "prob", "term", "quick", "clip", "hist"]
 
 
-def test_the_recipe_for_commit_messages_brings_what_is_staged(editor: tuple[Client, Path]) -> None:
+def test_commit_message_recipe_includes_staged_changes(editor: tuple[Client, Path]) -> None:
     client, _ = editor
     built = client.build("Say it in one line.", recipe="commit-message", sections={"retrieval": False})
     assert "+staged = True" in built["prompt"]
     assert built["warnings"] == []
 
 
-def test_the_table_has_every_kind(editor: tuple[Client, Path]) -> None:
+def test_table_covers_every_kind(editor: tuple[Client, Path]) -> None:
     client, _ = editor
-    named = {written[1:].partition(":")[0] for written, *_ in KINDS} | {"recent"}
+    named = {mention[1:].partition(":")[0] for mention, *_ in CASES} | {"recent"}
     kinds = [
         k for k in client.request("promptls/mentionKinds")["kinds"] if k["name"] not in ("file", "symbol", "folder")
     ]
     assert {k["name"] for k in kinds} <= named
 
 
-def test_recent_edits_are_those_since_the_last_prompt(tmp_path: Path) -> None:
+def test_recent_edits_since_the_last_prompt(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "shop", WORKSPACE)
     cart, orders = root / "core/cart.py", root / "api/orders.py"
     client = Client(tmp_path / "cache")
     client.initialize(root)
-    client.settled()
+    client.wait_indexed()
     for path, old, new in ((cart, "article.cents", "article.pence"), (orders, "cart.add", "cart.put")):
         text = path.read_text()
         client.open(path, text)
@@ -287,43 +290,43 @@ def test_recent_edits_are_those_since_the_last_prompt(tmp_path: Path) -> None:
         assert new in prompt
     assert "pence" not in prompt
     (nothing,) = client.build("And now? @recent")["mentions"]
-    assert (nothing["status"], nothing["reason"]) == ("unresolved", "Nothing was edited in this time.")
+    assert (nothing["status"], nothing["reason"]) == ("unresolved", "No edits within this period.")
     client.kill()
 
 
-def test_what_needs_the_editor_is_asked_of_it(tmp_path: Path) -> None:
+def test_missing_client_context_is_requested(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "shop", WORKSPACE)
     client = Client(tmp_path / "cache")
-    client.replies["promptls/clientContext"] = {"terminal": "all is lost"}
+    client.results_by_method["promptls/clientContext"] = {"terminal": "all is lost"}
     capabilities = {"experimental": {"promptls": {"clientContext": True}}}
     client.initialize(root, capabilities=capabilities)
     built = client.build("Why? @terminal and @core/cart.py")
     assert "all is lost" in built["prompt"]
-    (asked,) = [a for a in client.asked if a["method"] == "promptls/clientContext"]
-    assert asked["params"] == {"kinds": ["terminal"]}
+    (request,) = [a for a in client.server_requests if a["method"] == "promptls/clientContext"]
+    assert request["params"] == {"kinds": ["terminal"]}
     client.build("Nothing is needed for @core/cart.py")
-    assert len([a for a in client.asked if a["method"] == "promptls/clientContext"]) == 1
+    assert len([a for a in client.server_requests if a["method"] == "promptls/clientContext"]) == 1
     client.kill()
 
 
-def test_words_that_are_no_mentions(editor: tuple[Client, Path]) -> None:
+def test_words_that_resemble_mentions_are_text(editor: tuple[Client, Path]) -> None:
     client, _ = editor
     message = "@path and @text alone, @open(file) and @regex\nare words; a@diff.com too"
     assert client.request("promptls/resolveMentions", {"message": message})["mentions"] == []
 
 
-def test_an_answer_that_comes_after_its_request_was_cancelled_is_passed_over(tmp_path: Path) -> None:
+def test_client_response_after_cancellation_is_ignored(tmp_path: Path) -> None:
     root = write_tree(tmp_path / "shop", WORKSPACE)
     client = Client(tmp_path / "cache")
-    client.silent.add("promptls/clientContext")
+    client.unanswered_methods.add("promptls/clientContext")
     client.initialize(root, capabilities={"experimental": {"promptls": {"clientContext": True}}})
-    client.settled()
+    client.wait_indexed()
     request = client.start_request("promptls/buildPrompt", {"message": "Why? @terminal"})
-    asked = client.wait_asked("promptls/clientContext")
+    context_request = client.wait_server_request("promptls/clientContext")
     client.notify("$/cancelRequest", {"id": request})
-    with pytest.raises(ServerError):
-        client.answer(request)
-    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"terminal": "too late"}})
-    client.settled()
-    assert "could not be handled" not in client.logged()
+    with pytest.raises(ResponseError):
+        client.wait_response(request)
+    client.send({"jsonrpc": "2.0", "id": context_request["id"], "result": {"terminal": "too late"}})
+    client.wait_indexed()
+    assert "cannot handle a message" not in client.log_text()
     client.kill()

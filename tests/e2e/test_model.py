@@ -1,4 +1,4 @@
-"""A language model that the user has allowed: it helps to understand the question, and nothing needs it."""
+"""Classification of questions by the editor's language model, which is optional."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from lsp import Client
 
 Start = Callable[..., Client]
-QUESTION = "what happens when somebody gets money back?"
+QUESTION = "what happens when customers get money back?"
 ANSWER = {
     "codebase": True,
     "confidence": "high",
@@ -17,44 +17,44 @@ ANSWER = {
     "types": ["explanation"],
     "terms": ["refund", "discount"],
 }
-OFFERS = {
+CAPABILITIES = {
     "experimental": {"promptls": {"complete": True}},
     "workspace": {"configuration": True, "workspaceFolders": True},
 }
 
 
-def test_the_editors_model_is_asked_and_its_terms_are_searched(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=OFFERS, options={"languageModel": {"use": "editor", "timeoutS": 20}})
-    client.replies["promptls/complete"] = {"text": json.dumps(ANSWER)}
-    client.settled()
+def test_terms_of_the_editor_model_are_searched(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities=CAPABILITIES, options={"languageModel": {"use": "editor", "timeoutS": 20}})
+    client.results_by_method["promptls/complete"] = {"text": json.dumps(ANSWER)}
+    client.wait_indexed()
     result = client.build(QUESTION)
-    asked = next(m["params"] for m in client.asked if m["method"] == "promptls/complete")
-    assert QUESTION in asked["messages"][-1]["content"]
+    sent = next(m["params"] for m in client.server_requests if m["method"] == "promptls/complete")
+    assert QUESTION in sent["messages"][-1]["content"]
     assert "refund" in " ".join(result["intent"]["terms"])
     assert "A refund is paid out" in result["prompt"]
     assert result["warnings"] == []
 
 
-def test_without_an_answer_the_prompt_is_built_and_says_so(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=OFFERS, options={"languageModel": {"use": "editor", "timeoutS": 20}})
-    client.replies["promptls/complete"] = {"nothing": 1}
-    client.settled()
+def test_invalid_model_response_is_a_warning(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities=CAPABILITIES, options={"languageModel": {"use": "editor", "timeoutS": 20}})
+    client.results_by_method["promptls/complete"] = {"nothing": 1}
+    client.wait_indexed()
     result = client.build(QUESTION)
     assert len(result["warnings"]) == 1
     assert QUESTION in result["prompt"]
 
 
-def test_an_editor_that_offers_none_is_not_asked(start: Start, shop: Path) -> None:
+def test_editor_without_model_gets_no_request(start: Start, shop: Path) -> None:
     client = start(shop, options={"languageModel": {"use": "editor"}})
-    client.settled()
+    client.wait_indexed()
     assert "offers none" in client.build(QUESTION)["warnings"][0]
-    assert "promptls/complete" not in [m["method"] for m in client.asked]
+    assert "promptls/complete" not in [m["method"] for m in client.server_requests]
 
 
-def test_a_workspace_cannot_switch_it_on(start: Start, shop: Path) -> None:
-    client = start(shop, capabilities=OFFERS)
+def test_workspace_cannot_enable_the_model(start: Start, shop: Path) -> None:
+    client = start(shop, capabilities=CAPABILITIES)
     client.configuration = {"languageModel": {"use": "editor"}}
     client.notify("workspace/didChangeConfiguration", {"settings": None})
-    client.settled()
+    client.wait_indexed()
     assert client.build(QUESTION)["warnings"] == []
-    assert "promptls/complete" not in [m["method"] for m in client.asked]
+    assert "promptls/complete" not in [m["method"] for m in client.server_requests]

@@ -1,4 +1,4 @@
-"""No network: the whole path works with sockets blocked, and nothing even tries to open one."""
+"""Offline use: indexing and building prompts make no network access."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ sys.addaudithook(guard)
 """
 
 
-def test_index_and_prompt_without_a_network(start: Callable[..., Client], shop: Path, tmp_path: Path) -> None:
+def test_index_and_prompt_without_network_access(start: Callable[..., Client], shop: Path, tmp_path: Path) -> None:
     log = tmp_path / "attempts"
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "sitecustomize.py").write_text(GUARD.format(log=str(log)))
     client = start(shop, env={"PYTHONPATH": str(tmp_path / "site")})
-    status = client.settled()
+    status = client.wait_indexed()
     assert status["state"] == "ready"
     result = client.build("how is the discount computed? @shop/cart.py @#Money.times")
     assert {m["status"] for m in result["mentions"]} == {"included"}
@@ -34,8 +34,8 @@ def test_index_and_prompt_without_a_network(start: Callable[..., Client], shop: 
     assert not log.exists(), log.read_text()
 
 
-def test_the_guard_itself_works(start: Callable[..., Client], tmp_path: Path) -> None:
-    """Else the test above could not fail."""
+def test_guard_blocks_network_access(start: Callable[..., Client], tmp_path: Path) -> None:
+    """Without a working guard the test above could not fail."""
     import subprocess
     import sys
 

@@ -1,4 +1,4 @@
-"""promptls/buildPrompt over the wire: what is in it, what is not, and what is said about both."""
+"""promptls/buildPrompt: content of the prompt, its budget, omitted items and explanations."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def client(root: Path) -> Iterator[Client]:
     client = Client(root.parent / "cache")
     client.initialize(root)
-    client.settled()
+    client.wait_indexed()
     yield client
     client.kill()
 
@@ -58,7 +58,7 @@ def outcome(client: Client, message: str, **params: object) -> Json:
     return mentions[0]
 
 
-def test_the_parts_of_the_result_agree(client: Client) -> None:
+def test_result_is_consistent(client: Client) -> None:
     message = "how is the total of @shop/cart.py rounded? 😀 see @#Money.times"
     result = client.build(message, budget={"tokens": 3000, "counter": "chars4"})
     assert message in result["prompt"]
@@ -90,7 +90,7 @@ def test_the_parts_of_the_result_agree(client: Client) -> None:
 @pytest.mark.parametrize("counter", ["chars4", "estimate", "auto"])
 @pytest.mark.parametrize("output", ["text", "messages"])
 @pytest.mark.parametrize("variant", ["baseline", "strict", "citation", "anti_prior"])
-def test_the_budget_is_a_law(client: Client, counter: str, output: str, variant: str) -> None:
+def test_budget_is_never_exceeded(client: Client, counter: str, output: str, variant: str) -> None:
     from promptls.prompt.tokens import counter as counter_of
 
     for budget in (400, 700, 1500, 4000, 20000):
@@ -131,21 +131,21 @@ def test_the_budget_is_a_law(client: Client, counter: str, output: str, variant:
         ("@shop/cart.py#Cart.add", "symbol", "included", 12, 14),
     ],
 )
-def test_mentions_bring_exactly_what_they_name(
+def test_mentions_include_exactly_their_targets(
     client: Client, root: Path, mention: str, kind: str, status: str, first: int, last: int
 ) -> None:
     result = client.build(f"Explain {mention}, please.", sections={"retrieval": False})
     (found,) = result["mentions"]
     assert (found["text"], found["kind"], found["status"]) == (mention, kind, status)
     lines = (root / ("shop/cart.py" if "space" not in mention else "with space.py")).read_text().split("\n")
-    wanted = "\n".join(lines[first - 1 : last])
-    assert wanted in result["prompt"]
+    expected = "\n".join(lines[first - 1 : last])
+    assert expected in result["prompt"]
     (item,) = result["items"]
     assert (item["range"]["start"]["line"] + 1, item["range"]["end"]["line"]) == (first, last)
 
 
 @pytest.mark.parametrize(
-    ("mention", "status", "words"),
+    ("mention", "status", "message"),
     [
         ("@shop/crat.py", "unresolved", "@shop/cart.py"),
         ("@#aply_discount", "unresolved", "apply_discount"),
@@ -158,14 +158,14 @@ def test_mentions_bring_exactly_what_they_name(
         ("@vanished/file.py", "unresolved", ""),
     ],
 )
-def test_what_cannot_be_brought_says_why(client: Client, mention: str, status: str, words: str) -> None:
+def test_excluded_mentions_give_the_reason(client: Client, mention: str, status: str, message: str) -> None:
     found = outcome(client, f"Explain {mention} now")
     assert found["status"] == status
     assert found["reason"]
-    assert words in str(found)
+    assert message in str(found)
 
 
-def test_an_unreadable_file_says_so(client: Client, root: Path) -> None:
+def test_unreadable_file_is_reported(client: Client, root: Path) -> None:
     if os.geteuid() == 0:
         pytest.skip("root reads everything")
     file = root / "locked.py"
@@ -174,11 +174,11 @@ def test_an_unreadable_file_says_so(client: Client, root: Path) -> None:
     assert outcome(client, "@locked.py")["status"] == "omitted"
 
 
-def test_a_minified_file_is_brought_when_asked_for(client: Client) -> None:
+def test_mentioned_minified_file_is_included(client: Client) -> None:
     assert outcome(client, "@app.min.js")["status"] in ("included", "partial")
 
 
-def test_a_file_too_large_becomes_smaller_not_lost(client: Client) -> None:
+def test_large_file_is_reduced(client: Client) -> None:
     result = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
     assert result["mentions"][0]["status"] == "partial"
     assert result["mentions"][0]["reason"]
@@ -188,14 +188,14 @@ def test_a_file_too_large_becomes_smaller_not_lost(client: Client) -> None:
     assert result["droppedCount"] >= len(over) > 0
 
 
-def test_a_folder_brings_its_files(client: Client) -> None:
+def test_folder_mention_includes_its_files(client: Client) -> None:
     result = client.build("what is in @shop/ ?", sections={"retrieval": False})
     assert result["mentions"][0]["status"] == "included"
     assert "cart.py" in result["prompt"]
     assert "money.py" in result["prompt"]
 
 
-def test_the_selection_and_the_active_document(client: Client, root: Path) -> None:
+def test_selection_and_active_document(client: Client, root: Path) -> None:
     uri = (root / "shop/cart.py").as_uri()
     selected = {"uri": uri, "range": {"start": {"line": 15, "character": 0}, "end": {"line": 21, "character": 0}}}
     result = client.build("is this right?", context={"activeDocument": uri, "selection": selected})
@@ -209,7 +209,7 @@ def test_the_selection_and_the_active_document(client: Client, root: Path) -> No
     assert outcome(client, "explain @selection")["status"] in ("unresolved", "omitted")
 
 
-def test_selected_lines_that_have_gone_are_told(client: Client, root: Path) -> None:
+def test_selection_of_deleted_lines_is_a_warning(client: Client, root: Path) -> None:
     uri = (root / "shop/cart.py").as_uri()
     selected = {"uri": uri, "range": {"start": {"line": 48, "character": 0}, "end": {"line": 50, "character": 0}}}
     result = client.build("is this right?", context={"selection": selected}, sections={"retrieval": False})
@@ -217,7 +217,7 @@ def test_selected_lines_that_have_gone_are_told(client: Client, root: Path) -> N
     assert "The selected lines shop/cart.py:49-50 are no longer in the file; select them again." in result["warnings"]
 
 
-def test_small_talk_gathers_nothing(client: Client) -> None:
+def test_small_talk_retrieves_nothing(client: Client) -> None:
     result = client.build("thank you!")
     assert result["items"] == []
     assert result["intent"]["codebase"] is False
@@ -233,16 +233,16 @@ def test_small_talk_gathers_nothing(client: Client) -> None:
         ("refreshSession", "refreshSession"),
     ],
 )
-def test_questions_find_their_code(client: Client, question: str, symbol: str) -> None:
+def test_questions_retrieve_their_code(client: Client, question: str, symbol: str) -> None:
     items = client.build(question, budget={"tokens": 2000})["items"]
     assert symbol in [name for i in items for name in (i.get("symbol"), *(j["symbol"] for j in i.get("joined", ())))]
 
 
-def test_prose_is_found_too(client: Client) -> None:
+def test_documentation_is_retrieved(client: Client) -> None:
     assert "within fourteen days" in client.build("when is a refund paid out?", budget={"tokens": 2000})["prompt"]
 
 
-def test_content_stays_in_its_fence(client: Client) -> None:
+def test_content_cannot_leave_its_fence(client: Client) -> None:
     one = client.build("@evil.py")["prompt"]
     two = client.build("@evil.py ?")["prompt"]
     boundary = one.split('path="evil.py"')[0].rsplit("<context-", 1)[1].split()[0]
@@ -253,7 +253,7 @@ def test_content_stays_in_its_fence(client: Client) -> None:
     assert "U+202E" in one
 
 
-def test_resolve_mentions_tells_what_build_prompt_does(client: Client) -> None:
+def test_resolve_mentions_agrees_with_build_prompt(client: Client) -> None:
     message = "@cart.py @#Money.times @nothing.py @shop/"
     dry = client.request("promptls/resolveMentions", {"message": message})
     wet = client.build(message)
@@ -265,7 +265,7 @@ def test_resolve_mentions_tells_what_build_prompt_does(client: Client) -> None:
     assert [m["tokens"] for m in twice["mentions"]] == [twice["tokens"]] * 3  # one block for all of them
 
 
-def test_citations_are_held_against_the_lines_that_were_shown(client: Client) -> None:
+def test_citations_are_checked_against_the_shown_lines(client: Client) -> None:
     built = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
     item = next(item for item in built["items"] if item["path"] == "big/engine.py")
     first, second = item["spans"][:2]
@@ -277,11 +277,11 @@ def test_citations_are_held_against_the_lines_that_were_shown(client: Client) ->
     }
     answer = f"See big/engine.py:{last}, big/engine.py:{last}-{next_}, big/engine.py:{next_} and terminal (2):1."
     params = {"answer": answer, "items": [item, terminal]}
-    told = client.request("promptls/verifyCitations", params)["citations"]
-    assert [c["status"] for c in told] == ["ok", "not shown", "ok", "ok"]
+    citations = client.request("promptls/verifyCitations", params)["citations"]
+    assert [c["status"] for c in citations] == ["ok", "not shown", "ok", "ok"]
 
 
-def test_completion(client: Client) -> None:
+def test_complete_mention(client: Client) -> None:
     done = client.request("promptls/completeMention", {"text": "😀 see @car", "offset": 11})
     assert done["replace"] == {"start": 7, "end": 11}
     assert done["items"][0]["insertText"] == "@shop/cart.py"
@@ -293,7 +293,7 @@ def test_completion(client: Client) -> None:
     assert not any("generated.py" in label for label in labels)
 
 
-def test_search_filters(client: Client) -> None:
+def test_search_filters_by_path_and_kind(client: Client) -> None:
     hits = client.request("promptls/search", {"query": "amount of money", "paths": ["other/"]})["hits"]
     assert {h["path"] for h in hits} == {"other/money.py"}
     kinds = client.request("promptls/search", {"query": "amount of money", "kinds": ["class"]})["hits"]

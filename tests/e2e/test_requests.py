@@ -1,4 +1,4 @@
-"""Every request gets exactly one answer, with one clean sentence when it is an error."""
+"""Every request gets exactly one response; an error is one sentence without internals."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lsp import Client, Json, ServerError
+from lsp import Client, Json, ResponseError
 
 Start = Callable[..., Client]
 
@@ -38,7 +38,7 @@ METHODS = [
     "textDocument/rename",
     "workspace/willRenameFiles",
 ]
-GARBAGE: list[object] = [
+INVALID_PARAMS: list[object] = [
     None,
     5,
     "text",
@@ -70,43 +70,43 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> object:
     folder = tmp_path_factory.mktemp("requests")
     client = Client(folder / "cache")
     client.initialize(write_tree(folder / "shop", SHOP))
-    client.settled()
+    client.wait_indexed()
     yield client
     client.kill()
 
 
-def error_of(client: Client, method: str, params: object) -> ServerError:
-    with pytest.raises(ServerError) as caught:
+def request_error(client: Client, method: str, params: object) -> ResponseError:
+    with pytest.raises(ResponseError) as caught:
         client.request(method, params)
     return caught.value
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_garbage_gets_one_clean_answer(client: Client, method: str) -> None:
-    for params in GARBAGE:
+def test_invalid_params_get_one_clean_error(client: Client, method: str) -> None:
+    for params in INVALID_PARAMS:
         request = client.start_request(method, params)
         try:
-            client.answer(request)
-        except ServerError as error:
+            client.wait_response(request)
+        except ResponseError as error:
             assert error.code == -32602, (method, params, error)
             text = str(error)
             assert text.endswith("."), text
             assert "Traceback" not in text
             assert "/" not in re.sub(
                 r"(?:promptls|textDocument|workspace)/|file:///[^', ]*", "", text
-            )  # no path but those the client gave
+            )  # no path other than the client's own
         assert client.request("promptls/models")["models"]
-        assert len(client.answers[request]) == 1
+        assert len(client.responses[request]) == 1
 
 
 @pytest.mark.parametrize(
-    ("params", "field", "words"),
+    ("params", "field", "text"),
     [
         ({"message": "  \n"}, "message", "blank"),
         ({}, "message", "missing"),
         ({"message": 5}, "message", "expected `str`, got `int`"),
         ({"message": "x", "variant": "loose"}, "variant", "anti_prior, baseline, citation, strict"),
-        ({"message": "x", "profile": "nobody"}, "profile", "default"),
+        ({"message": "x", "profile": "unknown"}, "profile", "default"),
         ({"message": "x", "output": "speech"}, "output", "messages, text"),
         ({"message": "x", "budget": {"tokens": "7"}}, "budget.tokens", "expected `int"),
         ({"message": "x", "budget": {"tokens": 7.5}}, "budget.tokens", "expected `int"),
@@ -115,20 +115,20 @@ def test_garbage_gets_one_clean_answer(client: Client, method: str) -> None:
         ({"message": "x", "budget": {"counter": "abacus"}}, "budget.counter", "chars4"),
     ],
 )
-def test_bad_input_names_the_field_and_what_is_valid(client: Client, params: Json, field: str, words: str) -> None:
-    error = error_of(client, "promptls/buildPrompt", params)
+def test_error_names_the_field_and_the_valid_values(client: Client, params: Json, field: str, text: str) -> None:
+    error = request_error(client, "promptls/buildPrompt", params)
     assert error.code == -32602
     assert error.data["field"] == field
-    assert words in str(error)
+    assert text in str(error)
 
 
-def test_an_unknown_model_is_a_warning(client: Client) -> None:
+def test_unknown_model_is_a_warning(client: Client) -> None:
     result = client.build("where is the discount?", budget={"model": "frobnicator-9000"})
     assert any("frobnicator-9000" in w for w in result["warnings"])
     assert result["tokens"]["budget"] == client.request("promptls/models")["default"]
 
 
-def test_every_request_has_a_command_twin(client: Client) -> None:
+def test_every_request_is_also_a_command(client: Client) -> None:
     cases: dict[str, Json] = {
         "promptls/search": {"query": "discount"},
         "promptls/resolveMentions": {"message": "@cart.py and @nothing.here"},
@@ -143,56 +143,56 @@ def test_every_request_has_a_command_twin(client: Client) -> None:
     command = {"command": "promptls.buildPrompt", "arguments": [{"message": "discount", "class": {"_x": 1}}]}
     assert client.request("workspace/executeCommand", command)["prompt"]
     assert (
-        error_of(client, "workspace/executeCommand", {"command": "promptls.buildPrompt", "arguments": []}).code
+        request_error(client, "workspace/executeCommand", {"command": "promptls.buildPrompt", "arguments": []}).code
         == -32602
     )
-    assert error_of(client, "workspace/executeCommand", {"command": "promptls.fly"}).code == -32602
+    assert request_error(client, "workspace/executeCommand", {"command": "promptls.fly"}).code == -32602
 
 
-def test_unknown_methods_and_shapes_are_refused(client: Client) -> None:
-    assert error_of(client, "promptls/fly", {}).code == -32601
-    assert error_of(client, "textDocument/didFly", {}).code == -32601
-    assert error_of(client, "workspace/executeCommand", {"command": 5}).code == -32602
+def test_unknown_methods_and_malformed_messages_are_rejected(client: Client) -> None:
+    assert request_error(client, "promptls/fly", {}).code == -32601
+    assert request_error(client, "textDocument/didFly", {}).code == -32601
+    assert request_error(client, "workspace/executeCommand", {"command": 5}).code == -32602
     client.send([{"jsonrpc": "2.0", "id": "batch", "method": "promptls/status"}])
     client.send({"jsonrpc": "1.0", "id": "old", "method": "promptls/status"})
-    assert error_of_answer(client, "old") == -32600
+    assert error_code_of_response(client, "old") == -32600
     client.send_bytes(b"Content-Length: 9\r\n\r\nnot json!")
     client.notify("textDocument/didOpen", {"textDocument": 5})
     client.notify("textDocument/didChange", {})
     client.notify("promptls/status", {})
     client.notify("$/cancelRequest", {"id": 99999})
-    assert client.settled()["state"] == "ready"
+    assert client.wait_indexed()["state"] == "ready"
 
 
-def error_of_answer(client: Client, request: str) -> int:
-    with pytest.raises(ServerError) as caught:
-        client.answer(request)
+def error_code_of_response(client: Client, request: str) -> int:
+    with pytest.raises(ResponseError) as caught:
+        client.wait_response(request)
     return caught.value.code
 
 
-def test_keys_that_are_no_identifiers_survive(client: Client) -> None:
+def test_json_keys_that_are_not_identifiers_are_accepted(client: Client) -> None:
     history = [{"role": "user", "content": "x", "jsonrpc": "2.0", "method": "exit", "id": 1}]
     result = client.build("discount", context={"history": history, "class": 1, "_private": 2, "9": 3})
     assert result["prompt"]
 
 
-def test_cancelled_requests_are_answered_once_and_the_server_goes_on(client: Client) -> None:
+def test_cancelled_requests_are_answered_once(client: Client) -> None:
     requests = []
     for n in range(30):
         requests.append(client.start_request("promptls/buildPrompt", {"message": f"where is discount number {n}?"}))
         client.notify("$/cancelRequest", {"id": requests[-1]})
     for request in requests:
         try:
-            assert client.answer(request)["prompt"]
-        except ServerError as error:
+            assert client.wait_response(request)["prompt"]
+        except ResponseError as error:
             assert error.code == -32800
     assert client.build("where is the discount?")["items"]
-    assert all(len(client.answers[request]) == 1 for request in requests)
+    assert all(len(client.responses[request]) == 1 for request in requests)
 
 
-def test_many_requests_at_once_are_all_answered(client: Client) -> None:
+def test_concurrent_requests_are_all_answered(client: Client) -> None:
     rng = random.Random(1)
-    started = [
+    requests = [
         client.start_request(
             *rng.choice(
                 [
@@ -206,14 +206,14 @@ def test_many_requests_at_once_are_all_answered(client: Client) -> None:
         )
         for _ in range(60)
     ]
-    for request in started:
+    for request in requests:
         try:
-            json.dumps(client.answer(request))
-        except ServerError as error:
+            json.dumps(client.wait_response(request))
+        except ResponseError as error:
             assert error.code in (-32601, -32602)
 
 
-def test_explain_ignore(client: Client) -> None:
+def test_explain_ignore_names_the_rule(client: Client) -> None:
     root = Path(client.request("promptls/status")["roots"][0]["uri"].removeprefix("file://"))
     explained = client.request("promptls/explainIgnore", {"uri": (root / "build/generated.py").as_uri()})
     assert explained["indexed"] is False

@@ -1,4 +1,4 @@
-"""The columns after any history of changes say what columns say that were made of the result at once."""
+"""A chunk index after any updates equals one that is built from the result at once."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search import chunk_index as owner
-from promptls.index.search import vectors as near
-from promptls.index.search.chunk_index import Columns
+from promptls.index.search import chunk_index, vectors
+from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import Rows, rounded, rows_of
+from promptls.index.search.row_batch import RowBatch, build_rows, quantize
 from workspaces import similarities
 
 DIMENSION = 8
@@ -46,184 +45,184 @@ def text(key: bytes) -> list[str]:
     return [TERMS[i] for i in rng.integers(0, len(TERMS), rng.integers(0, 6))]
 
 
-def made(keys: Sequence[bytes], vectors: bool = True) -> Rows:
-    found = rounded(np.stack([vector(key) for key in keys])) if vectors and keys else b""
-    return rows_of(((key, text(key)) for key in keys), found)
+def row_batch(keys: Sequence[bytes], with_vectors: bool = True) -> RowBatch:
+    packed = quantize(np.stack([vector(key) for key in keys])) if with_vectors and keys else b""
+    return build_rows(((key, text(key)) for key in keys), packed)
 
 
-def said(view: IndexReader) -> dict[str, object]:
-    """All that a search can learn, by key instead of by row."""
-    alive = [i for i in range(len(view)) if view.file[i] >= 0]
-    assert view.frequencies(TERMS).tolist() == [view.frequency(term) for term in TERMS]
-    near = similarities(view, vector(b"\x05") if view.dimension else np.zeros(0, np.float32))
+def contents(reader: IndexReader) -> dict[str, object]:
+    """Return everything that a search can read, by key instead of row."""
+    live = [i for i in range(len(reader)) if reader.file_ids[i] >= 0]
+    assert reader.document_frequencies(TERMS).tolist() == [reader.document_frequency(term) for term in TERMS]
+    near = similarities(reader, vector(b"\x05") if reader.dimension else np.zeros(0, np.float32))
     return {
-        "rows": sorted((view.keys[i], int(view.length[i]), *view.places(i)) for i in alive),
-        "first": {view.keys[i]: view.files[view.file[i]] for i in alive},
-        "near": {view.keys[i]: pytest.approx(float(near[i]), abs=1e-5) for i in alive},
+        "rows": sorted((reader.keys[i], int(reader.lengths[i]), *reader.locations(i)) for i in live),
+        "first": {reader.keys[i]: reader.paths[reader.file_ids[i]] for i in live},
+        "near": {reader.keys[i]: pytest.approx(float(near[i]), abs=1e-5) for i in live},
         "postings": {
-            term: sorted((view.keys[r], int(n)) for r, n in zip(found.rows, found.counts, strict=True))
+            term: sorted((reader.keys[r], int(n)) for r, n in zip(found.rows, found.counts, strict=True))
             for term in TERMS
-            for found in [view.postings(term)]
+            for found in [reader.postings(term)]
         },
-        "often": [int(n) for n in view.frequencies([*TERMS, "nowhere"])],
-        "idf": [round(view.idf(term), 6) for term in TERMS],
-        "count": view.count,
-        "living": view.living(),
-        "mean": round(view.mean_length, 6),
+        "often": [int(n) for n in reader.document_frequencies([*TERMS, "nowhere"])],
+        "idf": [round(reader.idf(term), 6) for term in TERMS],
+        "count": reader.live_count,
+        "living": reader.live_keys(),
+        "mean": round(reader.mean_length, 6),
     }
 
 
-@pytest.fixture(autouse=True, params=["all exactly", "by signs first"])
-def small_parts(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
-    monkeypatch.setattr(owner, "TAIL", 5)
-    monkeypatch.setattr(near, "_BLOCK", 3)
-    if request.param != "all exactly":
-        monkeypatch.setattr(near, "EXACT", 2)
+@pytest.fixture(autouse=True, params=["exact", "prefiltered"])
+def small_limits(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    monkeypatch.setattr(chunk_index, "MAX_BUFFERED_POSTINGS", 5)
+    monkeypatch.setattr(vectors, "_BLOCK_ROWS", 3)
+    if request.param != "exact":
+        monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 2)
 
 
 @given(STEPS)
-def test_any_history_ends_as_a_fresh_start(steps: list[tuple[str, list[bytes] | set[bytes]]]) -> None:
-    columns = Columns()
+def test_any_updates_equal_a_fresh_index(steps: list[tuple[str, list[bytes] | set[bytes]]]) -> None:
+    index = ChunkIndex()
     files: dict[str, list[bytes]] = {}
-    termed: set[bytes] = set()
-    vectored: set[bytes] = set()
+    tokenized: set[bytes] = set()
+    embedded: set[bytes] = set()
     stored: set[bytes] = set()
     for kind, given_ in steps:
         keys = list(given_)
         living = {key for found in files.values() for key in found}
         if kind in PATHS:
-            columns.move([(kind, kind, files.get(kind, []), keys)])
+            index.update_files([(kind, kind, files.get(kind, []), keys)])
             files[kind] = keys
         elif kind == "keep":
-            present = termed | living
-            columns.keep([key for key in keys if key in columns.rows], slack=0)
-            termed &= living | stored | (present & set(keys))
-            vectored &= termed
+            present = tokenized | living
+            index.drop_dead_rows([key for key in keys if key in index.rows], slack=0)
+            tokenized &= living | stored | (present & set(keys))
+            embedded &= tokenized
         elif kind == "stored":
-            columns.mark_stored(keys)
-            stored |= {key for key in keys if key in columns.rows}
+            index.mark_stored(keys)
+            stored |= {key for key in keys if key in index.rows}
         elif kind == "forget":
-            columns.forget(keys)
+            index.invalidate(keys)
             stored -= set(keys)
         else:
             if kind == "vectors":
-                keys = [key for key in keys if key in termed]
-            columns.fill(made(keys, kind != "terms"))
-            termed |= set(keys)
-            vectored |= set(keys) if kind != "terms" else set()
-    fresh = Columns()
+                keys = [key for key in keys if key in tokenized]
+            index.set_rows(row_batch(keys, kind != "terms"))
+            tokenized |= set(keys)
+            embedded |= set(keys) if kind != "terms" else set()
+    fresh = ChunkIndex()
     for path in sorted(files, reverse=True):
-        fresh.move([(path, path, [], files[path])])
-    fresh.fill(made(sorted(termed), False))
-    fresh.fill(made(sorted(vectored)))
-    assert said(columns.view()) == said(fresh.view())
+        fresh.update_files([(path, path, [], files[path])])
+    fresh.set_rows(row_batch(sorted(tokenized), False))
+    fresh.set_rows(row_batch(sorted(embedded)))
+    assert contents(index.reader()) == contents(fresh.reader())
 
 
-def test_a_view_stays_while_rows_are_added() -> None:
-    columns = Columns()
-    columns.fill(rows_of([(b"first", ["a", "b"])], rounded(vector(b"\x01")[None])))
-    columns.move([("x.py", "x.py", [], [b"first"])])
-    before = columns.view()
-    columns.fill(rows_of((bytes([n]), ["a"]) for n in range(50)))
+def test_reader_is_unchanged_while_rows_are_added() -> None:
+    index = ChunkIndex()
+    index.set_rows(build_rows([(b"first", ["a", "b"])], quantize(vector(b"\x01")[None])))
+    index.update_files([("x.py", "x.py", [], [b"first"])])
+    before = index.reader()
+    index.set_rows(build_rows((bytes([n]), ["a"]) for n in range(50)))
     assert len(before) == 1
-    assert len(columns.view()) == 51
-    assert before.row(bytes([7])) == -1
-    assert before.frequency("a") == 1
+    assert len(index.reader()) == 51
+    assert before.row_of(bytes([7])) == -1
+    assert before.document_frequency("a") == 1
 
 
-def test_a_row_is_made_when_it_has_terms_and_a_vector_or_there_is_no_model() -> None:
-    columns = Columns()
-    columns.move([("x.py", "x.py", [], [b"1", b"2"])])
-    columns.fill(made([b"1", b"2"], False))
-    assert not columns.made(b"1")
-    columns.fill(made([b"1"]))
-    columns.settle([b"2"])
-    assert columns.made(b"1")
-    assert columns.made(b"2")
-    assert columns.count({"x.py"}) == (2, 1)
-    assert columns.bare() == (1, {"x.py"})
-    columns.fill(made([b"2"]))
-    assert columns.count({"x.py"}) == (2, 2)
-    assert columns.bare() == (0, set())
-    assert columns.count({"y.py"}) == (0, 0)
-    columns.forget([b"1"])
-    assert not columns.made(b"1")
+def test_row_is_complete_with_terms_and_vector_or_without_a_model() -> None:
+    index = ChunkIndex()
+    index.update_files([("x.py", "x.py", [], [b"1", b"2"])])
+    index.set_rows(row_batch([b"1", b"2"], False))
+    assert not index.is_complete(b"1")
+    index.set_rows(row_batch([b"1"]))
+    index.mark_unembeddable([b"2"])
+    assert index.is_complete(b"1")
+    assert index.is_complete(b"2")
+    assert index.count_chunks({"x.py"}) == (2, 1)
+    assert index.without_vector() == (1, {"x.py"})
+    index.set_rows(row_batch([b"2"]))
+    assert index.count_chunks({"x.py"}) == (2, 2)
+    assert index.without_vector() == (0, set())
+    assert index.count_chunks({"y.py"}) == (0, 0)
+    index.invalidate([b"1"])
+    assert not index.is_complete(b"1")
 
 
-def test_similarities_are_cosines_to_the_precision_of_eight_bits() -> None:
-    columns = Columns()
+def test_similarities_are_quantized_cosines() -> None:
+    index = ChunkIndex()
     keys = [bytes([n]) for n in range(20)]
-    columns.fill(made(keys))
-    columns.fill(rows_of([(b"none", ["no", "vector"])]))
-    columns.move([("x.py", "x.py", [], [*keys, b"none"])])
-    asked = vector(b"\x63")
-    view = columns.view()
-    near = similarities(view, asked)
+    index.set_rows(row_batch(keys))
+    index.set_rows(build_rows([(b"none", ["no", "vector"])]))
+    index.update_files([("x.py", "x.py", [], [*keys, b"none"])])
+    query = vector(b"\x63")
+    reader = index.reader()
+    near = similarities(reader, query)
     for key in keys:
-        assert near[view.row(key)] == pytest.approx(float(vector(key) @ asked), abs=0.02)
-    assert near[view.row(b"none")] == 0
-    assert not similarities(columns.view(), np.ones(3, np.float32)).any()
+        assert near[reader.row_of(key)] == pytest.approx(float(vector(key) @ query), abs=0.02)
+    assert near[reader.row_of(b"none")] == 0
+    assert not similarities(index.reader(), np.ones(3, np.float32)).any()
 
 
-def test_similarities_do_not_depend_on_where_a_row_stands() -> None:
+def test_similarities_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(1)
     found = rng.normal(size=(40, 256)).astype(np.float32)
-    asked = rng.normal(size=256).astype(np.float32)
+    query = rng.normal(size=256).astype(np.float32)
     keys = [bytes([n]) for n in range(len(found))]
     seen = []
     for order in (range(40), rng.permutation(40).tolist()):
-        columns = Columns()
-        columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[list(order)])))
-        columns.move([("x.py", "x.py", [], [keys[n] for n in order])])
-        view = columns.view()
-        near = similarities(view, asked)
-        seen.append([float(near[view.row(key)]) for key in keys])
+        index = ChunkIndex()
+        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(found[list(order)])))
+        index.update_files([("x.py", "x.py", [], [keys[n] for n in order])])
+        reader = index.reader()
+        near = similarities(reader, query)
+        seen.append([float(near[reader.row_of(key)]) for key in keys])
     assert seen[0] == seen[1]
-    exact = found.astype(np.float64) @ asked.astype(np.float64)
+    exact = found.astype(np.float64) @ query.astype(np.float64)
     assert np.abs(seen[0] - exact).max() < 0.02 * np.abs(exact).max()
 
 
-def test_similarities_are_the_same_in_one_thread_and_in_several(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_similarities_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
     keys = [bytes([n]) for n in range(40)]
-    columns = Columns()
-    columns.fill(rows_of(((key, ["word"]) for key in keys), rounded(rng.normal(size=(40, 256)))))
-    columns.move([("x.py", "x.py", [], keys)])
-    view, asked = columns.view(), rng.normal(size=256).astype(np.float32)
-    whole = similarities(view, asked)
-    monkeypatch.setattr(near, "_BLOCK", 7)
-    assert np.array_equal(similarities(view, asked), whole)
+    index = ChunkIndex()
+    index.set_rows(build_rows(((key, ["word"]) for key in keys), quantize(rng.normal(size=(40, 256)))))
+    index.update_files([("x.py", "x.py", [], keys)])
+    reader, query = index.reader(), rng.normal(size=256).astype(np.float32)
+    whole = similarities(reader, query)
+    monkeypatch.setattr(vectors, "_BLOCK_ROWS", 7)
+    assert np.array_equal(similarities(reader, query), whole)
     ended = ThreadPoolExecutor(1)
-    ended.shutdown()  # a pool that takes nothing, as one that gets no thread
-    monkeypatch.setattr(near, "_BESIDE", ended)
-    assert np.array_equal(similarities(view, asked), whole)
+    ended.shutdown()  # submit raises RuntimeError, as without threads
+    monkeypatch.setattr(vectors, "_EXECUTOR", ended)
+    assert np.array_equal(similarities(reader, query), whole)
     assert whole.any()
 
 
-def test_of_very_many_rows_the_nearest_are_compared_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prefilter_scores_the_nearest_rows_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     found = rng.normal(size=(400, 256))
-    asked = rng.normal(size=256)
-    found[:100] += asked  # some are near
+    query = rng.normal(size=256)
+    found[:100] += query  # some are similar to the query
     found /= np.linalg.norm(found, axis=1, keepdims=True)
-    asked = (asked / np.linalg.norm(asked)).astype(np.float32)
+    query = (query / np.linalg.norm(query)).astype(np.float32)
     keys = [n.to_bytes(2, "big") for n in range(400)]
-    dead = rounded(np.tile(asked, (50, 1)))  # nearer than any, but they stand nowhere
+    dead = quantize(np.tile(query, (50, 1)))  # nearer than all others, but in no file
 
     def found_in(order: list[int], gone: bool) -> dict[bytes, float]:
-        columns = Columns()
+        index = ChunkIndex()
         if gone:
-            columns.fill(rows_of(((n.to_bytes(3, "big"), ["gone"]) for n in range(50)), dead))
-        columns.fill(rows_of(((keys[n], ["word"]) for n in order), rounded(found[order])))
-        columns.move([("x.py", "x.py", [], keys)])
-        view = columns.view()
-        near_ = similarities(view, asked)
-        return {key: float(near_[view.row(key)]) for key in keys}
+            index.set_rows(build_rows(((n.to_bytes(3, "big"), ["gone"]) for n in range(50)), dead))
+        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(found[order])))
+        index.update_files([("x.py", "x.py", [], keys)])
+        reader = index.reader()
+        near_ = similarities(reader, query)
+        return {key: float(near_[reader.row_of(key)]) for key in keys}
 
-    monkeypatch.setattr(near, "EXACT", 1 << 17)
+    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 1 << 17)
     exact = found_in(list(range(400)), gone=False)
-    monkeypatch.setattr(near, "EXACT", 100)
-    monkeypatch.setattr(near, "NEAREST", 120)
+    monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 100)
+    monkeypatch.setattr(vectors, "RESCORE_ROWS", 120)
     some = found_in(list(range(400)), gone=False)
     best = sorted(exact, key=exact.__getitem__, reverse=True)[:80]
     assert all(some[key] == exact[key] for key in best)
@@ -232,31 +231,33 @@ def test_of_very_many_rows_the_nearest_are_compared_exactly(monkeypatch: pytest.
     assert found_in(rng.permutation(400).tolist(), gone=True) == some
 
 
-def test_a_rare_term_weighs_more() -> None:
-    columns = Columns()
-    columns.fill(rows_of((bytes([i]), ["common", "rare"] if i == 0 else ["common"]) for i in range(10)))
-    columns.move([("x.py", "x.py", [], [bytes([i]) for i in range(10)])])
-    view = columns.view()
-    assert view.idf("rare") > view.idf("common") > 0
-    assert view.idf("rare") == pytest.approx(math.log(1 + 9.5 / 1.5))
+def test_rare_term_has_a_higher_idf() -> None:
+    index = ChunkIndex()
+    index.set_rows(build_rows((bytes([i]), ["common", "rare"] if i == 0 else ["common"]) for i in range(10)))
+    index.update_files([("x.py", "x.py", [], [bytes([i]) for i in range(10)])])
+    reader = index.reader()
+    assert reader.idf("rare") > reader.idf("common") > 0
+    assert reader.idf("rare") == pytest.approx(math.log(1 + 9.5 / 1.5))
 
 
-def test_files_are_found_by_the_terms_of_their_names() -> None:
-    columns = Columns()
-    columns.move([("/r/src/http_client.py", "src/http_client.py", [], [b"1"]), ("/r/src/x.py", "src/x.py", [], [b"2"])])
-    view = columns.view()
-    assert [view.files[i] for i in view.named("client").rows] == ["/r/src/http_client.py"]
-    assert len(view.named("src").rows) == 2
-    assert not len(view.named("r").rows)
+def test_files_are_found_by_terms_of_their_paths() -> None:
+    index = ChunkIndex()
+    index.update_files(
+        [("/r/src/http_client.py", "src/http_client.py", [], [b"1"]), ("/r/src/x.py", "src/x.py", [], [b"2"])]
+    )
+    reader = index.reader()
+    assert [reader.paths[i] for i in reader.path_postings("client").rows] == ["/r/src/http_client.py"]
+    assert len(reader.path_postings("src").rows) == 2
+    assert not len(reader.path_postings("r").rows)
 
 
-def test_a_view_stays_as_it_is_while_files_come_and_go() -> None:
-    """A request that holds a view goes on with the numbers of files that it knows the names of."""
-    columns = Columns()
-    columns.fill(made([b"a", b"b"]))
-    columns.move([("/w/a.py", "a.py", [], [b"a"])])
-    view = columns.view()
-    columns.move([("/w/a.py", "a.py", [b"a"], []), ("/w/b.py", "b.py", [], [b"b"])])
-    assert view.file.tolist() == [0, -1]
-    assert len(view.path_length) == 1
-    assert columns.view().file.tolist() == [-1, 1]
+def test_reader_is_unchanged_while_files_change() -> None:
+    """A request that holds a reader continues with the file ids that it knows the paths of."""
+    index = ChunkIndex()
+    index.set_rows(row_batch([b"a", b"b"]))
+    index.update_files([("/w/a.py", "a.py", [], [b"a"])])
+    reader = index.reader()
+    index.update_files([("/w/a.py", "a.py", [b"a"], []), ("/w/b.py", "b.py", [], [b"b"])])
+    assert reader.file_ids.tolist() == [0, -1]
+    assert len(reader.path_lengths) == 1
+    assert index.reader().file_ids.tolist() == [-1, 1]

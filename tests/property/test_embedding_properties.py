@@ -1,4 +1,4 @@
-"""The quick way to tokens gives what the tokenizer itself gives, and vectors are what the model's card says, for any text."""
+"""The fast tokenizer equals the library, and vectors follow the formula of the model card."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from promptls.index.embedding.embedder import BUNDLED_FOLDER, EmbeddingSpec, _FastEmbedder, _from_folder, load
-from promptls.index.embedding.fast_tokenizer import PLACE, WordTokenizer, by_words, weigh
-from promptls.index.search.interning import Runs
+from promptls.index.embedding.embedder import (
+    BUNDLED_MODEL_DIR,
+    EmbeddingSpec,
+    _FastembedEmbedder,
+    _load_from_directory,
+    load_embedder,
+)
+from promptls.index.embedding.fast_tokenizer import POSITION_BUCKET, FastTokenizer, is_supported, token_weights
+from promptls.index.search.interning import RunInterner
 
-LONGEST = 40
+MAX_TOKENS = 40
 
 
 def tokenizer() -> Any:
-    made = Tokenizer.from_file(str(BUNDLED_FOLDER / "tokenizer.json"))
-    made.enable_truncation(LONGEST)
+    made = Tokenizer.from_file(str(BUNDLED_MODEL_DIR / "tokenizer.json"))
+    made.enable_truncation(MAX_TOKENS)
     return made
 
 
-SLOW = tokenizer()
-QUICK = WordTokenizer(tokenizer())
+LIBRARY = tokenizer()
+FAST = FastTokenizer(tokenizer())
 CODE = st.lists(
     st.sampled_from(
         ["parseHTTPRequest2", "XMLHttp", "a1B", "_x", "AB", "Ab", "aB", "0xFF", "::", "\n", " ", "ß", "İ", "ſ", "é", "變數",
@@ -38,47 +44,47 @@ CODE = st.lists(
 
 
 TEXTS = st.one_of(st.text(), st.text(st.characters(max_codepoint=127)), CODE)
-RUNS = Runs()
-PLACES = np.array(json.loads((BUNDLED_FOLDER / "config.json").read_text("utf-8"))["places"])
+INTERNER = RunInterner()
+POSITION_WEIGHTS = np.array(json.loads((BUNDLED_MODEL_DIR / "config.json").read_text("utf-8"))["places"])
 
 
 @given(TEXTS)
-def test_ids_are_those_of_the_library(text: str) -> None:
-    assert QUICK.ids(text) == SLOW.encode(text).ids
+def test_token_ids_equal_the_library(text: str) -> None:
+    assert FAST.encode(text) == LIBRARY.encode(text).ids
 
 
 @given(st.lists(TEXTS))
-def test_ids_of_many_texts_are_those_of_each(texts: list[str]) -> None:
-    assert [ids.tolist() for ids in QUICK.of(RUNS.read(texts))] == [QUICK.ids(text) for text in texts]
+def test_batch_equals_single_texts(texts: list[str]) -> None:
+    assert [ids.tolist() for ids in FAST.encode_batch(INTERNER.intern(texts))] == [FAST.encode(text) for text in texts]
 
 
-def test_ids_of_real_files() -> None:
+def test_token_ids_of_real_files_equal_the_library() -> None:
     for file in sorted((Path(__file__).parents[2] / "server").rglob("*.py"))[:80]:
         text = file.read_text("utf-8")
         for start in range(0, len(text), 700):
             part = text[start : start + 700]
-            assert QUICK.ids(part) == SLOW.encode(part).ids
+            assert FAST.encode(part) == LIBRARY.encode(part).ids
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=30).map(lambda ids: np.array(ids, np.int32)), max_size=5))
-def test_a_token_weighs_the_root_of_its_count_by_its_mean_place(found: list[Any]) -> None:
+def test_token_weight_is_root_of_count_by_mean_position_weight(found: list[Any]) -> None:
     places = np.array([3.0, 2.0, 1.0])
-    weighed = weigh(found, places)
-    got = iter(zip(weighed.ids.tolist(), weighed.weights.tolist(), strict=True))
-    for ids, count in zip(found, weighed.counts.tolist(), strict=True):
+    weighted = token_weights(found, places)
+    got = iter(zip(weighted.ids.tolist(), weighted.weights.tolist(), strict=True))
+    for ids, count in zip(found, weighted.counts.tolist(), strict=True):
         its = dict(next(got) for _ in range(count))
         where: dict[int, list[float]] = {}
         for at, token in enumerate(ids.tolist()):
-            where.setdefault(token, []).append(places[min(at // PLACE, 2)])
+            where.setdefault(token, []).append(places[min(at // POSITION_BUCKET, 2)])
         assert its == pytest.approx({token: np.sqrt(len(at)) * np.mean(at) for token, at in where.items()})
     assert next(got, None) is None
 
 
-def test_vectors_are_what_the_card_says() -> None:
-    """The model by its table, which its graph gives for single tokens, and the formula of the card."""
-    made, plain = load(EmbeddingSpec()), _FastEmbedder(_from_folder(BUNDLED_FOLDER))
+def test_vectors_follow_the_formula_of_the_model_card() -> None:
+    """Expected vectors are computed from single tokens by the formula of the model card."""
+    made, plain = load_embedder(EmbeddingSpec()), _FastembedEmbedder(_load_from_directory(BUNDLED_MODEL_DIR))
     session = plain._model.model.model
-    factor_of = WordTokenizer(plain._model.model.tokenizer)
+    factor_of = FastTokenizer(plain._model.model.tokenizer)
     texts = [
         "def total(cart):\n    return sum(cart)",
         "Straße 變數",
@@ -86,12 +92,12 @@ def test_vectors_are_what_the_card_says() -> None:
         *["open the file " * n for n in range(1, 12)],
     ]
     vectors = made.embed(texts)
-    assert np.allclose(made.embed_inputs(made.inputs(Runs().read(texts))), vectors, atol=1e-6)
+    assert np.allclose(made.embed_inputs(made.prepare_inputs(RunInterner().intern(texts))), vectors, atol=1e-6)
     assert np.allclose(made.embed([""]), 0)
     for text, vector in zip(texts, vectors, strict=True):
-        ids = factor_of.ids(text)
+        ids = factor_of.encode(text)
         counts = Counter(ids)
-        place = [PLACES[min(at // PLACE, len(PLACES) - 1)] for at in range(len(ids))]
+        place = [POSITION_WEIGHTS[min(at // POSITION_BUCKET, len(POSITION_WEIGHTS) - 1)] for at in range(len(ids))]
         mean = {token: np.mean([p for i, p in zip(ids, place, strict=True) if i == token]) for token in counts}
         scale = 1 << 16
         mask = [[round(scale * np.sqrt(counts[token]) * mean[token]) for token in counts]]
@@ -99,18 +105,18 @@ def test_vectors_are_what_the_card_says() -> None:
         assert np.allclose(vector, expected, atol=1e-4), text[:40]
 
 
-def test_an_ordinary_mask_gives_the_plain_mean() -> None:
-    """So that the model is of use to others who load it with fastembed."""
-    plain = _FastEmbedder(_from_folder(BUNDLED_FOLDER))
+def test_ordinary_mask_yields_the_plain_mean() -> None:
+    """Other users can load the model with fastembed."""
+    plain = _FastembedEmbedder(_load_from_directory(BUNDLED_MODEL_DIR))
     once, twice = plain.embed(["cart total", "cart total cart total"])
     assert np.allclose(once, twice, atol=1e-6)
     assert np.allclose(np.linalg.norm([once, twice], axis=1), 1, atol=1e-5)
 
 
 @pytest.mark.parametrize("change", ["normalizer", "pre_tokenizer", "truncation"])
-def test_tokenizers_of_another_kind_are_left_alone(change: str) -> None:
+def test_other_tokenizers_are_not_supported(change: str) -> None:
     made = tokenizer()
-    assert by_words(made)
+    assert is_supported(made)
     if change == "truncation":
         made.no_truncation()
     else:
@@ -118,4 +124,4 @@ def test_tokenizers_of_another_kind_are_left_alone(change: str) -> None:
         from tokenizers.pre_tokenizers import Whitespace
 
         setattr(made, change, Lowercase() if change == "normalizer" else Whitespace())
-    assert not by_words(made)
+    assert not is_supported(made)

@@ -9,14 +9,14 @@ from hypothesis import strategies as st
 
 from promptls.graph.call_paths import call_paths, callees
 from promptls.graph.graph import Graph, GraphView
-from promptls.graph.imports import Resolver
-from promptls.graph.layers import layer_of
+from promptls.graph.imports import ImportResolver
 from promptls.graph.neighbours import neighbours
 from promptls.graph.targets import locate
-from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.syntax.parse import scan
-from promptls.model import FileEntry, Root, pack
-from promptls.util.hashing import digest_of
+from promptls.index.snapshot import Snapshot, with_files
+from promptls.index.syntax.parse import parse_source
+from promptls.knowledge.project.layers import layer_of
+from promptls.model import FileEntry, Root, encode_outline
+from promptls.util.hashing import content_hash
 
 ROOT = "/w"
 FILES = ("a.py", "b.py", "pkg/__init__.py", "pkg/c.py", "tests/test_a.py")
@@ -55,18 +55,18 @@ WORKSPACES = st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=4)
 def entries(texts: dict[str, str]) -> dict[str, FileEntry | None]:
     return {
         f"{ROOT}/{name}": FileEntry(
-            f"{ROOT}/{name}", ROOT, name, digest=digest_of(text), outlined=pack(scan(text, "python").outline)
+            f"{ROOT}/{name}", ROOT, name, content_hash=content_hash(text), encoded_outline=encode_outline(parse_source(text, "python").outline)
         )
         for name, text in texts.items()
     }
 
 
 def snapshot_of(texts: dict[str, str]) -> Snapshot:
-    return with_entries(Snapshot(roots=(Root(ROOT, "w", "file:///w"),)), entries(texts).items())
+    return with_files(Snapshot(roots=(Root(ROOT, "w", "file:///w"),)), entries(texts).items())
 
 
 def view_of(texts: dict[str, str]) -> GraphView:
-    return Graph(Resolver).at(snapshot_of(texts))
+    return Graph(ImportResolver).at(snapshot_of(texts))
 
 
 @settings(max_examples=60, deadline=None)
@@ -92,12 +92,12 @@ def test_every_node_has_an_id_that_names_it(texts: dict[str, str]) -> None:
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES, WORKSPACES)
 def test_the_way_there_does_not_matter(before: dict[str, str], after: dict[str, str]) -> None:
-    graph = Graph(Resolver)
+    graph = Graph(ImportResolver)
     old = snapshot_of(before)
     for place in graph.at(old).places():
         graph.at(old).edges(place)
     gone: dict[str, FileEntry | None] = dict.fromkeys(entries(before))
-    view, fresh = graph.at(with_entries(old, (gone | entries(after)).items())), view_of(after)
+    view, fresh = graph.at(with_files(old, (gone | entries(after)).items())), view_of(after)
     assert list(view.places()) == list(fresh.places())
     assert all(view.edges(place) == fresh.edges(place) for place in fresh.places())
 
@@ -144,4 +144,4 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
 @given(st.text(max_size=60))
 def test_any_path_has_a_layer(label: str) -> None:
     assert layer_of(label)
-    assert layer_of(label, seed=True)
+    assert layer_of(label, table_only=True)

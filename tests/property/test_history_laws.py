@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.prompt.assemble import OUTPUTS, frame_tokens
-from promptls.prompt.history import choose
-from promptls.prompt.layouts import LAYOUTS, QUOTING
+from promptls.prompt.history import select_turns
 from promptls.prompt.layouts.types import Message
+from promptls.prompt.profile import profile, profile_names
 from promptls.prompt.tokens import counter
 
 B = "0123456789ab"
@@ -27,39 +27,39 @@ TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "syste
 
 @given(TURNS, st.integers(-10, 400), st.sampled_from(["chars4", "estimate"]))
 def test_what_is_kept_is_the_end_of_the_history_within_the_budget(turns: list[Message], budget: int, name: str) -> None:
-    everything = choose(turns, 10**9, counter(name), {})
-    done = choose(turns, budget, counter(name), {})
+    everything = select_turns(turns, 10**9, counter(name), {})
+    done = select_turns(turns, budget, counter(name), {})
     assert done.tokens <= max(0, budget)
     assert sum(counter(name).count(t.content) for t in done.turns) <= max(0, budget)
-    assert done.dropped <= len(turns) - len(done.turns)
-    assert done.dropped == 0 or len(done.turns) < len(turns)
+    assert done.dropped_count <= len(turns) - len(done.turns)
+    assert done.dropped_count == 0 or len(done.turns) < len(turns)
     ending = everything.turns[len(everything.turns) - len(done.turns) :]
     assert [t.role for t in done.turns] == [t.role for t in ending]
-    assert done.cut or done.turns == ending
-    assert not done.cut or done.turns != ending
+    assert done.truncated or done.turns == ending
+    assert not done.truncated or done.turns != ending
 
 
 @given(TURNS, st.integers(0, 400))
 def test_choosing_again_changes_nothing(turns: list[Message], budget: int) -> None:
-    first = choose(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
-    if not first.cut:
-        assert choose(first.turns, budget, counter("chars4"), {}).turns == first.turns
+    first = select_turns(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
+    if not first.truncated:
+        assert select_turns(first.turns, budget, counter("chars4"), {}).turns == first.turns
 
 
 @given(st.lists(st.sampled_from(["plain words", "x < y", "```py\n1\n```", ""]), max_size=6).map("\n".join))
 def test_a_turn_without_copies_stays_as_it_is(text: str) -> None:
     turns = (Message("user", text),) if text.strip() else ()
-    assert choose([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
+    assert select_turns([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
 
 
-@given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(sorted(LAYOUTS)))
+@given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(profile_names()))
 def test_turns_cost_no_more_in_a_prompt_than_was_said(
     turns: list[Message], budget: int, name: str, layout: str
 ) -> None:
-    done = choose(turns, budget, counter(name), {}, quoted=layout in QUOTING)
+    done = select_turns(turns, budget, counter(name), {}, quoted=profile(layout).hooks.quotes_history)
     for output in OUTPUTS:
         without, with_turns = (
-            frame_tokens("What?", "baseline", output, counter(name), history=history, layout=layout)
+            frame_tokens("What?", "baseline", output, counter(name), history=history, layout=profile(layout).layout)
             for history in ((), done.turns)
         )
         assert with_turns - without <= done.tokens + ROUNDING

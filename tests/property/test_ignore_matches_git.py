@@ -1,4 +1,4 @@
-"""Whatever the names and the rules: what is listed is what git lists, with and without git's help."""
+"""Walks list the same files as git for arbitrary names and rules, with and without running git."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from promptls.index import files as disk
+from promptls.index.files import uris
+from promptls.index.files.read import FileLimits
+from promptls.index.files.walk import explain_path, ignored_paths, walk_files
 from trees import alone, git
 
-LIMITS = disk.Limits()
+LIMITS = FileLimits()
 POSIX = os.name == "posix"
 
 PLAIN = ["a", "b", "ab", "foo", "foo.py", "b.py", "a b", "é", "[a]", "#x", "!y", ".hid", "-r", "'q", "%41", "😀", "A"]
@@ -71,7 +73,7 @@ def trees(draw: st.DrawFn, only_files: bool = False) -> Tree:
     return Tree(tuple(files), rules, draw(st.just("") | RULES), draw(st.just("") | RULES), draw(st.booleans()))
 
 
-def plant(root: Path, tree: Tree, ignore: str = ".gitignore") -> str:
+def write_tree(root: Path, tree: Tree, ignore: str = ".gitignore") -> str:
     root.mkdir()
     for name in tree.files:
         place = root / name
@@ -105,7 +107,7 @@ def entries(root: str) -> tuple[list[str], list[str]]:
 
 
 def readable(names: list[str]) -> set[str]:
-    """Without those that are not UTF-8, which are never listed."""
+    """Return the names that are valid UTF-8; others are never listed."""
     return {name for name in names if not any("\ud800" <= c <= "\udfff" for c in name)}
 
 
@@ -115,7 +117,7 @@ def git_lists(root: str) -> set[str]:
 
 
 def git_ignores(root: str, names: list[str]) -> dict[str, tuple[int, str]]:
-    """name → (line, rule) of what `git check-ignore` says is ignored."""
+    """Return name → (line, rule) of the names ignored according to `git check-ignore`."""
     given = b"".join(b"./" + os.fsencode(name) + b"\0" for name in names)
     fields = os.fsdecode(git(root, "check-ignore", "-v", "-z", "--stdin", data=given, fine=(0, 1))).split("\0")
     hits = {fields[i + 3][2:]: (int(fields[i + 1]), fields[i + 2]) for i in range(0, len(fields) - 3, 4)}
@@ -123,16 +125,16 @@ def git_ignores(root: str, names: list[str]) -> dict[str, tuple[int, str]]:
 
 
 def listed(root: str) -> set[str]:
-    return {found.name for found in disk.walk(root, LIMITS)}
+    return {found.name for found in walk_files(root, LIMITS)}
 
 
 def ignored(root: str, names: list[str]) -> set[str]:
     start = len(root) + 1
-    return {path[start:] for path in disk.ignored(root, [f"{root}/{name}" for name in names])}
+    return {path[start:] for path in ignored_paths(root, [f"{root}/{name}" for name in names])}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _nobodys_git(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _no_user_git_config(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         alone(tmp_path_factory.mktemp("home"), patch)
         yield
@@ -149,9 +151,9 @@ def check(examples: int):  # type: ignore[no-untyped-def]
 
 @check(40)
 @given(trees(), st.randoms(use_true_random=False))
-def test_in_a_repository_as_git_says(tree: Tree, chance: object) -> None:
+def test_walk_in_a_repository_equals_git(tree: Tree, chance: object) -> None:
     with tempfile.TemporaryDirectory() as base:
-        root = plant(Path(base, "r"), tree)
+        root = write_tree(Path(base, "r"), tree)
         init(root, tree)
         tracked = [name for name in tree.files if chance.random() < 0.2]  # type: ignore[attr-defined]
         if tracked and not tree.fold:  # where case does not count, git takes "a" for the tracked "A"
@@ -166,7 +168,7 @@ def test_in_a_repository_as_git_says(tree: Tree, chance: object) -> None:
         names = [name for name in names if not set("*?[\\") & set(name)]
         assert refused & set(names) == set(verdicts) & set(names)
         for name in names[:3]:
-            verdict = disk.explain(root, f"{root}/{name}", LIMITS)
+            verdict = explain_path(root, f"{root}/{name}", LIMITS)
             assert (verdict.line, verdict.rule) == verdicts[name] if name in verdicts else verdict.rule[:1] in ("", "!")
         # A "!" in our own file makes the walk decide for itself; this one matches nothing.
         Path(root, ".promptlsignore").write_text("!nothing/of/that/name\n")
@@ -175,39 +177,39 @@ def test_in_a_repository_as_git_says(tree: Tree, chance: object) -> None:
 
 @check(40)
 @given(trees(only_files=True))
-def test_outside_of_a_repository_as_git_would_say(tree: Tree) -> None:
+def test_walk_outside_a_repository_equals_git(tree: Tree) -> None:
     with tempfile.TemporaryDirectory() as base:
-        twin = plant(Path(base, "twin"), tree)
-        init(twin, Tree((), {}, fold=disk.uris.FOLDS))
+        twin = write_tree(Path(base, "twin"), tree)
+        init(twin, Tree((), {}, fold=uris.CASE_INSENSITIVE))
         names = sorted(readable([name for kind in entries(twin) for name in kind]))
         expected, refused = git_lists(twin), set(git_ignores(twin, names))
-        root = plant(Path(base, "r"), tree)
+        root = write_tree(Path(base, "r"), tree)
         assert listed(root) == expected
         assert ignored(root, names) == refused
         # Our own file means the same by the same lines.
-        own = plant(Path(base, "own"), tree, ".promptlsignore")
-        assert listed(own) == {name.replace(".gitignore", ".promptlsignore") for name in expected}
+        promptls_rules = write_tree(Path(base, "own"), tree, ".promptlsignore")
+        assert listed(promptls_rules) == {name.replace(".gitignore", ".promptlsignore") for name in expected}
 
 
 @check(40)
 @given(
     trees(only_files=True), trees(only_files=True), st.dictionaries(st.sampled_from(["", "a", "b"]), RULES), st.data()
 )
-def test_all_answers_agree(outer: Tree, inner: Tree, own: dict[str, str], data: st.DataObject) -> None:
-    """Repositories in repositories or in none, rules of ours everywhere: a file is listed or it is ignored."""
+def test_walk_and_ignored_paths_agree(outer: Tree, inner: Tree, promptls_rules: dict[str, str], data: st.DataObject) -> None:
+    """With nested repositories and `.promptlsignore` files, each file is either listed or ignored."""
     with tempfile.TemporaryDirectory() as base:
-        root = plant(Path(base, "r"), outer)
+        root = write_tree(Path(base, "r"), outer)
         if data.draw(st.booleans(), label="outer is a repository"):
             init(root, outer)
         place = Path(root, data.draw(st.sampled_from(["n", "n/m", "a.d"]), label="inner"))
         place.parent.mkdir(exist_ok=True)
-        init(plant(place, inner), inner)
-        for folder, rules in own.items():
+        init(write_tree(place, inner), inner)
+        for folder, rules in promptls_rules.items():
             if Path(root, folder).is_dir():
                 Path(root, folder, ".promptlsignore").write_bytes(rules.encode("utf-8", "surrogateescape"))
         files = sorted(readable(entries(root)[0]))
         assert listed(root) == set(files) - ignored(root, files)
         for name in files[:4]:
-            verdict = disk.explain(root, f"{root}/{name}", LIMITS)
+            verdict = explain_path(root, f"{root}/{name}", LIMITS)
             assert verdict.indexed == (name in listed(root))
             assert verdict.indexed or verdict.reason

@@ -1,4 +1,4 @@
-"""Any sequence of changes ends in the index that a fresh look at the final state gives."""
+"""After any sequence of changes, the index equals a fresh index of the final state."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from promptls.index.config import IndexConfig
 from promptls.index.indexer import Indexer
-from promptls.index.snapshot import with_entries
-from promptls.index.syntax.parse import scan
-from promptls.languages.table import language_of
-from promptls.model import FileEntry, Root, pack
-from promptls.util.hashing import digest_of
+from promptls.index.snapshot import with_files
+from promptls.index.syntax.parse import parse_source
+from promptls.languages import language_of
+from promptls.model import FileEntry, Root, encode_outline
+from promptls.util.hashing import content_hash
 
 NAMES = ["a.py", "b.py", "sub/c.py", "sub/d.js", "notes.md", "ignored/x.py", "sub/.gitignore"]
 TEXTS = [
@@ -44,16 +44,16 @@ def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Indexer,
     folder = tmp_path_factory.mktemp("machine")
     root = folder / "root"
     root.mkdir()
-    indexer = Indexer(IndexConfig(cache=str(folder / "cache"), workers=1))
+    indexer = Indexer(IndexConfig(cache_folder=str(folder / "cache"), workers=1))
     indexer.workspace.set_roots([Root(root.as_posix(), "root", root.as_uri())])
     indexer.start()
-    assert indexer.wait_ready(timeout_s=60)
+    assert indexer.client.wait_until_searchable(timeout_s=60)
     yield indexer, root
     indexer.close()
 
 
 def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
-    """Entries as one look at disk and buffers gives them."""
+    """Return the entries expected from the files on disk and the open documents."""
     texts = {}
     for name in NAMES:
         file = root / name
@@ -61,19 +61,19 @@ def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
             texts[file.as_posix()] = file.read_text()
     for path, document in indexer.workspace.documents.items():
         texts[path] = document.text
-    out = {}
+    entries = {}
     rules = (root / "sub/.gitignore").read_text().split() if (root / "sub/.gitignore").is_file() else []
     for path, text in texts.items():
         name = path.removeprefix(root.as_posix() + "/")
         if name.startswith("ignored/") or (name.startswith("sub/") and name[4:] in rules):
             continue
-        out[path] = FileEntry(path, root.as_posix(), name, outlined=pack(scan(text, language_of(path, text)).outline))
-    return out
+        entries[path] = FileEntry(path, root.as_posix(), name, encoded_outline=encode_outline(parse_source(text, language_of(path, text)).outline))
+    return entries
 
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=OPERATIONS)
-def test_any_sequence_of_changes(
+def test_index_after_any_changes_equals_a_fresh_one(
     indexed: tuple[Indexer, Path], operations: list[tuple[str, str, str, int, int]]
 ) -> None:
     indexer, root = indexed
@@ -99,34 +99,34 @@ def test_any_sequence_of_changes(
             workspace.put_document(path, content, version, edited=True)
         elif operation == "save" and path in workspace.documents:
             file.write_text(workspace.documents[path].text)
-            workspace.saved(path)
+            workspace.mark_saved(path)
         elif operation == "close":
             workspace.close_document(path)
         elif operation == "settle":
-            assert indexer.wait_ready(timeout_s=60)
+            assert indexer.client.wait_until_searchable(timeout_s=60)
         if path in workspace.documents:
-            view = indexer.view()
+            view = indexer.client.snapshot()
             entry = view.files.get(path)
-            shown = entry.digest if entry else None
+            shown = entry.content_hash if entry else None
             assert view.documents[path].text == workspace.documents[path].text
-            assert shown in (None, digest_of(workspace.documents[path].text))
-    assert indexer.wait_ready(timeout_s=60)
-    snapshot = indexer.view()
+            assert shown in (None, content_hash(workspace.documents[path].text))
+    assert indexer.client.wait_until_searchable(timeout_s=60)
+    snapshot = indexer.client.snapshot()
     wanted = expected(indexer, root)
     assert {p: e.outline for p, e in snapshot.files.items() if e.name != ".gitignore"} == {
         p: e.outline for p, e in wanted.items()
     }
-    fresh = with_entries(type(snapshot)(roots=snapshot.roots), wanted.items())
+    fresh = with_files(type(snapshot)(roots=snapshot.roots), wanted.items())
     assert {k: set(v) for k, v in snapshot.names.items()} == {k: set(v) for k, v in fresh.names.items()}
-    columns = indexer.columns()
+    columns = indexer.client.reader()
     places: dict[bytes, list[tuple[str, int]]] = {}
     for path, entry in sorted(snapshot.files.items()):
         for at, chunk in enumerate(entry.outline.chunks if entry.outline is not None else ()):
             places.setdefault(chunk.key, []).append((path, at))
-    assert {key: columns.places(columns.row(key)) for key in columns.living()} == places
-    assert columns.count == len(places)
+    assert {key: columns.locations(columns.row_of(key)) for key in columns.live_keys()} == places
+    assert columns.live_count == len(places)
     for name in NAMES:
         workspace.close_document((root / name).as_posix())
         (root / name).unlink(missing_ok=True)
     workspace.touch([(root / name).as_posix() for name in NAMES])
-    assert indexer.wait_ready(timeout_s=60)
+    assert indexer.client.wait_until_searchable(timeout_s=60)

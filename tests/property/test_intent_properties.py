@@ -1,12 +1,13 @@
-"""Whatever is asked: an answer, the same each time, and mentions are never lost to it."""
+"""Properties of intent detection for any question: valid, deterministic, never against mentions."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from promptls.prompt.intent import ACTIONS, TYPES, category_names, parity, understand
-from promptls.prompt.intent.entities import SCOPES
-from promptls.prompt.intent.topics import GENERAL
-from promptls.retrieval.query import analyse
+from promptls.compat.codebuddy import classifier
+from promptls.compat.prompto import classify_action
+from promptls.prompt.intent import ACTIONS, QUESTION_TYPES, category_names, detect_intent
+from promptls.prompt.intent.types import GENERAL, SCOPES
+from promptls.retrieval.query import parse_query
 
 WORDS = (
     *(
@@ -49,28 +50,28 @@ questions = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS), ma
 
 
 @given(questions)
-def test_every_question_has_a_reading(text: str) -> None:
-    intent = understand(text, text)
-    assert intent == understand(text, text)
+def test_intent_is_valid_and_deterministic(text: str) -> None:
+    intent = detect_intent(text, text)
+    assert intent == detect_intent(text, text)
     assert 0.5 <= intent.confidence <= 1
     assert intent.action in ACTIONS and intent.scope in SCOPES
-    assert list(intent.types) == [t for t in TYPES if t in intent.types]
+    assert list(intent.types) == [t for t in QUESTION_TYPES if t in intent.types]
     names = [c.name for c in intent.categories]
     assert len(set(names)) == len(names) and set(names) <= set(category_names())
     assert all(0 < c.confidence < 1 for c in intent.categories)
-    sure = [c.confidence for c in intent.categories]
-    assert sure == sorted(sure, reverse=True)
-    assert GENERAL not in intent.topics or len(intent.topics) == 1
+    confidences = [c.confidence for c in intent.categories]
+    assert confidences == sorted(confidences, reverse=True)
+    assert GENERAL not in intent.likely_categories or len(intent.likely_categories) == 1
 
 
 @given(questions)
-def test_a_mention_is_about_the_code(text: str) -> None:
-    assert understand(text + " @src/app.py", text).codebase
+def test_message_with_a_mention_is_about_the_codebase(text: str) -> None:
+    assert detect_intent(text + " @src/app.py", text).about_codebase
 
 
 @given(questions)
-def test_excluding_only_takes_away(text: str) -> None:
-    plain, query = analyse(text), understand(text, text).query
+def test_exclusion_only_removes_terms(text: str) -> None:
+    plain, query = parse_query(text), detect_intent(text, text).query
     assert set(query.terms) <= set(plain.terms)
     assert set(query.terms) | set(query.excluded) == set(plain.terms)
     assert bool(query.terms) == bool(plain.terms)
@@ -78,18 +79,18 @@ def test_excluding_only_takes_away(text: str) -> None:
 
 
 @given(questions)
-def test_excluded_words_stand_in_the_question(text: str) -> None:
-    intent = understand(text, text)
-    assert all(word in text.lower() or word in text for word in intent.negated)
+def test_excluded_words_occur_in_the_question(text: str) -> None:
+    intent = detect_intent(text, text)
+    assert all(word in text.lower() or word in text for word in intent.excluded_words)
 
 
 @given(questions)
-def test_parity_classifiers_answer(text: str) -> None:
-    got = parity.classify(text)
-    assert got.confidence == parity.CONFIDENCE[got.label]
-    assert got.score >= 0
-    assert len(parity.keywords(text)) <= 10
-    assert len(parity.fallback(text).keywords) <= 5
+def test_compat_classifiers_accept_any_question(text: str) -> None:
+    result = classifier.classify_keywords(text)
+    assert result.confidence == classifier.CONFIDENCE[result.label]
+    assert result.score >= 0
+    assert len(classifier.extract_keywords(text)) <= 10
+    assert len(classify_action(text).keywords) <= 5
 
 
 @settings(max_examples=30, deadline=None)
@@ -97,5 +98,5 @@ def test_parity_classifiers_answer(text: str) -> None:
     st.sampled_from(["a", "a.", "a/", "-", "\n", " ", "not ", "how is ", "`", "(", "'", "é", "login "]),
     st.integers(1, 20_000),
 )
-def test_long_questions_are_read_in_part(piece: str, count: int) -> None:
-    assert understand(piece * count, piece * count).action in ACTIONS
+def test_long_question_is_analyzed(piece: str, count: int) -> None:
+    assert detect_intent(piece * count, piece * count).action in ACTIONS

@@ -1,4 +1,4 @@
-"""Rows of whole batches hold the terms of each text, whatever was read before."""
+"""Extracted rows contain the terms of each text, regardless of earlier batches."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search import interning as module
-from promptls.index.search.analyzer import _WORD, run_terms, runs, terms, word_terms
-from promptls.index.search.interning import Runs, TermReader
-from promptls.index.search.row_batch import rows_of
+from promptls.index.search import interning
+from promptls.index.search.analyzer import find_words, split_runs, tokenize, tokenize_run, tokenize_word
+from promptls.index.search.interning import RunInterner, TermExtractor
+from promptls.index.search.row_batch import build_rows
 
 TEXT = st.one_of(
     st.text(),
@@ -20,31 +20,33 @@ TEXT = st.one_of(
 
 
 @given(TEXT)
-def test_no_word_reaches_over_two_runs(text: str) -> None:
-    assert [term for run in runs(text) for term in run_terms(run)] == terms(text)
-    assert terms(text) == [term for word in _WORD.findall(text) for term in word_terms(word)]
+def test_no_word_spans_two_runs(text: str) -> None:
+    assert [term for run in split_runs(text) for term in tokenize_run(run)] == tokenize(text)
+    assert tokenize(text) == [term for word in find_words(text) for term in tokenize_word(word)]
 
 
 @given(st.lists(st.lists(TEXT, max_size=6), max_size=4))
-def test_rows_hold_the_terms_of_their_texts(batches: list[list[str]]) -> None:
-    known, reader = Runs(), TermReader()
+def test_rows_contain_the_terms_of_their_texts(batches: list[list[str]]) -> None:
+    interner, extractor = RunInterner(), TermExtractor()
     for texts in batches:
         keys = [bytes([at]) for at in range(len(texts))]
-        rows = reader.rows(keys, known.read(texts))
-        expected = rows_of((key, terms(text)) for key, text in zip(keys, texts, strict=True))
+        rows = extractor.extract(keys, interner.intern(texts))
+        expected = build_rows((key, tokenize(text)) for key, text in zip(keys, texts, strict=True))
         assert rows.keys == expected.keys
-        assert rows.texts() == expected.texts()
-        assert sorted(rows.words) == sorted(expected.words)
+        assert rows.joined_terms() == expected.joined_terms()
+        assert sorted(rows.terms) == sorted(expected.terms)
 
 
-@pytest.mark.parametrize(("bound", "value"), [("MOST_RUNS", 2), ("MOST_CHARACTERS", 5)])
-def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch, bound: str, value: int) -> None:
-    monkeypatch.setattr(module, bound, value)
-    known, reader = Runs(), TermReader()
-    before = known.read(["open the file"])
+@pytest.mark.parametrize(("limit", "value"), [("MAX_RUNS", 2), ("MAX_CHARACTERS", 5)])
+def test_interner_is_bounded(monkeypatch: pytest.MonkeyPatch, limit: str, value: int) -> None:
+    monkeypatch.setattr(interning, limit, value)
+    interner, extractor = RunInterner(), TermExtractor()
+    before = interner.intern(["open the file"])
     for n in range(5):
-        batch = known.read([f"file number{n}", "other file"])
-        assert reader.rows([b"1", b"2"], batch).texts() == [f"file number number{n}", "other file"]
-        assert len(batch.known) <= 6
-    assert reader.rows([b"0"], before).texts() == ["open file"], "a batch outlives what was forgotten"
-    assert np.array_equal(before.ends, [3])
+        batch = interner.intern([f"file number{n}", "other file"])
+        assert extractor.extract([b"1", b"2"], batch).joined_terms() == [f"file number number{n}", "other file"]
+        assert len(batch.runs) <= 6
+    assert extractor.extract([b"0"], before).joined_terms() == ["open file"], (
+        "a batch stays valid after the interner has started again"
+    )
+    assert np.array_equal(before.text_ends, [3])

@@ -1,4 +1,4 @@
-"""Whatever a model says, what is understood is bounded and of our own words."""
+"""Properties of interpretations for any answer of a model: bounded, and with valid names only."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.model import CancelToken, Problem
-from promptls.prompt.language_model import Interpretation, LanguageModel, interpret, sendable
-from promptls.prompt.language_model.interpret import ACTIONS, TERMS_ASKED, TYPES
+from promptls.prompt.intent import Interpretation
+from promptls.prompt.language_model import LanguageModel, interpret_question, redact_question
+from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES
+from promptls.prompt.language_model.interpret import MAX_TERMS
 
 CATEGORIES = ("api", "error handling")
 JSON = st.recursive(
@@ -27,17 +29,17 @@ ANSWERS = (
 
 
 @given(ANSWERS)
-def test_an_answer_is_understood_within_bounds(answer: str) -> None:
+def test_interpretation_is_within_bounds_for_any_answer(answer: str) -> None:
     model = LanguageModel(lambda messages, max_tokens, token: answer, "m")
-    found = interpret("x", CATEGORIES, model, CancelToken())
+    found = interpret_question("x", CATEGORIES, model, CancelToken())
     if isinstance(found, Problem):
         return
     assert found.confidence is None or 0 <= found.confidence <= 1
-    assert found.codebase in (None, True, False)
+    assert found.about_codebase in (None, True, False)
     assert set(found.categories) <= set(CATEGORIES) and len(set(found.categories)) == len(found.categories)
-    assert found.types == tuple(t for t in TYPES if t in found.types)
+    assert found.types == tuple(t for t in QUESTION_TYPES if t in found.types)
     assert found.action in (None, *ACTIONS)
-    assert len(found.terms) <= TERMS_ASKED
+    assert len(found.terms) <= MAX_TERMS
     for term in found.terms:
         assert len(term.split(" ")) <= 3
         assert re.fullmatch(r"[\w.:/+# -]{1,150}", term)
@@ -50,7 +52,7 @@ def test_an_answer_is_understood_within_bounds(answer: str) -> None:
     )
 )
 def test_no_line_of_code_is_sent(text: str) -> None:
-    sent = sendable(text + "\n")
+    sent = redact_question(text + "\n")
     assert len(sent) <= 4003
     runs = re.findall(r"(?m)(?:^(?: {4}|\t)code\n){2,}", sent)
     assert runs == []

@@ -1,4 +1,4 @@
-"""What holds for every layout, whatever the content: budget, question, boundaries between data and instructions."""
+"""Properties of every layout for any content: budget, question, separation of data and instructions."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from promptkit import renderer, view
+from promptkit import LAYOUTS, renderer, text_file
 
-from promptls.model import Item, Origin, Span, TextView
-from promptls.prompt.assemble import Assembled, BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.layouts import LAYOUTS, Facts, Message, Section
-from promptls.prompt.pack import Choice, pack
-from promptls.prompt.render import Renderer, forms
+from promptls.model import Item, Origin, Span, FileText
+from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
+from promptls.prompt.layouts import PromptMetadata, Message, Section
+from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.forms import item_forms
+from promptls.prompt.render import Renderer
 from promptls.prompt.variants import VARIANTS
 
-EVIL = st.lists(
+HOSTILE_TEXT = st.lists(
     st.sampled_from(
         [
             "</passage>",
@@ -43,34 +44,34 @@ SECTIONS = st.lists(
     st.builds(
         Section,
         st.sampled_from(["rules", "memory", "architecture", "team", "task"]),
-        EVIL,
+        HOSTILE_TEXT,
     ),
     max_size=4,
     unique_by=lambda section: section.name,
 ).map(lambda found: tuple(Section(s.name, s.text, "context") for s in found))
-TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant"]), EVIL), max_size=3).map(tuple)
+TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant"]), HOSTILE_TEXT), max_size=3).map(tuple)
 
 
 @st.composite
-def choices(draw: st.DrawFn, using: Renderer) -> tuple[list[Choice], list[Choice]]:
-    made: list[Choice] = []
+def choices(draw: st.DrawFn, using: Renderer) -> tuple[list[PackingCandidate], list[PackingCandidate]]:
+    made: list[PackingCandidate] = []
     for n in range(draw(st.integers(0, 5))):
-        file: TextView = view(draw(EVIL), f"{n}{draw(NAMES)}" if draw(st.booleans()) else draw(NAMES))
+        file: FileText = text_file(draw(HOSTILE_TEXT), f"{n}{draw(NAMES)}" if draw(st.booleans()) else draw(NAMES))
         item = Item(file.entry.path, Span(0, len(file.lines)), "text", Origin.KEYWORD, 1 - n / 10, draw(NAMES))
-        made.append(Choice(forms(item, file, using)))
+        made.append(PackingCandidate(item_forms(item, file, using)))
     cut = draw(st.integers(0, len(made)))
     return made[:cut], made[cut:]
 
 
 @st.composite
-def prompts(draw: st.DrawFn) -> tuple[str, Assembled, Renderer, str, tuple[Message, ...]]:
+def prompts(draw: st.DrawFn) -> tuple[str, AssembledPrompt, Renderer, str, tuple[Message, ...]]:
     variant, layout = draw(st.sampled_from(VARIANTS)), draw(st.sampled_from(sorted(LAYOUTS)))
     using = renderer(draw(st.sampled_from(["chars4", "estimate"])), citations=variant == "citation")
     explicit, implicit = draw(choices(using))
-    message, output = f"THE QUESTION {draw(EVIL)}", draw(st.sampled_from(["text", "messages"]))
+    message, output = f"THE QUESTION {draw(HOSTILE_TEXT)}", draw(st.sampled_from(["text", "messages"]))
     sections, history = draw(SECTIONS), draw(TURNS)
-    facts = Facts(("debugging",), draw(st.sampled_from(["fix", "other", "create"])), 4000, draw(st.integers(0, 3)))
-    frame = frame_tokens(message, variant, output, using.counter, sections, history, layout, facts)
+    facts = PromptMetadata(("debugging",), draw(st.sampled_from(["fix", "other", "create"])), 4000, draw(st.integers(0, 3)))
+    frame = frame_tokens(message, variant, output, using.counter, sections, history, LAYOUTS[layout], facts)
     budget = draw(st.one_of(st.integers(1, 600), st.integers(600, 4000)))
     packed = pack(explicit, implicit, budget - frame)
     try:
@@ -83,31 +84,31 @@ def prompts(draw: st.DrawFn) -> tuple[str, Assembled, Renderer, str, tuple[Messa
             renderer=using,
             sections=sections,
             history=history,
-            layout=layout,
-            facts=facts,
+            layout=LAYOUTS[layout],
+            metadata=facts,
         )
     except BudgetTooSmall as error:
         assert error.needed > budget
-        done = assemble(message, packed, output=output, budget=error.needed + 4000, renderer=using, layout=layout)
+        done = assemble(message, packed, output=output, budget=error.needed + 4000, renderer=using, layout=LAYOUTS[layout])
     return message, done, using, layout, history
 
 
 @given(prompts())
-def test_every_layout_keeps_the_budget_and_the_question(
-    case: tuple[str, Assembled, Renderer, str, tuple[Message, ...]],
+def test_every_layout_stays_in_budget_and_contains_the_question(
+    case: tuple[str, AssembledPrompt, Renderer, str, tuple[Message, ...]],
 ) -> None:
     message, done, using, _, _ = case
     texts = [m.content for m in done.messages] or [done.prompt]
     used = sum(map(using.counter.count, texts)) + 4 * len(done.messages)
-    assert used == done.used <= done.budget
-    assert sum(done.sections.values()) == done.used
-    assert min(done.sections.values()) >= 0
+    assert used == done.tokens_used <= done.budget
+    assert sum(done.section_tokens.values()) == done.tokens_used
+    assert min(done.section_tokens.values()) >= 0
     assert message in texts[-1]
 
 
 @given(prompts())
-def test_no_content_closes_what_it_stands_in(case: tuple[str, Assembled, Renderer, str, tuple[Message, ...]]) -> None:
-    """Without the question, which is the user's own, sentinels, tags and fences come in pairs."""
+def test_content_cannot_close_its_fence(case: tuple[str, AssembledPrompt, Renderer, str, tuple[Message, ...]]) -> None:
+    """Without the user's question, sentinels, tags and fences are balanced."""
     message, done, _, layout, history = case
     texts = [m.content for m in done.messages if m not in history] or [done.prompt]
     text = "\n".join([*texts[:-1], texts[-1].replace(message, "", 1)])
@@ -115,7 +116,7 @@ def test_no_content_closes_what_it_stands_in(case: tuple[str, Assembled, Rendere
         code = "\n".join(line for line in text.split("\n") if not line.startswith("> "))
         marks = re.findall(r"^</?passage>", code, re.M)
         assert marks == ["<passage>", "</passage>"] * (len(marks) // 2)
-        shown = [p for p in done.items if p.block.form != "reference"]
+        shown = [p for p in done.items if p.rendered.form != "reference"]
         assert len(marks) // 2 >= len(shown)
         forged = re.findall(r"^\[P(\d+)\] source:", code, re.M)
         assert len(forged) <= len(done.items)
@@ -137,15 +138,15 @@ def test_no_content_closes_what_it_stands_in(case: tuple[str, Assembled, Rendere
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_the_first_message_stays_the_same_to_the_byte(layout: str, variant: str) -> None:
-    """What a cache keeps: the same sections and settings, another question and other code."""
+def test_first_message_is_stable_for_prompt_caches(layout: str, variant: str) -> None:
+    """The first message is equal for the same sections and settings with another question and other code."""
     using = renderer("chars4", citations=variant == "citation")
     sections = (Section("instructions", "Be brief.", "instructions"), Section("rules", "No tabs."))
     firsts = []
     for question, text in (("How?", "x = 1\n"), ("Why not?", "y = 2\nz = 3\n")):
-        file = view(text, "a.py")
+        file = text_file(text, "a.py")
         item = Item(file.entry.path, Span(0, len(file.lines)), "text", Origin.KEYWORD, 0.5)
-        packed = pack([], [Choice(forms(item, file, using))], 500)
+        packed = pack([], [PackingCandidate(item_forms(item, file, using))], 500)
         done = assemble(
             question,
             packed,
@@ -154,10 +155,10 @@ def test_the_first_message_stays_the_same_to_the_byte(layout: str, variant: str)
             budget=5000,
             renderer=using,
             sections=sections,
-            layout=layout,
+            layout=LAYOUTS[layout],
         )
         firsts.append(done.messages[0])
-    if layout == "attune":  # its beginning is the context, and a message of its own only if it is long
+    if layout == "attune":  # its prefix is the context, a separate message only if it is long
         assert [m.role for m in firsts] == ["user", "user"]
     else:
         assert firsts[0].role == "system"

@@ -1,4 +1,4 @@
-"""Alignment of lines: each line of both texts is told of once, what is called the same is the same, nothing takes long."""
+"""Patience diff and unified diff: blocks cover both texts, patches apply, repetitive texts are fast."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.mentions.resolvers.git import CONTEXT, unified
+from promptls.mentions.unified_diff import CONTEXT_LINES, unified_diff
 from promptls.model import Cancelled, CancelToken
-from promptls.util.line_diff import aligned
+from promptls.util.line_diff import patience_diff
 
 LINE = st.sampled_from(["", "}", "x = 1", "y = 2", "z = 3", "return"])
 LINES = st.lists(LINE, max_size=25)
@@ -20,35 +20,37 @@ HUNK = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@")
 
 
 @given(LINES, LINES)
-def test_runs_are_both_texts_in_order(old: list[str], new: list[str]) -> None:
-    runs = aligned(old, new)
-    assert [line for run in runs for line in old[run.old.start : run.old.end]] == old
-    assert [line for run in runs for line in new[run.new.start : run.new.end]] == new
-    assert all(old[run.old.start : run.old.end] == new[run.new.start : run.new.end] for run in runs if run.same)
-    assert all(before.same != after.same for before, after in pairwise(runs))
+def test_blocks_cover_both_texts_in_order(old: list[str], new: list[str]) -> None:
+    blocks = patience_diff(old, new)
+    assert [line for block in blocks for line in old[block.old.start : block.old.end]] == old
+    assert [line for block in blocks for line in new[block.new.start : block.new.end]] == new
+    assert all(
+        old[block.old.start : block.old.end] == new[block.new.start : block.new.end] for block in blocks if block.equal
+    )
+    assert all(before.equal != after.equal for before, after in pairwise(blocks))
 
 
 @given(LINES, st.lists(st.tuples(st.integers(0, 25), LINE), max_size=10))
-def test_lines_that_are_put_in_take_none_away(old: list[str], more: list[tuple[int, str]]) -> None:
+def test_insertions_remove_no_lines(old: list[str], more: list[tuple[int, str]]) -> None:
     new = list(old)
     for at, line in more:
         new.insert(at, line)
-    assert not any(run.old for run in aligned(old, new) if not run.same)
-    assert not any(run.new for run in aligned(new, old) if not run.same)
+    assert not any(block.old for block in patience_diff(old, new) if not block.equal)
+    assert not any(block.new for block in patience_diff(new, old) if not block.equal)
 
 
-def applied(old: list[str], difference: str) -> Iterator[str]:
-    """What a unified difference makes of a text; each hunk must fit."""
+def apply_patch(old: list[str], patch: str) -> Iterator[str]:
+    """Apply a unified diff to a text; each hunk must match."""
     at = 0
     hunk: list[str] = []
-    for line in difference.split("\n") if difference else []:
+    for line in patch.split("\n") if patch else []:
         if found := HUNK.match(line):
             start = int(found[1]) - (found[2] != "0")
             yield from old[at:start]
             at, hunk = start, []
             continue
         hunk.append(line[0])
-        assert len("".join(hunk)) - len("".join(hunk).lstrip()) <= CONTEXT
+        assert len("".join(hunk)) - len("".join(hunk).lstrip()) <= CONTEXT_LINES
         if line[0] in " -":
             assert old[at] == line[1:]
             at += 1
@@ -58,22 +60,22 @@ def applied(old: list[str], difference: str) -> Iterator[str]:
 
 
 @given(LINES, LINES)
-def test_a_difference_leads_from_one_text_to_the_other(old: list[str], new: list[str]) -> None:
+def test_unified_diff_applies(old: list[str], new: list[str]) -> None:
     before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
-    difference, more, less = unified(before, after)
-    assert list(applied(old, difference)) == new
-    assert (more - less, not difference) == (len(new) - len(old), old == new)
+    patch, more, less = unified_diff(before, after)
+    assert list(apply_patch(old, patch)) == new
+    assert (more - less, not patch) == (len(new) - len(old), old == new)
 
 
-def test_texts_of_lines_that_are_all_alike_take_no_longer() -> None:
+def test_repetitive_texts_are_fast() -> None:
     numbers = [str(number) for number in range(9_000)]
     mixed = [line for number in range(4_500) for line in ("", f"{number}x")]
-    assert sum(len(run.old) for run in aligned(["", *[""] * 9_000], mixed) if run.same) == 4_500
-    assert [run.same for run in aligned(numbers, [*numbers[1:], ""])] == [False, True, False]
+    assert sum(len(block.old) for block in patience_diff(["", *[""] * 9_000], mixed) if block.equal) == 4_500
+    assert [block.equal for block in patience_diff(numbers, [*numbers[1:], ""])] == [False, True, False]
 
 
-def test_who_asks_for_it_is_no_longer_there() -> None:
+def test_cancelled_token() -> None:
     token = CancelToken()
     token.cancel()
     with pytest.raises(Cancelled):
-        aligned(["x", "y", "x", "y"], ["y", "x", "x"], token)
+        patience_diff(["x", "y", "x", "y"], ["y", "x", "x"], token)

@@ -1,4 +1,4 @@
-"""What holds of the memory for any bytes, any entries and any order of changes."""
+"""Properties of the memory for any bytes, entries and order of changes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from promptls.index.files import to_uri
-from promptls.index.search.analyzer import terms
-from promptls.knowledge.memory import CATEGORIES, Ask, Entry, InvalidEntry, Memory, perform, ranked, relevant
-from promptls.knowledge.memory.relevance import search
+from promptls.index.files.uris import to_uri
+from promptls.index.search.analyzer import tokenize
+from promptls.knowledge.memory import (
+    CATEGORIES,
+    InvalidEntry,
+    MemoryEntry,
+    MemoryRequest,
+    MemoryStore,
+    perform,
+    rank_entries,
+    relevant_entries,
+)
+from promptls.knowledge.memory.relevance import search_entries
 from promptls.knowledge.memory.storage import decode, encode
 from promptls.model import Root
 
@@ -26,7 +35,7 @@ MOMENTS = st.integers(-1000, 1000).map(lambda days: NOW + timedelta(days=days, m
 GLOBS = st.sampled_from(["**", "src/**", "*.py", "web/*.ts", "[", "!x", "a/{b"])
 ENTRIES = st.lists(
     st.builds(
-        Entry,
+        MemoryEntry,
         id=st.text("abc-_09", min_size=1, max_size=40),
         category=st.sampled_from(CATEGORIES),
         title=LINES,
@@ -43,7 +52,7 @@ ENTRIES = st.lists(
 
 
 @given(ENTRIES)
-def test_what_is_written_is_read(entries: list[Entry]) -> None:
+def test_encoded_entries_decode_to_the_same(entries: list[MemoryEntry]) -> None:
     content = decode(encode(entries), "memory", "user", "")
     assert content.entries == tuple(entries)
     assert content.problems == ()
@@ -51,7 +60,9 @@ def test_what_is_written_is_read(entries: list[Entry]) -> None:
 
 
 @given(ENTRIES, st.data())
-def test_a_cut_or_changed_file_is_told_never_raised(entries: list[Entry], data: st.DataObject) -> None:
+def test_truncated_or_modified_file_is_reported_without_exception(
+    entries: list[MemoryEntry], data: st.DataObject
+) -> None:
     whole = encode(entries)
     cut = data.draw(st.integers(0, len(whole) - 1))
     byte = data.draw(st.integers(0, 255))
@@ -68,45 +79,45 @@ def test_a_cut_or_changed_file_is_told_never_raised(entries: list[Entry], data: 
         lambda x: st.lists(x) | st.dictionaries(st.sampled_from(["version", "entries", "id", "title"]), x),
     ).map(msgspec.json.encode)
 )
-def test_any_bytes_are_a_memory_or_a_problem(data: bytes) -> None:
+def test_any_bytes_decode_to_entries_or_problems(data: bytes) -> None:
     content = decode(data, "memory", "user", "")
     assert content.entries == () or not content.damaged
 
 
 @given(ENTRIES, LINES, st.lists(st.sampled_from(["src/a.py", "web/b.ts", "c.md"]), unique=True), st.randoms())
 @settings(max_examples=200)
-def test_what_belongs_to_a_question_does_not_depend_on_the_order(
-    entries: list[Entry], question: str, files: list[str], random: object
+def test_relevance_does_not_depend_on_order(
+    entries: list[MemoryEntry], question: str, files: list[str], random: object
 ) -> None:
-    hits = ranked(entries, terms(question), files, NOW)
+    hits = rank_entries(entries, tokenize(question), files, NOW)
     shuffled = list(entries)
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert ranked(shuffled, terms(question), files, NOW) == hits
-    assert not any(hit.entry.expired(NOW) for hit in hits)
+    assert rank_entries(shuffled, tokenize(question), files, NOW) == hits
+    assert not any(hit.entry.is_expired(NOW) for hit in hits)
     assert len({hit.entry.id for hit in hits}) == len(hits)
     assert all(0 < hit.score <= 1 for hit in hits)
     kinds = [hit.entry.category == "rule" for hit in hits]
     assert kinds == sorted(kinds, reverse=True)
     scores = [hit.score for hit in hits]
     assert scores == sorted(scores, reverse=True)
-    unlimited = {e.id for e in entries if e.category == "rule" and not e.paths and not e.expired(NOW)}
+    unlimited = {e.id for e in entries if e.category == "rule" and not e.paths and not e.is_expired(NOW)}
     assert unlimited <= {hit.entry.id for hit in hits}
-    assert [note.score for note in relevant(entries, terms(question), files, NOW)] == scores
+    assert [note.score for note in relevant_entries(entries, tokenize(question), files, NOW)] == scores
 
 
 @given(ENTRIES)
-def test_without_a_question_and_files_only_rules_come(entries: list[Entry]) -> None:
-    assert all(hit.entry.category == "rule" for hit in ranked(entries, (), (), NOW))
+def test_only_rules_are_relevant_without_question_and_files(entries: list[MemoryEntry]) -> None:
+    assert all(hit.entry.category == "rule" for hit in rank_entries(entries, (), (), NOW))
 
 
 @given(ENTRIES)
-def test_an_entry_is_found_by_its_title(entries: list[Entry]) -> None:
+def test_entry_is_found_by_its_title(entries: list[MemoryEntry]) -> None:
     for entry in entries:
-        assert entry in [hit.entry for hit in search(entries, entry.title)]
+        assert entry in [hit.entry for hit in search_entries(entries, entry.title)]
 
 
 class Memories(RuleBasedStateMachine):
-    """Two servers on the same files against a dictionary."""
+    """Two servers with the same files behave like a dictionary."""
 
     ids = Bundle("ids")
 
@@ -116,16 +127,16 @@ class Memories(RuleBasedStateMachine):
         (self.top / "w").mkdir()
         self.roots = (Root((self.top / "w").as_posix(), "w", to_uri((self.top / "w").as_posix())),)
         self.now = NOW
-        self.servers = [Memory(self.top / "data", self.clock) for _ in range(2)]
-        self.known: dict[str, Entry] = {}
+        self.servers = [MemoryStore(self.top / "data", self.clock) for _ in range(2)]
+        self.known: dict[str, MemoryEntry] = {}
 
     def clock(self) -> datetime:
         self.now += timedelta(seconds=1)
         return self.now
 
-    def ask(self, server: int, **fields: object) -> Entry | None:
+    def ask(self, server: int, **fields: object) -> MemoryEntry | None:
         try:
-            (entry,) = perform(self.servers[server], Ask(**fields), self.roots).entries  # type: ignore[arg-type]
+            (entry,) = perform(self.servers[server], MemoryRequest(**fields), self.roots).entries  # type: ignore[arg-type]
         except InvalidEntry as error:
             assert error.field in ("content", "id")
             return None
@@ -141,7 +152,7 @@ class Memories(RuleBasedStateMachine):
     )
     def add(self, server: int, **fields: str) -> str:
         entry = self.ask(server, action="add", **fields)
-        if entry is None:  # remembered already
+        if entry is None:  # duplicate
             assert any(
                 (e.title, e.content, e.category, e.scope)
                 == (fields["title"], fields["content"], fields["category"], fields["scope"])

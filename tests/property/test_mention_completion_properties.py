@@ -1,4 +1,4 @@
-"""What completion inserts names what it showed, and search finds what a plain look at every name finds."""
+"""Completion of mentions: inserted mentions resolve to the offered target; fuzzy search agrees with a linear scan."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from pathlib import Path
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from immutables import Map
 from msgspec.structs import replace
 
 from promptls.graph.graph import Graph
-from promptls.graph.imports import Resolver
-from promptls.index import files as disk
-from promptls.index.snapshot import OpenDocument, Snapshot, Sources, with_entries
+from promptls.graph.imports import ImportResolver
+from promptls.index.files.read import FileLimits
+from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
 from promptls.mentions.completion.complete import complete
-from promptls.mentions.completion.fuzzy import Haystack, Tier
-from promptls.mentions.context import Around, Client, Request
+from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.context import ClientContext, ResolveContext, Services
 from promptls.mentions.grammar import parse
 from promptls.mentions.path_lookup import find_files, find_folders
-from promptls.mentions.resolve import resolve_all
-from promptls.model import FileEntry, Outline, Root, Span, Symbol, pack
-from promptls.util.hashing import digest_of
+from promptls.mentions.resolve import resolve_mentions
+from promptls.model import FileEntry, Outline, Root, Span, Symbol, encode_outline
+from promptls.util.hashing import content_hash
+from promptls.util.persistent_map import PersistentMap
 from workspaces import snapshot_of
 
 SEGMENT = st.text(st.sampled_from(" .:#@'\"`\\%()[]-~*?!,;+$é😀_aAbB1"), min_size=1, max_size=6).filter(
@@ -36,20 +36,28 @@ def snapshot(paths: list[str], roots: list[str]) -> Snapshot:
     tops = tuple(Root(f"/ws/{name}", name, f"file:///ws/{name}") for name in roots)
     symbol = Symbol("one", "function", "one", "def one()", "", Span(0, 1), 0, 0, -1)
     entries = [
-        FileEntry(f"{root.path}/{path}", root.path, path, 1, 1, b"x" * 16, outlined=pack(Outline("text", 1, (symbol,))))
+        FileEntry(
+            f"{root.path}/{path}",
+            root.path,
+            path,
+            1,
+            1,
+            b"x" * 16,
+            encoded_outline=encode_outline(Outline("text", 1, (symbol,))),
+        )
         for root in tops
         for path in paths
         if not any(other.startswith(path + "/") for other in paths)
     ]
-    return with_entries(Snapshot(roots=tops), [(e.path, e) for e in entries])
+    return with_files(Snapshot(roots=tops), [(e.path, e) for e in entries])
 
 
 @given(PATHS, st.sampled_from([["r"], ["r", "other root"]]), st.sampled_from(["@", "@a", "@1", '@"', "@b/"]))
 @settings(max_examples=400, deadline=None)
-def test_what_is_inserted_names_what_was_shown(paths: list[str], roots: list[str], typed: str) -> None:
+def test_inserted_mention_resolves_to_the_offered_path(paths: list[str], roots: list[str], typed: str) -> None:
     current = snapshot(paths, roots)
-    request = Request(Sources(current, disk.Limits()))
-    for item in complete(typed, len(typed), request, limit=200).items:
+    context = ResolveContext(SourceReader(current, FileLimits()))
+    for item in complete(typed, len(typed), context, limit=200).items:
         if item.kind not in ("file", "folder"):
             continue
         (mention,) = parse(item.insert_text)
@@ -57,17 +65,17 @@ def test_what_is_inserted_names_what_was_shown(paths: list[str], roots: list[str
         assert mention.kind == item.kind
         wanted = tuple(r for r in current.roots if r.name == mention.root) or current.roots
         find = find_files if item.kind == "file" else find_folders
-        found = find(request, mention.target, wanted).paths
+        found = find(context, mention.target, wanted).paths
         assert [current.label(path) for path in found] == [item.label.rstrip("/")]
 
 
 TITLE = st.text(st.sampled_from(" .:#'\"`\\aAbB1[]-"), min_size=1, max_size=6).filter(lambda name: name.strip() == name)
 DEFINED = st.lists(st.tuples(TITLE, st.integers(0, 5)), min_size=1, max_size=6)
-"""(name, which of those before holds it; 0 for none) of each definition of a file"""
+"""(name, number of the enclosing earlier definition or 0) of each definition of a file."""
 
 
 def defined(files: dict[str, list[tuple[str, int]]], roots: list[str]) -> Snapshot:
-    """Roots with these files and definitions, one on each line, all of them open."""
+    """Return roots with these files, all open, with one definition per line."""
     tops = tuple(Root(f"/ws/{name}", name, f"file:///ws/{name}") for name in roots)
     entries: list[tuple[str, FileEntry]] = []
     documents: dict[str, OpenDocument] = {}
@@ -80,22 +88,26 @@ def defined(files: dict[str, list[tuple[str, int]]], roots: list[str]) -> Snapsh
                 symbols.append(Symbol(name, "function", qualified, name, "", Span(i, i + 1), i, i, parent))
             text = "".join(f"{name}\n" for name, _ in names)
             whole = f"{root.path}/{path}"
-            outlined = pack(Outline("text", len(names), tuple(symbols)))
-            entries.append((whole, FileEntry(whole, root.path, path, 1, 1, digest_of(text), outlined=outlined)))
+            outlined = encode_outline(Outline("text", len(names), tuple(symbols)))
+            entries.append(
+                (whole, FileEntry(whole, root.path, path, 1, 1, content_hash(text), encoded_outline=outlined))
+            )
             documents[whole] = OpenDocument(text, 1)
-    return replace(with_entries(Snapshot(roots=tops), entries), documents=Map(documents))
+    return replace(with_files(Snapshot(roots=tops), entries), documents=PersistentMap(documents))
 
 
 @given(DEFINED, DEFINED, st.sampled_from([["r"], ["r", "other root"]]))
 @settings(max_examples=300, deadline=None)
-def test_definitions_that_are_inserted_are_found(
+def test_inserted_symbol_mention_is_resolved(
     some: list[tuple[str, int]], more: list[tuple[str, int]], roots: list[str]
 ) -> None:
     current = defined({"x.py": some, "my dir/y.py": more}, roots)
-    graph = Graph(Resolver)
-    around = Around(graph=lambda: graph.at(current))
-    request = Request(Sources(current, disk.Limits()), Client(open=tuple(current.files)), around=around)
-    what_is_inserted_is_found(request, ["x.py", "my dir/y.py"])
+    graph = Graph(ImportResolver)
+    services = Services(graph=graph.at)
+    context = ResolveContext(
+        SourceReader(current, FileLimits()), ClientContext(open_documents=tuple(current.files)), services=services
+    )
+    check_symbol_completions(context, ["x.py", "my dir/y.py"])
 
 
 MANY = """
@@ -170,58 +182,60 @@ end
 """
 
 
-def test_definitions_of_many_languages_are_found(tmp_path: Path) -> None:
-    graph, current = Graph(Resolver), snapshot_of(MANY, tmp_path)
+def test_symbols_of_many_languages_are_resolved(tmp_path: Path) -> None:
+    graph, current = Graph(ImportResolver), snapshot_of(MANY, tmp_path)
     opened = tuple(current.files)
-    what_is_inserted_is_found(
-        Request(Sources(current, disk.Limits()), Client(open=opened), around=Around(graph=lambda: graph.at(current))),
+    check_symbol_completions(
+        ResolveContext(
+            SourceReader(current, FileLimits()), ClientContext(open_documents=opened), services=Services(graph=graph.at)
+        ),
         [current.label(path) for path in opened],
     )
 
 
-def what_is_inserted_is_found(request: Request, labels: list[str]) -> None:
-    """For the definitions of all open documents, and those of each of these files."""
-    label = request.snapshot.label
+def check_symbol_completions(context: ResolveContext, labels: list[str]) -> None:
+    """Check that all symbols of open documents and of these files resolve to themselves."""
+    label = context.snapshot.label
     for typed in ("@#", *(f'@"{name}"#' for name in labels)):
-        for item in complete(typed, len(typed), request, limit=200).items:
-            (outcome,) = resolve_all(f"{item.insert_text} x", request)
+        for item in complete(typed, len(typed), context, limit=200).items:
+            (outcome,) = resolve_mentions(f"{item.insert_text} x", context)
             assert (outcome.mention.text, outcome.status) == (item.insert_text, "included"), outcome
             assert item.detail in [f"{i.kind}, {label(i.path)}:{i.span.start + 1}" for i in outcome.targets]
             assert {i.symbol for i in outcome.targets} == {item.label}
     for typed in ("@callers:", *(f'@callers:"{name}#' for name in labels)):
-        for item in complete(typed, len(typed), request, limit=200).items:
-            (outcome,) = resolve_all(f"{item.insert_text} x", request)
+        for item in complete(typed, len(typed), context, limit=200).items:
+            (outcome,) = resolve_mentions(f"{item.insert_text} x", context)
             assert outcome.mention.text == item.insert_text
-            assert "as far as the syntax tells" in outcome.reason, outcome
+            assert "(syntactic analysis)" in outcome.reason, outcome
 
 
 @given(PATHS, QUERIES)
 @settings(max_examples=200, deadline=None)
-def test_completion_is_deterministic_and_without_doubles(paths: list[str], query: str) -> None:
-    request = Request(Sources(snapshot(paths, ["r"]), disk.Limits()))
-    first = complete("@" + query, len(query) + 1, request)
-    assert first == complete("@" + query, len(query) + 1, request)
+def test_completion_is_deterministic_without_duplicates(paths: list[str], query: str) -> None:
+    context = ResolveContext(SourceReader(snapshot(paths, ["r"]), FileLimits()))
+    first = complete("@" + query, len(query) + 1, context)
+    assert first == complete("@" + query, len(query) + 1, context)
     inserts = [item.insert_text for item in first.items]
     assert len(inserts) == len(set(inserts))
 
 
 @given(NAMES, QUERIES)
 @settings(max_examples=500, deadline=None)
-def test_search_finds_what_a_look_at_every_name_finds(names: list[str], query: str) -> None:
-    hay = Haystack([(name, name) for name in names], paths=False)
-    found = {hay.keys[index]: tier for tier, index in hay.search(query, 1000)}
+def test_fuzzy_search_agrees_with_a_linear_scan(names: list[str], query: str) -> None:
+    fuzzy = FuzzyIndex([(name, name) for name in names], paths=False)
+    found = {fuzzy.keys[index]: tier for tier, index in fuzzy.search(query, 1000)}
     low = unicodedata.normalize("NFC", query).lower()
     for name in names:
-        tier = found.get(name, Tier.SCATTERED)
+        tier = found.get(name, MatchTier.SUBSEQUENCE)
         there = name.lower()
-        assert (tier == Tier.EXACT) == (there == low)
-        assert (tier <= Tier.PREFIX) == there.startswith(low)
+        assert (tier == MatchTier.EXACT) == (there == low)
+        assert (tier <= MatchTier.PREFIX) == there.startswith(low)
         if low in there:
-            assert tier <= Tier.INSIDE
+            assert tier <= MatchTier.SUBSTRING
 
 
 @given(NAMES, QUERIES, st.integers(1, 5))
 @settings(max_examples=300, deadline=None)
-def test_a_limit_keeps_the_best(names: list[str], query: str, limit: int) -> None:
-    hay = Haystack([(name, name) for name in names], paths=False)
-    assert hay.search(query, limit)[:limit] == hay.search(query, 1000)[:limit]
+def test_limit_keeps_the_best_matches(names: list[str], query: str, limit: int) -> None:
+    fuzzy = FuzzyIndex([(name, name) for name in names], paths=False)
+    assert fuzzy.search(query, limit)[:limit] == fuzzy.search(query, 1000)[:limit]

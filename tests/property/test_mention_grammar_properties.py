@@ -1,4 +1,4 @@
-"""What holds of the grammar for any text and any name."""
+"""Grammar of mentions: properties for any text and any name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from promptls.mentions.format import spell
-from promptls.mentions.grammar import LAST_LINE, code_point_offset, is_reference, parse, strip, utf16_offset
-from promptls.mentions.lexer import last_token
+from promptls.mentions.format import format_mention
+from promptls.mentions.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.lexer import token_at_end
 from promptls.model import Span
 
 PIECES = [
@@ -21,7 +21,7 @@ PIECES = [
 ]  # fmt: skip
 MESSAGES = st.one_of(st.text(), st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
 
-HOSTILE = st.text(
+SPECIAL_NAMES = st.text(
     st.one_of(st.sampled_from(" .:#@'\"`\\%()[]{}-~*?!,;+=&$^|<>é😀/_aB1"), st.characters(exclude_characters="/")),
     min_size=1,
     max_size=30,
@@ -29,14 +29,14 @@ HOSTILE = st.text(
 
 
 def tidy(path: str) -> str | None:
-    """A path as a file can have it below a root, None if it cannot be one."""
+    """Return the text as a valid relative path, or None."""
     parts = [part for part in path.split("/") if part not in ("", ".", "..")]
     return "/".join(parts) or None
 
 
 @given(MESSAGES)
 @settings(max_examples=1500)
-def test_any_text_is_read_and_mentions_stand_in_it(message: str) -> None:
+def test_mentions_are_substrings_of_any_text(message: str) -> None:
     end = 0
     for mention in parse(message):
         assert end <= mention.start < mention.end <= len(message)
@@ -47,13 +47,13 @@ def test_any_text_is_read_and_mentions_stand_in_it(message: str) -> None:
         assert len(mention.text) <= 251
         assert mention.lines is None or 0 <= mention.lines.start < mention.lines.end <= LAST_LINE
         assert mention.target or mention.kind in ("workspace", "active", "selection", "open")
-        is_reference(mention)
+        is_explicit_reference(mention)
         end = mention.end
 
 
 @given(MESSAGES)
 @settings(max_examples=500)
-def test_text_outside_of_mentions_is_not_touched(message: str) -> None:
+def test_text_outside_of_mentions_is_unchanged(message: str) -> None:
     mentions = parse(message)
     rest, at = [], 0
     for mention in mentions:
@@ -61,7 +61,7 @@ def test_text_outside_of_mentions_is_not_touched(message: str) -> None:
         at = mention.end
     rest.append(message[at:])
     assert "".join(a + (b.text if b else "") for a, b in zip(rest, [*mentions, None], strict=True)) == message
-    words = strip(message, mentions)
+    words = strip_mentions(message, mentions)
     for part in rest:
         assert part.strip() in words
     if not mentions:
@@ -70,8 +70,7 @@ def test_text_outside_of_mentions_is_not_touched(message: str) -> None:
 
 @given(MESSAGES)
 @settings(max_examples=300)
-def test_what_stands_before_a_mention_does_not_change_it(message: str) -> None:
-    """A sentence before, a line before: the same mentions, further on."""
+def test_text_before_a_mention_does_not_change_it(message: str) -> None:
     assume("`" not in message and "~" not in message)
     for before in ("why? ", "first line\n", "mail a@b.c ", "(", "`code` "):
         moved = parse(before + message)
@@ -80,30 +79,31 @@ def test_what_stands_before_a_mention_does_not_change_it(message: str) -> None:
 
 @given(MESSAGES)
 @settings(max_examples=500)
-def test_what_is_being_typed_ends_at_the_end(message: str) -> None:
-    token = last_token(message)
+def test_token_at_the_cursor_ends_at_the_end(message: str) -> None:
+    token = token_at_end(message)
     if token is not None:
         assert message[token.start] == "@"
         assert token.end == len(message)
-        assert len(token.plain) == len(token.shape)
+        assert len(token.value) == len(token.masked)
 
 
 @given(st.text(), st.integers(0, 50))
-def test_offsets_in_both_counts_agree(message: str, offset: int) -> None:
+def test_utf16_offset_counts_code_units(message: str, offset: int) -> None:
     offset = min(offset, len(message))
     units = utf16_offset(message, offset)
     assert units == len(message[:offset].encode("utf-16-le", "surrogatepass")) // 2
-    assert code_point_offset(message, units) == offset
 
 
-@given(HOSTILE, st.sampled_from(["", "root", "my root", "a:b", "C"]), st.sampled_from(["file", "folder", "lines"]))
+@given(
+    SPECIAL_NAMES, st.sampled_from(["", "root", "my root", "a:b", "C"]), st.sampled_from(["file", "folder", "lines"])
+)
 @settings(max_examples=1500)
-def test_what_is_spelled_is_read_back(name: str, root: str, form: str) -> None:
+def test_formatted_paths_are_parsed_back(name: str, root: str, form: str) -> None:
     path = tidy(name)
     assume(path is not None)
     assert path is not None
     lines = Span(2, 9) if form == "lines" else None
-    text = spell(path, root, folder=form == "folder", lines=lines)
+    text = format_mention(path, root, folder=form == "folder", lines=lines)
     if text is None:
         assert any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in path)
         return
@@ -115,10 +115,10 @@ def test_what_is_spelled_is_read_back(name: str, root: str, form: str) -> None:
         assert len(parse(message)) == message.count(text)
 
 
-@given(HOSTILE, st.sampled_from(["", "src/a.py", "my dir/a b.py", "a#b.py"]))
+@given(SPECIAL_NAMES, st.sampled_from(["", "src/a.py", "my dir/a b.py", "a#b.py"]))
 @settings(max_examples=800)
-def test_symbols_that_are_spelled_are_read_back(name: str, path: str) -> None:
-    text = spell(path, symbol=name)
+def test_formatted_symbols_are_parsed_back(name: str, path: str) -> None:
+    text = format_mention(path, symbol=name)
     if text is None:
         assert any(unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") for c in name)
         return
@@ -148,8 +148,8 @@ def test_symbols_that_are_spelled_are_read_back(name: str, path: str) -> None:
         "@a:",
     ],
 )
-def test_linear_time(piece: str) -> None:
-    """Eight times the text takes about eight times as long, whatever it is made of."""
+def test_parsing_takes_linear_time(piece: str) -> None:
+    """Check that eight times the text takes about eight times as long."""
 
     def seconds(count: int) -> float:
         message = (piece * count)[:count]
@@ -157,7 +157,7 @@ def test_linear_time(piece: str) -> None:
         for _ in range(3):
             start = time.process_time()
             parse(message)
-            last_token(message)
+            token_at_end(message)
             best = min(best, time.process_time() - start)
         return best
 

@@ -8,21 +8,22 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 from promptkit import files, label, renderer
 
-from promptls.model import Item, Origin, Span, TextView
+from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.fences import SPECIMEN
-from promptls.prompt.pack import Choice, Packed, pack
-from promptls.prompt.render import Renderer, element, forms
+from promptls.prompt.forms import item_forms
+from promptls.prompt.pack import PackingCandidate, PackResult, pack
+from promptls.prompt.render import Renderer, render_element
 
 COUNTERS = st.sampled_from(["chars4", "estimate"])
 
 
 @st.composite
 def candidates(
-    draw: st.DrawFn, views: list[TextView], using: Renderer, origin: Origin, first: int, least: int
-) -> list[Choice]:
+    draw: st.DrawFn, views: list[FileText], using: Renderer, origin: Origin, first: int, least: int
+) -> list[PackingCandidate]:
     """Choices from these files; `mention` numbers them, so that each can be told from the others."""
-    out: list[Choice] = []
+    out: list[PackingCandidate] = []
     for n in range(draw(st.integers(least, 6))):
         view = draw(st.sampled_from(views))
         symbols = view.entry.outline.symbols if view.entry.outline else ()
@@ -30,7 +31,7 @@ def candidates(
         score = 1.0 if origin is Origin.MENTION else 1 - n / 10
         if shape == "folder":
             item = Item("/w/src", Span(0, 0), "folder", origin, score, mention=first + n)
-            out.append(Choice(forms(item, views, using)))
+            out.append(PackingCandidate(item_forms(item, views, using)))
             continue
         span, kind, name = Span(0, len(view.lines)), "file", ""
         if shape == "symbol" and symbols:
@@ -40,13 +41,15 @@ def candidates(
             start = draw(st.integers(0, 40))
             span, kind = Span(start, start + draw(st.integers(0, 30))), "text"
         item = Item(view.entry.path, span, kind, origin, score, symbol=name, mention=first + n)
-        inside = [forms(Item(view.entry.path, s.span, s.kind, origin, 1.0, s.qualified), view, using) for s in symbols]
-        out.append(Choice(forms(item, view, using), tuple(inside) if draw(st.booleans()) else ()))
+        inside = [
+            item_forms(Item(view.entry.path, s.span, s.kind, origin, 1.0, s.qualified), view, using) for s in symbols
+        ]
+        out.append(PackingCandidate(item_forms(item, view, using), tuple(inside) if draw(st.booleans()) else ()))
     return out
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Choice], list[Choice], Renderer]:
+def cases(draw: st.DrawFn) -> tuple[list[PackingCandidate], list[PackingCandidate], Renderer]:
     using = renderer(draw(COUNTERS), citations=draw(st.booleans()))
     views = [draw(files(name)) for name in ("a.py", "b.py")]
     explicit = draw(candidates(views, using, Origin.MENTION, 0, 0))
@@ -57,72 +60,74 @@ def cases(draw: st.DrawFn) -> tuple[list[Choice], list[Choice], Renderer]:
 OPTIONS = st.fixed_dictionaries(
     {
         "mode": st.sampled_from(["best", "best", "skip", "signature", "stop", "cut"]),
-        "keep_top": st.booleans(),
+        "trim_first": st.booleans(),
         "order": st.sampled_from(["file", "score", "reverse"]),
-        "share": st.sampled_from([0.3, 0.6, 1.0]),
-        "found_share": st.sampled_from([0.6, 1.0]),
+        "max_item_share": st.sampled_from([0.3, 0.6, 1.0]),
+        "implicit_share": st.sampled_from([0.6, 1.0]),
     }
 )
 
 
-def numbers(packed: Packed) -> list[int]:
-    kept = [item.mention for k in packed.kept for item in k.sources]
+def numbers(packed: PackResult) -> list[int]:
+    kept = [item.mention for k in packed.items for item in k.sources]
     return sorted(kept + [o.item.mention for o in packed.omitted])
 
 
 @given(cases(), st.one_of(st.integers(0, 60), st.integers(60, 300), st.integers(300, 1500)), OPTIONS)
-def test_the_laws_of_packing(case: tuple[list[Choice], list[Choice], Renderer], budget: int, options: dict) -> None:  # type: ignore[type-arg]
+def test_the_laws_of_packing(
+    case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer], budget: int, options: dict
+) -> None:  # type: ignore[type-arg]
     explicit, implicit, using = case
     packed = pack(explicit, implicit, budget, **options)
 
     # The budget is a law, and each block costs what it says.
     assert packed.tokens <= budget
-    for kept in packed.kept:
-        text = element(kept.block, label, SPECIMEN, "P10" if using.citations else "")
-        assert kept.block.tokens == using.counter.count(text + "\n\n")
+    for kept in packed.items:
+        text = render_element(kept.rendered, label, SPECIMEN, "P10" if using.citations else "")
+        assert kept.rendered.tokens == using.counter.count(text + "\n\n")
 
     # Every candidate has one outcome.
     assert numbers(packed) == sorted(c.forms.item.mention for c in (*explicit, *implicit))
-    assert all(kept.sources for kept in packed.kept)
+    assert all(kept.sources for kept in packed.items)
     assert all(o.reason for o in packed.omitted)
 
     # No line is shown twice.
     shown = Counter(
-        (k.block.item.path, line) for k in packed.kept for s in k.block.spans for line in range(s.start, s.end)
+        (k.rendered.item.path, line) for k in packed.items for s in k.rendered.spans for line in range(s.start, s.end)
     )
     assert not shown or max(shown.values()) == 1
 
     # Nothing that was found takes the place of what was asked for.
     if any(o.item.mention < 100 for o in packed.omitted):
-        assert all(kept.explicit for kept in packed.kept)
-    assert all(kept.explicit == (min(i.mention for i in kept.sources) < 100) for kept in packed.kept)
+        assert all(kept.explicit for kept in packed.items)
+    assert all(kept.explicit == (min(i.mention for i in kept.sources) < 100) for kept in packed.items)
 
     # What was asked for stands in the order of the message, before the rest.
-    order = [(not kept.explicit, kept.rank if kept.explicit else 0) for kept in packed.kept]
+    order = [(not kept.explicit, kept.rank if kept.explicit else 0) for kept in packed.items]
     assert order == sorted(order)
 
     # The same again gives the same.
     again = pack(explicit, implicit, budget, **options)
-    assert [(k.block, k.sources) for k in again.kept] == [(k.block, k.sources) for k in packed.kept]
+    assert [(k.rendered, k.sources) for k in again.items] == [(k.rendered, k.sources) for k in packed.items]
     assert (again.omitted, again.trace) == (packed.omitted, packed.trace)
-    event(", ".join(sorted({k.block.form for k in packed.kept})) or "nothing")
+    event(", ".join(sorted({k.rendered.form for k in packed.items})) or "nothing")
 
 
 @given(cases(), st.integers(0, 900), st.integers(1, 900), OPTIONS)
 def test_a_split_budget_is_a_law_in_both_parts(
-    case: tuple[list[Choice], list[Choice], Renderer],
+    case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer],
     budget: int,
     reserved: int,
     options: dict,  # type: ignore[type-arg]
 ) -> None:
     explicit, implicit, _ = case
-    packed = pack(explicit, implicit, budget, reserved=reserved, **options)
+    packed = pack(explicit, implicit, budget, explicit_reserve=reserved, **options)
     assert packed.tokens <= budget
     assert numbers(packed) == sorted(c.forms.item.mention for c in (*explicit, *implicit))
     if reserved < budget:
-        found = sum(kept.block.tokens for kept in packed.kept if not kept.explicit)
+        found = sum(kept.rendered.tokens for kept in packed.items if not kept.explicit)
         assert packed.tokens - found <= reserved
-        assert found <= int((budget - reserved) * options["found_share"])
+        assert found <= int((budget - reserved) * options["implicit_share"])
 
 
 @given(
@@ -135,7 +140,7 @@ def test_a_split_budget_is_a_law_in_both_parts(
     st.integers(-40, 200),
 )
 def test_the_finished_prompt_is_within_its_budget(
-    case: tuple[list[Choice], list[Choice], Renderer],
+    case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer],
     budget: int,
     options: dict,  # type: ignore[type-arg]
     message: str,
@@ -153,10 +158,10 @@ def test_the_finished_prompt_is_within_its_budget(
         return
     texts = [done.prompt] if output == "text" else [m.content for m in done.messages]
     counted = sum(map(using.counter.count, texts)) + (0 if output == "text" else 4 * len(texts))
-    assert counted == done.used <= budget
+    assert counted == done.tokens_used <= budget
     assert texts[-1].endswith(message)
-    assert sum(done.sections.values()) == done.used
-    assert min(done.sections.values()) >= 0
+    assert sum(done.section_tokens.values()) == done.tokens_used
+    assert min(done.section_tokens.values()) >= 0
     kept = [item.mention for placed in done.items for item in placed.sources]
     lost = [o.item.mention for o in done.omitted]
     assert sorted(kept + lost) == numbers(packed)

@@ -1,4 +1,4 @@
-"""A layered mapping is what a dictionary would be after the same changes, and those before it stay as they were."""
+"""Persistent maps equal dictionaries after the same updates, and older versions stay unchanged."""
 
 from __future__ import annotations
 
@@ -6,37 +6,77 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.util import overlay_map as module
-from promptls.util.overlay_map import Layered
+from promptls.util import persistent_map
+from promptls.util.overlay_map import OverlayMap
+from promptls.util.persistent_map import PersistentMap
 
-NAMES = st.sampled_from("abcdefgh")
-CHANGES = st.dictionaries(NAMES, st.lists(st.integers(0, 3), max_size=2).map(tuple), max_size=6)
+KEYS = "abcdefghi"
+NAMES = st.sampled_from(KEYS[:-1])
+BATCHES = st.lists(st.dictionaries(NAMES, st.lists(st.integers(0, 3), max_size=2).map(tuple), max_size=6), max_size=10)
 
 
 @pytest.fixture(autouse=True)
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "FEW", 3)
+def many_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(persistent_map, "MIN_LAYER_ENTRIES", 0)
+    monkeypatch.setattr(persistent_map, "MERGE_FACTOR", 1)
 
 
-@given(st.lists(CHANGES, max_size=10))
-def test_changes_one_after_the_other(batches: list[dict[str, tuple[int, ...]]]) -> None:
-    made: Layered[int] = Layered()
+@given(BATCHES, st.booleans())
+def test_overlay_map_equals_a_dictionary_without_empty_tuples(
+    batches: list[dict[str, tuple[int, ...]]], read: bool
+) -> None:
+    mapping: OverlayMap[int] = OverlayMap()
     expected: dict[str, tuple[int, ...]] = {}
-    history = []
+    versions = []
     for batch in batches:
-        made = made.with_changes(batch)
-        expected = {name: found for name, found in {**expected, **batch}.items() if found}
-        history.append((made, expected))
-    for mapping, wanted in history:
-        assert dict(mapping) == wanted
-        assert len(mapping) == len(wanted)
-        for name in "abcdefghi":
-            assert mapping.get(name) == wanted.get(name, ())
-            assert (name in mapping) == (name in wanted)
+        mapping = mapping.with_changes(batch)
+        expected = {name: values for name, values in {**expected, **batch}.items() if values}
+        versions.append((mapping, expected))
+        if read:
+            assert dict(mapping) == expected
+    for version, entries in versions:
+        for name in KEYS:
+            assert version.get(name) == entries.get(name, ())
+            assert (name in version) == (name in entries)
+        assert len(version) == len(entries)
+        assert dict(version) == entries
+        assert len(list(version)) == len(entries)
 
 
-def test_nothing_changes_nothing() -> None:
-    made: Layered[int] = Layered().with_changes({"a": (1,)})
-    assert made.with_changes({}) is made
+@given(BATCHES)
+def test_batches_of_updates_equal_single_updates(batches: list[dict[str, tuple[int, ...]]]) -> None:
+    batched: PersistentMap[str, int] = PersistentMap({"a": 1})
+    single = batched
+    for batch in batches:
+        mutation = batched.mutate()
+        for name, values in batch.items():
+            if values:
+                mutation[name] = len(values)
+                single = single.set(name, len(values))
+            elif name in single:
+                del mutation[name]
+                single = single.delete(name)
+            assert mutation.get(name) == single.get(name)
+        batched = mutation.finish()
+        assert batched == single
+        assert sorted(batched.items()) == sorted(single.items())
+        assert len(batched) == len(single)
+    assert batched.update({"z": 5}) == {**single, "z": 5}
+
+
+def test_no_changes_return_the_same_map() -> None:
+    mapping: OverlayMap[int] = OverlayMap().with_changes({"a": (1,)})
+    assert mapping.with_changes({}) is mapping
+    assert mapping.mutate().finish() is mapping
+
+
+def test_missing_keys_raise() -> None:
+    mapping = PersistentMap({"a": 1})
     with pytest.raises(KeyError):
-        made["b"]
+        mapping["b"]
+    with pytest.raises(KeyError):
+        mapping.delete("b")
+    with pytest.raises(KeyError):
+        del mapping.mutate()["b"]
+    with pytest.raises(KeyError):
+        OverlayMap()["b"]

@@ -1,4 +1,4 @@
-"""Facts of a project that follow changes are those of a fresh look; nothing in a file breaks them."""
+"""Properties of project facts: incremental updates equal new facts, and any text can be parsed."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from immutables import Map
 
-from promptls.index import files
-from promptls.index.snapshot import OpenDocument, Snapshot, Sources, with_entries
-from promptls.knowledge.project import Projects, architecture_notes, overview
-from promptls.knowledge.project.manifests import read_manifest
-from promptls.knowledge.project.readme import cut, opening, parts_of
-from promptls.knowledge.team.codeowners import matches_segment, owners_of, parse_owners
-from promptls.model import FileEntry, Root, pack
-from promptls.util.hashing import digest_of
+from promptls.index.files.read import FileLimits
+from promptls.index.files.uris import to_uri
+from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
+from promptls.knowledge.project import ProjectIndex, architecture_entries, overview_entries
+from promptls.knowledge.project.manifests import parse_manifest
+from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
+from promptls.knowledge.team.codeowners import file_owners, parse_codeowners
+from promptls.model import FileEntry, Root, encode_outline
+from promptls.util.hashing import content_hash
+from promptls.util.persistent_map import PersistentMap
 from workspaces import outline_of
 
 ROOT = "/nowhere/at-all"
@@ -32,27 +33,34 @@ def changed(snapshot: Snapshot, name: str, text: str | None) -> Snapshot:
     path = f"{ROOT}/{name}"
     if text is None:
         documents = snapshot.documents.delete(path) if path in snapshot.documents else snapshot.documents
-        gone = with_entries(snapshot, [(path, None)])
+        gone = with_files(snapshot, [(path, None)])
         return Snapshot(gone.generation, gone.roots, gone.files, gone.names, gone.basenames, documents=documents)
-    entry = FileEntry(path, ROOT, name, digest=digest_of(text), version=1, outlined=pack(outline_of(path, text)))
-    found = with_entries(snapshot, [(path, entry)])
+    entry = FileEntry(
+        path,
+        ROOT,
+        name,
+        content_hash=content_hash(text),
+        version=1,
+        encoded_outline=encode_outline(outline_of(path, text)),
+    )
+    found = with_files(snapshot, [(path, entry)])
     documents = snapshot.documents.set(path, OpenDocument(text, 1))
     return Snapshot(found.generation, found.roots, found.files, found.names, found.basenames, documents=documents)
 
 
 @settings(deadline=None, max_examples=60)
 @given(changes, st.data())
-def test_facts_that_follow_are_those_of_a_fresh_look(steps: list[tuple[str, str | None]], data: st.DataObject) -> None:
-    snapshot = Snapshot(roots=(Root(ROOT, "r", files.to_uri(ROOT)),), documents=Map())
-    following = Projects()
+def test_incremental_facts_equal_new_facts(steps: list[tuple[str, str | None]], data: st.DataObject) -> None:
+    snapshot = Snapshot(roots=(Root(ROOT, "r", to_uri(ROOT)),), documents=PersistentMap())
+    following = ProjectIndex()
     for name, text in steps:
         snapshot = changed(snapshot, name, text)
         if data.draw(st.booleans()):
-            following.at(Sources(snapshot, files.Limits()))
-    sources = Sources(snapshot, files.Limits())
-    facts = following.at(sources)
-    assert facts == Projects().at(sources)
-    assert all(note.text.strip() for note in (*architecture_notes(facts), *overview(sources, facts)))
+            following.get(SourceReader(snapshot, FileLimits()))
+    sources = SourceReader(snapshot, FileLimits())
+    facts = following.get(sources)
+    assert facts == ProjectIndex().get(sources)
+    assert all(note.text.strip() for note in (*architecture_entries(facts), *overview_entries(sources, facts)))
 
 
 manifest_names = st.sampled_from(
@@ -72,40 +80,41 @@ json_like = st.recursive(
 
 
 @given(manifest_names, st.text() | json_like.map(str) | json_like.map(lambda value: __import__("json").dumps(value)))
-def test_reading_a_manifest_never_fails(name: str, text: str) -> None:
-    found = read_manifest(name, text)
+def test_manifest_parsing_never_fails(name: str, text: str) -> None:
+    found = parse_manifest(name, text)
     assert all("\n" not in value for value in (found.name, found.description, *found.dependencies))
 
 
 @given(st.text(alphabet="ab. \n!-*#`=<>[]()|", max_size=300), st.integers(2, 80))
-def test_prose_is_cut_within_its_length_and_stays_a_beginning(text: str, most: int) -> None:
-    found = cut(text, most)
+def test_truncated_text_is_a_prefix_within_the_limit(text: str, most: int) -> None:
+    found = truncate_text(text, most)
     assert len(found) <= most
     assert text.startswith(found.removesuffix("…") if len(text) > most else found)
-    assert all(part.title or part.text for part in parts_of(text))
-    assert "\n" not in opening(text).paragraph
+    assert all(part.title or part.text for part in split_document(text))
+    assert "\n" not in read_opening(text).paragraph
 
 
-@given(st.text(alphabet="ab*?", max_size=8), st.text(alphabet="ab", max_size=10))
-def test_a_segment_is_matched_like_the_expression_it_stands_for(pattern: str, name: str) -> None:
-    expression = "".join(".*" if c == "*" else "." if c == "?" else c for c in pattern)
-    assert matches_segment(pattern, name) is (re.fullmatch(expression, name) is not None)
+@given(st.text(alphabet="ab*?", min_size=1, max_size=8), st.text(alphabet="ab", min_size=1, max_size=10))
+def test_owner_pattern_matches_like_equivalent_regular_expression(pattern: str, name: str) -> None:
+    regex = "".join(".*" if c == "*" else "." if c == "?" else c for c in pattern)
+    owned = file_owners(parse_codeowners(f"{pattern} @me"), name) == ("@me",)
+    assert owned is (re.fullmatch(regex, name) is not None)
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text(alphabet="ab*/?!#\\[]@ \n^", max_size=80), st.text(alphabet="ab/", min_size=1, max_size=10))
-def test_any_codeowners_has_an_answer(text: str, name: str) -> None:
-    owners = parse_owners(text)
-    assert all(owner.startswith("@") or "@" in owner for owner in owners_of(owners, name))
+def test_any_codeowners_file_can_be_evaluated(text: str, name: str) -> None:
+    owners = parse_codeowners(text)
+    assert all(owner.startswith("@") or "@" in owner for owner in file_owners(owners, name))
 
 
-def test_many_stars_take_no_time() -> None:
-    assert not matches_segment("a*" * 2_000 + "b", "a" * 4_000)
-    owners = parse_owners("/" + "**/a/" * 200 + "b @me")
-    assert owners_of(owners, "a/" * 400 + "c") == ()
+def test_many_wildcards_are_matched_fast() -> None:
+    assert file_owners(parse_codeowners("a*" * 2_000 + "b @me"), "a" * 4_000) == ()
+    owners = parse_codeowners("/" + "**/a/" * 200 + "b @me")
+    assert file_owners(owners, "a/" * 400 + "c") == ()
 
 
-def test_a_readme_of_nothing_but_marks_takes_no_time(tmp_path: Path) -> None:
+def test_readme_of_markup_only_is_parsed_fast(tmp_path: Path) -> None:
     for text in (
         "<!--" * 50_000,
         "![" * 100_000,
@@ -114,5 +123,5 @@ def test_a_readme_of_nothing_but_marks_takes_no_time(tmp_path: Path) -> None:
         "=\n" * 100_000,
         "[x](" * 50_000,
     ):
-        assert isinstance(parts_of(text), tuple)
-        assert len(opening(text).paragraph) <= 400
+        assert isinstance(split_document(text), tuple)
+        assert len(read_opening(text).paragraph) <= 400

@@ -1,17 +1,17 @@
-"""However the names of a workspace came about, they have the same companions."""
+"""Properties of query expansion: results depend on the names, not on the history of updates."""
 
 from unittest import mock
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search.chunk_index import Columns
-from promptls.index.snapshot import Snapshot, with_entry
-from promptls.model import FileEntry, Outline, Span, Symbol, pack
+from promptls.index.search.chunk_index import ChunkIndex
+from promptls.index.snapshot import Snapshot, with_file
+from promptls.model import FileEntry, Outline, Span, Symbol, encode_outline
 from promptls.retrieval import query_expansion
-from promptls.retrieval.query import analyse
-from promptls.retrieval.query_expansion import EXPANSIONS, WEIGHT, Companions
-from promptls.util.hashing import digest_of
+from promptls.retrieval.query import parse_query
+from promptls.retrieval.query_expansion import MAX_EXPANSION_WEIGHT, MAX_EXPANSIONS, Cooccurrence
+from promptls.util.hashing import content_hash
 
 NAMES = (
     "session_cookie",
@@ -32,7 +32,11 @@ changes = st.lists(st.tuples(st.sampled_from(["/w/a.py", "/w/b.py", "/w/c.py"]),
 def _entry(path: str, defined: list[str]) -> FileEntry:
     symbols = tuple(Symbol(name, "function", name, name, "", Span(0, 1), 0, 1, -1) for name in defined)
     return FileEntry(
-        path, "/w", path[3:], digest=digest_of("\n".join(defined)), outlined=pack(Outline("python", 1, symbols))
+        path,
+        "/w",
+        path[3:],
+        content_hash=content_hash("\n".join(defined)),
+        encoded_outline=encode_outline(Outline("python", 1, symbols)),
     )
 
 
@@ -41,31 +45,32 @@ def _entry(path: str, defined: list[str]) -> FileEntry:
     st.lists(st.booleans(), min_size=8, max_size=8),
     st.sampled_from(["session", "cookie jar", "the timeuot", "sesion"]),
 )
-def test_following_equals_starting_anew(
+def test_incremental_update_equals_new_table(
     edits: list[tuple[str, list[str] | None]], looked: list[bool], text: str
 ) -> None:
-    snapshot, followed, query = Snapshot(), Companions(), analyse(text)
-    for (path, defined), look in zip(edits, looked, strict=False):
-        snapshot = with_entry(snapshot, path, None if defined is None else _entry(path, defined))
-        if look:
-            followed.follow(snapshot)
-    got = followed.expand(query, snapshot, Columns().view())
-    assert got == Companions().expand(query, snapshot, Columns().view())
-    assert len(got.expanded) <= EXPANSIONS
-    assert all(0 < weight <= WEIGHT and term not in got.terms for term, weight in got.expanded)
-    assert set(query.terms) <= set(got.terms) and set(query.names) <= set(got.names)
+    snapshot, cooccurrence, query = Snapshot(), Cooccurrence(), parse_query(text)
+    for (path, defined), follows in zip(edits, looked, strict=False):
+        snapshot = with_file(snapshot, path, None if defined is None else _entry(path, defined))
+        if follows:
+            cooccurrence.follow(snapshot)
+    expanded = cooccurrence.expand(query, snapshot, ChunkIndex().reader())
+    assert expanded == Cooccurrence().expand(query, snapshot, ChunkIndex().reader())
+    assert len(expanded.expanded) <= MAX_EXPANSIONS
+    assert all(0 < weight <= MAX_EXPANSION_WEIGHT and term not in expanded.terms for term, weight in expanded.expanded)
+    assert set(query.terms) <= set(expanded.terms) and set(query.names) <= set(expanded.names)
 
 
 @given(changes, st.integers(1, 3))
-def test_a_large_workspace_is_taken_in_file_by_file_and_ends_the_same(
-    edits: list[tuple[str, list[str] | None]], most: int
+def test_partial_updates_of_large_workspace_reach_the_same_table(
+    edits: list[tuple[str, list[str] | None]], limit: int
 ) -> None:
-    snapshot, followed, query = Snapshot(), Companions(), analyse("session cookie jar")
-    with mock.patch.multiple(query_expansion, AT_ONCE=0, TAKEN=most, PIECE=1):
+    snapshot, query = Snapshot(), parse_query("session cookie jar")
+    with mock.patch.multiple(query_expansion, MAX_SYNC_FILES=0, MAX_CHANGED_PER_QUERY=limit, BATCH_SIZE=1):
+        cooccurrence = Cooccurrence()
         for path, defined in edits:
-            snapshot = with_entry(snapshot, path, None if defined is None else _entry(path, defined))
-            followed.expand(query, snapshot, Columns().view())
+            snapshot = with_file(snapshot, path, None if defined is None else _entry(path, defined))
+            cooccurrence.expand(query, snapshot, ChunkIndex().reader())
         for _ in snapshot.files:
-            followed.expand(query, snapshot, Columns().view())
-        got = followed.expand(query, snapshot, Columns().view())
-    assert got == Companions().expand(query, snapshot, Columns().view())
+            cooccurrence.expand(query, snapshot, ChunkIndex().reader())
+        expanded = cooccurrence.expand(query, snapshot, ChunkIndex().reader())
+    assert expanded == Cooccurrence().expand(query, snapshot, ChunkIndex().reader())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.recipes import Recipe, read, render, values_for
+from promptls.prompt.recipes import Recipe, parse_recipe, render_recipe, context_values
 
 HEAD = '+++\ntitle = "T"\ndescription = "D"\nversion = "1.0"\n[arguments.a]\ndescription = "A"\n+++\n'
 PIECES = [
@@ -16,22 +16,22 @@ TEXTS = st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=20).map
 
 
 @given(TEXTS, st.booleans())
-def test_whatever_stands_in_a_file_there_is_a_recipe_or_a_problem(text: str, headed: bool) -> None:
-    recipe, problems = read("one", HEAD + text if headed else text, "workspace", "one.md")
+def test_any_file_is_a_recipe_or_a_problem(text: str, headed: bool) -> None:
+    recipe, problems = parse_recipe("one", HEAD + text if headed else text, "workspace", "one.md")
     assert recipe is not None or problems
     assert all(p.message.startswith("one.md:") and "\n" not in p.message for p in problems)
 
 
 @given(TEXTS, TEXTS.map(str.strip), st.text(max_size=200), st.text(max_size=200))
-def test_what_is_filled_in_is_not_read_again(body: str, argument: str, file: str, symbol: str) -> None:
-    recipe, _ = read("one", HEAD + f"Say {{{{a|nothing}}}} of {{{{subject|it}}}}.\n{body}", "yours", "one.md")
+def test_inserted_values_are_not_parsed_for_placeholders(body: str, argument: str, file: str, symbol: str) -> None:
+    recipe, _ = parse_recipe("one", HEAD + f"Say {{{{a|nothing}}}} of {{{{subject|it}}}}.\n{body}", "yours", "one.md")
     if recipe is None:
         return
     assert isinstance(recipe, Recipe)
-    values = values_for(file=file, symbol=symbol)
+    values = context_values(file=file, symbol=symbol)
     first = values.get("subject", "it")
-    text = render(recipe, {"a": "{{a}}{{subject}}"}, values)
+    text = render_recipe(recipe, {"a": "{{a}}{{subject}}"}, values)
     assert isinstance(text, str)
     assert text.startswith(f"Say {{{{a}}}}{{{{subject}}}} of {first}.")
     assert first.count("\n") == 0 and first.count("`") in (0, 2, 4)
-    assert isinstance(render(recipe, {"a": argument}, values), str)
+    assert isinstance(render_recipe(recipe, {"a": argument}, values), str)

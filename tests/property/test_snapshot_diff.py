@@ -1,4 +1,4 @@
-"""Laws of what one snapshot has that another has not, remembered or looked up entry by entry."""
+"""Properties of the difference of two snapshots, by change markers or by comparison of all entries."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from immutables import Map
 
 from promptls.index import snapshot as module
-from promptls.index.snapshot import Snapshot, difference, with_entries
+from promptls.index.snapshot import Snapshot, diff_files, with_files
 from promptls.model import FileEntry
+from promptls.util.persistent_map import PersistentMap
 
 PATHS = st.sampled_from([f"/w/{letter}" for letter in "abcdef"])
 CHANGE = st.lists(st.tuples(PATHS, st.booleans()), min_size=1, max_size=4)
 
 
 def after(snapshot: Snapshot, change: Iterable[tuple[str, bool]]) -> Snapshot:
-    """The snapshot with new entries (True) for some paths and without others."""
-    return with_entries(snapshot, [(p, FileEntry(p, "/w", p[3:]) if there else None) for p, there in change])
+    """Return the snapshot with new entries (True) for some paths and without others."""
+    return with_files(snapshot, [(p, FileEntry(p, "/w", p[3:]) if there else None) for p, there in change])
 
 
 @given(st.lists(CHANGE, max_size=12), st.integers(0, 12), st.sampled_from([(64, 5_000), (3, 5_000), (64, 2), (1, 1)]))
-def test_what_is_remembered_is_what_a_comparison_finds(
-    changes: list[list[tuple[str, bool]]], at: int, bounds: tuple[int, int]
+def test_diff_by_markers_equals_full_comparison(
+    changes: list[list[tuple[str, bool]]], position: int, bounds: tuple[int, int]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "STEPS", bounds[0])
-        patch.setattr(module, "FEW", bounds[1])
-        every = [Snapshot()]
+        patch.setattr(module, "MAX_CHANGES", bounds[0])
+        patch.setattr(module, "MAX_FILES_PER_CHANGE", bounds[1])
+        snapshots = [Snapshot()]
         for change in changes:
-            every.append(after(every[-1], change))
-    old, new = every[min(at, len(changes))], every[-1]
-    assert len(new.steps) <= bounds[0]
+            snapshots.append(after(snapshots[-1], change))
+    old, new = snapshots[min(position, len(changes))], snapshots[-1]
+    assert len(new.changes) <= bounds[0]
 
-    def told(step: module.Step | None) -> tuple[list[int], list[int]]:
-        changed, gone = difference(old.files, step, new)
+    def diff(marker: module.ChangeMarker | None) -> tuple[list[int], list[int]]:
+        changed, gone = diff_files(old.files, marker, new)
         return sorted(map(id, changed)), sorted(map(id, gone))
 
-    assert told(old.step) == told(None)
+    assert diff(old.last_change) == diff(None)
 
 
-def test_a_step_of_another_workspace_tells_nothing() -> None:
+def test_marker_of_another_workspace_is_unknown() -> None:
     mine, other = after(Snapshot(), [("/w/a", True)]), after(Snapshot(), [("/w/b", True)])
-    assert difference(other.files, other.step, mine) == ([mine.files["/w/a"]], [other.files["/w/b"]])
-    assert difference(Map(), None, mine) == ([mine.files["/w/a"]], [])
+    assert diff_files(other.files, other.last_change, mine) == ([mine.files["/w/a"]], [other.files["/w/b"]])
+    assert diff_files(PersistentMap(), None, mine) == ([mine.files["/w/a"]], [])

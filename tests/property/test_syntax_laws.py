@@ -1,4 +1,4 @@
-"""Laws of outlines and chunks, for every language, on samples that have been tampered with."""
+"""Properties of outlines and chunks for every language, on randomly edited samples."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from promptls.index.syntax import captures
-from promptls.index.syntax.chunks import MAX_LINES
-from promptls.index.syntax.parse import Parsed, edit, scan
+from promptls.index.syntax.chunks import MAX_CHUNK_LINES
+from promptls.index.syntax.parse import ParseResult, changed_region, parse_source
+from promptls.languages import language_of
 from promptls.languages.kinds import CALLABLE_KINDS, SYMBOL_KINDS
-from promptls.languages.table import language_of
 from promptls.model import Outline
-from promptls.util.hashing import digest_of
+from promptls.util.hashing import content_hash
 
 SAMPLES = {
     language_of(file.name): file.read_text("utf-8")
@@ -51,8 +51,8 @@ PIECES = [
 Edit = tuple[float, int, str]
 EDITS = st.lists(
     st.tuples(
-        st.floats(0, 1),  # where, as a share of the text
-        st.integers(0, 40),  # characters that go
+        st.floats(0, 1),  # position as a fraction of the text
+        st.integers(0, 40),  # characters that are deleted
         st.one_of(
             st.sampled_from(PIECES),
             st.sampled_from(sorted(SAMPLES.values())).map(lambda text: text[:80]),
@@ -65,68 +65,70 @@ EDITS = st.lists(
 LAWS = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def tampered(text: str, change: Edit) -> str:
-    where, gone, piece = change
-    at = int(where * len(text))
-    return text[:at] + piece + text[at + gone :]
+def apply_edit(text: str, change: Edit) -> str:
+    fraction, deleted, inserted = change
+    position = int(fraction * len(text))
+    return text[:position] + inserted + text[position + deleted :]
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
-@given(changes=EDITS, piece=st.sampled_from([60, 250, captures.PIECE]))
-def test_going_on_from_the_version_before_changes_nothing(language: str, changes: list[Edit], piece: int) -> None:
+@given(changes=EDITS, piece=st.sampled_from([60, 250, captures.MAX_SUBTREE_BYTES]))
+def test_incremental_parse_equals_full_parse(language: str, changes: list[Edit], piece: int) -> None:
     text = SAMPLES[language]
-    with patch.object(captures, "PIECE", piece):
-        parsed = scan(text, language, edited=True)
+    with patch.object(captures, "MAX_SUBTREE_BYTES", piece):
+        parsed = parse_source(text, language, incremental=True)
         for change in changes:
-            text = tampered(text, change)
-            parsed, fresh = scan(text, language, parsed), scan(text, language)
+            text = apply_edit(text, change)
+            parsed, fresh = parse_source(text, language, parsed), parse_source(text, language)
             assume(not fresh.outline.problem.startswith("parsing took"))
             assert parsed.outline == fresh.outline
-            assert parsed.texts == fresh.texts
+            assert parsed.chunk_texts == fresh.chunk_texts
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
 @given(changes=EDITS, piece=st.sampled_from([1, 60, 250]))
-def test_asking_piece_by_piece_finds_what_one_question_finds(language: str, changes: list[Edit], piece: int) -> None:
-    """Of broken texts nothing else at least: a cursor that is bound to a depth may pass over a node with an error in it."""
+def test_piecewise_query_equals_whole_query(language: str, changes: list[Edit], piece: int) -> None:
+    """In broken text it finds a subset: a cursor with a depth limit may skip a node with a syntax error."""
     text = SAMPLES[language]
     for change in changes:
-        text = tampered(text, change)
-    with patch.object(captures, "PIECE", piece):
-        apart = scan(text, language)
-    with patch.object(captures, "MOST_CHILDREN", -1):
-        whole = scan(text, language)
+        text = apply_edit(text, change)
+    with patch.object(captures, "MAX_SUBTREE_BYTES", piece):
+        piecewise = parse_source(text, language)
+    with patch.object(captures, "MAX_CHILDREN", -1):
+        whole = parse_source(text, language)
     if whole.tree is not None and whole.tree.root_node.has_error:
-        assert {(s.name, s.span.start) for s in apart.outline.symbols} <= {
+        assert {(s.name, s.span.start) for s in piecewise.outline.symbols} <= {
             (s.name, s.span.start) for s in whole.outline.symbols
         }
     else:
-        assert apart.outline == whole.outline
+        assert piecewise.outline == whole.outline
 
 
 @pytest.mark.parametrize("order", ["pack", "legacy"])
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
 @given(changes=EDITS)
-def test_a_broken_file_spoils_no_other(language: str, order: Literal["pack", "legacy"], changes: list[Edit]) -> None:
+def test_broken_file_does_not_affect_others(
+    language: str, order: Literal["pack", "legacy"], changes: list[Edit]
+) -> None:
     text = SAMPLES[language]
-    known = scan(text, language, order=(order,)).outline
+    expected = parse_source(text, language, grammar_sources=(order,)).outline
     for change in changes:
-        text = tampered(text, change)
-        scan(text, language, order=(order,))
-    assert scan(SAMPLES[language], language, order=(order,)).outline == known
+        text = apply_edit(text, change)
+        parse_source(text, language, grammar_sources=(order,))
+    assert parse_source(SAMPLES[language], language, grammar_sources=(order,)).outline == expected
 
 
 @pytest.mark.parametrize("language", sorted(SAMPLES))
 @LAWS
 @given(changes=EDITS, times=st.sampled_from([1, 1, 4]))
-def test_outlines_and_chunks_keep_their_shape(language: str, changes: list[Edit], times: int) -> None:
+def test_outlines_and_chunks_are_consistent(language: str, changes: list[Edit], times: int) -> None:
     text = SAMPLES[language] * times
     for change in changes:
-        text = tampered(text, change)
-    parsed = scan(text, language)
+        text = apply_edit(text, change)
+    parsed = parse_source(text, language)
     check_outline(parsed.outline)
     check_chunks(parsed)
 
@@ -146,39 +148,39 @@ def check_outline(outline: Outline) -> None:
             assert symbol.qualified.startswith(parent.qualified)
         assert symbol.span.start >= before or symbol.parent >= 0
         before = symbol.span.start
-    lines = [line for _, line in outline.references()]
+    lines = [line for _, line in outline.reference_lines()]
     assert lines == sorted(lines) and all(0 <= line < outline.lines for line in lines)
     assert all(0 <= found.line < outline.lines for found in outline.imports)
 
 
-def check_chunks(parsed: Parsed) -> None:
+def check_chunks(parsed: ParseResult) -> None:
     outline = parsed.outline
     end = 0
     for chunk in outline.chunks:
         assert end <= chunk.span.start < chunk.span.end <= outline.lines
-        assert len(chunk.span) <= MAX_LINES
+        assert len(chunk.span) <= MAX_CHUNK_LINES
         end = chunk.span.end
-        assert chunk.key == digest_of(parsed.texts[chunk.key], person=b"chunk")
+        assert chunk.key == content_hash(parsed.chunk_texts[chunk.key], person=b"chunk")
         if chunk.symbol >= 0:
             symbol = outline.symbols[chunk.symbol]
             assert symbol.doc_start <= chunk.span.start and chunk.span.end <= symbol.span.end
-            assert parsed.texts[chunk.key].startswith(f"{symbol.qualified} {symbol.name} {symbol.name} ")
-    assert set(parsed.texts) == {chunk.key for chunk in outline.chunks}
+            assert parsed.chunk_texts[chunk.key].startswith(f"{symbol.qualified} {symbol.name} {symbol.name} ")
+    assert set(parsed.chunk_texts) == {chunk.key for chunk in outline.chunks}
     owners = {chunk.symbol for chunk in outline.chunks}
     for index, symbol in enumerate(outline.symbols):
         if symbol.kind not in CALLABLE_KINDS or symbol.kind == "macro" or len(symbol.span) < 2:
             continue
-        # A chunk of its own, or one that begins before it: around it, or with the end of another on its first line;
-        # or one of a definition around it that begins on the same line, where another ends.
+        # A chunk of its own; or a chunk that begins before it, because it is nested or shares its first line with
+        # another definition; or a chunk of an enclosing definition that begins on the same line.
         assert index in owners or any(
             (chunk.span.start <= symbol.span.start < chunk.span.end and chunk.symbol >= 0)
-            or (chunk.symbol in around(outline, index) and chunk.span.overlaps(symbol.span))
+            or (chunk.symbol in enclosing_on_first_line(outline, index) and chunk.span.overlaps(symbol.span))
             for chunk in outline.chunks
         ), f"{symbol.qualified} {symbol.span.label}"
 
 
-def around(outline: Outline, index: int) -> set[int]:
-    """Definitions around one that begin on its first line."""
+def enclosing_on_first_line(outline: Outline, index: int) -> set[int]:
+    """Return the enclosing definitions that begin on the same line."""
     found: set[int] = set()
     start, parent = outline.symbols[index].span.start, outline.symbols[index].parent
     while parent >= 0 and outline.symbols[parent].span.start == start:
@@ -189,17 +191,17 @@ def around(outline: Outline, index: int) -> set[int]:
 
 @LAWS
 @given(head=st.binary(max_size=20), old=st.binary(max_size=9), new=st.binary(max_size=9), tail=st.binary(max_size=20))
-def test_the_edited_region_is_all_that_differs(head: bytes, old: bytes, new: bytes, tail: bytes) -> None:
+def test_changed_region_covers_all_differences(head: bytes, old: bytes, new: bytes, tail: bytes) -> None:
     before, after = head + old + tail, head + new + tail
-    start, old_end, new_end = edit(before, after)
+    start, old_end, new_end = changed_region(before, after)
     assert start <= old_end <= len(before) and start <= new_end <= len(after)
     assert before[:start] + after[start:new_end] + before[old_end:] == after
 
 
 @LAWS
 @given(old=st.text(max_size=12), new=st.text(max_size=12), around=st.text(alphabet="aäö😀", max_size=6))
-def test_the_edited_region_is_made_of_whole_characters(old: str, new: str, around: str) -> None:
+def test_changed_region_has_complete_characters(old: str, new: str, around: str) -> None:
     before, after = (around + old + around).encode(), (around + new + around).encode()
-    start, old_end, new_end = edit(before, after)
+    start, old_end, new_end = changed_region(before, after)
     for piece in (before[:start], before[start:old_end], before[old_end:], after[start:new_end]):
         piece.decode("utf-8")

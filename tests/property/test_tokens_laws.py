@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.tokens import choose, count_all, counter
-from promptls.prompt.tokens.exact import _parts
+from promptls.prompt.tokens import choose_counter, count_all, counter
+from promptls.prompt.tokens.exact import _split_long_space
 
 PIECES = ["def ", "self.", "HTTPServer", "_x", "=", "==", "\n", "\n    ", "\t", " ", "//", "12", "é", "中", "(", "👩‍💻"]
 TEXT = st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=6)), max_size=12).map("".join)
@@ -20,7 +20,7 @@ ANY = st.one_of(TEXT, st.text(st.characters(exclude_categories=()), max_size=80)
 )
 @given(a=ANY, b=ANY)
 def test_a_joint_of_two_texts_adds_a_few_tokens_at_most(name: str, vocabulary: str, most: int, a: str, b: str) -> None:
-    count = choose(name, vocabulary)[0].count
+    count = choose_counter(name, vocabulary)[0].count
     assert count(a + b) <= count(a) + count(b) + most
 
 
@@ -40,7 +40,7 @@ def test_only_the_empty_text_costs_nothing(name: str, text: str) -> None:
 
 @given(st.lists(st.sampled_from([" " * 5000, "x", "\n" * 3999, " " * 4001, "\t" * 9000]), max_size=6).map("".join))
 def test_parts_make_up_the_text(text: str) -> None:
-    parts = _parts(text)
+    parts = _split_long_space(text)
     assert "".join(parts) == text
     assert max(map(len, parts)) <= 3999 + 4000 + 2 + 6 * 4000
 

@@ -1,8 +1,8 @@
-"""The wire, message by message: every case of cases.json gets the answer recorded in golden/.
+"""Golden tests of the protocol: every case of cases.json gets the response recorded in golden/.
 
-`PROMPTLS_RECORD=1` writes the answers anew; read the difference before committing it.  What differs from
-run to run is masked: the boundary, times, sizes, the place of the workspace.  The cases are asked in order, by one
-client: a later message may tell of an earlier one.
+`PROMPTLS_RECORD=1` records the responses again; review the difference before committing it. Values that differ between
+runs are masked: boundary, times, sizes, location of the workspace. One client sends the cases in order, because some
+depend on earlier ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from conftest import git, write_tree
-from lsp import Client, ServerError
+from lsp import Client, ResponseError
 
 HERE = Path(__file__).parent
 CASES = json.loads((HERE / "cases.json").read_text())
@@ -41,7 +41,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     git(root, "init", "-q")
     client = Client(folder / "cache")
     client.initialize(root)
-    client.settled()
+    client.wait_indexed()
     yield client
     client.kill()
 
@@ -61,15 +61,15 @@ def masked(value: Any, root: str) -> Any:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[c["name"] for c in CASES])
-def test_golden(client: Client, case: dict[str, Any]) -> None:
+def test_response_equals_golden_file(client: Client, case: dict[str, Any]) -> None:
     root = client.request("promptls/status")["roots"][0]["uri"]
     params = json.loads(json.dumps(case["params"]).replace("ROOT", root))
     try:
         answer: dict[str, Any] = {"result": client.request(case["method"], params)}
-    except ServerError as error:
+    except ResponseError as error:
         answer = {"error": {"code": error.code, "message": str(error), "data": error.data}}
     if case["method"] == "promptls/reindex":
-        client.settled()
+        client.wait_indexed()
     got = masked(answer, root)
     file = HERE / "golden" / f"{case['name']}.json"
     if os.environ.get("PROMPTLS_RECORD"):

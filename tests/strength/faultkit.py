@@ -19,7 +19,7 @@ from pathlib import Path
 
 from conftest import SHOP, git, write_tree
 from lsp import Client, Json
-from processes import BOUND_S, children, command_of, until
+from processes import TIMEOUT_S, children, command_of, until
 
 QUESTIONS = [
     "how is a discount applied?",
@@ -90,7 +90,7 @@ class Place:
         last = self.clients[-1] if self.clients else None
         if last is None or last.ended or last.process.poll() is not None:
             last = self.start()
-        last.settled(BOUND_S)
+        last.wait_indexed(TIMEOUT_S)
         return last
 
     def start(
@@ -130,7 +130,7 @@ class Place:
 
 def portrait(client: Client) -> Json:
     """Everything that must not depend on how the index came about."""
-    status = client.settled(BOUND_S)
+    status = client.wait_indexed(TIMEOUT_S)
     (root,) = status["roots"]
     said = status["state"] if status["state"] == "ready" else f"{status['state']}: {status['message']}"
     seen = {

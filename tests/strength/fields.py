@@ -15,7 +15,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import msgspec
 
 from promptls.api import params as protocol
-from promptls.lsp import ENDPOINTS, LANGUAGE
+from promptls.lsp import CUSTOM_REQUESTS, LSP_FEATURES
 
 Json = dict[str, Any]
 Place = tuple["str | int", ...]
@@ -26,7 +26,7 @@ ENTRY = "some string"
 
 def requests() -> dict[str, Json]:
     """Method → params with every field filled in, the optional ones too."""
-    kinds = {method: entry[0] for table in (ENDPOINTS, LANGUAGE) for method, entry in table.items()}
+    kinds = {method: entry[0] for table in (CUSTOM_REQUESTS, LSP_FEATURES) for method, entry in table.items()}
     return {method: _filled(kind) for method, kind in kinds.items()}
 
 
@@ -68,4 +68,4 @@ def put(params: Json, place: Place, value: Any) -> Json:
 
 def uses(name: str) -> bool:
     """Whether a type of the protocol is a part of some request."""
-    return any(issubclass(k, getattr(protocol, name)) for k, *_ in [*ENDPOINTS.values(), *LANGUAGE.values()])
+    return any(issubclass(k, getattr(protocol, name)) for k, *_ in [*CUSTOM_REQUESTS.values(), *LSP_FEATURES.values()])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from promptls.index.embedding.embedder import BUNDLED_FOLDER
+from promptls.index.embedding.embedder import BUNDLED_MODEL_DIR
 
 FLOAT, INT64 = 1, 7
 
@@ -22,7 +22,7 @@ def write_model(folder: Path, dimension: int, seed: int = 1) -> Path:
     """A folder with a model of this dimension; another seed makes other vectors."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
-        shutil.copy(BUNDLED_FOLDER / name, folder / name)
+        shutil.copy(BUNDLED_MODEL_DIR / name, folder / name)
     words = len(json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
     table = np.random.default_rng(seed).standard_normal((words, dimension)).astype(np.float32)
     table[0] = -9  # what fills up the shorter texts of a batch is never the largest

@@ -1,4 +1,4 @@
-"""Readers of finished prompts, one a layout, written from what README.md and PROTOCOL.md say and not from the renderer.
+"""Readers of finished prompts, one a layout, written from what README.md and protocol.md say and not from the renderer.
 
 `outside(layout, prompt)` gives the lines that a model may take for ours or the user's own: everything that is not
 between fences, behind a ">", or in the label of something quoted.  Each reader is as lax as a model could be: what

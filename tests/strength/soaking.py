@@ -80,7 +80,7 @@ class Soak:
             self._saved(file)
             self.client.close(file)
             del self.open[file]
-        self.client.settled()
+        self.client.wait_indexed()
 
     # ---- edits
 

@@ -19,7 +19,7 @@ from tally import Tries
 
 from faultkit import Place, ended, files_of, generated, portrait
 from lsp import Client, Json
-from processes import BOUND_S, until
+from processes import TIMEOUT_S, until
 
 SEED = 21
 
@@ -84,7 +84,7 @@ def read_only(folder: Path) -> Iterator[None]:
 
 def told(client: Client) -> str:
     """What status and prompt say is wrong; they say the same."""
-    status = client.settled(BOUND_S)
+    status = client.wait_indexed(TIMEOUT_S)
     built = client.build("how is a discount applied?")
     assert status["state"] == "degraded"
     assert built["index"]["state"] == "degraded" and built["index"]["message"]
@@ -103,7 +103,7 @@ def same_answers(client: Client, place: Place) -> None:
 
 def ready(client: Client) -> None:
     """Wait until the server says by itself that all is well."""
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.05)
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.05)
 
 
 def recovered(client: Client, place: Place) -> None:
@@ -117,7 +117,7 @@ def complete(client: Client, place: Place) -> Client:
     client.stop()
     again = place.start()
     assert portrait(again) == place.fresh()
-    assert again.settled()["embedder"]["embedded"] == 0  # all rows were on disk
+    assert again.wait_indexed()["embedder"]["embedded"] == 0  # all rows were on disk
     return again
 
 
@@ -225,7 +225,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
     rng = random.Random(SEED)
     asked = anchored(place)
     client = place.start()
-    client.settled()
+    client.wait_indexed()
     client.build(**asked)
     wanted = client.request("promptls/resolveMentions", asked)["mentions"]
     client.kill()
@@ -244,7 +244,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
         if how == "stranger" and not strange:
             others = Place(tmp_path / "others", files=5)
             with ended(others):
-                others.start().settled()
+                others.start().wait_indexed()
             strange = files_of(others.cache)
         for name in hit:
             alike = [f for f in strange if f.suffix == name.suffix] if how == "stranger" else [kept / n for n in names]
@@ -260,7 +260,7 @@ def test_every_file_of_the_cache_damaged(place: Place, tmp_path: Path, effort: f
 def test_damaged_and_deleted_under_a_running_server(place: Place, effort: float, tries: Tries) -> None:
     rng = random.Random(SEED)
     client = place.start()
-    client.settled()
+    client.wait_indexed()
     for turn in range(max(1, int(effort))):
         for file in files_of(place.cache):
             if rng.random() < 0.5:
@@ -289,7 +289,7 @@ def test_times_of_files_that_lie(place: Place) -> None:
     after = before.replace("before any discount", "behind any discount")
     assert len(before) == len(after)
     client = place.start()
-    client.settled()
+    client.wait_indexed()
     for stamp in (4_000_000_000, 1, 1_500_000_000):
         file.write_text(text := after if stamp != 1 else before)
         os.utime(file, (stamp, stamp))
@@ -298,15 +298,15 @@ def test_times_of_files_that_lie(place: Place) -> None:
     file.write_text(before)
     os.utime(file, ns=(10**18, 10**18))
     client.files_changed(file)
-    client.settled()
+    client.wait_indexed()
     client.kill()
     file.write_text(after)
     os.utime(file, ns=(10**18, 10**18))  # the same size, the same time, another text; nobody was there to see
     client = place.start()
-    client.settled()
+    client.wait_indexed()
     for message in ("@shop/cart.py", "@#Cart.total", "sum of all prices of a cart"):
         prompt = client.build(message)["prompt"]
         assert "behind any discount" in prompt
         assert "before any discount" not in prompt
-    client.settled()
+    client.wait_indexed()
     assert portrait(client) == place.fresh()  # what was read has been told to the index

@@ -44,7 +44,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, P
     client = Client(folder / "cache")
     root = write_tree(folder / "shop", SHOP)
     client.initialize(root)
-    client.settled()
+    client.wait_indexed()
     yield client, root
     client.kill()
 
@@ -150,4 +150,4 @@ def test_a_change_of_a_document_that_is_not_open_is_passed_over(client: tuple[Cl
         server.change(path, 3, {"text": "lost = True\n"})
         server.save(path)
     assert "lost" not in server.build("@shop/money.py @diff:unsaved")["prompt"]
-    assert server.settled()["state"] == "ready"
+    assert server.wait_indexed()["state"] == "ready"

@@ -18,8 +18,8 @@ from tally import Tries
 from faultkit import Place, ended, generated, portrait, workers
 from lsp import Client, Json
 from onnxkit import write_model
-from processes import BOUND_S, until
-from promptls.index.embedding.embedder import EmbeddingSpec, ModelUnavailable, load
+from processes import TIMEOUT_S, until
+from promptls.index.embedding.embedder import EmbeddingSpec, ModelUnavailable, load_embedder
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def using(model: Path) -> Json:
 
 def degraded(client: Client, *words: str) -> None:
     """Status, search and prompt all say so, and the code is found by its words."""
-    status = client.settled(BOUND_S)
+    status = client.wait_indexed(TIMEOUT_S)
     built = client.build("how is a discount applied?")
     found = client.request("promptls/search", {"query": "apply discount"})
     for said in (status, built["index"], found["index"]):
@@ -46,7 +46,7 @@ def degraded(client: Client, *words: str) -> None:
 
 
 def ready(client: Client) -> None:
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.1)
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
 
 
 def spoil(model: Path, how: str) -> None:
@@ -74,7 +74,7 @@ def test_what_is_wrong_with_a_model_is_a_sentence(tmp_path: Path, how: str) -> N
     model = write_model(tmp_path / "model", 48)
     spoil(model, how)
     with pytest.raises(ModelUnavailable, match=r"embedding\.model|embedding model"):
-        load(EmbeddingSpec(str(model)))
+        load_embedder(EmbeddingSpec(str(model)))
 
 
 def test_a_model_that_cannot_be_loaded(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
@@ -94,7 +94,7 @@ def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: f
         model = write_model(tmp_path / "model", dimension, seed)  # at the same place each time
         client = place.start(using(model))
         tries("models")
-        embedder = client.settled(BOUND_S)["embedder"]
+        embedder = client.wait_indexed(TIMEOUT_S)["embedder"]
         assert embedder["dimension"] == dimension
         assert embedder["embedded"] > 0
         if number or effort < 2:
@@ -102,14 +102,14 @@ def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: f
         client.kill()
     client = place.start()
     assert portrait(client) == place.fresh()
-    assert client.settled()["embedder"]["embedded"] == 0
+    assert client.wait_indexed()["embedder"]["embedded"] == 0
 
 
 def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
     """Workers that start later must not embed with another model; afterwards nothing is left of the trouble."""
     model, kept = write_model(tmp_path / "model", 48), tmp_path / "kept"
     client = place.start(using(model))
-    client.settled(BOUND_S)
+    client.wait_indexed(TIMEOUT_S)
     assert client.search("discount")  # the interactive worker runs
     shutil.copytree(model, kept)
     for number, how in enumerate(["replaced", "gone"][: max(1, int(effort))]):
@@ -122,7 +122,7 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
         new = place.root / f"when_{number}.py"  # texts that nobody has seen
         new.write_text(generated(number, 7) + "\n")
         client.files_changed(*place.become(place.state + 1), new)
-        status = client.settled(BOUND_S)
+        status = client.wait_indexed(TIMEOUT_S)
         assert status["state"] == "degraded"
         assert "model" in status["message"] or "words only" in status["message"]
         assert status["embedder"]["dimension"] == 48
@@ -134,4 +134,4 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
     client.stop()
     client = place.start(using(model))
     assert portrait(client) == place.fresh(using(model))
-    assert client.settled()["embedder"]["embedded"] == 0
+    assert client.wait_indexed()["embedder"]["embedded"] == 0

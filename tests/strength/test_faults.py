@@ -20,8 +20,8 @@ from tally import Tries
 
 from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
 from lsp import Client, Json
-from processes import BOUND_S, alive, children, until
-from promptls.index.search.row_batch import rounded, rows_of
+from processes import TIMEOUT_S, alive, children, until
+from promptls.index.search.row_batch import quantize, build_rows
 from promptls.index.store import row_store as store_module
 from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
 
@@ -46,7 +46,7 @@ def kill(client: Client) -> None:
 def kill_within(client: Client, seconds: float, rng: random.Random) -> None:
     """Kill a server at a moment of the next seconds, or when it has ended by itself."""
     moment = time.monotonic() + rng.uniform(0, seconds)
-    until(lambda: time.monotonic() >= moment or client.ended, "time to pass", pause_s=0.001)
+    until(lambda: time.monotonic() >= moment or client.ended, "time to pass", interval_s=0.001)
     kill(client)
 
 
@@ -62,13 +62,13 @@ def meet_write(client: Client, folder: Path) -> None:
     asked: list[int] = []
 
     def over() -> bool:
-        if not asked or asked[-1] in client.answers:
-            if asked and client.answer(asked[-1])["state"] in ("ready", "degraded"):
+        if not asked or asked[-1] in client.responses:
+            if asked and client.wait_response(asked[-1])["state"] in ("ready", "degraded"):
                 return True
             asked.append(client.start_request("promptls/status", {}))
         return footprint(folder) != before
 
-    until(over, "a write", 60, pause_s=0.0005)
+    until(over, "a write", 60, interval_s=0.0005)
 
 
 def checked(place: Place) -> Client:
@@ -80,7 +80,7 @@ def checked(place: Place) -> Client:
 
 def ready(client: Client) -> None:
     """Wait until the server says by itself that all is well."""
-    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", pause_s=0.1)
+    until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
 
 
 def touched(client: Client, place: Place, number: int, always_new: bool = False) -> None:
@@ -128,16 +128,16 @@ def test_the_keeper_killed_while_it_writes(place: Place, effort: float, tries: T
         client = place.running()
         for step in range(1 + turn % 2):
             touched(client, place, 50 + 2 * turn + step, always_new=True)
-            until(lambda c=client: keepers(c), "a keeper", pause_s=0.001)  # type: ignore[misc]
+            until(lambda c=client: keepers(c), "a keeper", interval_s=0.001)  # type: ignore[misc]
             moment = time.monotonic() + rng.uniform(0, 1.5)
-            until(lambda m=moment: time.monotonic() > m, "time to pass", pause_s=0.001)  # type: ignore[misc]
+            until(lambda m=moment: time.monotonic() > m, "time to pass", interval_s=0.001)  # type: ignore[misc]
             for keeper in keepers(client):
                 os.kill(keeper, signal.SIGKILL)
                 tries("kills")
         ready(client)
         assert portrait(client) == place.fresh()
         client.stop()
-        assert checked(place).settled()["embedder"]["embedded"] == 0
+        assert checked(place).wait_indexed()["embedder"]["embedded"] == 0
 
 
 def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> None:
@@ -152,12 +152,12 @@ def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> N
     table = open_table(folder, identity, renew=False)
     for number in range(MAX_FRAGMENTS + 2):
         vector = np.random.default_rng(number).normal(size=(1, identity.dimension))
-        table.add([rows_of([(number.to_bytes(16, "big"), ["a", f"word{number}"])], rounded(vector))])
+        table.add([build_rows([(number.to_bytes(16, "big"), ["a", f"word{number}"])], quantize(vector))])
     for turn in counts(1, effort):
         shutil.rmtree(place.cache)
         shutil.copytree(kept, place.cache)
         client = place.start()
-        client.settled(BOUND_S)
+        client.wait_indexed(TIMEOUT_S)
         rows = next(place.cache.rglob("chunks.lance"))
         touched(client, place, 100 + turn)
         meet_write(client, rows)
@@ -173,13 +173,13 @@ def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> N
         checked(place).stop()
 
 
-def store_identity(folder: Path) -> store_module.Identity:
+def store_identity(folder: Path) -> store_module.StoreIdentity:
     """What the table in a folder is made with."""
     import lancedb
     import msgspec
 
     schema = lancedb.connect(str(folder)).open_table("chunks").schema
-    return msgspec.json.decode(schema.metadata[b"promptls"], type=store_module.Identity)
+    return msgspec.json.decode(schema.metadata[b"promptls"], type=store_module.StoreIdentity)
 
 
 def test_killed_while_a_store_is_rebuilt(place: Place, effort: float, tries: Tries) -> None:
@@ -258,11 +258,11 @@ def test_killed_while_remembering(place: Place, effort: float, tries: Tries) -> 
             requests[client.start_request("promptls/memory", {**entry, "scope": scope})] = said.strip()
         sent += 1
         wanted = rng.randrange(1, 40)
-        until(lambda c=client, n=wanted: len(c.answers) > n or c.ended, "answers")  # type: ignore[misc]
+        until(lambda c=client, n=wanted: len(c.responses) > n or c.ended, "answers")  # type: ignore[misc]
         kill_within(client, 0.01, rng)
         tries("kills")
         acknowledged += [
-            said for number, said in requests.items() if "result" in (client.answers.get(number) or [{}])[0]
+            said for number, said in requests.items() if "result" in (client.responses.get(number) or [{}])[0]
         ]
         client = place.start()
         found = client.request("promptls/memory", {"action": "list", "limit": 1000})

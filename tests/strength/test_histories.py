@@ -34,7 +34,7 @@ def test_a_branch_that_has_changed_nothing_says_so(visit: Visit, shop: Path) -> 
     git(shop, "branch", "-M", "main")
     git(shop, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
     client = visit(shop)
-    client.settled()
+    client.wait_indexed()
     mention = client.build("what is new? @branch")["mentions"][0]
     assert (mention["status"], mention["reason"]) == ("unresolved", "refs/heads/main...HEAD has changed nothing.")
     built = client.build("what is new? @commit:HEAD")
@@ -50,7 +50,7 @@ def test_odd_names_are_in_differences_and_commits(visit: Visit, shop: Path) -> N
     for number, name in enumerate(ODD):
         (shop / name).write_text(f"after_{number} = 1\n")
     client = visit(shop)
-    client.settled()
+    client.wait_indexed()
     built = client.build("@diff", budget={"tokens": 20_000})
     told = client.build("@commit:HEAD", budget={"tokens": 20_000})
     for number, name in enumerate(ODD):
@@ -82,7 +82,7 @@ def test_a_file_of_secrets_is_not_in_a_commit_either(visit: Visit, shop: Path) -
         (shop / folder / ".env").write_text("PASSWORD=swordfish-77\nHOST=lighthouse-3\n")
     git(shop, "add", "-A")
     client = visit(shop)
-    client.settled()
+    client.wait_indexed()
     for mention in MENTIONS:
         built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})
         assert "swordfish-77" not in str(built) and "lighthouse-3" not in str(built), mention
@@ -131,7 +131,7 @@ def test_no_look_of_differences_lets_out_what_is_hidden(visit: Visit, shop: Path
     (shop / "private/plans.py").write_text("PASSWORD = 'swordfish-77'\n" * 2)
     (shop / "shown.py").write_text("lighthouse = 5\n")
     client = visit(shop)
-    client.settled()
+    client.wait_indexed()
     mentions = ["@diff", "@diff:start", "@commit:HEAD", "@commit:feature", "@commit:feature~1"]
     mentions += ["@commit:start..HEAD", "@diff:start...feature", "@diff:start..feature"]
     for name, value in [("user.name", "n"), *LOOKS]:
@@ -155,7 +155,7 @@ def test_who_may_see_the_file_does_not_see_its_values(start: Start, shop: Path) 
     (shop / ".env").write_text(text.replace("77", "78") + "DB_SECRET=xylophone-99\n")
     git(shop, "add", "-A")
     client = start(shop, options={"secrets": {"allowFiles": True}})
-    client.settled()
+    client.wait_indexed()
     for mention in ["@.env", "@diff", "@staged", "@commit:HEAD", "@commit:start..HEAD", "@diff:start"]:
         prompt = client.build(f"what is set? {mention}", budget={"tokens": 20_000})["prompt"]
         assert "PASSWORD=" in prompt, "the file is not shown, so nothing was proven"

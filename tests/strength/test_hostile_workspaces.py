@@ -37,7 +37,7 @@ MOST_BYTES = 2_000_000_000
 
 def sound(client: Client) -> Json:
     """The status, once everything is as it should be."""
-    status = client.settled(PATIENCE_S)
+    status = client.wait_indexed(PATIENCE_S)
     assert status["state"] == "ready", status["message"]
     built = client.build("how is a discount applied? @#apply_discount")
     assert built["mentions"][0]["status"] == "included"
@@ -48,7 +48,7 @@ def sound(client: Client) -> Json:
 
 
 def uri(path: bytes) -> str:
-    from promptls.index.files import to_uri
+    from promptls.index.files.uris import to_uri
 
     return to_uri(os.fsdecode(path))
 
@@ -280,7 +280,7 @@ def test_what_may_not_be_read(shop: Path, tmp_path: Path) -> None:
         assert all(m["reason"] for m in built["mentions"])
         (shop / "closed.py").chmod(0o644)
         client.files_changed(shop / "closed.py")
-        client.settled()
+        client.wait_indexed()
         assert "hidden_word" in client.build("@closed.py")["prompt"]
     finally:
         client.kill()
@@ -381,7 +381,7 @@ def test_a_workspace_that_ignores_everything(visit: Visit, shop: Path) -> None:
     (shop / ".gitignore").write_text("*\n")
     git(shop, "rm", "-rq", "--cached", ".")
     client = visit(shop)
-    status = client.settled(PATIENCE_S)
+    status = client.wait_indexed(PATIENCE_S)
     assert status["state"] == "ready" and status["roots"][0]["files"] == 0
     told = client.request("promptls/explainIgnore", {"uri": (shop / "shop/cart.py").as_uri()})
     assert (told["indexed"], told["rule"], told["line"]) == (False, "*", 1)
@@ -628,7 +628,7 @@ def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float, 
     for number in range(count):
         (shop / "many" / f"file_{number}.txt").write_text(f"text {number}\n")
     client = visit(shop)
-    status = client.settled(PATIENCE_S * max(1, effort))
+    status = client.wait_indexed(PATIENCE_S * max(1, effort))
     assert status["roots"][0]["files"] >= count
     sound(client)
     assert client.build(f"@file_{count - 1}.txt")["mentions"][0]["status"] == "included"

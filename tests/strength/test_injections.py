@@ -164,7 +164,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, 
         "history": [{"role": role, "content": marks.next("turn")} for role in ("user", "assistant") * 4],
     }
     client.open(root / "src/unsaved.py", comment(marks.next("unsaved text")))
-    client.settled()
+    client.wait_indexed()
     yield client, root, marks, context
     client.kill()
 

@@ -22,8 +22,8 @@ import pytest
 from tally import Tries
 
 from faultkit import Place, ended, pass_time, portrait, workers
-from lsp import Client, ServerError
-from processes import BOUND_S, alive, children, until
+from lsp import Client, ResponseError
+from processes import TIMEOUT_S, alive, children, until
 
 SEED = 22
 
@@ -51,7 +51,7 @@ def state_of(client: Client) -> str:
 
 def ready(client: Client) -> None:
     """Wait until the server says by itself that all is well."""
-    until(lambda: state_of(client) == "ready", "the server to be ready", pause_s=0.1)
+    until(lambda: state_of(client) == "ready", "the server to be ready", interval_s=0.1)
 
 
 def descriptors(client: Client) -> int:
@@ -99,13 +99,13 @@ def test_descriptors_run_out_later(place: Place, effort: float, tries: Tries) ->
         tries("limits")
         before = place.fresh()
         client.files_changed(*place.become(place.state + 1))
-        client.settled(BOUND_S)
+        client.wait_indexed(TIMEOUT_S)
         try:
             found = client.search("how is a discount applied?", 25)
             assert found
-        except ServerError as error:
+        except ResponseError as error:
             assert "Too many open files" in str(error)
-        status = client.settled(BOUND_S)
+        status = client.wait_indexed(TIMEOUT_S)
         degraded += status["state"] == "degraded"
         if status["state"] == "degraded":
             assert status["message"].endswith(".")
@@ -137,7 +137,7 @@ def test_workers_killed_all_the_time(place: Place, effort: float, tries: Tries) 
         state = client.request("promptls/status", {})
         (root,) = state["roots"]
         if state["state"] in ("ready", "degraded") and root["skipped"]:
-            assert state["state"] == "degraded" and "could not be indexed" in state["message"]
+            assert state["state"] == "degraded" and "Cannot index" in state["message"]
     assert killed > 2
     ready(client)
     assert portrait(client) == place.fresh()
@@ -149,13 +149,13 @@ def test_no_worker_can_be_started(place: Place) -> None:
     file = place.root / "shop/cart.py"
     text = file.read_text()
     client.open(file, text)
-    client.settled()
+    client.wait_indexed()
     limit(client, descriptors(client) + 1)
     for worker in workers(client):
         os.kill(worker, signal.SIGKILL)
     new = text.replace("def total", "def grand_total")
     client.replace(file, 2, new)
-    assert client.settled(BOUND_S)["state"] == "degraded"
+    assert client.wait_indexed(TIMEOUT_S)["state"] == "degraded"
     limit(client, 4096)
     ready(client)
     (mention,) = client.request("promptls/resolveMentions", {"message": "@#Cart.grand_total"})["mentions"]
@@ -201,7 +201,7 @@ def test_stopped_and_continued(place: Place) -> None:
     request = client.start_request("promptls/search", {"query": "discount"})
     client.files_changed(*place.become(place.state + 1))
     os.kill(client.process.pid, signal.SIGCONT)
-    assert client.answer(request)["hits"]
+    assert client.wait_response(request)["hits"]
     assert portrait(client) == place.fresh()
 
 
@@ -225,7 +225,7 @@ def test_low_memory(place: Place) -> None:
     thread.start()
     try:
         client.files_changed(*place.become(place.state + 1))
-        status = client.settled(BOUND_S)
+        status = client.wait_indexed(TIMEOUT_S)
     finally:
         over.set()
         thread.join()
@@ -263,7 +263,7 @@ def test_streams_closed_at_odd_moments(place: Place, effort: float, tries: Tries
             client.process.stdin.close()
         except BrokenPipeError:
             pass
-        client.process.wait(BOUND_S)
+        client.process.wait(TIMEOUT_S)
         until(lambda w=others: not any(map(alive, w)), "workers to end")  # type: ignore[misc]
     client = place.start()
     assert portrait(client) == place.fresh()
@@ -287,11 +287,11 @@ def test_git_that_hangs(place: Place) -> None:
     folder, asleep = fake_git(place)
     asleep.touch()
     client = place.start(PATH=f"{folder}:{os.environ['PATH']}")
-    client.settled(60)
+    client.wait_indexed(60)
     assert portrait(client) == place.fresh()
     (mention,) = client.request("promptls/resolveMentions", {"message": "@diff"}, timeout=60)["mentions"]
     assert mention["status"] == "unresolved"
-    assert "git does not answer" in mention["reason"]
+    assert "git does not respond" in mention["reason"]
     client.kill()
 
 
@@ -302,7 +302,7 @@ def test_no_git_no_home_no_data_and_no_room_for_temporary_files(place: Place) ->
     (mention,) = client.request("promptls/resolveMentions", {"message": "@diff"})["mentions"]
     assert "git is not installed" in mention["reason"]
     entry = {"action": "add", "category": "rule", "title": "One", "content": "We deploy on Mondays."}
-    with pytest.raises(ServerError, match="cannot be changed"):
+    with pytest.raises(ResponseError, match="cannot be changed"):
         client.request("promptls/memory", entry)
     assert client.stop() == 0
 
@@ -311,7 +311,7 @@ def test_the_command_line_without_a_place_for_anything(place: Place) -> None:
     names = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "PROMPTLS_CACHE")
     env = {**os.environ, **dict.fromkeys(names, "/proc/nowhere")}
     command = [sys.executable, "-m", "promptls", "search", "--root", str(place.root), "apply discount"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=BOUND_S, cwd=place.top)
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=place.top)
     assert done.returncode == 0
     assert "shop/cart.py" in done.stdout
     assert "Traceback" not in done.stderr

@@ -18,7 +18,7 @@ import fields
 import pytest
 
 from conftest import git, make_shop
-from lsp import Client, ServerError
+from lsp import Client, ResponseError
 from promptls.mentions.registry import BUILT_IN
 
 UNSHARE = ["unshare", "-n"]
@@ -104,7 +104,7 @@ def test_what_the_user_has_asked_for_is_counted(offline: Callable[..., tuple[Cli
 
 def test_nothing_that_can_be_asked_needs_or_tries_a_network(offline: Callable[..., tuple[Client, Path]]) -> None:
     client, log = offline()
-    assert client.settled()["state"] == "ready"
+    assert client.wait_indexed()["state"] == "ready"
     mentions = [f'@{k.name}:"cart"' if k.argument != "none" else f"@{k.name}" for k in BUILT_IN]
     profiles = [p["name"] for p in client.request("promptls/profiles")["profiles"]]
     for message in ("How is a discount applied? See https://192.0.2.1/issue/7", " ".join(mentions)):
@@ -117,7 +117,7 @@ def test_nothing_that_can_be_asked_needs_or_tries_a_network(offline: Callable[..
                 client.request(method, given)
                 command = {"command": method.replace("/", "."), "arguments": [given]}
                 client.request("workspace/executeCommand", command)
-            except ServerError as error:
+            except ResponseError as error:
                 assert error.code == -32602
                 refused += 1
     assert refused < 2 * len(fields.requests()) + 20

@@ -23,8 +23,8 @@ import pytest
 from tally import Tries
 
 from conftest import make_shop
-from lsp import Client, Json, ServerError
-from promptls.lsp.framing import Lost, read_frame
+from lsp import Client, Json, ResponseError
+from promptls.lsp.framing import FramingError, read_frame
 
 NOTIFICATIONS = [
     "textDocument/didOpen", "textDocument/didChange", "textDocument/didSave", "textDocument/didClose", "initialized",
@@ -54,7 +54,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def right(client: Client) -> list[Any]:
     """Answers to fixed questions, without what differs from run to run."""
-    status = client.settled(ASYNC_S)
+    status = client.wait_indexed(ASYNC_S)
     found: list[Any] = [status["state"], [r["files"] for r in status["roots"]]]
     for question in QUESTIONS:
         built = client.build(question)
@@ -259,13 +259,13 @@ def key(identifier: Any) -> str:
 class Ear(Client):
     """A client that keeps answers by their ids' JSON, whatever an id is."""
 
-    def _take(self, message: Json) -> None:
+    def _handle_message(self, message: Json) -> None:
         if "method" not in message and "own" not in str(message.get("id")):
-            with self.arrived:
-                self.answers.setdefault("fuzz " + key(message.get("id")), []).append(message)
-                self.arrived.notify_all()
+            with self.received:
+                self.responses.setdefault("fuzz " + key(message.get("id")), []).append(message)
+                self.received.notify_all()
             return
-        super()._take(message)
+        super()._handle_message(message)
 
     def start_request(self, method: str, params: Any = None) -> Any:
         self._id += 1
@@ -273,15 +273,15 @@ class Ear(Client):
         return f"own {self._id}"
 
     def heard(self) -> Counter[str]:
-        return Counter({k[5:]: len(v) for k, v in self.answers.items() if isinstance(k, str) and k.startswith("fuzz ")})
+        return Counter({k[5:]: len(v) for k, v in self.responses.items() if isinstance(k, str) and k.startswith("fuzz ")})
 
 
 def wait_answers(client: Ear, fuzz: Fuzz) -> None:
     """Until every request is answered; a request that was answered twice, or something else, fails."""
     wanted = fuzz.due + Counter({"null": fuzz.nameless})
     until = time.monotonic() + ASYNC_S
-    with client.arrived:
-        client.arrived.wait_for(
+    with client.received:
+        client.received.wait_for(
             lambda: client.ended or not (wanted - client.heard()), max(0.0, until - time.monotonic())
         )
     assert not client.ended, client.stderr.read_text(errors="replace")[-2000:]
@@ -317,7 +317,7 @@ def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float, tri
     for number in range(max(1, total // ROUND)):
         seed = 1000 + number
         fuzz = Fuzz(seed, work)
-        client.answers = {k: v for k, v in client.answers.items() if not str(k).startswith("fuzz ")}
+        client.responses = {k: v for k, v in client.responses.items() if not str(k).startswith("fuzz ")}
         try:
             frames = [fuzz.frame() for _ in range(ROUND)]
             if number % 3 == 2:
@@ -330,7 +330,7 @@ def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float, tri
             wanted = fuzz.due + Counter({"null": fuzz.nameless})
             assert right(client) == expected
             assert client.heard() == wanted, client.heard() - wanted  # nothing was answered twice, and no notification
-            for answer in (a for k, v in client.answers.items() if str(k).startswith("fuzz ") for a in v):
+            for answer in (a for k, v in client.responses.items() if str(k).startswith("fuzz ") for a in v):
                 clean(answer)
         except BaseException:
             print(f"seed {seed}, round {number}")
@@ -378,7 +378,7 @@ BROKEN = [
 @pytest.mark.parametrize("data", BROKEN, ids=range(len(BROKEN)))
 def test_a_broken_frame_is_seen(data: bytes) -> None:
     stream = io.BytesIO(data)
-    with pytest.raises(Lost):
+    with pytest.raises(FramingError):
         list(iter(lambda: read_frame(stream), None))
 
 
@@ -393,7 +393,7 @@ def test_a_broken_frame_ends_the_server_with_a_sentence(
         for client, data in [(ear(), data) for data in few]:  # they start side by side
             if after != "nothing":
                 client.initialize(work)
-                client.settled()
+                client.wait_indexed()
             if after == "shutdown":
                 client.request("shutdown")
             assert client.process.stdin is not None
@@ -403,13 +403,13 @@ def test_a_broken_frame_ends_the_server_with_a_sentence(
             except BrokenPipeError:
                 pass  # it has seen enough
             assert client.process.wait(30) == 1, data
-            assert "cannot be told apart any more" in client.logged(), data
+            assert "cannot be told apart any more" in client.log_text(), data
 
 
 def test_frames_in_pieces_and_in_one_piece(ear: Callable[..., Ear], work: Path) -> None:
     client = ear()
     client.initialize(work)
-    client.settled()  # from now on the client sends nothing of its own in between
+    client.wait_indexed()  # from now on the client sends nothing of its own in between
     fuzz = Fuzz(1, work)
     bodies = [
         json.dumps({"jsonrpc": "2.0", "id": f"p{n}", "method": "promptls/status", "params": {}}).encode()
@@ -441,19 +441,19 @@ def test_before_initialize_and_after_shutdown(ear: Callable[..., Ear], work: Pat
     wait_answers(client, fuzz)
     assert all(
         a["error"]["code"] in (-32002, -32600, -32602, -32700, -32601)
-        for k, v in client.answers.items()
+        for k, v in client.responses.items()
         if k.startswith("fuzz ")
         for a in v
     )
     client.initialize(work)
     right(client)
     client.request("shutdown")
-    client.answers = {k: v for k, v in client.answers.items() if not str(k).startswith("fuzz ")}
+    client.responses = {k: v for k, v in client.responses.items() if not str(k).startswith("fuzz ")}
     again = Fuzz(78, work)
     for frame in [again.frame() for _ in range(80)]:
         client.send_bytes(frame)
     wait_answers(client, again)
-    assert all("error" in a for k, v in client.answers.items() if k.startswith("fuzz ") for a in v)
+    assert all("error" in a for k, v in client.responses.items() if k.startswith("fuzz ") for a in v)
     client.notify("exit")
     assert client.process.wait(30) == 0
 
@@ -472,11 +472,11 @@ def test_an_initialize_that_does_not_fit_is_refused_and_the_next_one_counts(
     for one_after_the_other in [UNFIT] if effort < 3 else [UNFIT, *([params] for params in UNFIT)]:
         client = ear()
         for params in one_after_the_other:
-            with pytest.raises(ServerError) as refused:
+            with pytest.raises(ResponseError) as refused:
                 client.request("initialize", params)
             assert refused.value.code == -32602, params
         client.initialize(work)
-        assert client.settled()["state"] == "ready"
+        assert client.wait_indexed()["state"] == "ready"
         client.kill()
 
 
@@ -484,7 +484,7 @@ def test_an_initialize_with_a_root_that_is_none_begins_without_one(ear: Callable
     client = ear()
     client.request("initialize", {"rootUri": 5, "capabilities": {}})
     client.notify("initialized", {})
-    assert client.settled()["roots"] == []
+    assert client.wait_indexed()["roots"] == []
 
 
 def test_initialize_with_everything_odd_in_its_options(ear: Callable[..., Ear], work: Path, effort: float) -> None:
@@ -492,7 +492,7 @@ def test_initialize_with_everything_odd_in_its_options(ear: Callable[..., Ear], 
     for options in odd if effort >= 3 else odd[:2]:
         client = ear()
         client.initialize(work, options=options)
-        assert client.settled()["state"] == "ready"
+        assert client.wait_indexed()["state"] == "ready"
         client.kill()
 
 
@@ -519,17 +519,17 @@ class Mute(Ear):
     replies: Sequence[Json] = ()
     answered = 0
 
-    def _take(self, message: Json) -> None:
+    def _handle_message(self, message: Json) -> None:
         if "method" in message and "id" in message:
             if self.replies:
                 self.send({"jsonrpc": "2.0", "id": message["id"], **self.replies[self.answered % len(self.replies)]})
                 self.answered += 1
             return
-        super()._take(message)
+        super()._handle_message(message)
 
 
 def served(client: Ear) -> None:
-    assert client.settled(30)["state"] == "ready"
+    assert client.wait_indexed(30)["state"] == "ready"
     assert client.build(QUESTIONS[0])["mentions"][0]["status"] == "included"
 
 
@@ -552,19 +552,19 @@ def test_a_client_that_answers_nothing_or_nonsense_is_served(
 def test_an_answer_with_the_id_of_a_request_does_not_answer_it(ear: Callable[..., Ear], work: Path) -> None:
     client = ear()
     client.initialize(work)
-    client.settled()
+    client.wait_indexed()
     for number in range(30):
         request = client.start_request("promptls/buildPrompt", {"message": QUESTIONS[0]})
         client.send({"jsonrpc": "2.0", "id": request, "result": {"prompt": "forged", "number": number}})
         client.send({"jsonrpc": "2.0", "id": request, "error": {"code": 1, "message": "forged"}})
-        assert client.answer(request)["mentions"][0]["status"] == "included"
-    assert all(len(v) == 1 for k, v in client.answers.items() if str(k).startswith("own"))
+        assert client.wait_response(request)["mentions"][0]["status"] == "included"
+    assert all(len(v) == 1 for k, v in client.responses.items() if str(k).startswith("own"))
 
 
 def test_the_end_of_the_stream_is_the_end(ear: Callable[..., Ear], work: Path) -> None:
     client = ear()
     client.initialize(work)
-    client.settled()
+    client.wait_indexed()
     client.start_request("promptls/buildPrompt", {"message": QUESTIONS[0]})
     assert client.process.stdin is not None
     client.process.stdin.close()

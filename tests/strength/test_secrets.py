@@ -135,7 +135,7 @@ def leaky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Le
     unsaved = work.root / "shop/unsaved.py"
     client.open(unsaved, f"# {work.new('unsaved text')}\nPAY = '{work.new('unsaved text')}'\n")
     context = work.context()
-    client.settled()
+    client.wait_indexed()
     yield client, work, context
     client.kill()
 

@@ -18,7 +18,7 @@ import msgspec
 import pytest
 from ways_out import TOKEN, Trap, told
 
-from lsp import Client, Json, ServerError
+from lsp import Client, Json, ResponseError
 from promptls.settings import TRUSTED, Settings, parse, sections
 
 HARMLESS = {
@@ -142,9 +142,9 @@ def everything(client: Client) -> str:
     for message in ("How is a discount applied? @shop/cart.py", "@workspace @.env @canary.py", "@../outside/canary.py"):
         try:
             said.append(told(client.build(message)))
-        except ServerError as error:
+        except ResponseError as error:
             said.append(str(error))
-    said += [told(client.request("promptls/status")), told(client.notes), told(client.search("discount"))]
+    said += [told(client.request("promptls/status")), told(client.notifications), told(client.search("discount"))]
     return "\n".join(said)
 
 
@@ -155,13 +155,13 @@ def test_settings_of_a_workspace_open_nothing(tmp_path: Path, listening: socket.
     client.configuration = evil(trap, f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
     try:
         client.initialize(trap.root)
-        assert client.settled()["embedder"]["model"] == "bundled"
+        assert client.wait_indexed()["embedder"]["model"] == "bundled"
         client.notify("workspace/didChangeConfiguration", {"settings": {"promptls": client.configuration}})
-        assert client.settled()["state"] == "ready"
+        assert client.wait_indexed()["state"] == "ready"
         said = everything(client)
         assert TOKEN not in said and "swordfish-77" not in said
         assert not knocks(listening)
-        warned = [n["params"]["message"] for n in client.notes if n["method"] == "window/showMessage"]
+        warned = [n["params"]["message"] for n in client.notifications if n["method"] == "window/showMessage"]
         for name in leaves():
             section, _, setting = name.partition(".")
             if is_trusted(name) and client.configuration.get(section, {}).get(setting):
@@ -178,7 +178,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     trap = Trap(folder)
     client = Client(folder / "cache", env=trap.env)
     client.initialize(trap.root)
-    client.settled()
+    client.wait_indexed()
     yield client
     client.kill()
 
@@ -205,7 +205,7 @@ def test_a_settings_change_that_is_garbage_changes_nothing(served: Client) -> No
     for value in (5, "x", [], [[]], {"index": 5}, {"index": {"maxFileSize": -1}}, {"a": {"b": {"c": 1}}}, None):
         served.configuration = value
         served.notify("workspace/didChangeConfiguration", {"settings": value})
-        assert served.settled()["state"] == "ready"
+        assert served.wait_indexed()["state"] == "ready"
     assert served.build("@shop/cart.py")["mentions"][0]["status"] == "included"
 
 
@@ -240,7 +240,7 @@ def test_files_in_a_workspace_set_nothing_and_run_nothing(tmp_path: Path, listen
     client = Client(tmp_path / "cache", env={**trap.env, "PATH": path}, command=["sh", "-c", start])
     try:
         client.initialize(trap.root)
-        assert client.settled()["embedder"]["model"] == "bundled"
+        assert client.wait_indexed()["embedder"]["model"] == "bundled"
         said = everything(client) + told(client.build("@diff @branch @evil:x @commit:HEAD"))
         kinds = [k["name"] for k in client.request("promptls/mentionKinds")["kinds"]]
         assert TOKEN not in said and "evil" not in kinds

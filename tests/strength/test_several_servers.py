@@ -96,7 +96,7 @@ def test_servers_that_write_together(place: Place, effort: float, count: int, tr
         pytest.skip("four servers at once need a greater effort")
     hands = [Hand(place, place.start(), number, count) for number in range(count)]
     for hand in hands:
-        hand.client.settled()
+        hand.client.wait_indexed()
     threads = [threading.Thread(target=hand.work, args=(min(60, 2 * effort),)) for hand in hands]
     for thread in threads:
         thread.start()

@@ -21,7 +21,7 @@ more than that in a long session, and caches that fill up in a short one are les
 def test_a_session_of_editing(tmp_path: Path, effort: float, tries: Tries) -> None:
     with ended(Place(tmp_path)) as place:
         client = place.start()
-        client.settled()
+        client.wait_indexed()
         soak = Soak(place, client, seed=6)
         soak.run(int(EDITS * effort))
         soak.finish()
@@ -35,7 +35,7 @@ def test_a_session_of_editing(tmp_path: Path, effort: float, tries: Tries) -> No
         assert rise < 4 + noise and samples[-1].handles < 100, [s.handles for s in samples]
         rise, noise = growth([float(s.threads) for s in samples])
         assert rise < 4 + noise and samples[-1].threads < 100, [s.threads for s in samples]
-        status = client.settled()
+        status = client.wait_indexed()
         alive = status["roots"][0]["chunks"]
         assert status["disk"]["rows"] <= 2 * alive + 5_500  # dead rows that may stay, and those of the last write
         assert status["disk"]["fragments"] <= 80

@@ -16,7 +16,7 @@ import pytest
 from tally import Tries
 from ways_out import TOKEN, Trap, seal, told
 
-from lsp import Client, Json, ServerError
+from lsp import Client, Json, ResponseError
 
 EVERYTHING = "How is a discount applied to this file? @active @selection @open @visible @diagnostics @quickfix @rules"
 KNOWN: Json = {  # what a field needs for the request to go as deep as it can; every other one keeps its own
@@ -49,7 +49,7 @@ def trap(tmp_path_factory: pytest.TempPathFactory) -> Trap:
 def client(trap: Trap, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
     client = Client(tmp_path_factory.mktemp("cache") / "cache", env=trap.env)
     client.initialize(trap.root)
-    client.settled()
+    client.wait_indexed()
     yield client
     client.kill()
 
@@ -63,7 +63,7 @@ def ask(client: Client, method: str, params: Any) -> str:
     """All that the server says to a request."""
     try:
         return told(client.request(method, params, timeout=30))
-    except ServerError as error:
+    except ResponseError as error:
         assert error.code == -32602, (method, params, str(error))
         return f"{error} {told(error.data)}"
 
@@ -82,12 +82,12 @@ def test_the_token_is_seen_where_it_may_be(client: Client, trap: Trap) -> None:
     inside = trap.root / "inside.py"
     inside.write_text((trap.outside / "canary.py").read_text())
     client.files_changed(inside)
-    client.settled()
+    client.wait_indexed()
     assert TOKEN in told(client.build("@inside.py"))
     assert TOKEN in ask(client, "promptls/explain", {"uri": inside.as_uri(), "position": {"line": 2, "character": 5}})
     inside.unlink()
     client.files_changed(inside)
-    client.settled()
+    client.wait_indexed()
 
 
 def shares(trap: Trap, effort: float) -> dict[tuple[str, fields.Place], list[str]]:
@@ -129,7 +129,7 @@ def test_no_field_leads_out(client: Client, trap: Trap, method: str, effort: flo
                 tries("requests")
                 assert TOKEN not in ask(client, method, asked), (method, place, value)
     assert seal(trap.outside) == before
-    assert client.settled()["state"] == "ready"
+    assert client.wait_indexed()["state"] == "ready"
 
 
 def needed(method: str) -> tuple[str, ...]:
@@ -175,7 +175,7 @@ def test_no_prompt_document_leads_out(client: Client, trap: Trap, effort: float,
                 position = {"line": line, "character": len(shape) - (method == "textDocument/hover")}
                 assert TOKEN not in ask(client, method, {**at, "position": position}), (method, shape)
     client.close(document)
-    assert TOKEN not in told(client.notes)
+    assert TOKEN not in told(client.notifications)
 
 
 def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(
@@ -190,7 +190,7 @@ def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(
         client.notify("textDocument/didChange", {"textDocument": {**at, "version": 3}, "contentChanges": [change]})
         client.notify("textDocument/didSave", {"textDocument": at})
         client.notify("workspace/didChangeWatchedFiles", {"changes": [{**at, "type": 1}]})
-    assert client.settled(timeout=30)["state"] == "ready"
+    assert client.wait_indexed(timeout=30)["state"] == "ready"
     context = {"openDocuments": trap.uris(), "visibleDocuments": trap.uris(), "activeDocument": trap.uris()[0]}
     message = f"{EVERYTHING} @diff:unsaved @recent @workspace @canary.py @@canary.py @#{TOKEN} @text:{TOKEN[:9]}"
     params = {"message": message, "context": context, "budget": {"tokens": 60_000}}
@@ -198,7 +198,7 @@ def test_what_the_editor_tells_of_files_outside_brings_nothing_of_them(
     assert "return 1" not in said and f"{TOKEN} = 1" not in said
     for uri in trap.uris():
         client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
-    assert client.settled(timeout=30)["state"] == "ready"
+    assert client.wait_indexed(timeout=30)["state"] == "ready"
 
 
 def test_names_that_are_looked_for_by_convention_are_not_followed_out(

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import quote
 
 from conftest import make_shop
-from promptls.knowledge.project.manifests import _BY_NAME
-from promptls.knowledge.rules.conventions import FAMILIES
+from promptls.knowledge.project.manifests import _PARSERS_BY_NAME
+from promptls.knowledge.rules.conventions import CONVENTIONS
 from promptls.mentions.registry import BUILT_IN
 
 TOKEN = "kumquatzebra7319"
@@ -69,11 +69,11 @@ class Trap:
 
     def _conventional(self) -> None:
         """Links out of the workspace under every name that somebody looks for by convention."""
-        names = [name for family in FAMILIES for name in family.files]
-        names += [f"{f}/linked{ends[0]}" for family in FAMILIES for f, ends, _ in family.folders]
+        names = [name for family in CONVENTIONS for name in family.files]
+        names += [f"{f}/linked{ends[0]}" for family in CONVENTIONS for f, ends, _ in family.folders]
         names += ["README", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md", "tsconfig.json", "CODEOWNERS"]
         names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/team.toml", ".promptls/recipes/recipe.md"]
-        names += [".promptlsignore", "web/.gitignore", ".mailmap", ".gitattributes", *_BY_NAME]
+        names += [".promptlsignore", "web/.gitignore", ".mailmap", ".gitattributes", *_PARSERS_BY_NAME]
         for number, name in enumerate(dict.fromkeys(names)):
             place, target = self.root / name, self.outside / f"{number}" / name.rsplit("/", 1)[-1]
             if place.parent.is_file() or os.path.lexists(place):

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.search.analyzer import parts, terms, word_terms
+from promptls.index.search.analyzer import split_identifier, tokenize, tokenize_word
 
 
 @pytest.mark.parametrize(
@@ -20,25 +20,25 @@ from promptls.index.search.analyzer import parts, terms, word_terms
         ("a" * 65, ""),
     ],
 )
-def test_terms(text: str, expected: str) -> None:
-    assert terms(text) == expected.split()
+def test_tokenize(text: str, expected: str) -> None:
+    assert tokenize(text) == expected.split()
 
 
-def test_an_identifier_and_its_words_meet() -> None:
-    assert set(terms("saving session cookies")) <= set(terms("def save_sessionCookie(self): ..."))
+def test_query_words_match_identifiers() -> None:
+    assert set(tokenize("saving session cookies")) <= set(tokenize("def save_sessionCookie(self): ..."))
 
 
 @given(st.text())
-def test_terms_are_single_words_without_blanks(text: str) -> None:
-    assert all(term and " " not in term and term == term.lower() for term in terms(text))
+def test_terms_are_lower_case_without_spaces(text: str) -> None:
+    assert all(term and " " not in term and term == term.lower() for term in tokenize(text))
 
 
 @given(st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,30}", fullmatch=True))
-def test_parts_cover_all_letters_and_digits(name: str) -> None:
-    assert "".join(parts(name)) == name.replace("_", "").lower()
+def test_parts_contain_all_letters_and_digits(name: str) -> None:
+    assert "".join(split_identifier(name)) == name.replace("_", "").lower()
 
 
 @given(st.text(max_size=80))
-def test_word_terms_agree_with_terms(word: str) -> None:
+def test_tokenize_word_equals_tokenize(word: str) -> None:
     if word.isidentifier():
-        assert list(word_terms(word)) == terms(word)
+        assert list(tokenize_word(word)) == tokenize(word)

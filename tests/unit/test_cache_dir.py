@@ -1,4 +1,4 @@
-"""Indexes that nobody uses any more are removed from the cache, and nothing else is."""
+"""Unused indexes are removed from the cache directory, and nothing else."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.store.cache_dir import UNUSED_S, index_folder, tend
-from promptls.index.store.lance_table import Identity
+from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.store.cache_dir import MAX_UNUSED_S, evict_unused, index_directory
 from promptls.model import Root
 
 NOW = 2_000_000_000.0
@@ -16,8 +16,8 @@ FILES = ("files.sqlite", "files.sqlite-wal", "rows.image", "rows.waiting", "rows
 
 
 def index(cache: Path, root: str = "/w/shop", model: str = "model", days: float = 40, also: str = "") -> Path:
-    """The folder of an index, with files that are so many days old."""
-    folder = index_folder(cache, Root(root, Path(root).name, f"file://{root}"), Identity(model, 8, 1, 1))
+    """Create the directory of an index with files of this age."""
+    folder = index_directory(cache, Root(root, Path(root).name, f"file://{root}"), StoreIdentity(model, 8, 1, 1))
     for name in [*FILES, *also.split()]:
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -28,24 +28,26 @@ def index(cache: Path, root: str = "/w/shop", model: str = "model", days: float 
     return folder
 
 
-def test_an_index_that_nobody_has_used_for_a_month_is_removed(tmp_path: Path) -> None:
+def test_index_unused_for_a_month_is_removed(tmp_path: Path) -> None:
     old, recent = index(tmp_path, "/w/old"), index(tmp_path, "/w/recent", days=29)
     other, mine = index(tmp_path, "/w/mine", "another model"), index(tmp_path, "/w/mine")
-    assert set(tend(tmp_path, [mine], NOW)) == {old, other}
+    assert set(evict_unused(tmp_path, [mine], NOW)) == {old, other}
     assert recent.is_dir() and mine.is_dir()
-    assert not old.parent.exists(), "a root without an index needs no folder"
-    assert tend(tmp_path, [], NOW + UNUSED_S - 1) == [recent], "what is in use now has a month from now"
-    assert tend(tmp_path, [], NOW + UNUSED_S + 1) == [mine]
+    assert not old.parent.exists(), "the directory of a root without an index is removed"
+    assert evict_unused(tmp_path, [], NOW + MAX_UNUSED_S - 1) == [recent], (
+        "an index in use is kept for a month from now"
+    )
+    assert evict_unused(tmp_path, [], NOW + MAX_UNUSED_S + 1) == [mine]
 
 
 @pytest.mark.parametrize("touched", FILES)
-def test_what_any_server_writes_counts_as_use(tmp_path: Path, touched: str) -> None:
+def test_any_write_counts_as_use(tmp_path: Path, touched: str) -> None:
     folder = index(tmp_path)
     os.utime(folder / touched.split("/")[0], (NOW, NOW))
-    assert not tend(tmp_path, [], NOW)
+    assert not evict_unused(tmp_path, [], NOW)
 
 
-def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
+def test_unknown_files_and_links_are_kept(tmp_path: Path) -> None:
     elsewhere = index(tmp_path / "elsewhere")
     cache = tmp_path / "cache"
     strange = index(cache, "/w/strange", also="notes.txt")
@@ -56,17 +58,17 @@ def test_what_is_not_ours_is_left_alone(tmp_path: Path) -> None:
     inside = index(cache, "/w/linked")
     (inside / "rows.image").unlink()
     (inside / "rows.image").symlink_to(strange / "notes.txt")
-    assert not tend(cache, [], NOW + UNUSED_S)
+    assert not evict_unused(cache, [], NOW + MAX_UNUSED_S)
     assert elsewhere.is_dir() and strange.is_dir() and inside.is_dir()
 
 
-def test_a_cache_that_is_not_there_or_cannot_be_written_is_no_trouble(tmp_path: Path) -> None:
-    assert tend(tmp_path / "none", [tmp_path / "none" / "mine"], NOW) == []
+def test_missing_or_unwritable_cache_is_ignored(tmp_path: Path) -> None:
+    assert evict_unused(tmp_path / "none", [tmp_path / "none" / "mine"], NOW) == []
     (tmp_path / "file").write_text("")
-    assert tend(tmp_path / "file", [], NOW) == []
+    assert evict_unused(tmp_path / "file", [], NOW) == []
 
 
-def test_a_clock_that_goes_back_removes_nothing(tmp_path: Path) -> None:
+def test_clock_set_back_removes_nothing(tmp_path: Path) -> None:
     folder = index(tmp_path)
-    assert not tend(tmp_path, [], NOW - 60 * 86_400)
+    assert not evict_unused(tmp_path, [], NOW - 60 * 86_400)
     assert folder.is_dir()

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.model import Span
-from promptls.prompt.citations import Cited, verify
+from promptls.prompt.citations import CitableItem, verify
 
 ITEMS = [
-    Cited("P1", "src/cart.py", Span(9, 20)),
-    Cited("P2", "src/money.py", Span(0, 5)),
-    Cited("P3", "README.md", Span(0, 2)),
+    CitableItem("P1", "src/cart.py", Span(9, 20)),
+    CitableItem("P2", "src/money.py", Span(0, 5)),
+    CitableItem("P3", "README.md", Span(0, 2)),
 ]
 FILES = {"src/cart.py": 40, "src/money.py": 5, "README.md": 2, "src/other.py": 9}
 
@@ -45,36 +45,43 @@ def test_what_does_not_hold_and_what_is_not_used() -> None:
     verdict = verify("It adds up [P1]. It is fast [P9] [P9]. Nobody says so.", ITEMS, FILES.get)
     assert verdict.unknown == ("P9",)
     assert verdict.unused == ("P2", "P3")
-    assert verdict.share == pytest.approx(1 / 3, abs=1e-3)
+    assert verdict.cited_share == pytest.approx(1 / 3, abs=1e-3)
 
 
 def test_code_is_no_claim() -> None:
-    assert verify("It adds up [P1].\n```\na long piece of code\nand more of it\n```\n", ITEMS, FILES.get).share == 1.0
-    assert verify("", ITEMS, FILES.get).share == 1.0
+    assert (
+        verify("It adds up [P1].\n```\na long piece of code\nand more of it\n```\n", ITEMS, FILES.get).cited_share
+        == 1.0
+    )
+    assert verify("", ITEMS, FILES.get).cited_share == 1.0
 
 
 def test_a_citation_says_why_it_does_not_hold() -> None:
     answer = "See [P7], [P1-P900], src/cart.py:41, src/cart.py:0, src/cart.py:30, src/gone.py:3."
     assert [(c.text, c.reason) for c in verify(answer, ITEMS, FILES.get).citations] == [
-        ("[P7]", "the prompt has no passage P7"),
-        ("[P1-P900]", "the range is longer than 100 passages"),
+        ("[P7]", "the prompt has no item P7"),
+        ("[P1-P900]", "the range has more than 100 labels"),
         ("src/cart.py:41", "src/cart.py has 40 lines"),
         ("src/cart.py:0", "lines are counted from 1"),
         ("src/cart.py:30", "these lines were not in the prompt"),
-        ("src/gone.py:3", "there is no file src/gone.py here"),
+        ("src/gone.py:3", "there is no file src/gone.py in the workspace"),
     ]
 
 
 def test_a_place_may_lie_in_two_pieces_that_touch() -> None:
-    items = [Cited("P1", "a.py", Span(0, 10)), Cited("P2", "a.py", Span(10, 20)), Cited("P3", "a.py", Span(30, 40))]
+    items = [
+        CitableItem("P1", "a.py", Span(0, 10)),
+        CitableItem("P2", "a.py", Span(10, 20)),
+        CitableItem("P3", "a.py", Span(30, 40)),
+    ]
     found = verify("a.py:5-15, a.py:15-35 and a.py:12", items).citations
     assert [(c.status, c.citation) for c in found] == [("ok", "P1"), ("not shown", ""), ("ok", "P2")]
 
 
 def test_lines_that_are_left_out_of_a_passage_are_not_shown() -> None:
     items = [
-        Cited("P1", "a.py", Span(6, 23), spans=(Span(6, 8), Span(13, 23))),
-        Cited("P2", "b.py", Span(0, 40), spans=()),  # its outline
+        CitableItem("P1", "a.py", Span(6, 23), spans=(Span(6, 8), Span(13, 23))),
+        CitableItem("P2", "b.py", Span(0, 40), spans=()),  # its outline
     ]
     found = verify("a.py:7-8, a.py:14, a.py:10-12, a.py:7-23, b.py:3 [P2]", items).citations
     assert [c.status for c in found] == ["ok", "ok", "not shown", "not shown", "not shown", "ok"]
@@ -84,18 +91,20 @@ def test_lines_that_are_left_out_of_a_passage_are_not_shown() -> None:
     "path", ["app/(shop)/[id]/page.tsx", "routes/users.$id.tsx", "my notes.md", "shop:src/a.py", "terminal (2)", "a:b/c d.c"]
 )  # fmt: skip
 def test_the_paths_of_passages_are_known_however_they_are_spelled(path: str) -> None:
-    items = [Cited("P1", path, Span(0, 3)), Cited("P2", "other.md", Span(0, 3))]
+    items = [CitableItem("P1", path, Span(0, 3)), CitableItem("P2", "other.md", Span(0, 3))]
     answer = f"The page is in {path}:1-3, `{path}#L2` and {path.rpartition('/')[2]}:3; x{path}:1 is none."
     found = verify(answer, items).citations
     assert [(c.status, c.citation, c.path) for c in found if c.path == path] == [("ok", "P1", path)] * 3
     assert verify("See (shop)/[id]/page.tsx:1, users.$id.tsx:1 and src/a.py:2.", items[1:]).unknown == ("src/a.py:2",)
-    assert verify("It is :2.", [Cited("P1", "src/", Span(0, 3)), Cited("P2", "", Span(0, 3))]).citations == ()
+    assert (
+        verify("It is :2.", [CitableItem("P1", "src/", Span(0, 3)), CitableItem("P2", "", Span(0, 3))]).citations == ()
+    )
 
 
 def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> None:
     items = [
-        Cited("P1", "a.py", Span(0, 2), "def total(self):\n    return  sum(self.items)"),
-        Cited("P2", "b.py", Span(0, 1), "TAX = 19"),
+        CitableItem("P1", "a.py", Span(0, 2), "def total(self):\n    return  sum(self.items)"),
+        CitableItem("P2", "b.py", Span(0, 1), "TAX = 19"),
     ]
     answer = (
         "`total()` gives `return sum(self.items)` and `TAX` [P1]. `TAX` is set in `b.py` [P2]. `a.py:1` has `total`."
@@ -105,7 +114,7 @@ def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> 
         ("[P2]", ()),
         ("a.py:1", ()),
     ]
-    assert next(c.missing for c in verify(answer, [Cited("P1", "a.py", Span(0, 2))]).citations) == ()
+    assert next(c.missing for c in verify(answer, [CitableItem("P1", "a.py", Span(0, 2))]).citations) == ()
 
 
 def test_sentences_that_claim_something_and_cite_nothing() -> None:
@@ -118,7 +127,7 @@ def test_sentences_that_claim_something_and_cite_nothing() -> None:
         "Nobody says this here.",
         "- The second one says more",
     ]
-    assert verdict.share == pytest.approx(3 / 5)
+    assert verdict.cited_share == pytest.approx(3 / 5)
 
 
 def test_a_hostile_answer_is_read_like_any_other() -> None:
@@ -135,7 +144,7 @@ def test_a_long_answer_takes_work_that_grows_with_it_and_no_faster(unit: str) ->
 @given(st.text("[]P1234,-–; :.#Lsrc/py\n", max_size=80))
 def test_any_answer_is_read(answer: str) -> None:
     verdict = verify(answer, ITEMS, FILES.get)
-    assert 0 <= verdict.share <= 1
+    assert 0 <= verdict.cited_share <= 1
     for citation in verdict.citations:
         assert answer[citation.start :].startswith(citation.text)
         assert citation.status != "ok" or citation.citation in {"P1", "P2", "P3"}

@@ -1,11 +1,11 @@
-"""The protocol's classes are made without what nobody calls, and attrs is as it was; each in a process of its own."""
+"""Fast import of lsprotocol: its classes work as before, and attrs is restored. Each test runs in its own process."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
-LEAN = """
+FAST_IMPORT = """
 import attrs
 import promptls.lsp
 from lsprotocol import converters, types
@@ -13,40 +13,41 @@ from lsprotocol import converters, types
 assert "__eq__" not in vars(types.TextDocumentIdentifier) and "__repr__" not in vars(types.TextDocumentIdentifier)
 assert types.Position(1, 2) == types.Position(1, 2) < types.Position(2, 0)
 converter = converters.get_converter()
-written = {"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{"text": "x"}]}
-read = converter.structure(written, types.DidChangeTextDocumentParams)
-assert read.text_document.version == 2 and converter.unstructure(read) == written
+message = {"textDocument": {"uri": "file:///a", "version": 2}, "contentChanges": [{"text": "x"}]}
+params = converter.structure(message, types.DidChangeTextDocumentParams)
+assert params.text_document.version == 2 and converter.unstructure(params) == message
 
 @attrs.define
-class Made:
+class Sized:
     size: int
 
-assert Made(1) == Made(1) and repr(Made(1)) == "Made(size=1)"
+assert Sized(1) == Sized(1) and repr(Sized(1)) == "Sized(size=1)"
 """
-OTHER_ATTRS = """
+UNSUPPORTED_ATTRS = """
 import attrs
 
 define = attrs.define
-def picky(cls=None, **options):
+def define_without_option(cls=None, **options):
     if "getstate_setstate" in options:
         raise TypeError("getstate_setstate")
     return define(cls, **options)
-attrs.define = picky
+attrs.define = define_without_option
 import promptls.lsp
 from lsprotocol import types
 
-assert attrs.define is picky and types.TextDocumentIdentifier("a") == types.TextDocumentIdentifier("a")
+assert attrs.define is define_without_option
+assert types.TextDocumentIdentifier("a") == types.TextDocumentIdentifier("a")
 """
 
 
-def run(code: str) -> None:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def run_python(code: str) -> None:
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert process.returncode == 0, process.stderr
 
 
-def test_messages_are_read_and_written_and_places_compared_as_ever() -> None:
-    run(LEAN)
+def test_fast_import_keeps_conversion_and_position_comparison() -> None:
+    run_python(FAST_IMPORT)
 
 
-def test_with_another_attrs_the_classes_are_whole() -> None:
-    run(OTHER_ATTRS)
+def test_unsupported_attrs_falls_back_to_complete_classes() -> None:
+    run_python(UNSUPPORTED_ATTRS)

@@ -1,4 +1,4 @@
-"""What is checked out: text that changes with every switch and commit."""
+"""`git_head`: reference and commit of the current checkout, read without git."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index.files import git_head
+from promptls.index.files.git_ignore import git_head
 from trees import alone, git, plant
 
 
 @pytest.fixture(autouse=True)
-def _nobodys_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_user_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone(tmp_path / "home", monkeypatch)
 
 
@@ -20,7 +20,7 @@ def commit(root: str) -> str:
     return git(root, "rev-parse", "HEAD").decode().strip()
 
 
-def test_branches_commits_and_packing(tmp_path: Path) -> None:
+def test_head_changes_with_branches_commits_and_packed_refs(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "sub/a.py")
     assert git_head(root) == ""
     git(root, "init", "-q")
@@ -38,7 +38,7 @@ def test_branches_commits_and_packing(tmp_path: Path) -> None:
     assert git_head(root) == first
 
 
-def test_worktrees_and_submodules(tmp_path: Path) -> None:
+def test_head_of_worktrees_and_submodules(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "a.py")
     git(root, "init", "-q")
     first = commit(root)
@@ -61,6 +61,6 @@ def test_worktrees_and_submodules(tmp_path: Path) -> None:
         ".git/HEAD/",
     ],
 )
-def test_damaged_and_hostile(tmp_path: Path, tree: str) -> None:
+def test_head_of_damaged_and_hostile_repositories(tmp_path: Path, tree: str) -> None:
     plant(tmp_path, "secret = do not tell")
     assert "tell" not in git_head(plant(tmp_path / "r", tree))

@@ -1,4 +1,4 @@
-"""What a look at folders and files tells without a walk."""
+"""Detection of changes by `stat`, without a walk."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import files as disk
+from promptls.index.files.read import FileLimits
+from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files, record_stats
+from promptls.index.files.walk import walk_files
 from trees import alone, git, plant
 
-LIMITS = disk.Limits()
+LIMITS = FileLimits()
 TREE = """
 src/app.py
 src/deep/er/money.py
@@ -24,80 +26,80 @@ LONG_AGO_NS = 10**18
 
 
 @pytest.fixture(autouse=True)
-def _nobodys_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_user_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone(tmp_path / "home", monkeypatch)
 
 
-def aged(root: Path) -> None:
-    """As if nothing had been touched for years."""
+def make_old(root: Path) -> None:
+    """Set all times to years ago."""
     for path in [root, *root.rglob("*")]:
         os.utime(path, ns=(LONG_AGO_NS, LONG_AGO_NS))
 
 
-def seen(root: Path) -> disk.Seen:
+def stats_of(root: Path) -> FolderStats:
     began_ns = time.time_ns()
-    return disk.remember(root.as_posix(), list(disk.walk(root.as_posix(), LIMITS)), LIMITS, began_ns)
+    return record_stats(root.as_posix(), list(walk_files(root.as_posix(), LIMITS)), LIMITS, began_ns)
 
 
 CHANGES: dict[str, tuple[Callable[[Path], object], bool]] = {
     "nothing": (lambda root: None, False),
-    "a file is written": (lambda root: (root / "src/app.py").write_text("other"), False),
-    "a file comes": (lambda root: (root / "src/new.py").write_text(""), True),
-    "a file goes": (lambda root: (root / "src/deep/er/money.py").unlink(), True),
+    "a file is modified": (lambda root: (root / "src/app.py").write_text("other"), False),
+    "a file is added": (lambda root: (root / "src/new.py").write_text(""), True),
+    "a file is deleted": (lambda root: (root / "src/deep/er/money.py").unlink(), True),
     "a file is renamed": (lambda root: (root / "src/app.py").rename(root / "src/b.py"), True),
     "a folder is renamed": (lambda root: (root / "src/deep").rename(root / "src/flat"), True),
-    "a folder comes": (lambda root: (root / "src/deep/new").mkdir(), True),
-    "a file comes into an empty folder": (lambda root: (root / "empty/below/a.py").write_text(""), True),
-    "a file comes into an ignored folder": (lambda root: (root / "build/b.o").write_text(""), False),
-    "rules are written": (lambda root: (root / ".gitignore").write_text("src/\n"), True),
-    "rules come": (lambda root: (root / "src/.promptlsignore").write_text("deep/\n"), True),
-    "git's own rules are written": (lambda root: (root / ".git/info/exclude").write_text("*.py\n"), True),
-    "git looks at its index": (lambda root: git(root, "status"), False),
+    "a folder is added": (lambda root: (root / "src/deep/new").mkdir(), True),
+    "a file is added to an empty folder": (lambda root: (root / "empty/below/a.py").write_text(""), True),
+    "a file is added to an ignored folder": (lambda root: (root / "build/b.o").write_text(""), False),
+    "rules are modified": (lambda root: (root / ".gitignore").write_text("src/\n"), True),
+    "rules are added": (lambda root: (root / "src/.promptlsignore").write_text("deep/\n"), True),
+    "the exclude file of git is modified": (lambda root: (root / ".git/info/exclude").write_text("*.py\n"), True),
+    "git refreshes its index": (lambda root: git(root, "status"), False),
 }
 
 
-@pytest.mark.parametrize("what", CHANGES)
-def test_a_walk_is_needed_when(what: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("case", CHANGES)
+def test_change_requires_a_walk(case: str, tmp_path: Path) -> None:
     root = tmp_path / "work"
     plant(root, TREE)
     git(root, "init", "-q")
     (root / ".git/info").mkdir(exist_ok=True)
     (root / ".git/info/exclude").touch()
-    aged(root)
-    before = seen(root)
-    assert not disk.moved(before)
-    change, needed = CHANGES[what]
-    change(root)
-    assert disk.moved(before) == needed
+    make_old(root)
+    before = stats_of(root)
+    assert not is_stale(before)
+    apply, needed = CHANGES[case]
+    apply(root)
+    assert is_stale(before) == needed
 
 
-def test_what_has_just_changed_is_walked_again(tmp_path: Path) -> None:
+def test_recent_changes_require_another_walk(tmp_path: Path) -> None:
     root = tmp_path / "work"
     plant(root, TREE)
-    fresh = seen(root)
-    assert disk.moved(fresh)
+    fresh = stats_of(root)
+    assert is_stale(fresh)
     root.rename(tmp_path / "elsewhere")
-    assert disk.moved(fresh)
+    assert is_stale(fresh)
     (tmp_path / "elsewhere").rename(root)
-    aged(root)
-    assert not disk.moved(seen(root))
+    make_old(root)
+    assert not is_stale(stats_of(root))
 
 
-def test_a_root_that_goes_has_moved(tmp_path: Path) -> None:
+def test_deleted_root_is_stale(tmp_path: Path) -> None:
     root = tmp_path / "work"
     plant(root, TREE)
-    aged(root)
-    before = seen(root)
+    make_old(root)
+    before = stats_of(root)
     root.rename(tmp_path / "elsewhere")
-    assert disk.moved(before)
+    assert is_stale(before)
 
 
-def test_files_that_were_written(tmp_path: Path) -> None:
+def test_modified_files(tmp_path: Path) -> None:
     root = tmp_path / "work"
     plant(root, "a.py\nb.py\nc.py\nd.py\n")
-    aged(root)
-    files = sorted((f.path, f.size, f.mtime_ns) for f in disk.walk(root.as_posix(), LIMITS))
-    (root / "b.py").write_bytes((root / "b.py").read_bytes())  # another time
+    make_old(root)
+    files = sorted((f.path, f.size, f.mtime_ns) for f in walk_files(root.as_posix(), LIMITS))
+    (root / "b.py").write_bytes((root / "b.py").read_bytes())  # new mtime, same size
     (root / "c.py").write_text("longer than it was")
     (root / "d.py").unlink()
-    assert [Path(path).name for path in disk.written(files)] == ["b.py", "c.py", "d.py"]
+    assert [Path(path).name for path in modified_files(files)] == ["b.py", "c.py", "d.py"]

@@ -1,4 +1,4 @@
-"""Paths and file URIs."""
+"""Conversion between paths and file URIs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index import files
+from promptls.index.files.gitignore import match_globs
+from promptls.index.files.uris import from_uri, is_inside, to_uri
 from trees import plant
 
 POSIX = {
@@ -53,15 +54,15 @@ READ = [
 
 
 @pytest.mark.parametrize(("windows", "pairs"), [(False, POSIX), (True, WINDOWS)])
-def test_both_ways(windows: bool, pairs: dict[str, str]) -> None:
+def test_paths_and_uris_convert_both_ways(windows: bool, pairs: dict[str, str]) -> None:
     for path, uri in pairs.items():
-        assert files.to_uri(path, windows) == uri
-        assert files.from_uri(uri, windows) == path
+        assert to_uri(path, windows) == uri
+        assert from_uri(uri, windows) == path
 
 
 @pytest.mark.parametrize(("uri", "windows", "path"), READ)
-def test_as_clients_write_them(uri: str, windows: bool, path: str | None) -> None:
-    assert files.from_uri(uri, windows) == path
+def test_uris_as_clients_write_them(uri: str, windows: bool, path: str | None) -> None:
+    assert from_uri(uri, windows) == path
 
 
 @pytest.mark.parametrize(
@@ -72,8 +73,8 @@ def test_as_clients_write_them(uri: str, windows: bool, path: str | None) -> Non
         ("\\\\?\\UNC\\server\\share", "file://server/share"),
     ],
 )
-def test_windows_spellings(path: str, uri: str) -> None:
-    assert files.to_uri(path, windows=True) == uri
+def test_windows_path_spellings(path: str, uri: str) -> None:
+    assert to_uri(path, windows=True) == uri
 
 
 SEGMENTS = st.lists(
@@ -89,32 +90,32 @@ SEGMENTS = st.lists(
 def test_round_trip(name: str, raw: bytes, drive: str) -> None:
     odd = raw.replace(b"/", b"").replace(b"\0", b"").decode("utf-8", "surrogateescape")
     for path in (f"/{name}", f"/{name}/x{odd}"):
-        assert files.from_uri(files.to_uri(path, windows=False), windows=False) == path
+        assert from_uri(to_uri(path, windows=False), windows=False) == path
     for path in (f"{drive}:/{name}", f"//server/{name}"):
-        assert files.from_uri(files.to_uri(path, windows=True), windows=True) == path
+        assert from_uri(to_uri(path, windows=True), windows=True) == path
 
 
-def test_here(tmp_path: Path) -> None:
+def test_existing_path_round_trip(tmp_path: Path) -> None:
     path = (tmp_path / "a b" / "é.py").as_posix()
-    assert files.to_uri(path) == Path(path).as_uri()
-    assert files.from_uri(Path(path).as_uri()) == path
+    assert to_uri(path) == Path(path).as_uri()
+    assert from_uri(Path(path).as_uri()) == path
 
 
-def test_inside(tmp_path: Path) -> None:
+def test_is_inside_resolves_links(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "a/b.py")
     plant(tmp_path, "rest/x")
     assert all(
-        files.inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x")
+        is_inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x")
     )
-    assert files.inside("/", root)
+    assert is_inside("/", root)
     for path in (root + "/../rest/x", root + "st/x", f"{root}/a/../../rest", root + "/a\0b", tmp_path.as_posix()):
-        assert not files.inside(root, path)
+        assert not is_inside(root, path)
     if os.name == "posix":
         plant(tmp_path / "r", "out -> ../rest\nin -> a\nloop -> loop\ndangling -> ../gone")
-        assert files.inside(root, root + "/in/b.py")
-        assert not any(files.inside(root, f"{root}/{p}") for p in ("out", "out/x", "dangling", "in/../../rest/x"))
+        assert is_inside(root, root + "/in/b.py")
+        assert not any(is_inside(root, f"{root}/{p}") for p in ("out", "out/x", "dangling", "in/../../rest/x"))
         plant(tmp_path, "alias -> r")
-        assert files.inside((tmp_path / "alias").as_posix(), root + "/a/b.py")
+        assert is_inside((tmp_path / "alias").as_posix(), root + "/a/b.py")
 
 
 @pytest.mark.parametrize(
@@ -129,6 +130,6 @@ def test_inside(tmp_path: Path) -> None:
         ([], []),
     ],
 )
-def test_globs_pick_names_as_an_ignore_file_does(globs: list[str], expected: list[str]) -> None:
+def test_globs_match_like_an_ignore_file(globs: list[str], expected: list[str]) -> None:
     names = ["a.py", "src/b.py", "src/deep/c.py", "src/x.ts", "README.md"]
-    assert files.matching(names, globs) == expected
+    assert match_globs(names, globs) == expected

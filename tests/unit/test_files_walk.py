@@ -1,4 +1,4 @@
-"""Which files of a folder are listed, and why the others are not."""
+"""File walk: listed files, and the reasons for ignored ones."""
 
 from __future__ import annotations
 
@@ -11,21 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from promptls.index import files as disk
+from promptls.index.files.git_ignore import git_head
+from promptls.index.files.read import FileLimits, file_stat
+from promptls.index.files.walk import explain_path, ignored_paths, walk_files
 from promptls.model import Cancelled, CancelToken
 from trees import alone, git, plant
 
-LIMITS = disk.Limits()
+LIMITS = FileLimits()
 posix = pytest.mark.skipif(os.name != "posix", reason="names and files that only POSIX has")
 
 
 @pytest.fixture(autouse=True)
-def _nobodys_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_user_git_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     alone(tmp_path / "home", monkeypatch)
 
 
 def listed(root: str, under: str = "") -> list[str]:
-    return sorted(found.name for found in disk.walk(root, LIMITS, under=under))
+    return sorted(found.name for found in walk_files(root, LIMITS, folder=under))
 
 
 def repo(root: Path, tree: str, track: str = "") -> str:
@@ -74,19 +76,19 @@ BOTH = {
 
 @pytest.mark.parametrize("kind", ["git", "plain"])
 @pytest.mark.parametrize("case", BOTH)
-def test_with_and_without_git(tmp_path: Path, kind: str, case: str) -> None:
+def test_rules_apply_with_and_without_git(tmp_path: Path, kind: str, case: str) -> None:
     tree, expected = BOTH[case]
     root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
     assert listed(root) == expected.split()
     names = [p.relative_to(root).as_posix() for p in Path(root).rglob("*") if p.is_file() and ".git" not in p.parts]
-    left_out = disk.ignored(root, [f"{root}/{name}" for name in names])
+    left_out = ignored_paths(root, [f"{root}/{name}" for name in names])
     assert {f"{root}/{name}" for name in names} - left_out == {f"{root}/{name}" for name in expected.split()}
 
 
-def test_tracked_is_not_ignored_by_git_but_by_us(tmp_path: Path) -> None:
+def test_promptlsignore_applies_to_tracked_files(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", ".gitignore = out/ | *.o\nout/a.c\nout/b.c\nx.o\ny.o", "out/a.c x.o")
     assert listed(root) == [".gitignore", "out/a.c", "x.o"]
-    assert disk.ignored(root, [f"{root}/{n}" for n in ("out", "out/a.c", "out/b.c", "x.o", "y.o")]) == {
+    assert ignored_paths(root, [f"{root}/{n}" for n in ("out", "out/a.c", "out/b.c", "x.o", "y.o")]) == {
         f"{root}/out/b.c",
         f"{root}/y.o",
     }
@@ -96,7 +98,7 @@ def test_tracked_is_not_ignored_by_git_but_by_us(tmp_path: Path) -> None:
     assert listed(root) == [".gitignore", ".promptlsignore", "x.o", "y.o"]
 
 
-def test_deleted_and_conflicting_files(tmp_path: Path) -> None:
+def test_deleted_and_conflicting_files_in_a_work_tree(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", "a = 1\nb = 1", "a b")
     git(root, "commit", "-qm", "1")
     git(root, "checkout", "-qb", "side")
@@ -110,7 +112,7 @@ def test_deleted_and_conflicting_files(tmp_path: Path) -> None:
     assert listed(root) == ["a"]
 
 
-def test_rules_from_outside_of_the_tree(tmp_path: Path) -> None:
+def test_rules_from_outside_the_work_tree(tmp_path: Path) -> None:
     plant(tmp_path / "home", ".config/git/ignore = *.everywhere")
     root = repo(tmp_path / "r", "a.everywhere\na.here\na.configured\nsub/a.here\nsub/a.py\n.gitignore = sub/b")
     plant(tmp_path / "r", ".git/info/exclude = *.here\nsub/b")
@@ -124,25 +126,25 @@ def test_rules_from_outside_of_the_tree(tmp_path: Path) -> None:
     assert listed(root) == [".gitignore", "a.everywhere", "sub/a.py"]
 
 
-def test_a_folder_of_a_repository_as_root(tmp_path: Path) -> None:
+def test_subfolder_of_a_repository_as_root(tmp_path: Path) -> None:
     root = repo(
         tmp_path / "r",
         ".gitignore = /sub/out | *.o\n.promptlsignore = /sub/docs\nsub/out/a\nsub/docs/a\nsub/a.o\nsub/b/c",
     )
     assert listed(root + "/sub") == ["b/c"]
-    assert disk.ignored(root + "/sub", [f"{root}/sub/docs/a", f"{root}/sub/a.o", f"{root}/sub/b/c"]) == {
+    assert ignored_paths(root + "/sub", [f"{root}/sub/docs/a", f"{root}/sub/a.o", f"{root}/sub/b/c"]) == {
         f"{root}/sub/docs/a",
         f"{root}/sub/a.o",
     }
 
 
-def test_an_ignored_folder_that_is_opened_goes_by_its_own_rules(tmp_path: Path) -> None:
+def test_ignored_folder_opened_as_root_uses_its_own_rules(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", ".gitignore = *\nsub/.gitignore = *.o\nsub/a.py\nsub/a.o\nsub/node_modules/x")
     assert listed(root + "/sub") == [".gitignore", "a.py"]
-    assert disk.explain(root + "/sub", root + "/sub/a.py", LIMITS).indexed
+    assert explain_path(root + "/sub", root + "/sub/a.py", LIMITS).indexed
 
 
-def test_repositories_inside(tmp_path: Path) -> None:
+def test_nested_repositories(tmp_path: Path) -> None:
     outer = repo(tmp_path / "r", ".gitignore = *.o | skip/\na.py\na.o\n.promptlsignore = *.snap")
     for name in ("lib", "skip/lib", "deep/er/lib"):
         repo(tmp_path / "r" / name, "b.py\nb.o\nb.tmp\nb.snap\n.gitignore = *.tmp\n.git.keep = *")
@@ -152,7 +154,7 @@ def test_repositories_inside(tmp_path: Path) -> None:
     assert listed(outer, "lib") == [f"lib/{name}" for name in inner]
     assert listed(outer, "skip/lib") == []
     paths = [f"{outer}/{name}" for name in ("lib", "lib/b.o", "lib/b.tmp", "lib/b.snap", "skip/lib/b.py", "gone/x.o")]
-    assert disk.ignored(outer, paths) == set(paths) - {f"{outer}/lib", f"{outer}/lib/b.o"}
+    assert ignored_paths(outer, paths) == set(paths) - {f"{outer}/lib", f"{outer}/lib/b.o"}
     plant(tmp_path / "r", ".promptlsignore = *.snap | !skip/")
     assert listed(outer, "skip/lib") == [f"skip/lib/{name}" for name in inner]
 
@@ -167,7 +169,7 @@ def test_submodules_and_worktrees(tmp_path: Path) -> None:
     both = [".gitignore", ".gitmodules", "a.c", "vendored/.gitignore", "vendored/lib.c", "vendored/new.c"]
     assert listed(root) == both
     paths = [f"{root}/vendored{name}" for name in ("", "/lib.c", "/new.o")]
-    assert disk.ignored(root, paths) == {f"{root}/vendored/new.o"}
+    assert ignored_paths(root, paths) == {f"{root}/vendored/new.o"}
     git(root, "worktree", "add", "-q", str(tmp_path / "tree"))
     plant(tmp_path / "r", ".git/info/exclude = *.tmp")
     plant(tmp_path / "tree", "b.tmp\nb.h\nvendored/stray.h")  # the submodule is not checked out there
@@ -181,12 +183,12 @@ BUILT_IN = """
 """
 
 
-def test_what_is_left_out_where_nobody_says_so(tmp_path: Path) -> None:
+def test_built_in_rules_outside_git(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", BUILT_IN)
     assert listed(root) == ["a.py", "other/target/x"]
-    verdict = disk.explain(root, root + "/node_modules/x/i.js", LIMITS)
+    verdict = explain_path(root, root + "/node_modules/x/i.js", LIMITS)
     assert (verdict.rule, verdict.file, verdict.indexed) == ("node_modules/", "built-in", False)
-    assert "cache" in disk.explain(root, root + "/target/debug/x", LIMITS).reason
+    assert "cache" in explain_path(root, root + "/target/debug/x", LIMITS).reason
     plant(tmp_path / "r", ".gitignore = !venv/\n.promptlsignore = !target/")
     assert listed(root) == [
         ".gitignore",
@@ -199,12 +201,12 @@ def test_what_is_left_out_where_nobody_says_so(tmp_path: Path) -> None:
     ]
 
 
-def test_git_decides_alone_in_a_repository(tmp_path: Path) -> None:
+def test_built_in_rules_do_not_apply_in_a_repository(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", "a.py\nnode_modules/i.js\n.gitignore = none")
     assert listed(root) == [".gitignore", "a.py", "node_modules/i.js"]
 
 
-def test_a_folder_of_projects(tmp_path: Path) -> None:
+def test_root_with_several_repositories(tmp_path: Path) -> None:
     repo(tmp_path / "r" / "one", "a\na.o\n.gitignore = *.o\nvenv/x")
     plant(tmp_path / "r", "two/a\ntwo/venv/x\n.gitignore = b")
     assert listed((tmp_path / "r").as_posix()) == [".gitignore", "one/.gitignore", "one/a", "one/venv/x", "two/a"]
@@ -214,7 +216,7 @@ BROKEN = ".gitignore = *.o | /sub/out\na.o\na.py\nsub/out/x\nsub/b.py\nsub/venv/
 
 
 @pytest.mark.parametrize("how", ["no git", "bad config", "bad index", "not ours"])
-def test_repositories_that_git_cannot_tell_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
+def test_rules_of_repositories_that_git_cannot_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str) -> None:
     root = repo(tmp_path / "r", BROKEN, "a.py")
     plant(tmp_path / "r", ".git/info/exclude = *.py")
     if how == "no git":
@@ -230,7 +232,7 @@ def test_repositories_that_git_cannot_tell_about(tmp_path: Path, monkeypatch: py
     else:
         pytest.skip("needs another user's repository")
     assert listed(root) == ([".gitignore", "sub/venv/x"] if how == "bad index" else [".gitignore"])
-    assert disk.ignored(root, [f"{root}/a.o", f"{root}/sub/out/x", f"{root}/.gitignore"]) == {
+    assert ignored_paths(root, [f"{root}/a.o", f"{root}/sub/out/x", f"{root}/.gitignore"]) == {
         f"{root}/a.o",
         f"{root}/sub/out/x",
     }
@@ -238,7 +240,7 @@ def test_repositories_that_git_cannot_tell_about(tmp_path: Path, monkeypatch: py
 
 
 @posix
-def test_links_pipes_and_loops(tmp_path: Path) -> None:
+def test_links_pipes_and_loops_are_not_listed(tmp_path: Path) -> None:
     plant(tmp_path, "outside/secret.py")
     tree = "src/a.py\nloop -> .\nsrc/up -> ..\nfile -> src/a.py\nfolder -> src\nout -> ../outside\nback -> back\ngone -> nowhere"
     for kind in ("git", "plain"):
@@ -254,9 +256,9 @@ def test_links_pipes_and_loops(tmp_path: Path) -> None:
         assert listed(root) == ["src/a.py"]
         names = ("file", "folder/a.py", "loop/src/a.py", "out/secret.py", "pipe", "socket", "back", "src/up/src/a.py")
         paths = {f"{root}/{name}" for name in names}
-        assert disk.ignored(root, [*paths, f"{root}/src/a.py"]) == paths
-        assert "link" in disk.explain(root, f"{root}/folder/a.py", LIMITS).reason
-        assert "pipe" in disk.explain(root, f"{root}/pipe", LIMITS).reason
+        assert ignored_paths(root, [*paths, f"{root}/src/a.py"]) == paths
+        assert "link" in explain_path(root, f"{root}/folder/a.py", LIMITS).reason
+        assert "pipe" in explain_path(root, f"{root}/pipe", LIMITS).reason
 
 
 @posix
@@ -270,7 +272,7 @@ def test_a_tracked_folder_replaced_by_a_link_is_not_followed(tmp_path: Path) -> 
 
 
 @posix
-def test_names_of_all_kinds(tmp_path: Path) -> None:
+def test_unusual_file_names(tmp_path: Path) -> None:
     names = [
         "new\nline",
         'quo"te',
@@ -296,16 +298,16 @@ def test_names_of_all_kinds(tmp_path: Path) -> None:
             git(root, "init", "-q")
             git(root, "add", "--", ":(literal)emoji 😀", ":(literal)*", "\udcff.py")
         assert listed(root) == sorted(f"{name}/{name}" for name in names)
-        assert "UTF-8" in disk.explain(root, root + "/\udcff.py", LIMITS).reason
+        assert "UTF-8" in explain_path(root, root + "/\udcff.py", LIMITS).reason
         odd = [root + "/\udcff.py", root + "/\udcfe/a.py", root + "/\udcfe"]
-        assert disk.ignored(root, [f"{root}/{n}/{n}" for n in names] + odd) == set(odd)
+        assert ignored_paths(root, [f"{root}/{n}/{n}" for n in names] + odd) == set(odd)
         for name in names:
             assert listed(root, name) == [f"{name}/{name}"]
-            assert [f.path for f in disk.walk(f"{root}/{name}", LIMITS)] == [f"{root}/{name}/{name}"]
+            assert [f.path for f in walk_files(f"{root}/{name}", LIMITS)] == [f"{root}/{name}/{name}"]
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read everything")
-def test_folders_that_cannot_be_read(tmp_path: Path) -> None:
+def test_unreadable_folders_are_skipped(tmp_path: Path) -> None:
     for kind in ("git", "plain"):
         root = (repo if kind == "git" else plant)(
             tmp_path / kind, "a.py\nclosed/b.py\nrules/.gitignore = *\nrules/c.py"
@@ -319,7 +321,7 @@ def test_folders_that_cannot_be_read(tmp_path: Path) -> None:
             Path(root, "closed").chmod(0o700)
 
 
-def test_a_rules_file_that_is_no_file(tmp_path: Path) -> None:
+def test_ignore_file_that_is_not_a_regular_file(tmp_path: Path) -> None:
     for kind in ("git", "plain"):
         root = (repo if kind == "git" else plant)(
             tmp_path / kind, "a.py\nsub/.gitignore/x\nsub/.promptlsignore/y\nsub/b.py"
@@ -332,7 +334,7 @@ def test_a_rules_file_that_is_no_file(tmp_path: Path) -> None:
             assert "sub/.gitignore/x" in listed(root)
 
 
-def test_nothing_that_a_repository_names_is_run(tmp_path: Path) -> None:
+def test_programs_configured_by_a_repository_are_not_run(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", "a.py\n.gitattributes = * filter=trap diff=trap\n.gitignore = *.o\nb.o", "a.py")
     trap = tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\ncat\n")
@@ -350,16 +352,16 @@ def test_nothing_that_a_repository_names_is_run(tmp_path: Path) -> None:
     git(root, "config", "core.hooksPath", hooks)
     index = Path(root, ".git/index").read_bytes()
     assert listed(root) == [".gitattributes", ".gitignore", "a.py"]
-    assert disk.ignored(root, [root + "/b.o"]) == {root + "/b.o"}
-    assert not disk.explain(root, root + "/b.o", LIMITS).indexed
+    assert ignored_paths(root, [root + "/b.o"]) == {root + "/b.o"}
+    assert not explain_path(root, root + "/b.o", LIMITS).indexed
     plant(tmp_path / "r", ".promptlsignore = !b.o")
     assert "b.o" in listed(root)
-    assert disk.git_head(root) == "refs/heads/main" or disk.git_head(root) == "refs/heads/master"
+    assert git_head(root) == "refs/heads/main" or git_head(root) == "refs/heads/master"
     assert not (tmp_path / "sprung").exists()
     assert Path(root, ".git/index").read_bytes() == index
 
 
-def test_a_git_in_the_workspace_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_program_in_the_workspace_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = plant(tmp_path / "r", "a.py")
     name = "git.exe" if os.name == "nt" else "git"
     Path(root, name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\n")
@@ -370,7 +372,7 @@ def test_a_git_in_the_workspace_is_not_run(tmp_path: Path, monkeypatch: pytest.M
     assert not (tmp_path / "sprung").exists()
 
 
-def test_the_environment_does_not_lead_to_another_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_environment_variables_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = repo(tmp_path / "other", "x", "x")
     root = repo(tmp_path / "r", "a.py", "a.py")
     monkeypatch.setenv("GIT_DIR", other + "/.git")
@@ -379,35 +381,35 @@ def test_the_environment_does_not_lead_to_another_repository(tmp_path: Path, mon
     assert listed(root) == ["a.py"]
 
 
-def test_stat_and_order(tmp_path: Path) -> None:
+def test_stat_and_order_of_listed_files(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "b = xx\na/c")
-    found = {f.name: f for f in disk.walk(root + "/", LIMITS)}
+    found = {f.name: f for f in walk_files(root + "/", LIMITS)}
     assert found["b"].path == root + "/b"
-    assert (found["b"].size, found["b"].mtime_ns) == disk.stat(root + "/b")
-    assert len(list(disk.walk(root, disk.Limits(max_files=1)))) == 1
-    assert list(disk.walk(root + "/nowhere", LIMITS)) == []
+    assert (found["b"].size, found["b"].mtime_ns) == file_stat(root + "/b")
+    assert len(list(walk_files(root, FileLimits(max_files=1)))) == 1
+    assert list(walk_files(root + "/nowhere", LIMITS)) == []
 
 
-def test_cancelled(tmp_path: Path) -> None:
+def test_walk_can_be_cancelled(tmp_path: Path) -> None:
     token = CancelToken()
     for kind in ("git", "plain"):
         root = (repo if kind == "git" else plant)(
             tmp_path / kind, "\n".join(f"d{i}/f{j}" for i in range(30) for j in range(20))
         )
         token = CancelToken()
-        assert len(list(disk.walk(root, LIMITS, token))) == 600
-        walk = disk.walk(root, LIMITS, token)
+        assert len(list(walk_files(root, LIMITS, token))) == 600
+        walk = walk_files(root, LIMITS, token)
         next(walk)
         token.cancel()
         with pytest.raises(Cancelled):
             list(walk)
 
 
-def test_deep_trees(tmp_path: Path) -> None:
+def test_deep_folder_trees(tmp_path: Path) -> None:
     depth = 300 if sys.platform == "linux" else 50
     root = plant(tmp_path / "r", "/".join(["d"] * depth) + "/f")
     assert listed(root) == ["/".join(["d"] * depth) + "/f"]
-    assert disk.ignored(root, [root + "/d" * 1500 + "/x"]) == set()
+    assert ignored_paths(root, [root + "/d" * 1500 + "/x"]) == set()
 
 
 EXPLAINED = {
@@ -418,10 +420,10 @@ EXPLAINED = {
     "docs/x.md": (False, 'the rule "docs" ignores it ({root}/.promptlsignore, line 1)', "docs", 1),
     "again.o": (True, 'the rule "!again.o" lists it ({root}/.promptlsignore, line 2)', "!again.o", 2),
     ".git/config": (False, "it belongs to git itself", "", 0),
-    "../x": (False, "it is outside of the workspace folder", "", 0),
-    "sub/../../x": (False, "it is outside of the workspace folder", "", 0),
+    "../x": (False, "it is outside the workspace folder", "", 0),
+    "sub/../../x": (False, "it is outside the workspace folder", "", 0),
     "sub/../a.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
-    "gone.py": (False, "there is no such file", "", 0),
+    "gone.py": (False, "the file does not exist", "", 0),
     "gone.o": (False, 'the rule "*.o" ignores it ({root}/.gitignore, line 2)', "*.o", 2),
     "sub": (False, "it is a folder", "", 0),
     "": (False, "it is a folder", "", 0),
@@ -431,7 +433,7 @@ EXPLAINED = {
 
 
 @pytest.mark.parametrize("kind", ["git", "plain"])
-def test_explanations(tmp_path: Path, kind: str) -> None:
+def test_explanations_name_the_rule(tmp_path: Path, kind: str) -> None:
     tree = """
         .gitignore = # objects | *.o | !keep.o | /out/
         .promptlsignore = docs | !again.o
@@ -439,7 +441,7 @@ def test_explanations(tmp_path: Path, kind: str) -> None:
     """
     root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
     for name, (indexed, reason, rule, line) in EXPLAINED.items():
-        verdict = disk.explain(root, f"{root}/{name}" if name else root, LIMITS)
+        verdict = explain_path(root, f"{root}/{name}" if name else root, LIMITS)
         assert (verdict.indexed, verdict.reason, verdict.rule, verdict.line) == (
             indexed,
             reason.format(root=root),
@@ -449,26 +451,26 @@ def test_explanations(tmp_path: Path, kind: str) -> None:
         assert (verdict.file != "") == (rule != "")
 
 
-def test_explanations_from_outside_of_the_tree(tmp_path: Path) -> None:
+def test_explanations_of_rules_outside_the_work_tree(tmp_path: Path) -> None:
     plant(tmp_path / "home", ".config/git/ignore = *.g")
     root = repo(tmp_path / "r", "sub/a.g\nsub/a.e\nsub/.gitignore = /a.s\nsub/a.s")
     plant(tmp_path / "r", ".git/info/exclude = *.e")
     for start in (root, root + "/sub"):
-        files = [disk.explain(start, f"{root}/sub/a.{kind}", LIMITS).file for kind in "ges"]
+        files = [explain_path(start, f"{root}/sub/a.{kind}", LIMITS).file for kind in "ges"]
         home = (tmp_path / "home").as_posix()
         assert files == [f"{home}/.config/git/ignore", f"{root}/.git/info/exclude", f"{root}/sub/.gitignore"]
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="mounted file systems are told of on Linux")
-def test_what_the_kernel_makes_up_is_no_workspace() -> None:
-    assert not list(disk.walk("/", LIMITS, under="proc"))
-    told = disk.explain("/", "/proc/version", LIMITS)
-    assert (told.indexed, told.reason) == (False, "it is no file on a disk: the kernel makes it up (proc)")
-    within = [found.name for found in disk.walk("/proc/sys/kernel", LIMITS)]  # opened on purpose
+@pytest.mark.skipif(sys.platform != "linux", reason="needs mountinfo of Linux")
+def test_pseudo_file_systems_are_skipped() -> None:
+    assert not list(walk_files("/", LIMITS, folder="proc"))
+    decision = explain_path("/", "/proc/version", LIMITS)
+    assert (decision.indexed, decision.reason) == (False, "it is in a pseudo file system of the kernel (proc)")
+    within = [found.name for found in walk_files("/proc/sys/kernel", LIMITS)]  # opened on purpose
     assert "ostype" in within
 
 
-def test_rules_made_to_take_for_ever(tmp_path: Path) -> None:
+def test_hostile_rules_take_linear_time(tmp_path: Path) -> None:
     rules = ["*a" * 20 + "b", "/**/" + "a/**/" * 40 + "b", "[a]*" * 30 + "b", "/**/*a*a*a*a*a*a/**/*a*a*a*a*a/**/c"]
     names = ["a" * 200, "a/" * 40 + "a"]
     root = plant(
@@ -477,7 +479,7 @@ def test_rules_made_to_take_for_ever(tmp_path: Path) -> None:
     assert len(listed(root)) == 1 + len(names)
 
 
-def test_many_paths_take_few_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_paths_start_few_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = repo(tmp_path / "r", ".gitignore = *.o")
     log = tmp_path / "log"
     real = subprocess.run(["git", "--exec-path"], capture_output=True, check=True, text=True).stdout.strip()
@@ -488,12 +490,12 @@ def test_many_paths_take_few_processes(tmp_path: Path, monkeypatch: pytest.Monke
     counter.chmod(0o755)
     monkeypatch.setenv("PATH", f"{counter.parent}{os.pathsep}{os.environ['PATH']}")
     paths = [f"{root}/d{i % 50}/f{i}.{'o' if i % 2 else 'c'}" for i in range(5000)]
-    assert disk.ignored(root, paths) == {path for path in paths if path.endswith(".o")}
+    assert ignored_paths(root, paths) == {path for path in paths if path.endswith(".o")}
     assert len(log.read_text().split()) <= 3
 
 
 @posix
-def test_what_cannot_be_looked_at_for_lack_of_descriptors_is_not_gone(tmp_path: Path) -> None:
+def test_walk_fails_without_file_descriptors(tmp_path: Path) -> None:
     import resource
 
     root = tmp_path / "root"

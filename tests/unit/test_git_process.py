@@ -1,4 +1,4 @@
-"""Whatever a git does, whoever asked it goes on in time and leaves nothing behind."""
+"""A git process ends in time, and leaves no child process behind."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from pathlib import Path
 import pytest
 
 from processes import alive, until
-from promptls.git.runner import Answer, ask
+from promptls.git.runner import query_git
+from promptls.util.git_process import GitResult
 
 
-@pytest.mark.skipif(os.name != "posix", reason="a script stands for git")
-@pytest.mark.parametrize("holds", ["", ">/dev/null", "2>/dev/null"])
-def test_what_git_has_started_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, holds: str) -> None:
-    """A helper that stays keeps the ends of the pipes open, as one that git sends into the background does."""
+@pytest.mark.skipif(os.name != "posix", reason="a shell script replaces git")
+@pytest.mark.parametrize("redirection", ["", ">/dev/null", "2>/dev/null"])
+def test_background_child_of_git_is_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, redirection: str) -> None:
+    """A background helper keeps the pipes open after git has exited."""
     git = tmp_path / "git"
-    git.write_text(f"#!/bin/sh\nsleep 1000 {holds} &\necho $!\n")
+    git.write_text(f"#!/bin/sh\nsleep 1000 {redirection} &\necho $!\n")
     git.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    got = ask(str(tmp_path), "log", seconds=1.0)
-    assert isinstance(got, Answer) and not got.whole
-    until(lambda: not alive(int(got.out)), "what git has started to end")
+    result = query_git(str(tmp_path), "log", timeout_s=1.0)
+    assert isinstance(result, GitResult) and not result.complete
+    until(lambda: not alive(int(result.stdout)), "the child of git to end")

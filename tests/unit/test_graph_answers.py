@@ -12,10 +12,10 @@ from promptls.graph.expand import expand
 from promptls.graph.explain import explain_position, explain_symbol, page
 from promptls.graph.graph import GraphView
 from promptls.graph.neighbours import INTO, LIMIT, OUT, PER_NODE, all_around, neighbours
-from promptls.graph.nodes import ProjectHeader
 from promptls.graph.queries import of_paths, of_places, of_position, of_query, of_symbol
 from promptls.graph.search import NAME, NOTES, SUMMARY, TAGS, search
 from promptls.graph.targets import locate
+from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Cancelled, CancelToken, Item, Origin, Span
 from tests.graphkit import place_of, short, view_of
 from tests.unit.test_graph_view import APP

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from promptls.graph.changes import Update, change_class, moved_folders, update_for
-from promptls.index.syntax.parse import scan
+from promptls.index.syntax.parse import parse_source
 from promptls.model import Outline
 
 BASE = "import os\n\ndef f(a: int) -> int:\n    return a\n\ndef g():\n    a = 1\n    b = 2\n    return a + b\n"
 
 
 def outline(text: str, language: str = "python") -> Outline:
-    return scan(text, language).outline
+    return parse_source(text, language).outline
 
 
 @pytest.mark.parametrize(

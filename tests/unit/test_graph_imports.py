@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.graph.imports import Resolver, Resolvers
-from promptls.index.snapshot import with_entry
+from promptls.graph.imports import ImportResolver, ImportResolvers
+from promptls.index.snapshot import with_file
 from workspaces import snapshot_of
 
 
@@ -15,7 +15,7 @@ def led(text: str, file: str, top: Path) -> list[str]:
     """ "a.b → src/a/b.py f" for each import of a file; nothing behind the arrow for third parties."""
     snapshot = snapshot_of(text, top)
     base = snapshot.roots[0].path + "/"
-    resolver = Resolver(snapshot)
+    resolver = ImportResolver(snapshot)
     entry = snapshot.files[base + file]
     assert entry.outline is not None
     out = []
@@ -29,7 +29,7 @@ def bound(text: str, file: str, top: Path) -> dict[str, str]:
     """What the names that a file imports stand for."""
     snapshot = snapshot_of(text, top)
     base = snapshot.roots[0].path + "/"
-    found = Resolver(snapshot).bindings(snapshot.files[base + file])
+    found = ImportResolver(snapshot).bindings(snapshot.files[base + file])
     return {name: f"{t.path.removeprefix(base)} {t.name}".strip() for name, t in found.items()}
 
 
@@ -643,11 +643,11 @@ def test_nothing_leads_out_of_the_workspace(file: str, tmp_path: Path) -> None:
 
 def test_an_edit_keeps_what_is_known_and_another_configuration_does_not(tmp_path: Path) -> None:
     text = '-- tsconfig.json --\n{ "compilerOptions": { "paths": { "@/*": ["one/*"] } } }\n-- one/a.ts --\n-- two/a.ts --\n-- main.ts --\nimport { a } from "@/a";\n'
-    resolvers = Resolvers()
+    resolvers = ImportResolvers()
     before = snapshot_of(text, tmp_path)
     main = before.files[f"{before.roots[0].path}/main.ts"]
     assert resolvers.at(before).bindings(main)["a"].path.endswith("one/a.ts")
-    edited = with_entry(before, main.path, main)
+    edited = with_file(before, main.path, main)
     assert resolvers.at(edited).bindings(main) is resolvers.at(before).bindings(main)
     after = snapshot_of(text.replace('"one/*"', '"two/*"'), tmp_path)
     assert resolvers.at(after).bindings(after.files[main.path])["a"].path.endswith("two/a.ts")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from promptls.graph.graph import Graph, GraphView
-from promptls.graph.imports import Resolver
+from promptls.graph.imports import ImportResolver
 from promptls.graph.targets import locate
-from promptls.index.snapshot import with_entries
+from promptls.index.snapshot import with_files
 from tests.graphkit import calls, edges, place_of, short, view_of
 from tests.unit.test_graph_resolve import PACKAGES, SHOP
-from tests.workspaces import snapshot_of
+from workspaces import snapshot_of
 
 APP = """
 -- app/__init__.py --
@@ -197,14 +197,14 @@ class Two(One):
 
 def test_a_changed_snapshot_gives_the_graph_of_a_fresh_one(tmp_path: Path) -> None:
     before = snapshot_of(SHOP, tmp_path / "w")
-    graph = Graph(Resolver)
+    graph = Graph(ImportResolver)
     graph.at(before)
     after = snapshot_of(
         SHOP.replace("self.check(item)", "self.count(item)").replace("-- main.py --", "-- other.py --"), tmp_path / "w"
     )
     changed = [(path, after.files.get(path)) for path in {*before.files, *after.files}]
-    view = graph.at(with_entries(before, changed))
-    fresh = Graph(Resolver).at(after)
+    view = graph.at(with_files(before, changed))
+    fresh = Graph(ImportResolver).at(after)
     assert list(view.places()) == list(fresh.places())
     for place in fresh.places():
         assert view.out(place) == fresh.out(place)
@@ -213,7 +213,7 @@ def test_a_changed_snapshot_gives_the_graph_of_a_fresh_one(tmp_path: Path) -> No
 
 def test_the_view_of_the_same_files_is_the_same(tmp_path: Path) -> None:
     snapshot = snapshot_of(APP, tmp_path)
-    graph = Graph(Resolver)
+    graph = Graph(ImportResolver)
     assert graph.at(snapshot) is graph.at(snapshot)
     assert graph.at(snapshot, {"Own": ["app"]}) is not graph.at(snapshot)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.prompt.hints import MAX_TOKENS, Contents, hints
+from promptls.prompt.hints import MAX_TOKENS, PromptContents, model_hints
 
 
 @pytest.mark.parametrize(
@@ -12,7 +12,7 @@ from promptls.prompt.hints import MAX_TOKENS, Contents, hints
     [("fix", 0.3), ("modify", 0.3), ("refactor", 0.4), ("create", 0.5), ("other", 0.5), ("explain", 0.7), ("dance", 0.5)],
 )  # fmt: skip
 def test_promptos_temperatures(action: str, temperature: float) -> None:
-    found = hints(action, [], "", Contents())
+    found = model_hints(action, [], "", PromptContents())
     assert (found.temperature, found.max_tokens) == (temperature, 16_384) == (temperature, MAX_TOKENS)
 
 
@@ -24,16 +24,16 @@ def test_promptos_temperatures(action: str, temperature: float) -> None:
     ],
 )  # fmt: skip
 def test_models_that_take_no_temperature_get_none(model: str, fixed: bool) -> None:
-    assert (hints("fix", [], model, Contents()).temperature is None) == fixed
+    assert (model_hints("fix", [], model, PromptContents()).temperature is None) == fixed
 
 
 def test_the_practices_are_those_of_the_prompt() -> None:
-    assert hints("fix", ["debugging"], "", Contents()).practices == ("variant: baseline",)
-    everything = Contents(
+    assert model_hints("fix", ["debugging"], "", PromptContents()).practices == ("variant: baseline",)
+    everything = PromptContents(
         variant="citation", recipe="fix", sections=("instructions", "rules", "memory", "context", "question", "rules", "frame"),
-        typed=True, mentioned=1, found=2, reduced=1, redacted=True, messages=True,
+        has_type_instructions=True, explicit_count=1, implicit_count=2, reduced_count=1, redacted=True, messages=True,
     )  # fmt: skip
-    assert hints("fix", ["debugging", "feature"], "", everything).practices == (
+    assert model_hints("fix", ["debugging", "feature"], "", everything).practices == (
         "instructions", "rules", "memory", "for questions of type: debugging, feature", "recipe: fix",
         "variant: citation", "citations", "mentioned context", "gathered context", "fenced data",
         "shortened code", "secrets redacted", "stable beginning",
@@ -41,4 +41,7 @@ def test_the_practices_are_those_of_the_prompt() -> None:
 
 
 def test_a_question_of_no_type_is_general() -> None:
-    assert hints("other", [], "", Contents(typed=True)).practices[0] == "for questions of type: general"
+    assert (
+        model_hints("other", [], "", PromptContents(has_type_instructions=True)).practices[0]
+        == "for questions of type: general"
+    )

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from promptkit import SECRET, item, renderer, view
+from promptkit import SECRET, item, renderer, text_file
 
 from promptls.prompt.assemble import assemble
-from promptls.prompt.history import Chosen, choose, compact
+from promptls.prompt.forms import item_forms
+from promptls.prompt.history import SelectedTurns, select_turns
 from promptls.prompt.layouts.types import Message
-from promptls.prompt.pack import Choice, pack
-from promptls.prompt.render import forms
+from promptls.prompt.pack import PackingCandidate, pack
 from promptls.prompt.tokens import counter
 
 CHARS4 = counter("chars4")
 CODE = "".join(f"def function_{n}(argument):\n    return argument + {n}\n" for n in range(10))
-FILE = view(CODE, "src/a.py")
+FILE = text_file(CODE, "src/a.py")
 
 
 def user(text: str) -> Message:
@@ -25,8 +25,8 @@ def said(text: str) -> Message:
     return Message("assistant", text)
 
 
-def chosen(*turns: Message, budget: int = 10_000, **current: str) -> Chosen:
-    return choose(turns, budget, CHARS4, {name.replace("_", "/") + ".py": text for name, text in current.items()})
+def chosen(*turns: Message, budget: int = 10_000, **current: str) -> SelectedTurns:
+    return select_turns(turns, budget, CHARS4, {name.replace("_", "/") + ".py": text for name, text in current.items()})
 
 
 # ---------------------------------------------------------------- what fits
@@ -37,7 +37,7 @@ FIVE = [t for n in range(5) for t in (user(f"question {n} " + "q" * 100), said(f
 
 def test_everything_stays_if_it_fits() -> None:
     done = chosen(*FIVE)
-    assert (done.turns, done.dropped, done.superseded, done.cut) == (tuple(FIVE), 0, 0, False)
+    assert (done.turns, done.dropped_count, done.removed_copies, done.truncated) == (tuple(FIVE), 0, 0, False)
     assert 0 < done.tokens < 1000
 
 
@@ -47,9 +47,9 @@ def test_the_oldest_go_first_and_by_pairs() -> None:
     for budget in range(200, whole + 1):
         done = chosen(*FIVE, budget=budget)
         assert done.tokens <= budget
-        assert done.turns == tuple(FIVE[done.dropped :])
-        assert done.dropped % 2 == 0
-        seen.add(done.dropped)
+        assert done.turns == tuple(FIVE[done.dropped_count :])
+        assert done.dropped_count % 2 == 0
+        seen.add(done.dropped_count)
     assert seen == {0, 2, 4, 6, 8}
 
 
@@ -57,7 +57,7 @@ def test_there_are_no_holes() -> None:
     """A pair that does not fit hides the smaller ones before it."""
     done = chosen(user("small"), said("small"), user("big " * 500), said("x"), user("last"), said("y"), budget=200)
     assert [t.content for t in done.turns] == ["last", "y"]
-    assert done.dropped == 4
+    assert done.dropped_count == 4
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_histories_need_not_alternate(turns: list[Message], kept: list[str]) -> 
 def test_the_newest_pair_is_cut_in_its_middle_if_it_does_not_fit() -> None:
     long = "\n".join(f"line {n}" for n in range(1000))
     done = chosen(user("old"), said("old"), user("short question"), said(long), budget=200)
-    assert done.cut and done.dropped == 2 and done.tokens <= 200
+    assert done.truncated and done.dropped_count == 2 and done.tokens <= 200
     assert done.turns[0] == user("short question")
     lines = done.turns[1].content.split("\n")
     left_out = [line for line in lines if line.startswith("…")]
@@ -100,16 +100,20 @@ def test_one_long_paragraph_is_cut_between_words() -> None:
 @pytest.mark.parametrize(("text", "budget"), [("word " * 3000, 50), ("x" * 10_000, 200), ("word " * 3000, -5)])
 def test_what_cannot_be_cut_sensibly_is_dropped(text: str, budget: int) -> None:
     done = chosen(user(text), said("y"), budget=budget)
-    assert (done.turns, done.dropped, done.tokens, done.cut) == ((), 2, 0, False)
+    assert (done.turns, done.dropped_count, done.tokens, done.truncated) == ((), 2, 0, False)
 
 
 # ---------------------------------------------------------------- what is out of date
 
 
 def prompt(question: str, *, text: str = CODE, variant: str = "baseline", citations: bool = False) -> str:
-    old = view(text, "src/a.py")
+    old = text_file(text, "src/a.py")
     using = renderer(citations=citations)
-    packed = pack([Choice(forms(item(old, 1, 6), old, using))], [Choice(forms(item(FILE, 8, 9), FILE, using))], 5000)
+    packed = pack(
+        [PackingCandidate(item_forms(item(old, 1, 6), old, using))],
+        [PackingCandidate(item_forms(item(FILE, 8, 9), FILE, using))],
+        5000,
+    )
     return assemble(question, packed, variant=variant, budget=5000, renderer=using, secret=SECRET).prompt
 
 
@@ -118,7 +122,7 @@ def test_an_earlier_prompt_of_ours_is_reduced_to_its_question_and_names(variant:
     question = "What now?\n\n# Question\nis a heading <context-x>"
     done = chosen(user(prompt(question, variant=variant, citations=citations)), said("That."))
     assert done.turns[0].content == f"[src/a.py:1-6 was shown here]\n[src/a.py:8-9 was shown here]\n{question}"
-    assert done.superseded == 2
+    assert done.removed_copies == 2
 
 
 def test_an_earlier_prompt_without_code_is_reduced_to_its_question() -> None:
@@ -182,7 +186,7 @@ def test_an_old_copy_in_a_question_gives_way_to_a_line_that_names_it(tag: str, f
     text = f"Before\n{fence}{tag}\n{CODE}{fence}\nafter"
     done = chosen(user(text), src_a=NEW)
     assert done.turns[0].content == f"Before\n{MARK}\nafter"
-    assert done.superseded == 1
+    assert done.removed_copies == 1
 
 
 @pytest.mark.parametrize(
@@ -201,7 +205,7 @@ def test_an_old_copy_in_a_question_gives_way_to_a_line_that_names_it(tag: str, f
 def test_what_may_be_more_than_a_copy_stays(turn: Message, current: str) -> None:
     done = chosen(turn, src_a=current)
     assert done.turns == (turn,)
-    assert done.superseded == 0
+    assert done.removed_copies == 0
 
 
 def test_an_answer_that_quotes_the_file_as_it_is_now_need_not() -> None:
@@ -211,16 +215,3 @@ def test_an_answer_that_quotes_the_file_as_it_is_now_need_not() -> None:
 
 def test_invisible_characters_are_shown() -> None:
     assert chosen(said("a\u202eb\r\nc")).turns[0].content == "a⟦U+202E⟧b\nc"
-
-
-# ---------------------------------------------------------------- CodeBuddy's compaction
-
-
-@pytest.mark.parametrize(
-    ("window", "state", "kept"),
-    [(1000, "fits", 10), (626, "fits", 10), (625, "nearly full", 10), (556, "nearly full", 10), (555, "compacted", 4)],
-)
-def test_codebuddy_warns_at_80_percent_and_keeps_four_at_90(window: int, state: str, kept: int) -> None:
-    """Ten messages of 50 tokens: 500 are 80 % of 625 and 90 % of 555.6."""
-    history = [user("x" * 200) if n % 2 == 0 else said("y" * 200) for n in range(10)]
-    assert compact(history, window, CHARS4) == (tuple(history[-kept:]), state)

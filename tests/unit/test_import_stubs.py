@@ -1,4 +1,4 @@
-"""A library is had without what it loads and does not need, and whole where it does need it."""
+"""Packages work with stubbed submodules, and are imported in full where they need them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from conftest import write_tree
-from promptls.index.store.lance_table import UNNEEDED
-from promptls.util.import_stubs import import_whole, import_without
+from promptls.index.store.lance_table import STUBBED_MODULES
+from promptls.util.import_stubs import import_with_stubs, import_without_stubs
 
 LIBRARIES = """
 -- shelf/__init__.py --
@@ -47,8 +47,8 @@ def libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         del sys.modules[name]
 
 
-def test_a_library_works_with_empty_packages_in_the_place_of_what_it_does_not_need() -> None:
-    shelf = import_without("shelf", ["catalogue"])
+def test_package_works_with_stubs() -> None:
+    shelf = import_with_stubs("shelf", ["catalogue"])
     assert getattr(sys.modules["catalogue"], "__file__", None) is None
     with pytest.raises(Exception, match="nowhere") as raised:
         shelf.find("a book")
@@ -57,49 +57,49 @@ def test_a_library_works_with_empty_packages_in_the_place_of_what_it_does_not_ne
         sys.modules["catalogue"].__all__  # noqa: B018
 
 
-def test_a_library_that_does_need_them_is_loaded_whole() -> None:
-    assert import_without("picky", ["catalogue"]).double == 42
+def test_package_that_needs_a_stubbed_module_is_imported_in_full() -> None:
+    assert import_with_stubs("picky", ["catalogue"]).double == 42
     assert sys.modules["catalogue"].__file__ is not None
 
 
-def test_what_was_left_out_comes_when_it_is_needed_after_all() -> None:
-    import_without("shelf", ["catalogue"])
-    assert import_whole("shelf").Missing.__module__ == "catalogue"
+def test_stubs_are_replaced_on_demand() -> None:
+    import_with_stubs("shelf", ["catalogue"])
+    assert import_without_stubs("shelf").Missing.__module__ == "catalogue"
     assert sys.modules["catalogue"].__file__ is not None
-    assert import_whole("shelf") is sys.modules["shelf"]
+    assert import_without_stubs("shelf") is sys.modules["shelf"]
 
 
-def test_a_model_in_a_folder_is_loaded_without_what_fetches_models() -> None:
+def test_local_model_is_loaded_with_stubs() -> None:
     code = """
 import sys
-from promptls.index.embedding.embedder import UNNEEDED, EmbeddingSpec, ModelUnavailable, load
+from promptls.index.embedding.embedder import STUBBED_MODULES, EmbeddingSpec, ModelUnavailable, load_embedder
 
-assert load(EmbeddingSpec()).embed(["a cart", "a stock"]).shape[0] == 2
-for name in UNNEEDED:
+assert load_embedder(EmbeddingSpec()).embed(["a cart", "a stock"]).shape[0] == 2
+for name in STUBBED_MODULES:
     assert getattr(sys.modules[name], "__file__", None) is None, name
 try:
-    load(EmbeddingSpec("BAAI/bge-small-en-v1.5"))
+    load_embedder(EmbeddingSpec("BAAI/bge-small-en-v1.5"))
 except ModelUnavailable as error:
-    assert "cannot be loaded" in str(error)
-assert all(sys.modules[name].__file__ for name in UNNEEDED)
-assert load(EmbeddingSpec()).embed(["a cart"]).shape[0] == 1
+    assert "Cannot load" in str(error)
+assert all(sys.modules[name].__file__ for name in STUBBED_MODULES)
+assert load_embedder(EmbeddingSpec()).embed(["a cart"]).shape[0] == 1
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
-def test_a_table_is_kept_without_the_client_of_remote_catalogues(tmp_path: Path) -> None:
+def test_table_is_opened_with_stubs(tmp_path: Path) -> None:
     code = f"""
 import sys
 import numpy as np
 from pathlib import Path
-from promptls.index.search.row_batch import rounded, rows_of
-from promptls.index.store.lance_table import Identity, open_table
+from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.store_identity import StoreIdentity; from promptls.index.store.lance_table import open_table
 
-table = open_table(Path({str(tmp_path / "rows")!r}), Identity("model", 4, 1, 1), renew=True)
-table.add([rows_of([(bytes(16), ["word"])], rounded(np.ones((1, 4))))])
+table = open_table(Path({str(tmp_path / "rows")!r}), StoreIdentity("model", 4, 1, 1), recreate=True)
+table.add([build_rows([(bytes(16), ["word"])], quantize(np.ones((1, 4))))])
 assert table.read().keys == (bytes(16),)
-for name in {UNNEEDED!r}:
+for name in {STUBBED_MODULES!r}:
     assert getattr(sys.modules[name], "__file__", None) is None, name
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -1,4 +1,4 @@
-"""The progress bar against pygls' own server, with a client that allows every bar."""
+"""Indexing progress against a real pygls server, with a client that accepts every progress token."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 
-from promptls.lsp.progress import Progress
+from promptls.lsp.progress import IndexingProgress
 
 INITIALIZE = {
     "processId": None,
@@ -18,8 +18,8 @@ INITIALIZE = {
 }
 
 
-class Allowing:
-    """What the server writes; its requests are answered with null."""
+class AcceptingClient:
+    """Writer that records progress notifications and answers every request of the server with null."""
 
     def __init__(self, server: LanguageServer) -> None:
         self.server = server
@@ -30,10 +30,10 @@ class Allowing:
         if message.get("method") == lsp.PROGRESS:
             self.kinds.append(message["params"]["value"]["kind"])
         elif "method" in message and "id" in message:
-            answer = {"jsonrpc": "2.0", "id": message["id"], "result": None}
-            asyncio.get_running_loop().call_soon(self.tell, answer)
+            response = {"jsonrpc": "2.0", "id": message["id"], "result": None}
+            asyncio.get_running_loop().call_soon(self.send, response)
 
-    def tell(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         protocol = self.server.protocol
         protocol.handle_message(protocol.structure_message(message))
 
@@ -45,19 +45,19 @@ def status(state: str) -> dict[str, Any]:
     return {"state": state, "message": state, "complete": 0.5}
 
 
-def test_bar_after_bar_leaves_nothing_behind() -> None:
-    async def bars() -> tuple[list[str], int]:
+def test_repeated_progress_leaves_no_tokens_behind() -> None:
+    async def run_progress() -> tuple[list[str], int]:
         server = LanguageServer("promptls-test", "0")
-        client = Allowing(server)
+        client = AcceptingClient(server)
         server.protocol.set_writer(client)
-        client.tell({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
+        client.send({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE})
         await asyncio.sleep(0)
-        bar = Progress(server)
+        progress = IndexingProgress(server)
         for _ in range(5):
-            await bar.show(status("indexing"))
-            await bar.show(status("ready"))
+            await progress.update(status("indexing"))
+            await progress.update(status("ready"))
         return client.kinds, len(server.work_done_progress.tokens)
 
-    kinds, kept = asyncio.run(bars())
+    kinds, token_count = asyncio.run(run_progress())
     assert kinds == ["begin", "report", "end"] * 5
-    assert kept == 0
+    assert token_count == 0

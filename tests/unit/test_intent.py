@@ -1,25 +1,27 @@
+"""Intent of whole questions, and parsing of retrieval queries."""
+
 import pytest
 
-from promptls.prompt.intent import understand
-from promptls.retrieval.query import analyse
+from promptls.prompt.intent import detect_intent
+from promptls.retrieval.query import parse_query
 
 
 @pytest.mark.parametrize(
     "message", ["thank you!", "hi", "Hello there!", "ok", "thanks so much", "good morning", "  ", "?!"]
 )
-def test_small_talk_needs_no_code(message: str) -> None:
-    assert understand(message, message).codebase is False
+def test_small_talk_is_not_about_the_codebase(message: str) -> None:
+    assert detect_intent(message, message).about_codebase is False
 
 
 @pytest.mark.parametrize(
     "message", ["thanks, but where is the cache?", "hi, how do sessions end?", "no", "why", "login?"]
 )
-def test_questions_do(message: str) -> None:
-    assert understand(message, message).codebase is (message != "no")
+def test_questions_are_about_the_codebase(message: str) -> None:
+    assert detect_intent(message, message).about_codebase is (message != "no")
 
 
 @pytest.mark.parametrize(
-    ("question", "category", "kind", "action"),
+    ("question", "category", "question_type", "action"),
     [
         ("fix the login bug", "authentication", "debugging", "fix"),
         ("How are database migrations run?", "database", "explanation", "explain"),
@@ -30,20 +32,20 @@ def test_questions_do(message: str) -> None:
         ("authenticating users", "authentication", "", "other"),
     ],
 )
-def test_what_a_question_is_taken_for(question: str, category: str, kind: str, action: str) -> None:
-    intent = understand(question, question)
+def test_category_type_and_action(question: str, category: str, question_type: str, action: str) -> None:
+    intent = detect_intent(question, question)
     assert category in [c.name for c in intent.categories]
-    assert not kind or kind in intent.types
+    assert not question_type or question_type in intent.types
     assert intent.action == action
 
 
-def test_negation_demotes_and_ends_with_its_clause() -> None:
-    plain = understand("explain the login and the database", "explain the login and the database")
-    negated = understand(
+def test_exclusion_lowers_the_confidence_and_ends_with_its_clause() -> None:
+    plain = detect_intent("explain the login and the database", "explain the login and the database")
+    negated = detect_intent(
         "explain the login without the database, and the api", "explain the login without the database, and the api"
     )
-    assert "database" in negated.negated
-    assert "api" not in negated.negated
+    assert "database" in negated.excluded_words
+    assert "api" not in negated.excluded_words
     confidence = {c.name: c.confidence for c in negated.categories}
     assert confidence["database"] < {c.name: c.confidence for c in plain.categories}["database"]
     assert confidence["api"] > confidence["database"]
@@ -59,12 +61,12 @@ def test_negation_demotes_and_ends_with_its_clause() -> None:
         ("call std::move(x)", ["std::move"]),
     ],
 )
-def test_names_that_may_be_definitions(text: str, names: list[str]) -> None:
-    assert set(names) <= set(analyse(text).names)
+def test_query_contains_names_in_code_style(text: str, names: list[str]) -> None:
+    assert set(names) <= set(parse_query(text).names)
 
 
-def test_what_looks_like_a_path() -> None:
-    assert set(analyse("see src/app/main.py or setup.cfg, e.g. this").paths) >= {"src/app/main.py", "setup.cfg"}
+def test_query_contains_paths() -> None:
+    assert set(parse_query("see src/app/main.py or setup.cfg, e.g. this").paths) >= {"src/app/main.py", "setup.cfg"}
 
 
 @pytest.mark.parametrize(
@@ -75,17 +77,17 @@ def test_what_looks_like_a_path() -> None:
         ("the latest cart", False, False),
     ],
 )
-def test_what_a_question_is_about(text: str, tests: bool, docs: bool) -> None:
-    query = analyse(text)
+def test_query_about_tests_or_documentation(text: str, tests: bool, docs: bool) -> None:
+    query = parse_query(text)
     assert (query.about_tests, query.about_docs) == (tests, docs)
 
 
-def test_quoted_strings_and_identifiers_stay_whole() -> None:
-    query = analyse("who prints \"connection refused by peer\" in `retry_later`, parseURL2 or 'a.b'?")
+def test_query_keeps_quoted_strings_and_identifiers_whole() -> None:
+    query = parse_query("who prints \"connection refused by peer\" in `retry_later`, parseURL2 or 'a.b'?")
     assert query.phrases == ("connection refused by peer", "retry_later", "a.b")
     assert {"retry_later", "parseurl2"} <= set(query.terms)
 
 
 @pytest.mark.parametrize("text", ["Straße der Käufer", "Größe", "поиск заказов", "カート"])
-def test_words_of_every_script_are_looked_for(text: str) -> None:
-    assert analyse(text).terms
+def test_query_has_terms_of_every_script(text: str) -> None:
+    assert parse_query(text).terms

@@ -1,17 +1,17 @@
-"""Topics, and the words that speak for them."""
+"""Categories of a question, and the keywords that match them."""
 
 import pytest
 
-from promptls.prompt.intent import category_names, understand
-from promptls.prompt.intent.lexicon import data, distance_allowed, entries, nearest
-from promptls.prompt.intent.topics import STRONG, TYPO, WEAK, confidence
+from promptls.prompt.intent import category_names, detect_intent
+from promptls.prompt.intent.lexicon import load_data, max_edit_distance, split_entries, closest_keyword
+from promptls.prompt.intent.categories import STRONG_WEIGHT, TYPO_FACTOR, WEAK_WEIGHT, confidence_of_weight
 
 
-def _topics(text: str) -> dict[str, float]:
-    return {c.name: c.confidence for c in understand(text, text).categories}
+def categories_of(text: str) -> dict[str, float]:
+    return {c.name: c.confidence for c in detect_intent(text, text).categories}
 
 
-def test_there_are_thirteen() -> None:
+def test_there_are_thirteen_categories() -> None:
     assert category_names() == (
         *("authentication", "api", "database", "architecture", "configuration", "testing", "performance"),
         *("error handling", "deployment", "implementation", "frontend", "backend", "general"),
@@ -19,80 +19,80 @@ def test_there_are_thirteen() -> None:
 
 
 @pytest.mark.parametrize("name", category_names())
-def test_every_topic_has_strong_and_weak_words(name: str) -> None:
-    strong, weak = entries(data("categories")[name]["strong"]), entries(data("categories")[name]["weak"])
+def test_every_category_has_strong_and_weak_keywords(name: str) -> None:
+    strong, weak = split_entries(load_data("categories")[name]["strong"]), split_entries(load_data("categories")[name]["weak"])
     assert strong and weak
     assert not set(strong) & set(weak)
 
 
 @pytest.mark.parametrize(
-    ("text", "topic", "how"),
+    ("text", "category", "kind"),
     [
         ("where is the login", "authentication", "exact"),
         ("authenticating guests", "authentication", "stem"),
         ("users log in twice", "authentication", "phrase"),
         ("autentication please", "authentication", "typo"),
         ("the databse of users", "database", "typo"),
-        ("the databaes of users", "database", "typo"),  # a transposition is one error
+        ("the databaes of users", "database", "typo"),  # a transposition is one edit
         ("用户登录在哪里", "authentication", "inside"),
         ("see UserLoginForm.tsx", "authentication", "exact"),
         ("call user_login()", "authentication", "exact"),
     ],
 )
-def test_how_a_word_is_found(text: str, topic: str, how: str) -> None:
-    found = next(c for c in understand(text, text).categories if c.name == topic)
-    assert how in [m.how for m in found.matches]
-    assert found.strong
+def test_kind_of_match(text: str, category: str, kind: str) -> None:
+    found = next(c for c in detect_intent(text, text).categories if c.name == category)
+    assert kind in [m.kind for m in found.matches]
+    assert found.has_strong_match
 
 
-def test_weights_are_told() -> None:
-    found = next(c for c in understand("jwt token", "jwt token").categories if c.name == "authentication")
-    assert [(m.word, m.weight, m.strong) for m in found.matches] == [("jwt", STRONG, True), ("token", WEAK, False)]
-    assert found.matched == ("jwt", "token")
-    assert found.confidence == round(confidence(STRONG + WEAK), 2)
+def test_weights_of_matches() -> None:
+    found = next(c for c in detect_intent("jwt token", "jwt token").categories if c.name == "authentication")
+    assert [(m.word, m.weight, m.strong) for m in found.matches] == [("jwt", STRONG_WEIGHT, True), ("token", WEAK_WEIGHT, False)]
+    assert found.matched_words == ("jwt", "token")
+    assert found.confidence == round(confidence_of_weight(STRONG_WEIGHT + WEAK_WEIGHT), 2)
 
 
-def test_a_typing_error_weighs_less() -> None:
-    found = understand("autentication", "autentication").categories[0]
-    assert found.matches[0].weight == pytest.approx(STRONG * TYPO)
+def test_typo_has_a_lower_weight() -> None:
+    found = detect_intent("autentication", "autentication").categories[0]
+    assert found.matches[0].weight == pytest.approx(STRONG_WEIGHT * TYPO_FACTOR)
 
 
-def test_a_word_counts_once() -> None:
-    assert _topics("login login login") == _topics("login")
+def test_repeated_word_counts_once() -> None:
+    assert categories_of("login login login") == categories_of("login")
 
 
 @pytest.mark.parametrize(
-    ("word", "errors"), [("api", 0), ("test", 1), ("tests1"[:6], 1), ("pattern", 2), ("authentication", 2)]
+    ("word", "distance"), [("api", 0), ("test", 1), ("tests1"[:6], 1), ("pattern", 2), ("authentication", 2)]
 )
-def test_errors_allowed_grow_with_the_word(word: str, errors: int) -> None:
-    assert distance_allowed(word) == errors
+def test_maximum_edit_distance_by_length(word: str, distance: int) -> None:
+    assert max_edit_distance(word) == distance
 
 
 @pytest.mark.parametrize("word", ["a", "is", "me", "to", "the", "for", "how", "ui", "tset"[:3]])
-def test_short_words_are_never_typing_errors(word: str) -> None:
-    assert nearest(word, ["api", "test", "auth", "is", "ui"]) == ""
+def test_short_words_are_never_typos(word: str) -> None:
+    assert closest_keyword(word, ["api", "test", "auth", "is", "ui"]) == ""
 
 
 @pytest.mark.parametrize("text", ["tell me a joke", "write a poem to mom", "what a night", "a is me to"])
-def test_everyday_words_are_no_keywords(text: str) -> None:
-    assert not [m for c in understand(text, text).categories for m in c.matches if m.how == "typo"]
+def test_common_words_are_not_keywords(text: str) -> None:
+    assert not [m for c in detect_intent(text, text).categories for m in c.matches if m.kind == "typo"]
 
 
 @pytest.mark.parametrize("word", ["calling", "staring", "dialect", "text", "rest"])
-def test_english_words_are_not_taken_for_typing_errors(word: str) -> None:
+def test_common_english_words_are_not_typos(word: str) -> None:
     text = f"the {word} of the day in main.py"
-    assert not [m for c in understand(text, text).categories for m in c.matches if m.how == "typo"]
+    assert not [m for c in detect_intent(text, text).categories for m in c.matches if m.kind == "typo"]
 
 
-def test_a_name_of_the_workspace_is_no_typing_error() -> None:
+def test_defined_name_is_not_a_typo() -> None:
     text = "where is databse used"
-    assert understand(text, text, known=lambda name: name == "databse").categories[0].name == "general"
+    assert detect_intent(text, text, is_defined=lambda name: name == "databse").categories[0].name == "general"
 
 
-def test_general_is_what_is_left() -> None:
-    assert next(iter(_topics("where do I start reading this repo?"))) == "general"
-    assert "general" not in _topics("where in the repo is the login?")
+def test_general_is_the_fallback_category() -> None:
+    assert next(iter(categories_of("where do I start reading this repo?"))) == "general"
+    assert "general" not in categories_of("where in the repo is the login?")
 
 
-def test_a_word_is_looked_at_as_a_whole() -> None:
-    assert "frontend" not in _topics("requiring a guide")  # "ui" stands inside both
+def test_keyword_matches_whole_words_only() -> None:
+    assert "frontend" not in categories_of("requiring a guide")  # both words contain "ui"

@@ -1,4 +1,4 @@
-"""How well questions are understood: floors a little below what was measured on the half held out from tuning."""
+"""Quality of intent detection: thresholds slightly below the results on questions that were not used for tuning."""
 
 import importlib.util
 import json
@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from promptls.prompt.intent import ACTIONS, TYPES, category_names
+from promptls.prompt.intent import ACTIONS, QUESTION_TYPES, category_names
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "evaluation" / "intent.py"
 
@@ -24,19 +24,19 @@ def evaluation() -> ModuleType:
     return module
 
 
-def test_the_set_is_whole(evaluation: ModuleType) -> None:
+def test_labelled_questions_are_complete(evaluation: ModuleType) -> None:
     rows = [json.loads(line) for line in evaluation.QUESTIONS.read_text("utf-8").splitlines()]
     splits = Counter(row["split"] for row in rows)
     assert len(rows) >= 320 and abs(splits["tune"] - splits["held"]) <= 1
     assert len({row["id"] for row in rows}) == len({row["text"] for row in rows}) == len(rows)
     assert {row["action"] for row in rows} <= set(ACTIONS)
-    assert {t for row in rows for t in row["types"]} == set(TYPES)
+    assert {t for row in rows for t in row["types"]} == set(QUESTION_TYPES)
     assert {c for row in rows for c in row["categories"]} == set(category_names())
     assert sum(not row["text"].isascii() for row in rows) >= 24
 
 
 @pytest.mark.parametrize("split", ["tune", "held"])
-def test_figures_stay_above_their_floors(evaluation: ModuleType, split: str) -> None:
+def test_quality_stays_above_the_thresholds(evaluation: ModuleType, split: str) -> None:
     got = evaluation.figures(evaluation.questions(split))
     assert got.codebase >= 0.98
     assert got.action >= 0.84

@@ -1,13 +1,13 @@
-"""What a question leaves out, and what only sounds like it."""
+"""Exclusions in a question, and negations that exclude nothing."""
 
 import pytest
 
-from promptls.prompt.intent import understand
-from promptls.retrieval.query import analyse, without
+from promptls.prompt.intent import detect_intent
+from promptls.retrieval.query import parse_query, exclude_words
 
 
 @pytest.mark.parametrize(
-    ("text", "negated"),
+    ("text", "words"),
     [
         ("explain the login without the database", ("database",)),
         ("explain the login without the database, and the api", ("database",)),
@@ -24,8 +24,8 @@ from promptls.retrieval.query import analyse, without
         ("explica el login sin la base de datos", ("base", "datos")),
     ],
 )
-def test_words_of_an_excluding_clause(text: str, negated: tuple[str, ...]) -> None:
-    assert understand(text, text).negated == negated
+def test_excluded_words_of_a_clause(text: str, words: tuple[str, ...]) -> None:
+    assert detect_intent(text, text).excluded_words == words
 
 
 @pytest.mark.parametrize(
@@ -48,46 +48,46 @@ def test_words_of_an_excluding_clause(text: str, negated: tuple[str, ...]) -> No
         *("the except block swallows the timeout", "a bare except in main.py", "why not use redis?"),
     ],
 )
-def test_a_complaint_excludes_nothing(text: str) -> None:
-    assert understand(text, text).negated == ()
+def test_description_of_a_failure_excludes_nothing(text: str) -> None:
+    assert detect_intent(text, text).excluded_words == ()
 
 
-def test_an_excluded_topic_is_demoted_and_stays() -> None:
+def test_excluded_category_is_not_likely() -> None:
     text = "explain the login without the database"
-    found = {c.name: c for c in understand(text, text).categories}
-    assert found["authentication"].likely
-    assert not found["database"].likely
+    found = {c.name: c for c in detect_intent(text, text).categories}
+    assert found["authentication"].is_likely
+    assert not found["database"].is_likely
 
 
-def test_excluded_words_are_not_looked_for() -> None:
-    query = understand("", "explain the login without the database").query
+def test_excluded_words_are_not_in_the_query() -> None:
+    query = detect_intent("", "explain the login without the database").query
     assert "databas" not in query.terms
     assert query.excluded == ("databas",)
     assert "login" in query.terms
 
 
-def test_something_is_always_looked_for() -> None:
-    query = analyse("database")
-    assert without(query, ["database"]) == query
+def test_query_is_never_empty() -> None:
+    query = parse_query("database")
+    assert exclude_words(query, ["database"]) == query
 
 
-def test_the_window_does_not_move_with_the_position() -> None:
+def test_exclusion_works_at_any_position() -> None:
     lead = "one two three four five six seven eight "
-    assert understand("", f"{lead}without the database").negated == ("database",)
+    assert detect_intent("", f"{lead}without the database").excluded_words == ("database",)
 
 
-def test_a_part_of_a_word_is_not_excluded() -> None:
-    text = "explain auth without requiring tokens"  # "requiring" has "ui" in it
-    intent = understand(text, text)
-    assert intent.codebase
+def test_part_of_a_word_is_not_excluded() -> None:
+    text = "explain auth without requiring tokens"  # "requiring" contains "ui"
+    intent = detect_intent(text, text)
+    assert intent.about_codebase
     assert "frontend" not in [c.name for c in intent.categories]
 
 
-def test_an_exclusion_does_not_make_it_another_matter() -> None:
+def test_exclusion_does_not_change_the_relevance() -> None:
     text = "explain without the database"
-    assert understand(text, text).codebase
+    assert detect_intent(text, text).about_codebase
 
 
-def test_chinese_and_japanese() -> None:
-    found = {c.name: c for c in understand("", "解释登录流程,不要数据库").categories}
-    assert found["authentication"].likely and not found["database"].likely
+def test_exclusion_in_chinese_and_japanese() -> None:
+    found = {c.name: c for c in detect_intent("", "解释登录流程,不要数据库").categories}
+    assert found["authentication"].is_likely and not found["database"].is_likely

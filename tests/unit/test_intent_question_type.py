@@ -1,10 +1,10 @@
-"""Actions, kinds of question, names, scope; and what a language model says over them."""
+"""Action, question types, entities, scope, and refinement by a language model."""
 
 import pytest
 
-from promptls.prompt.intent import understand
-from promptls.prompt.intent.refine import SAID, UNSAID, refined
-from promptls.prompt.language_model import Interpretation
+from promptls.prompt.intent import detect_intent
+from promptls.prompt.intent.refine import MODEL_CONFIDENCE, UNCONFIRMED_CONFIDENCE, refine_intent
+from promptls.prompt.intent.types import Interpretation
 
 
 @pytest.mark.parametrize(
@@ -19,7 +19,7 @@ from promptls.prompt.language_model import Interpretation
         ("what's the best way to implement paging", "create"),
         ("why does the login not work?", "fix"),
         ("why do we use redis?", "explain"),
-        ("where is the address parsed?", "explain"),  # "add" is a part of "address"
+        ("where is the address parsed?", "explain"),  # "add" is only a part of "address"
         ("the app crashes when I save", "fix"),
         ("clean up the helpers", "refactor"),
         ("explain error handling", "explain"),
@@ -32,7 +32,7 @@ from promptls.prompt.language_model import Interpretation
     ],
 )
 def test_action(text: str, action: str) -> None:
-    assert understand(text, text).action == action
+    assert detect_intent(text, text).action == action
 
 
 @pytest.mark.parametrize(
@@ -49,11 +49,11 @@ def test_action(text: str, action: str) -> None:
         ("tell me a joke", ()),
     ],
 )
-def test_kinds_of_question(text: str, types: tuple[str, ...]) -> None:
-    assert understand(text, text).types == types
+def test_question_types(text: str, types: tuple[str, ...]) -> None:
+    assert detect_intent(text, text).types == types
 
 
-def _known(name: str) -> bool:
+def is_defined(name: str) -> bool:
     return name.lower() in {"parse_header", "cart", "session_cookie", "stop"}
 
 
@@ -67,8 +67,8 @@ def _known(name: str) -> bool:
         ("what is going on here", {}),
     ],
 )
-def test_entities_are_checked_against_the_names_of_the_workspace(text: str, expected: dict[str, bool]) -> None:
-    found = {e.name: e.verified for e in understand(text, text, _known).entities}
+def test_entities_are_verified_against_the_workspace(text: str, expected: dict[str, bool]) -> None:
+    found = {e.name: e.verified for e in detect_intent(text, text, is_defined).entities}
     assert found == expected
 
 
@@ -86,45 +86,45 @@ def test_entities_are_checked_against_the_names_of_the_workspace(text: str, expe
     ],
 )
 def test_scope(text: str, scope: str) -> None:
-    assert understand(text, text, _known).scope == scope
+    assert detect_intent(text, text, is_defined).scope == scope
 
 
 # ---------------------------------------------------------------- a language model
 
 
-def test_what_a_model_says_outranks_the_words() -> None:
-    offline = understand("", "the login table")
-    said = Interpretation(
-        codebase=False,
+def test_interpretation_of_the_model_takes_precedence() -> None:
+    offline = detect_intent("", "the login table")
+    interpretation = Interpretation(
+        about_codebase=False,
         confidence=0.8,
         categories=("backend",),
         types=("feature",),
         action="create",
         terms=("UserQueue", "job runner"),
     )
-    got = refined(offline, said)
-    assert (got.codebase, got.confidence, got.confidence_label) == (False, 0.8, "medium")
-    assert (got.types, got.action) == (("feature",), "create")
-    assert (got.categories[0].name, got.categories[0].confidence) == ("backend", SAID)
-    assert all(c.confidence <= UNSAID for c in got.categories[1:])
-    assert {c.name for c in offline.categories} <= {c.name for c in got.categories}
-    assert got.query.terms[: len(offline.query.terms)] == offline.query.terms
-    assert {"userqueue", "job"} <= set(got.query.terms)
-    assert "UserQueue" in got.query.names
+    refined = refine_intent(offline, interpretation)
+    assert (refined.about_codebase, refined.confidence, refined.confidence_label) == (False, 0.8, "medium")
+    assert (refined.types, refined.action) == (("feature",), "create")
+    assert (refined.categories[0].name, refined.categories[0].confidence) == ("backend", MODEL_CONFIDENCE)
+    assert all(c.confidence <= UNCONFIRMED_CONFIDENCE for c in refined.categories[1:])
+    assert {c.name for c in offline.categories} <= {c.name for c in refined.categories}
+    assert refined.query.terms[: len(offline.query.terms)] == offline.query.terms
+    assert {"userqueue", "job"} <= set(refined.query.terms)
+    assert "UserQueue" in refined.query.names
 
 
-def test_what_a_model_does_not_say_stays() -> None:
-    offline = understand("", "fix the login")
-    assert refined(offline, Interpretation()) == offline
+def test_empty_interpretation_changes_nothing() -> None:
+    offline = detect_intent("", "fix the login")
+    assert refine_intent(offline, Interpretation()) == offline
 
 
-def test_a_model_does_not_overrule_a_mention() -> None:
-    offline = understand("hi @src/app.py", "hi")
-    assert refined(offline, Interpretation(codebase=False)).codebase is True
+def test_mention_outranks_the_model() -> None:
+    offline = detect_intent("hi @src/app.py", "hi")
+    assert refine_intent(offline, Interpretation(about_codebase=False)).about_codebase is True
 
 
 def test_excluded_words_stay_excluded() -> None:
-    offline = understand("", "explain the login without the database")
-    got = refined(offline, Interpretation(terms=("database", "login form")))
-    assert "databas" not in got.query.terms
-    assert "form" in got.query.terms
+    offline = detect_intent("", "explain the login without the database")
+    refined = refine_intent(offline, Interpretation(terms=("database", "login form")))
+    assert "databas" not in refined.query.terms
+    assert "form" in refined.query.terms

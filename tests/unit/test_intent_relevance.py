@@ -1,8 +1,8 @@
-"""Whether looking into the workspace can help."""
+"""Relevance of the workspace to a question."""
 
 import pytest
 
-from promptls.prompt.intent import understand
+from promptls.prompt.intent import detect_intent
 
 
 @pytest.mark.parametrize(
@@ -26,9 +26,9 @@ from promptls.prompt.intent import understand
         *("erzähl mir einen Witz", "muchas gracias", "merci beaucoup", "what is a closure?"),
     ],
 )
-def test_talk_is_not_about_the_code(text: str) -> None:
-    intent = understand(text, text)
-    assert intent.codebase is False
+def test_small_talk_and_general_knowledge_are_not_about_the_codebase(text: str) -> None:
+    intent = detect_intent(text, text)
+    assert intent.about_codebase is False
     assert intent.confidence >= 0.5
 
 
@@ -48,20 +48,20 @@ def test_talk_is_not_about_the_code(text: str) -> None:
         *("what is a Widget in this project?", "why", "login?", "数据库在哪里配置"),
     ],
 )
-def test_what_names_code_is(text: str) -> None:
-    assert understand(text, text).codebase is True
+def test_questions_with_code_names_are_about_the_codebase(text: str) -> None:
+    assert detect_intent(text, text).about_codebase is True
 
 
 @pytest.mark.parametrize("text", ["tell me a joke", "thanks", "hi", ""])
-def test_a_mention_settles_it(text: str) -> None:
-    intent = understand(f"{text} @src/app.py", text)
-    assert (intent.codebase, intent.mentioned, intent.confidence_label) == (True, True, "high")
+def test_message_with_a_mention_is_about_the_codebase(text: str) -> None:
+    intent = detect_intent(f"{text} @src/app.py", text)
+    assert (intent.about_codebase, intent.has_mentions, intent.confidence_label) == (True, True, "high")
 
 
-def test_a_name_of_the_workspace_speaks_for_it() -> None:
+def test_defined_name_is_evidence() -> None:
     text = "what is a Monad?"
-    assert understand(text, text).codebase is False
-    assert understand(text, text, known=lambda name: name.lower() == "monad").codebase is True
+    assert detect_intent(text, text).about_codebase is False
+    assert detect_intent(text, text, is_defined=lambda name: name.lower() == "monad").about_codebase is True
 
 
 @pytest.mark.parametrize(
@@ -72,13 +72,13 @@ def test_a_name_of_the_workspace_speaks_for_it() -> None:
         ("hm what about it then", "medium"),
     ],
 )
-def test_confidence_has_a_name(text: str, label: str) -> None:
-    intent = understand(text, text)
+def test_confidence_label(text: str, label: str) -> None:
+    intent = detect_intent(text, text)
     assert intent.confidence_label == label
     assert intent.evidence
 
 
-def test_a_word_that_the_workspace_uses_is_no_word_of_the_world_outside() -> None:
+def test_word_used_in_the_workspace_is_not_evidence_against_relevance() -> None:
     question = "How is a discount applied to the price of the cart?"
-    assert understand(question, question, spoken=lambda word: word == "price").codebase
-    assert not understand("What is the price of pizza?", "What is the price of pizza?").codebase
+    assert detect_intent(question, question, is_used_word=lambda word: word == "price").about_codebase
+    assert not detect_intent("What is the price of pizza?", "What is the price of pizza?").about_codebase

@@ -1,4 +1,4 @@
-"""The LanceDB table: real tables in temporary folders."""
+"""LanceDB table, tested with real tables in temporary folders."""
 
 from __future__ import annotations
 
@@ -9,103 +9,106 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index.search.row_batch import Rows, rounded, rows_of
-from promptls.index.store import lance_table as module
-from promptls.index.store.lance_process import Keeper
-from promptls.index.store.lance_table import Identity, Table, open_table, version_of
-from promptls.index.workers.messages import AddRows, Done, Failed, OpenTable
+from promptls.index.search.row_batch import RowBatch, build_rows, quantize
+from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.store import lance_table
+from promptls.index.store.lance_process import StoreProcess
+from promptls.index.store.lance_table import LanceTable, open_table, table_version
+from promptls.index.workers.messages import Acknowledged, AddRows, OpenTable, StoreFailure
 
-IDENTITY = Identity("model", 8, 1, 1)
+IDENTITY = StoreIdentity("model", 8, 1, 1)
 
 
-def opened(folder: Path, identity: Identity = IDENTITY) -> Table:
-    return open_table(folder, identity, renew=True)
+def opened(folder: Path, identity: StoreIdentity = IDENTITY) -> LanceTable:
+    return open_table(folder, identity, recreate=True)
 
 
 def key_of(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-def row(number: int, terms: str, dimension: int = 8) -> Rows:
+def row(number: int, terms: str, dimension: int = 8) -> RowBatch:
     vector = np.random.default_rng(number).normal(size=dimension)
     vector /= np.linalg.norm(vector)
-    return rows_of([(key_of(number), terms.split())], rounded(vector[None]))
+    return build_rows([(key_of(number), terms.split())], quantize(vector[None]))
 
 
-def held(table: Table) -> dict[int, str]:
-    """number → terms of all that can be read."""
+def read_terms(table: LanceTable) -> dict[int, str]:
+    """Return the terms of all rows, by number."""
     got = table.read()
-    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, got.texts(), strict=True)}
+    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, got.joined_terms(), strict=True)}
 
 
-def test_what_was_written_is_read_before_and_after_tidying(tmp_path: Path) -> None:
+def test_rows_are_unchanged_by_compaction(tmp_path: Path) -> None:
     table = opened(tmp_path)
-    assert held(table) == {}
+    assert read_terms(table) == {}
     rows = [row(1, "alpha beta beta"), row(2, "beta gamma"), row(3, "")]
     table.add(rows)
     for _ in range(2):
-        assert held(table) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
+        assert read_terms(table) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
         got = table.read()
-        for key, vector in zip(got.keys, got.packed, strict=True):
+        for key, vector in zip(got.keys, got.packed_vectors, strict=True):
             assert vector.tobytes() == next(r.vectors for r in rows if r.keys == (key,))
         table.compact()
         table.drop_old_versions()
 
 
-def test_a_row_that_two_have_written_is_read_once(tmp_path: Path) -> None:
+def test_row_written_by_two_servers_is_read_once(tmp_path: Path) -> None:
     one, two = opened(tmp_path), opened(tmp_path)
     one.add([row(1, "mine"), row(1, "mine")])
     two.add([row(1, "mine"), row(2, "yours")])
-    assert held(one) == held(two) == {1: "mine", 2: "yours"}
+    assert read_terms(one) == read_terms(two) == {1: "mine", 2: "yours"}
 
 
-@pytest.mark.parametrize("other", [Identity("other", 8, 1, 1), Identity("model", 4, 1, 1), Identity("model", 8, 2, 1)])
-def test_another_identity_is_another_table(tmp_path: Path, other: Identity) -> None:
+@pytest.mark.parametrize(
+    "other", [StoreIdentity("other", 8, 1, 1), StoreIdentity("model", 4, 1, 1), StoreIdentity("model", 8, 2, 1)]
+)
+def test_another_identity_replaces_the_table(tmp_path: Path, other: StoreIdentity) -> None:
     opened(tmp_path).add([row(1, "old")])
     table = opened(tmp_path, other)
-    assert held(table) == {}
+    assert read_terms(table) == {}
     table.add([row(2, "new", other.dimension)])
-    assert held(table) == {2: "new"}
+    assert read_terms(table) == {2: "new"}
 
 
-def test_a_vector_of_another_dimension_is_refused(tmp_path: Path) -> None:
+def test_vector_of_another_dimension_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="4 dimensions for a table of 8"):
         opened(tmp_path).add([row(1, "x", 4)])
 
 
-def test_deleted_rows_are_gone(tmp_path: Path) -> None:
+def test_deleted_rows_are_not_read(tmp_path: Path) -> None:
     table = opened(tmp_path)
     table.add([row(n, f"t{n}") for n in range(10)])
     table.delete([key_of(n) for n in range(2, 10)])
-    assert held(table) == {0: "t0", 1: "t1"}
+    assert read_terms(table) == {0: "t0", 1: "t1"}
 
 
-def test_fragments_are_joined_when_there_are_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_FRAGMENTS", 3)
+def test_many_fragments_are_compacted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lance_table, "MAX_FRAGMENTS", 3)
     table = opened(tmp_path)
     for n in range(6):
         table.add([row(n, f"t{n}")])
     before = len(list(tmp_path.rglob("data/*.lance")))
     table.compact()
-    assert held(table) == {n: f"t{n}" for n in range(6)}
+    assert read_terms(table) == {n: f"t{n}" for n in range(6)}
     assert len(list(tmp_path.rglob("data/*.lance"))) == before + 1
 
 
-def test_a_damaged_table_is_made_anew_only_where_that_is_wanted(tmp_path: Path) -> None:
+def test_damaged_table_is_recreated_only_on_request(tmp_path: Path) -> None:
     opened(tmp_path).add([row(1, "x")])
     for file in tmp_path.rglob("*"):
         if file.is_file():
             file.write_bytes(os.urandom(50))
     with pytest.raises(Exception, match=r".+"):
-        open_table(tmp_path, IDENTITY, renew=False)
+        open_table(tmp_path, IDENTITY, recreate=False)
     again = opened(tmp_path)
     again.add([row(2, "y")])
-    assert held(again) == {2: "y"}
+    assert read_terms(again) == {2: "y"}
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
-    """LanceDB has no checksums: some flips make it read other values, or rows of another order, without a word."""
+    """LanceDB has no checksums: some flips silently change values or the order of rows."""
     rows = {key_of(n): row(n, f"terms of {n}") for n in range(300)}
     opened(tmp_path).add(rows.values())
     rng = random.Random(seed)
@@ -119,33 +122,33 @@ def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
     except BaseException as error:
         assert not isinstance(error, (KeyboardInterrupt, SystemExit))
         return
-    for key, vector in zip(got.keys, got.packed, strict=True):
+    for key, vector in zip(got.keys, got.packed_vectors, strict=True):
         assert vector.tobytes() == rows[key].vectors
 
 
-def test_every_write_gives_another_version(tmp_path: Path) -> None:
-    assert version_of(tmp_path) == b""
+def test_every_write_changes_the_version(tmp_path: Path) -> None:
+    assert table_version(tmp_path) == b""
     table = opened(tmp_path)
-    seen = [version_of(tmp_path)]
+    seen = [table_version(tmp_path)]
     for n in range(3):
         table.add([row(n, "x")])
-        seen.append(version_of(tmp_path))
+        seen.append(table_version(tmp_path))
     opened(tmp_path)
-    assert version_of(tmp_path) == seen[-1]
+    assert table_version(tmp_path) == seen[-1]
     assert len(set(seen)) == 4
 
 
-def test_a_table_that_takes_no_rows_is_damaged_though_it_can_be_read(tmp_path: Path) -> None:
-    """The newest version holds what is in the one before: each write meets a conflict, for ever."""
+def test_readable_table_that_rejects_writes_counts_as_damaged(tmp_path: Path) -> None:
+    """The newest version equals the previous one: every write causes a conflict."""
     table = opened(tmp_path)
     for number in range(3):
         table.add([row(number, "old")])
     newest, before = sorted(tmp_path.glob("chunks.lance/_versions/*.manifest"))[:2]  # they count down
     newest.write_bytes(before.read_bytes())
-    keeper = Keeper()
-    assert keeper.answer(OpenTable(str(tmp_path), IDENTITY, renew=False)) == Done()
-    first, second = (keeper.answer(AddRows((row(100 + n, "new"),))) for n in range(2))
-    assert isinstance(first, Failed)
-    assert not first.damaged  # somebody else may have been quicker
-    assert isinstance(second, Failed)
+    process = StoreProcess()
+    assert process.handle(OpenTable(str(tmp_path), IDENTITY, recreate=False)) == Acknowledged()
+    first, second = (process.handle(AddRows((row(100 + n, "new"),))) for n in range(2))
+    assert isinstance(first, StoreFailure)
+    assert not first.damaged  # another server may have written at the same time
+    assert isinstance(second, StoreFailure)
     assert second.damaged

@@ -9,12 +9,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
-from chatserver import Act, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
+from chatserver import Action, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
 
 from promptls.model import Cancelled, CancelToken
-from promptls.prompt.language_model.client import Failed
-from promptls.prompt.language_model.endpoint import REASONING_ROOM, Endpoint
-from promptls.prompt.language_model.transport import MAX_BODY
+from promptls.prompt.language_model.client import LanguageModelError
+from promptls.prompt.language_model.endpoint import REASONING_TOKEN_FACTOR, Endpoint
+from promptls.prompt.language_model.transport import MAX_BODY_BYTES
 from promptls.prompt.layouts.types import Message
 
 CHAT = (Message("system", "Say yes."), Message("user", "é?"))
@@ -22,8 +22,8 @@ KEY = "sk-test-0123456789"
 
 
 @contextmanager
-def serving(*acts: Act, timeout_s: float = 20.0, key: str = KEY) -> Iterator[tuple[ChatServer, Endpoint]]:
-    with ChatServer(acts) as server:
+def serving(*actions: Action, timeout_s: float = 20.0, key: str = KEY) -> Iterator[tuple[ChatServer, Endpoint]]:
+    with ChatServer(actions) as server:
         endpoint = Endpoint(server.url, "m1", key, timeout_s)
         try:
             yield server, endpoint
@@ -42,15 +42,15 @@ def ask(endpoint: Endpoint) -> str:
     return endpoint(CHAT, 50, CancelToken())
 
 
-def failure(endpoint: Endpoint) -> Failed:
-    with pytest.raises(Failed) as caught:
+def failure(endpoint: Endpoint) -> LanguageModelError:
+    with pytest.raises(LanguageModelError) as caught:
         ask(endpoint)
     assert KEY not in str(caught.value) and "\n" not in str(caught.value)
     assert caught.value.__cause__ is None
     return caught.value
 
 
-def test_an_answer() -> None:
+def test_answer() -> None:
     with serving(say("yes")) as (server, endpoint):
         assert ask(endpoint) == "yes"
         [request] = server.requests
@@ -64,7 +64,7 @@ def test_an_answer() -> None:
         assert KEY not in repr(endpoint)
 
 
-def test_nothing_is_sent_but_what_the_request_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_required_headers_and_fields_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.setenv(name, "from-the-environment")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
@@ -79,7 +79,7 @@ def test_nothing_is_sent_but_what_the_request_needs(monkeypatch: pytest.MonkeyPa
             assert set(headers) == {"host", "accept", "accept-encoding", "content-type", "content-length"}
 
 
-def test_the_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+def test_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     with serving(say("yes"), refuse(401, f"bad {KEY}"), break_off) as (_, endpoint):
         ask(endpoint)
@@ -89,7 +89,7 @@ def test_the_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     assert KEY not in caplog.text and "Bearer" not in caplog.text
 
 
-def test_one_connection_for_many_questions() -> None:
+def test_connection_is_reused() -> None:
     ports: list[int] = []
 
     def note(handler: object) -> None:
@@ -101,30 +101,30 @@ def test_one_connection_for_many_questions() -> None:
         assert len(ports) == 3 and len(set(ports)) == 1
 
 
-def test_an_answer_in_parts() -> None:
+def test_answer_in_parts() -> None:
     with serving(say([{"type": "text", "text": "ye"}, {"type": "text", "text": "s"}])) as (_, endpoint):
         assert ask(endpoint) == "yes"
 
 
-@pytest.mark.parametrize("act", [hang, drip])
-def test_the_time_is_that_of_the_whole_exchange(act: Act) -> None:
-    with serving(act, timeout_s=0.4) as (server, endpoint):
+@pytest.mark.parametrize("action", [hang, drip])
+def test_time_out_applies_to_the_whole_exchange(action: Action) -> None:
+    with serving(action, timeout_s=0.4) as (server, endpoint):
         assert str(failure(endpoint)) == f"{endpoint.url} did not answer within 0.4 s"
         assert server.left.wait(20)
         assert len(server.requests) == 1
 
 
-@pytest.mark.parametrize("act", [hang, drip])
-def test_cancellation_gives_up_at_once_and_closes_the_connection(act: Act) -> None:
+@pytest.mark.parametrize("action", [hang, drip])
+def test_cancellation_closes_the_connection_at_once(action: Action) -> None:
     token = CancelToken()
-    with serving(act, timeout_s=100) as (server, endpoint):
+    with serving(action, timeout_s=100) as (server, endpoint):
         threading.Thread(target=lambda: (server.arrived.wait(20), token.cancel())).start()
         with pytest.raises(Cancelled):
             endpoint(CHAT, 50, token)
         assert server.left.wait(20)
 
 
-def test_closing_ends_what_is_under_way() -> None:
+def test_close_cancels_running_requests() -> None:
     with serving(hang, timeout_s=100) as (server, endpoint):
         threading.Thread(target=lambda: (server.arrived.wait(20), endpoint.close())).start()
         failure(endpoint)
@@ -144,7 +144,7 @@ def test_closing_ends_what_is_under_way() -> None:
         slam,
     ],
 )
-def test_one_retry(first: Act) -> None:
+def test_temporary_failure_is_retried(first: Action) -> None:
     with serving(first, say("yes")) as (server, endpoint):
         assert ask(endpoint) == "yes"
         assert len(server.requests) == 2
@@ -152,7 +152,7 @@ def test_one_retry(first: Act) -> None:
 
 
 @pytest.mark.parametrize(
-    ("act", "sentence"),
+    ("action", "sentence"),
     [
         (refuse(429, "slow\ndown."), "URL answered with status 429: slow down, twice"),
         (refuse(500), "URL answered with status 500, twice"),
@@ -161,62 +161,62 @@ def test_one_retry(first: Act) -> None:
         (slam, "the connection to URL failed (RemoteProtocolError), twice"),
     ],
 )
-def test_only_one_retry(act: Act, sentence: str) -> None:
-    with serving(act) as (server, endpoint):
+def test_only_one_retry(action: Action, sentence: str) -> None:
+    with serving(action) as (server, endpoint):
         failed = failure(endpoint)
         assert str(failed) == sentence.replace("URL", endpoint.url)
-        assert not failed.lasting
+        assert not failed.permanent
         assert len(server.requests) == 2
 
 
-def test_a_server_that_wants_more_time_than_there_is_gets_it() -> None:
+def test_requested_delay_past_the_deadline_is_reported() -> None:
     with serving(refuse(429, "slow down", {"Retry-After": "60"}), timeout_s=30) as (server, endpoint):
         failed = failure(endpoint)
-        assert str(failed) == f"{endpoint.url} answered with status 429: slow down and wants to be left alone for 60 s"
+        assert str(failed) == f"{endpoint.url} answered with status 429: slow down and requests a delay of 60 s"
         assert failed.retry_after_s == 60
         assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize(
-    ("act", "sentence", "lasting"),
+    ("action", "sentence", "lasting"),
     [
         (refuse(401, f"Incorrect key: {KEY}"), "answered with status 401: Incorrect key: …", True),
         (refuse(404, "no model m1"), "answered with status 404: no model m1", True),
         (refuse(401, "x" * 190 + KEY), f"answered with status 401: {'x' * 190}…", True),
         (refuse(400, "bad"), "answered with status 400: bad", False),
-        (raw(completion("yes"), "application/json", {"Content-Encoding": "gzip"}), "answered in an encoding that was not asked for", False),
+        (raw(completion("yes"), "application/json", {"Content-Encoding": "gzip"}), "answered with an unsupported encoding", False),
         (refuse(400, "bad\u202e"), "answered with status 400: bad⟦U+202E⟧", False),
-        (refuse(302, "", {"Location": "http://127.0.0.1:9/v1"}), "redirects to another address, which is not followed", True),
-        (refuse(307, "", {"Location": "/elsewhere"}), "redirects to another address, which is not followed", True),
-        (raw(b"\xff{"), "answered with something that is no chat completion", False),
-        (raw(b"<html></html>", "text/html"), "answered with something that is no chat completion", False),
-        (raw(b"[" * 100_000), "answered with something that is no chat completion", False),
-        (raw(b""), "answered with something that is no chat completion", False),
-        (raw(b'{"choices": []}'), "answered with something that is no chat completion", False),
-        (raw(b'{"choices": [{"message": "yes"}]}'), "answered with something that is no chat completion", False),
-        (raw(b"[1]"), "answered with something that is no chat completion", False),
-        (raw(b"null"), "answered with something that is no chat completion", False),
-        (say(None), "answered without any text", False),
-        (say(" \n"), "answered without any text", False),
-        (raw(completion("x" * MAX_BODY)), "answered with more than 256 KB", False),
+        (refuse(302, "", {"Location": "http://127.0.0.1:9/v1"}), "redirects to another address; redirects are not followed", True),
+        (refuse(307, "", {"Location": "/elsewhere"}), "redirects to another address; redirects are not followed", True),
+        (raw(b"\xff{"), "did not answer with a chat completion", False),
+        (raw(b"<html></html>", "text/html"), "did not answer with a chat completion", False),
+        (raw(b"[" * 100_000), "did not answer with a chat completion", False),
+        (raw(b""), "did not answer with a chat completion", False),
+        (raw(b'{"choices": []}'), "did not answer with a chat completion", False),
+        (raw(b'{"choices": [{"message": "yes"}]}'), "did not answer with a chat completion", False),
+        (raw(b"[1]"), "did not answer with a chat completion", False),
+        (raw(b"null"), "did not answer with a chat completion", False),
+        (say(None), "answered without text", False),
+        (say(" \n"), "answered without text", False),
+        (raw(completion("x" * MAX_BODY_BYTES)), "answered with more than 256 KB", False),
         (flood(), "answered with more than 256 KB", False),
         (flood(400), "answered with status 400", False),
     ],
 )  # fmt: skip
-def test_an_answer_that_is_none_is_not_asked_for_again(act: Act, sentence: str, lasting: bool) -> None:
-    with serving(act) as (server, endpoint):
+def test_invalid_answer_is_not_retried(action: Action, sentence: str, lasting: bool) -> None:
+    with serving(action) as (server, endpoint):
         failed = failure(endpoint)
-        assert (str(failed), failed.lasting) == (f"{endpoint.url} {sentence}", lasting)
+        assert (str(failed), failed.permanent) == (f"{endpoint.url} {sentence}", lasting)
         assert len(server.requests) == 1
 
 
-def test_a_redirect_does_not_carry_the_key_elsewhere() -> None:
+def test_redirect_is_not_followed() -> None:
     with ChatServer([say("stolen")]) as other, serving(refuse(307, "", {"Location": other.url})) as (_, endpoint):
         failure(endpoint)
         assert other.requests == []
 
 
-def test_nobody_there() -> None:
+def test_refused_connection() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # bound, but not listening: connections are refused
         endpoint = Endpoint(f"http://127.0.0.1:{taken.getsockname()[1]}/v1", "m1", KEY, 20)
@@ -230,16 +230,16 @@ def test_nobody_there() -> None:
     "complaint",
     ["Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.", "'temperature' does not support 0"],
 )
-def test_a_model_that_wants_other_parameters_gets_them(complaint: str) -> None:
+def test_parameters_of_reasoning_models(complaint: str) -> None:
     with serving(refuse(400, complaint), say("yes")) as (server, endpoint):
         assert [ask(endpoint), ask(endpoint)] == ["yes", "yes"]
         assert [set(r.body) - {"model", "messages"} for r in server.requests] == [
             {"max_tokens", "temperature"}, {"max_completion_tokens"}, {"max_completion_tokens"},
         ]  # fmt: skip
-        assert server.requests[1].body["max_completion_tokens"] == 50 * REASONING_ROOM
+        assert server.requests[1].body["max_completion_tokens"] == 50 * REASONING_TOKEN_FACTOR
 
 
-def test_questions_overlap() -> None:
+def test_requests_may_overlap() -> None:
     """Two questions that the server answers only when both are there."""
     both = threading.Barrier(2)
 

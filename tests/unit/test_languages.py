@@ -1,15 +1,15 @@
-"""Which language a file is in, by name, extension, first line and, for C headers, by its text."""
+"""Language registry, and language detection by file name, extension, shebang line and content of C headers."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from collections import Counter
+from importlib import resources
 
 import pytest
 
-from promptls.index.syntax.grammars import Grammars
-from promptls.index.syntax.queries import patterns, tags
-from promptls.languages.table import LANGUAGES, language_of
+from promptls.languages import LANGUAGES, PLAIN_TEXT, language_named, language_of
 
 PATHS = """
     src/app.py python       types.pyi python        SConstruct python     a/b.JS javascript    x.mjs javascript
@@ -60,56 +60,51 @@ FIRST_LINES = {
 
 
 @pytest.mark.parametrize(("path", "language"), list(zip(PATHS[::2], PATHS[1::2], strict=True)))
-def test_by_path(path: str, language: str) -> None:
+def test_language_by_path(path: str, language: str) -> None:
     assert language_of(path) == language
 
 
 @pytest.mark.parametrize("text", HEADERS)
-def test_headers_by_their_text(text: str) -> None:
+def test_c_header_by_content(text: str) -> None:
     assert language_of("include/a.h", text) == HEADERS[text]
 
 
 @pytest.mark.parametrize("line", FIRST_LINES)
-def test_by_first_line(line: str) -> None:
+def test_language_by_shebang(line: str) -> None:
     assert language_of("bin/tool", line + "\nrest\n") == FIRST_LINES[line]
     assert language_of("a.go", line + "\n") == "go"
 
 
-def test_a_path_has_forward_slashes_and_only_its_last_part_counts() -> None:
+def test_only_the_last_part_of_a_path_counts() -> None:
     assert language_of("/a.py/b.js/README") == "text"
     assert language_of("Makefile/x.go") == "go"
 
 
-def test_grammars_come_from_the_first_source_that_has_one() -> None:
-    pytest.importorskip("tree_sitter_languages", reason="not made for this Python")
-    pack, legacy = Grammars(["pack"]), Grammars(["legacy"])
-    assert Grammars(["pack", "legacy"]).grammar("go") == pack.grammar("go")
-    assert Grammars(["legacy", "pack"]).grammar("go") == legacy.grammar("go") != pack.grammar("go")
-    assert legacy.grammar("swift") is None
-    assert Grammars(["legacy", "pack"]).grammar("swift") == pack.grammar("swift")
+def test_each_extension_file_name_and_shebang_belongs_to_one_language() -> None:
+    for field in ("extensions", "file_names", "shebangs", "aliases"):
+        values = Counter(value for language in LANGUAGES.values() for value in getattr(language, field))
+        assert [value for value, count in values.items() if count > 1] == []
 
 
-def test_unknown_languages_have_no_grammar() -> None:
-    assert [Grammars().grammar(name) for name in ("cobol", "text", "", "../etc")] == [None] * 4
-    assert tags("cobol") is None
+def test_references_to_other_languages_and_query_files_are_valid() -> None:
+    queries = resources.files("promptls.languages") / "queries"
+    for language in LANGUAGES.values():
+        assert not language.dialect_of or language.dialect_of in LANGUAGES
+        assert bool(language.package_manifest) == (language.implicit_scope == "manifest")
+        assert language.query_files and all((queries / f"{name}.scm").is_file() for name in language.query_files)
 
 
-@pytest.mark.parametrize("language", [language.name for language in LANGUAGES])
-def test_every_language_has_a_grammar_and_queries(language: str) -> None:
-    found = tags(language, ("pack",))
-    assert found is not None and found.query is not None
-    assert found.query.pattern_count == len(found.roles)
-
-
-def test_patterns_are_split_at_the_top_level() -> None:
-    source = '; a (comment\n(a "(" @x) @b\n[(c) (d)] @e ; and\n\n((f)\n  .\n  (g)) @h @i'
-    assert patterns(source) == ['(a "(" @x) @b', "[(c) (d)] @e", "((f)\n  .\n  (g)) @h @i"]
+def test_unknown_name_is_plain_text() -> None:
+    assert language_named("cobol") is PLAIN_TEXT and language_named("go") is LANGUAGES["go"]
 
 
 def test_naming_a_language_loads_no_grammar() -> None:
     code = (
-        "import sys; from promptls.languages.table import language_of; from promptls.index.syntax import grammars, parse;"
-        "assert language_of('a.py') == 'python'; parse.plain('x = 1\\n' * 50, 'python', 'why');"
+        "import sys; from promptls.languages import language_of;"
+        "assert language_of('a.py') == 'python';"
+        "assert not {m for m in sys.modules if m.startswith(('promptls.index', 'numpy'))};"
+        "from promptls.index.syntax import grammars, parse;"
+        "parse.parse_as_text('x = 1\\n' * 50, 'python', 'why');"
         "print([m for m in sys.modules if m.startswith('tree_sitter')])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

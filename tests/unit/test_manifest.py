@@ -3,9 +3,9 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from promptls.index.store.manifest import FORMAT, JOURNAL, Manifest
-from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, pack
-from promptls.util.hashing import digest_of
+from promptls.index.store.manifest import MAX_WAL_BYTES, OUTLINE_VERSION, Manifest
+from promptls.model import Chunk, FileEntry, Outline, Span, Symbol, encode_outline
+from promptls.util.hashing import content_hash
 
 OUTLINE = Outline(
     "python",
@@ -14,16 +14,18 @@ OUTLINE = Outline(
     (Chunk(b"k" * 16, Span(0, 3), 0),),
     ref_names=("g",),
     refs=b"\0" * 12,
-    words=("",),
+    identifiers=("",),
 )
-LONG = replace(OUTLINE, doc="What it is for. " * 64)
+LONG = replace(OUTLINE, doc="Purpose of it. " * 64)
 
 
-def entry(name: str, outline: Outline | None = OUTLINE, skipped: str = "") -> FileEntry:
-    return FileEntry(f"/w/{name}", "/w", name, 10, 1_700_000_000_000_000_001, b"d" * 16, None, pack(outline), skipped)
+def entry(name: str, outline: Outline | None = OUTLINE, skip_reason: str = "") -> FileEntry:
+    return FileEntry(
+        f"/w/{name}", "/w", name, 10, 1_700_000_000_000_000_001, b"d" * 16, None, encode_outline(outline), skip_reason
+    )
 
 
-def test_records_come_back_as_they_were(tmp_path: Path) -> None:
+def test_records_are_loaded_as_saved(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "files.sqlite")
     manifest.save([entry("a.py"), entry("dir/ü '\".py"), entry("b.bin", None, "binary")])
     manifest.close()
@@ -33,33 +35,33 @@ def test_records_come_back_as_they_were(tmp_path: Path) -> None:
     }
 
 
-def test_a_record_is_replaced_and_dropped(tmp_path: Path) -> None:
+def test_records_are_replaced_and_deleted(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "files.sqlite")
     manifest.save([entry("a.py"), entry("b.py")])
-    manifest.save([entry("a.py", None, "binary")], gone=["b.py", "never"])
+    manifest.save([entry("a.py", None, "binary")], deleted=["b.py", "never"])
     assert list(manifest.load("/w").values()) == [entry("a.py", None, "binary")]
 
 
-def test_a_name_that_is_no_utf8_is_not_recorded(tmp_path: Path) -> None:
+def test_names_that_are_not_utf8_are_not_recorded(tmp_path: Path) -> None:
     manifest = Manifest(tmp_path / "files.sqlite")
-    manifest.save([entry("bad\udcff.py"), entry("a.py")], gone=["worse\udcff"])
+    manifest.save([entry("bad\udcff.py"), entry("a.py")], deleted=["worse\udcff"])
     assert [e.name for e in manifest.load("/w").values()] == ["a.py"]
 
 
-def test_records_take_little_more_room_than_they_have_bytes(tmp_path: Path) -> None:
-    """Whatever order they come in, and also once all of them have been written anew."""
+def test_records_have_little_storage_overhead(tmp_path: Path) -> None:
+    """In any order, and after all records were rewritten."""
     manifest = Manifest(tmp_path / "files.sqlite")
-    names = [f"{digest_of(str(number)).hex()}.py" for number in range(3_000)]
-    body = len(pack(LONG))
+    names = [f"{content_hash(str(number)).hex()}.py" for number in range(3_000)]
+    body = len(encode_outline(LONG))
     for _ in range(3):
         for at in range(0, len(names), 1_500):
             manifest.save(entry(name, LONG) for name in names[at : at + 1_500])
-            assert (tmp_path / "files.sqlite-wal").stat().st_size <= JOURNAL
+            assert (tmp_path / "files.sqlite-wal").stat().st_size <= MAX_WAL_BYTES
     assert body > 1_000
     assert sum(file.stat().st_size for file in tmp_path.iterdir()) < 1.5 * body * len(names)
 
 
-def test_any_damaged_byte_costs_records_never_wrong_ones(tmp_path: Path) -> None:
+def test_damaged_bytes_never_change_a_record(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
     manifest = Manifest(file)
     good = {e.path: e for e in (entry(f"{i}.py") for i in range(20))}
@@ -77,7 +79,7 @@ def test_any_damaged_byte_costs_records_never_wrong_ones(tmp_path: Path) -> None
             extra.unlink()
 
 
-def test_a_file_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
+def test_file_that_is_not_a_database_is_recreated(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
     file.write_bytes(b"this is not a database" * 100)
     manifest = Manifest(file)
@@ -85,13 +87,13 @@ def test_a_file_that_is_no_database_is_made_anew(tmp_path: Path) -> None:
     assert list(manifest.load("/w")) == ["/w/a.py"]
 
 
-def test_records_of_another_format_are_forgotten(tmp_path: Path) -> None:
+def test_records_of_another_version_are_dropped(tmp_path: Path) -> None:
     file = tmp_path / "files.sqlite"
     manifest = Manifest(file)
     manifest.save([entry("a.py")])
     manifest.close()
     database = sqlite3.connect(file)
-    database.execute(f"PRAGMA user_version = {FORMAT - 1}")
+    database.execute(f"PRAGMA user_version = {OUTLINE_VERSION - 1}")
     database.commit()
     database.close()
     again = Manifest(file)
@@ -101,7 +103,7 @@ def test_records_of_another_format_are_forgotten(tmp_path: Path) -> None:
     assert list(Manifest(file).load("/w")) == ["/w/b.py"]
 
 
-def test_a_folder_in_its_place_is_removed(tmp_path: Path) -> None:
+def test_directory_at_the_path_is_removed(tmp_path: Path) -> None:
     for name in ("files.sqlite", "files.sqlite-wal", "files.sqlite-shm"):
         file = tmp_path / name.removesuffix(".sqlite") / "files.sqlite"
         (file.with_name(name) / "inside").mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""What is remembered: requests, files, dates, and what of it belongs to a question."""
+"""Memory: requests, files, expiry dates, and relevance to a question."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from promptls.index.files import Limits, to_uri
-from promptls.index.search.analyzer import terms
-from promptls.index.snapshot import Snapshot, Sources
+from promptls.index.files.read import FileLimits
+from promptls.index.files.uris import to_uri
+from promptls.index.search.analyzer import tokenize
+from promptls.index.snapshot import Snapshot, SourceReader
 from promptls.knowledge.memory import (
-    Answer,
-    Ask,
-    Entry,
     InvalidEntry,
-    Memory,
-    codebuddy_block,
+    MemoryEntry,
+    MemoryRequest,
+    MemoryResult,
+    MemoryStore,
     perform,
-    ranked,
-    relevant,
-    user_folder,
+    rank_entries,
+    relevant_entries,
+    user_data_dir,
 )
-from promptls.mentions.context import Around, Request
-from promptls.mentions.resolve import resolve_all
-from promptls.model import MentionOutcome, Note, Root
+from promptls.mentions.context import ResolveContext, Services
+from promptls.mentions.resolve import resolve_mentions
+from promptls.model import MentionOutcome, Root, SectionEntry
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=timezone.utc)
 
 
 class Clock:
-    """The time, as the test says; every look is a second later."""
+    """A clock set by the test; each reading is one second later."""
 
     def __init__(self) -> None:
         self.now = NOW
@@ -47,20 +47,20 @@ class Clock:
 
 
 class Shop:
-    """A memory and a workspace of two folders."""
+    """A memory store and a workspace of two folders."""
 
     def __init__(self, top: Path) -> None:
         self.user = top / "data"
         self.clock = Clock()
-        self.memory = Memory(self.user, self.clock)
+        self.memory = MemoryStore(self.user, self.clock)
         for name in ("a", "b"):
             (top / name).mkdir(exist_ok=True)
         self.roots = tuple(Root(p.as_posix(), p.name, to_uri(p.as_posix())) for p in (top / "a", top / "b"))
 
-    def ask(self, action: str, **fields: object) -> Answer:
-        return perform(self.memory, Ask(action=action, **fields), self.roots)  # type: ignore[arg-type]
+    def ask(self, action: str, **fields: object) -> MemoryResult:
+        return perform(self.memory, MemoryRequest(action=action, **fields), self.roots)  # type: ignore[arg-type]
 
-    def add(self, title: str = "Money", content: str = "Cents, never floats.", **fields: object) -> Entry:
+    def add(self, title: str = "Money", content: str = "Cents, never floats.", **fields: object) -> MemoryEntry:
         fields = {"category": "knowledge", **fields}
         return self.ask("add", title=title, content=content, **fields).entries[0]
 
@@ -73,7 +73,7 @@ def shop(tmp_path: Path) -> Shop:
     return Shop(tmp_path)
 
 
-def titles(answer: Answer) -> list[str]:
+def titles(answer: MemoryResult) -> list[str]:
     return [entry.title for entry in answer.entries]
 
 
@@ -83,26 +83,26 @@ def titles(answer: Answer) -> list[str]:
 def test_add_list_update_remove(shop: Shop) -> None:
     added = shop.add(tags=("money", "money"), paths=("shop/**",))
     assert (added.scope, added.root, added.tags, added.paths) == ("user", "", ("money",), ("shop/**",))
-    assert shop.ask("list") == Answer((added,), 1)
+    assert shop.ask("list") == MemoryResult((added,), 1)
     changed = shop.ask("update", id=added.id, content="Always cents.").entries[0]
     assert changed == msgspec.structs.replace(added, content="Always cents.", updated=changed.updated)
     assert changed.updated > added.updated
     assert shop.ask("remove", id=added.id).entries == (changed,)
-    assert shop.ask("list") == Answer((), 0)
+    assert shop.ask("list") == MemoryResult((), 0)
 
 
-def test_all_survives_another_start(shop: Shop) -> None:
+def test_entries_survive_restart(shop: Shop) -> None:
     added = [
         shop.add("One", category="rule", expires="2031-05-06", tags=("x",)),
         shop.add("Zwei ä 中 😀", "Zeile\n  zwei", category="Experience", scope="workspace", paths=("*.py",)),
     ]
-    again = Memory(shop.user, shop.clock).load(shop.roots)
+    again = MemoryStore(shop.user, shop.clock).load(shop.roots)
     assert sorted(again.entries, key=lambda e: e.title) == added
     assert again.problems == ()
     assert added[1].category == "experience"
 
 
-def test_the_newest_come_first_page_by_page(shop: Shop) -> None:
+def test_list_is_sorted_newest_first_and_paged(shop: Shop) -> None:
     first = shop.add("First")
     for name in ("Second", "Third"):
         shop.add(name, name)
@@ -112,7 +112,7 @@ def test_the_newest_come_first_page_by_page(shop: Shop) -> None:
     assert (titles(page), page.total) == (["Third"], 3)
 
 
-def test_lists_by_category_and_scope(shop: Shop) -> None:
+def test_list_is_filtered_by_category_and_scope(shop: Shop) -> None:
     shop.add("Mine", category="rule")
     shop.add("Ours", category="rule", scope="workspace")
     shop.add("Fact", scope="workspace")
@@ -120,7 +120,7 @@ def test_lists_by_category_and_scope(shop: Shop) -> None:
     assert titles(shop.ask("list", scope="user")) == ["Mine"]
 
 
-def test_a_workspace_has_a_file_only_when_something_is_added_to_it(shop: Shop) -> None:
+def test_workspace_file_is_created_with_first_entry(shop: Shop) -> None:
     shop.add("Mine")
     shop.ask("list")
     assert [list(Path(root.path).iterdir()) for root in shop.roots] == [[], []]
@@ -130,22 +130,22 @@ def test_a_workspace_has_a_file_only_when_something_is_added_to_it(shop: Shop) -
 
 
 @pytest.mark.parametrize("by", ["name", "path", "uri"])
-def test_a_workspace_folder_is_chosen(shop: Shop, by: str) -> None:
+def test_workspace_folder_is_selected_by_name_path_or_uri(shop: Shop, by: str) -> None:
     entry = shop.add("Ours", scope="workspace", root=getattr(shop.roots[1], by))
     assert entry.root == shop.roots[1].path
     assert shop.file(1).exists()
     assert shop.ask("remove", id=entry.id).entries == (entry,)
 
 
-def test_search_finds_words_in_any_form_and_text_as_it_stands(shop: Shop) -> None:
+def test_search_matches_word_forms_and_literal_text(shop: Shop) -> None:
     shop.add("Payments", "Retried three times.", tags=("stripe",))
     shop.add("Logging", "structlog, see log_setup.py", category="rule")
     assert titles(shop.ask("search", query="payment retry")) == ["Payments"]
     assert titles(shop.ask("search", query="STRIPE")) == ["Payments"]
     assert titles(shop.ask("search", query="ctlog, SEE")) == ["Logging"]
     assert titles(shop.ask("search", query="nothing of this")) == []
-    found = shop.ask("search", query="payments")
-    assert len(found.scores) == 1 and 0 < found.scores[0] < 1
+    results = shop.ask("search", query="payments")
+    assert len(results.scores) == 1 and 0 < results.scores[0] < 1
 
 
 ENTRY = {"category": "rule", "title": "T", "content": "C"}
@@ -183,7 +183,7 @@ INVALID: list[tuple[dict[str, object], str, tuple[str, ...]]] = [
 
 
 @pytest.mark.parametrize(("fields", "field", "valid"), INVALID)
-def test_what_is_invalid_is_named_with_what_is_valid(
+def test_invalid_field_is_reported_with_valid_values(
     shop: Shop, fields: dict[str, object], field: str, valid: tuple[str, ...]
 ) -> None:
     with pytest.raises(InvalidEntry) as caught:
@@ -194,19 +194,19 @@ def test_what_is_invalid_is_named_with_what_is_valid(
     assert not shop.file().exists()
 
 
-def test_the_limits_themselves_are_valid(shop: Shop) -> None:
+def test_maximum_lengths_are_valid(shop: Shop) -> None:
     entry = shop.add("t" * 120, "c" * 4000, tags=tuple(map(str, range(20))), expires=36_500)
     assert shop.ask("list").entries == (entry,)
 
 
-def test_the_same_thing_is_not_remembered_twice(shop: Shop) -> None:
+def test_duplicate_entry_is_rejected(shop: Shop) -> None:
     first = shop.add()
     with pytest.raises(InvalidEntry, match=first.id):
         shop.add()
     assert shop.add(scope="workspace").scope == "workspace"
 
 
-def test_a_file_has_a_largest_number_of_entries(shop: Shop) -> None:
+def test_number_of_entries_in_a_file_is_limited(shop: Shop) -> None:
     shop.add("Template")
     data = msgspec.json.decode(shop.file().read_bytes())
     data["entries"] = [{**data["entries"][0], "id": f"e{i}", "title": f"T{i}"} for i in range(1000)]
@@ -218,9 +218,9 @@ def test_a_file_has_a_largest_number_of_entries(shop: Shop) -> None:
     assert shop.add("One more").title == "One more"
 
 
-def test_without_a_workspace_there_is_only_the_users(shop: Shop) -> None:
+def test_only_user_scope_is_valid_without_workspace(shop: Shop) -> None:
     with pytest.raises(InvalidEntry) as caught:
-        perform(shop.memory, Ask(action="add", scope="workspace", **ENTRY), ())
+        perform(shop.memory, MemoryRequest(action="add", scope="workspace", **ENTRY), ())
     assert (caught.value.field, caught.value.valid) == ("scope", ("user",))
 
 
@@ -239,18 +239,18 @@ def test_without_a_workspace_there_is_only_the_users(shop: Shop) -> None:
         (None, None),
     ],
 )
-def test_dates_of_expiry(shop: Shop, expires: object, end: datetime | None) -> None:
+def test_expiry_dates_are_parsed(shop: Shop, expires: object, end: datetime | None) -> None:
     assert shop.add(expires=expires).expires == end
 
 
-def test_what_has_expired_is_not_listed_unless_asked_for_and_never_goes_into_a_prompt(shop: Shop) -> None:
+def test_expired_entries_are_hidden_unless_requested_and_never_in_prompts(shop: Shop) -> None:
     entry = shop.add(category="rule", expires=1)
     assert shop.ask("list").total == 1
     shop.clock.now += timedelta(days=2)
     assert shop.ask("list").total == 0
     assert shop.ask("search", query="money").total == 0
     assert shop.ask("list", include_expired=True).entries == (entry,)
-    assert relevant([entry], terms("money"), (), shop.clock.now) == ()
+    assert relevant_entries([entry], tokenize("money"), (), shop.clock.now) == ()
     assert [outcome.status for outcome in mentioned(shop)] == ["unresolved", "unresolved"]
     renewed = shop.ask("update", id=entry.id, expires="").entries[0]
     assert (renewed.expires, shop.ask("list").total) == (None, 1)
@@ -258,17 +258,15 @@ def test_what_has_expired_is_not_listed_unless_asked_for_and_never_goes_into_a_p
 
 
 def mentioned(shop: Shop) -> tuple[MentionOutcome, ...]:
-    sources = Sources(Snapshot(roots=shop.roots), Limits())
-    return resolve_all("@memory @memory:money", Request(sources, around=Around(memory=shop.memory)))
+    sources = SourceReader(Snapshot(roots=shop.roots), FileLimits())
+    return resolve_mentions("@memory @memory:money", ResolveContext(sources, services=Services(memory=shop.memory)))
 
 
 # ---- files
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other permissions")
-def test_the_users_memory_is_the_users_alone_unless_somebody_chose_otherwise(
-    shop: Shop, request: pytest.FixtureRequest
-) -> None:
+def test_user_memory_is_private_by_default(shop: Shop, request: pytest.FixtureRequest) -> None:
     request.addfinalizer(partial(os.umask, os.umask(0o022)))
     shop.add("One")
     shop.add("Ours", scope="workspace")
@@ -278,10 +276,10 @@ def test_the_users_memory_is_the_users_alone_unless_somebody_chose_otherwise(
     assert shop.file().stat().st_mode & 0o777 == 0o640
 
 
-# ---- several writers
+# ---- concurrent writers
 
 
-def test_two_servers_see_each_other(shop: Shop, tmp_path: Path) -> None:
+def test_two_servers_see_each_others_changes(shop: Shop, tmp_path: Path) -> None:
     other = Shop(tmp_path)
     first = shop.add("First")
     assert titles(other.ask("list")) == ["First"]
@@ -290,7 +288,7 @@ def test_two_servers_see_each_other(shop: Shop, tmp_path: Path) -> None:
     assert sorted(titles(shop.ask("list"))) == ["Changed", "Second"]
 
 
-def test_a_change_of_the_same_length_and_time_is_seen(shop: Shop) -> None:
+def test_change_with_same_size_and_time_is_detected(shop: Shop) -> None:
     shop.add("Aaa")
     shop.ask("list")
     before = shop.file().stat()
@@ -302,14 +300,14 @@ def test_a_change_of_the_same_length_and_time_is_seen(shop: Shop) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import Draft, Memory
-memory = Memory(Path(sys.argv[1]))
+from promptls.knowledge.memory import EntryDraft, MemoryStore
+memory = MemoryStore(Path(sys.argv[1]))
 for i in range(15):
-    memory.add(Draft(category="rule", title=f"{sys.argv[2]} {i}", content="x"))
+    memory.add(EntryDraft(category="rule", title=f"{sys.argv[2]} {i}", content="x"))
 """
 
 
-def test_writers_at_the_same_time_lose_nothing(shop: Shop) -> None:
+def test_concurrent_writers_lose_nothing(shop: Shop) -> None:
     writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(shop.user), name]) for name in "ABC"]
     assert [writer.wait(60) for writer in writers] == [0, 0, 0]
     answer = shop.ask("list")
@@ -321,49 +319,49 @@ def test_writers_at_the_same_time_lose_nothing(shop: Shop) -> None:
 ENDLESS = """
 import sys
 from pathlib import Path
-from promptls.knowledge.memory import Draft, Memory
-memory = Memory(Path(sys.argv[1]))
+from promptls.knowledge.memory import EntryDraft, MemoryStore
+memory = MemoryStore(Path(sys.argv[1]))
 for i in range(1000):
-    print(memory.add(Draft(category="rule", title=f"T{i}", content="x" * 500)).entries[0].id, flush=True)
+    print(memory.add(EntryDraft(category="rule", title=f"T{i}", content="x" * 500)).entries[0].id, flush=True)
 """
 
 
-def test_a_writer_that_is_killed_leaves_all_it_had_said(shop: Shop) -> None:
+def test_killed_writer_loses_no_acknowledged_entry(shop: Shop) -> None:
     for _ in range(3):
         before = {entry.id for entry in shop.ask("list", limit=1000).entries}
         shop.user.mkdir(exist_ok=True)
         writer = subprocess.Popen([sys.executable, "-c", ENDLESS, str(shop.user)], stdout=subprocess.PIPE, text=True)
         with writer:
             assert writer.stdout is not None
-            said = {writer.stdout.readline().strip() for _ in range(5)}
+            acknowledged = {writer.stdout.readline().strip() for _ in range(5)}
             writer.kill()
         answer = shop.ask("list", limit=1000)
-        assert before | said <= {entry.id for entry in answer.entries}
+        assert before | acknowledged <= {entry.id for entry in answer.entries}
         assert answer.problems == ()
-        for entry in answer.entries:  # the lock is free, and titles may come again
+        for entry in answer.entries:  # the lock is free, and titles can be used again
             shop.ask("remove", id=entry.id)
 
 
-# ---- files that are not as they should be
+# ---- damaged files
 
 DAMAGED = {
-    "": "no JSON",
-    "{": "no JSON",
+    "": "invalid JSON",
+    "{": "invalid JSON",
     "[]": "Expected `object`",
     '{"version": 1, "entries": 5}': "Expected `array`",
     '{"entries": []}': "version",
-    "\0" * 50: "no JSON",
-    '{"version": 1, "entries": ' + "[" * 100_000: "no JSON",
+    "\0" * 50: "invalid JSON",
+    '{"version": 1, "entries": ' + "[" * 100_000: "invalid JSON",
     '{"version": 1, "entries": [{"id": "x"}]}': "entry 1",
 }
 
 
 @pytest.mark.parametrize("text", DAMAGED, ids=lambda text: text[:30].replace("\0", "0"))
-def test_a_damaged_file_is_told_and_kept_when_it_is_replaced(shop: Shop, text: str) -> None:
+def test_damaged_file_is_reported_and_backed_up(shop: Shop, text: str) -> None:
     shop.user.mkdir()
     shop.file().write_text(text)
-    (told,) = shop.ask("list").problems
-    assert "memory.json (yours)" in told.message and DAMAGED[text] in told.message
+    (problem,) = shop.ask("list").problems
+    assert "memory.json (yours)" in problem.message and DAMAGED[text] in problem.message
     assert shop.file().read_text() == text
     done = shop.ask("add", **ENTRY)
     assert "memory.json.bad-1" in done.problems[0].message
@@ -372,7 +370,7 @@ def test_a_damaged_file_is_told_and_kept_when_it_is_replaced(shop: Shop, text: s
     assert shop.ask("list").problems == ()
 
 
-def test_what_was_kept_before_stays(shop: Shop) -> None:
+def test_earlier_backup_is_kept(shop: Shop) -> None:
     shop.user.mkdir()
     for number, text in enumerate(("first", "second"), 1):
         shop.file().write_text(text)
@@ -380,7 +378,7 @@ def test_what_was_kept_before_stays(shop: Shop) -> None:
     assert [(shop.user / f"memory.json.bad-{n}").read_text() for n in (1, 2)] == ["first", "second"]
 
 
-def test_good_entries_of_a_damaged_file_count(shop: Shop) -> None:
+def test_valid_entries_of_damaged_file_are_used(shop: Shop) -> None:
     good = shop.add("Good")
     data = msgspec.json.decode(shop.file().read_bytes())
     (entry,) = data["entries"]
@@ -399,7 +397,7 @@ def test_good_entries_of_a_damaged_file_count(shop: Shop) -> None:
     assert "entry 1: title" in answer.problems[0].message
 
 
-def test_a_file_of_a_later_version_is_neither_used_nor_touched(shop: Shop) -> None:
+def test_file_of_newer_version_is_neither_used_nor_changed(shop: Shop) -> None:
     shop.user.mkdir()
     shop.file().write_text('{"version": 2, "entries": []}')
     assert "version 2" in shop.ask("list").problems[0].message
@@ -408,7 +406,7 @@ def test_a_file_of_a_later_version_is_neither_used_nor_touched(shop: Shop) -> No
     assert shop.file().read_text() == '{"version": 2, "entries": []}'
 
 
-def test_a_huge_file_is_neither_used_nor_touched(shop: Shop) -> None:
+def test_oversized_file_is_neither_used_nor_changed(shop: Shop) -> None:
     shop.user.mkdir()
     with shop.file().open("wb") as file:
         file.truncate(24_000_001)
@@ -418,7 +416,7 @@ def test_a_huge_file_is_neither_used_nor_touched(shop: Shop) -> None:
     assert shop.file().stat().st_size == 24_000_001
 
 
-def test_no_link_leads_a_workspace_memory_out_of_the_workspace(shop: Shop, tmp_path: Path) -> None:
+def test_link_does_not_redirect_workspace_memory(shop: Shop, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (Path(shop.roots[0].path) / ".promptls").symlink_to(outside)
@@ -426,10 +424,10 @@ def test_no_link_leads_a_workspace_memory_out_of_the_workspace(shop: Shop, tmp_p
         shop.add(scope="workspace")
     assert list(outside.iterdir()) == []
     (outside / "memory.json").write_text('{"version": 1, "entries": []}')
-    assert "leads out" in shop.ask("list").problems[0].message
+    assert "outside the workspace" in shop.ask("list").problems[0].message
 
 
-def test_no_link_in_the_place_of_a_memory_is_read_or_followed(shop: Shop, tmp_path: Path) -> None:
+def test_link_as_memory_file_is_not_followed(shop: Shop, tmp_path: Path) -> None:
     target = tmp_path / "target.json"
     target.write_text('{"version": 1, "entries": []}')
     shop.file(0).parent.mkdir()
@@ -444,7 +442,7 @@ def test_no_link_in_the_place_of_a_memory_is_read_or_followed(shop: Shop, tmp_pa
     assert not shop.file(0).is_symlink()
 
 
-def test_the_users_own_file_may_be_a_link(shop: Shop, tmp_path: Path) -> None:
+def test_user_memory_file_may_be_a_link(shop: Shop, tmp_path: Path) -> None:
     dotfiles = tmp_path / "dotfiles"
     dotfiles.mkdir()
     shop.user.mkdir()
@@ -455,7 +453,7 @@ def test_the_users_own_file_may_be_a_link(shop: Shop, tmp_path: Path) -> None:
     assert (dotfiles / "mine.json").is_file()
 
 
-def test_a_workspace_cannot_take_the_place_of_the_users_own(shop: Shop) -> None:
+def test_workspace_cannot_shadow_user_memory(shop: Shop) -> None:
     mine = shop.add("Mine")
     shop.file(0).parent.mkdir()
     shop.file(0).write_bytes(shop.file().read_bytes().replace(b"Mine", b"Evil"))
@@ -463,39 +461,39 @@ def test_a_workspace_cannot_take_the_place_of_the_users_own(shop: Shop) -> None:
     assert titles(shop.ask("list")) == ["Evil"]
 
 
-def test_a_change_that_fails_leaves_the_file(shop: Shop) -> None:
+def test_failed_change_leaves_file_unchanged(shop: Shop) -> None:
     shop.add("Kept")
     (shop.user / "memory.json.new").mkdir()
-    with pytest.raises(InvalidEntry, match="cannot be changed"):
+    with pytest.raises(InvalidEntry, match="cannot change"):
         shop.add("Lost")
     assert titles(shop.ask("list")) == ["Kept"]
 
 
-# ---- what belongs to a question
+# ---- relevance
 
 
-def entry(title: str, content: str = "x", category: str = "knowledge", age: int = 0, **fields: object) -> Entry:
+def entry(title: str, content: str = "x", category: str = "knowledge", age: int = 0, **fields: object) -> MemoryEntry:
     when = NOW - timedelta(days=age)
     given = {"id": title[:40], "category": category, "created": when, "updated": when, **fields}
-    return Entry(title=title, content=content, **given)  # type: ignore[arg-type]
+    return MemoryEntry(title=title, content=content, **given)  # type: ignore[arg-type]
 
 
 def named(hits: list[object]) -> list[str]:
     return [hit.entry.title for hit in hits]  # type: ignore[attr-defined]
 
 
-def test_rules_always_the_most_specific_first(shop: Shop) -> None:
+def test_rules_always_apply_most_specific_first(shop: Shop) -> None:
     entries = [
         entry("Old", category="rule", age=5),
         entry("New", category="rule"),
         entry("Of web", category="rule", paths=("web/**",), age=9),
         entry("Of api", category="rule", paths=("api/**",)),
     ]
-    assert named(ranked(entries, (), ("web/app.ts",), NOW)) == ["Of web", "New", "Old"]
-    assert named(ranked(entries, (), (), NOW)) == ["Of api", "Of web", "New", "Old"]
+    assert named(rank_entries(entries, (), ("web/app.ts",), NOW)) == ["Of web", "New", "Old"]
+    assert named(rank_entries(entries, (), (), NOW)) == ["Of api", "Of web", "New", "Old"]
 
 
-def test_a_workspace_does_not_crowd_out_what_is_the_users(shop: Shop) -> None:
+def test_workspace_entries_do_not_displace_user_entries(shop: Shop) -> None:
     loud = "token session refresh " * 20
     ours: dict[str, object] = {"scope": "workspace", "root": "/w", "updated": NOW + timedelta(days=999)}
     entries = [
@@ -504,73 +502,60 @@ def test_a_workspace_does_not_crowd_out_what_is_the_users(shop: Shop) -> None:
         entry("Sessions", "Fifteen minutes."),
         entry("Token session refresh token", loud, tags=("token", "session", "refresh"), **ours),
     ]
-    found = named(ranked(entries, terms("why is the session token refreshed?"), ("a.py",), NOW))
-    assert found[:2] == ["Mine", "Theirs"]
-    assert sorted(found[2:]) == ["Sessions", "Token session refresh token"]
+    results = named(rank_entries(entries, tokenize("why is the session token refreshed?"), ("a.py",), NOW))
+    assert results[:2] == ["Mine", "Theirs"]
+    assert sorted(results[2:]) == ["Sessions", "Token session refresh token"]
 
 
-def test_the_data_folder_can_be_chosen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_data_directory_is_configurable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROMPTLS_DATA", str(tmp_path / "here"))
-    memory = Memory()
-    perform(memory, Ask(action="add", **ENTRY), ())
+    memory = MemoryStore()
+    perform(memory, MemoryRequest(action="add", **ENTRY), ())
     assert (tmp_path / "here" / "memory.json").is_file()
     monkeypatch.delenv("PROMPTLS_DATA")
-    assert user_folder().name == "promptls"
+    assert user_data_dir().name == "promptls"
 
 
-def test_the_newest_wins_a_tie_whatever_the_order(shop: Shop) -> None:
+def test_newest_entry_wins_ties(shop: Shop) -> None:
     entries = [entry(f"Tokens {i}", "Refresh tokens rotate.", age=i) for i in range(4)]
-    question = terms("how do refresh tokens rotate?")
-    assert named(ranked(entries, question, (), NOW)) == [f"Tokens {i}" for i in range(4)]
-    assert ranked(entries[::-1], question, (), NOW) == ranked(entries, question, (), NOW)
+    question = tokenize("how do refresh tokens rotate?")
+    assert named(rank_entries(entries, question, (), NOW)) == [f"Tokens {i}" for i in range(4)]
+    assert rank_entries(entries[::-1], question, (), NOW) == rank_entries(entries, question, (), NOW)
 
 
-def test_globs_of_files_in_play_are_evidence(shop: Shop) -> None:
+def test_matching_globs_add_evidence(shop: Shop) -> None:
     entries = [entry("Rounding", "Half up.", paths=("billing/**",)), entry("Colours", "Blue.", paths=("web/**",))]
-    question = terms("why is this total off by one?")
-    assert named(ranked(entries, question, ("billing/invoice.py",), NOW)) == ["Rounding"]
-    assert named(ranked(entries, question, ("api/a.py",), NOW)) == []
+    question = tokenize("why is this total off by one?")
+    assert named(rank_entries(entries, question, ("billing/invoice.py",), NOW)) == ["Rounding"]
+    assert named(rank_entries(entries, question, ("api/a.py",), NOW)) == []
 
 
-def test_an_entry_about_other_files_counts_less(shop: Shop) -> None:
+def test_entry_for_other_files_has_less_evidence(shop: Shop) -> None:
     entries = [entry("Sessions", "x", paths=("legacy/**",)), entry("Session store", "x")]
-    found = ranked(entries, terms("where are sessions kept?"), ("src/a.py",), NOW)
-    assert named(found)[:1] == ["Session store"]
+    results = rank_entries(entries, tokenize("where are sessions kept?"), ("src/a.py",), NOW)
+    assert named(results)[:1] == ["Session store"]
 
 
-def test_notes_say_whose_they_are(shop: Shop) -> None:
+def test_prompt_entries_show_their_scope(shop: Shop) -> None:
     entries = [
         entry("Tabs", "Two\nlines", category="rule"),
         entry("Refunds", "Within 14 days.", scope="workspace", root="/w"),
     ]
-    assert relevant(entries, terms("refund a customer"), (), NOW) == (
-        Note("- Tabs (rule): Two\n  lines", "memory (yours)", 1.0),
-        Note(
+    assert relevant_entries(entries, tokenize("refund a customer"), (), NOW) == (
+        SectionEntry("- Tabs (rule): Two\n  lines", "memory (yours)", 1.0),
+        SectionEntry(
             "- Refunds (knowledge): Within 14 days.",
             "memory (workspace)",
-            relevant(entries, terms("refund a customer"), (), NOW)[1].score,
+            relevant_entries(entries, tokenize("refund a customer"), (), NOW)[1].score,
         ),
     )
 
 
-def test_a_word_of_all_entries_tells_nothing(shop: Shop) -> None:
+def test_term_in_all_entries_has_no_weight(shop: Shop) -> None:
     entries = [entry(f"Acme {word}", f"acme {word}") for word in "kiln loom anvil forge lathe press dye ink".split()]
-    assert named(ranked(entries, terms("what does the acme loom weave?"), (), NOW)) == ["Acme loom"]
+    assert named(rank_entries(entries, tokenize("what does the acme loom weave?"), (), NOW)) == ["Acme loom"]
 
 
-def test_codebuddys_own_layout() -> None:
-    entries = [
-        entry("Tabs", "Never.", category="rule"),
-        entry("Db", "Postgres\n15", scope="workspace"),
-        entry("Flaky", "Retry.", category="experience"),
-    ]
-    assert codebuddy_block(entries) == (
-        "User memory:\n- [Rule] Tabs: Never.\n- [Experience] Flaky: Retry.\n\n"
-        "Project memory:\n- [Knowledge] Db: Postgres\n  15"
-    )
-    assert codebuddy_block(()) == ""
-
-
-def test_asks_can_be_decoded_as_they_are() -> None:
-    ask = msgspec.convert({"action": "update", "id": "x", "expires": None, "tags": ["a"]}, Ask)
+def test_request_can_be_decoded_from_json() -> None:
+    ask = msgspec.convert({"action": "update", "id": "x", "expires": None, "tags": ["a"]}, MemoryRequest)
     assert (ask.expires, ask.tags, ask.title) == (None, ("a",), UNSET)

@@ -1,6 +1,6 @@
-"""Do the right memories come for a question, and only those?  Labelled by hand: title → questions that need it.
+"""Recall and precision of memory entries, labelled by hand: title → questions that need the entry.
 
-The questions of TUNED were looked at when the weights were chosen; those of HELD were not.
+The weights were chosen with the questions of TUNED; those of HELD are held out.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from datetime import datetime, timezone
 
 import pytest
 
-from promptls.index.search.analyzer import terms
-from promptls.knowledge.memory import Entry, ranked
+from promptls.index.search.analyzer import tokenize
+from promptls.knowledge.memory import MemoryEntry, rank_entries
 
 NOW = datetime(2030, 1, 1, tzinfo=timezone.utc)
 
@@ -88,13 +88,13 @@ show me the main entry point |
 """
 
 
-def corpus() -> list[Entry]:
+def corpus() -> list[MemoryEntry]:
     out = []
     for number, row in enumerate(ENTRIES.strip().splitlines()):
         title, content, tags = (part.strip() for part in row.split(" | "))
         labels = tuple(tag.strip() for tag in tags.split(","))
         out.append(
-            Entry(
+            MemoryEntry(
                 id=f"e{number}",
                 category="knowledge",
                 title=title,
@@ -107,37 +107,39 @@ def corpus() -> list[Entry]:
     return out
 
 
-def judged(rows: str) -> tuple[float, float, list[str]]:
-    """(recall of the needed ones, share of what came that was needed, what went wrong)"""
-    needed = came = right = 0
-    wrong: list[str] = []
+def evaluate(rows: str) -> tuple[float, float, list[str]]:
+    """Return recall, precision, and the errors."""
+    needed = returned = correct = 0
+    errors: list[str] = []
     for row in rows.strip().splitlines():
         question, _, title = (part.strip() for part in row.partition("|"))
-        found = [hit.entry.title for hit in ranked(corpus(), terms(question), (), NOW)]
+        titles = [hit.entry.title for hit in rank_entries(corpus(), tokenize(question), (), NOW)]
         needed += bool(title)
-        came += len(found)
-        right += title in found
-        wrong += [f"{question}: without {title}"] if title and title not in found else []
-        wrong += [f"{question}: with {other}" for other in found if other != title]
-    return right / needed, right / max(1, came), wrong
+        returned += len(titles)
+        correct += title in titles
+        errors += [f"{question}: without {title}"] if title and title not in titles else []
+        errors += [f"{question}: with {other}" for other in titles if other != title]
+    return correct / needed, correct / max(1, returned), errors
 
 
 @pytest.mark.parametrize(("rows", "recall", "precision"), [(TUNED, 0.9, 0.8), (HELD, 0.9, 0.8)])
-def test_the_right_memories_come_and_few_others(rows: str, recall: float, precision: float) -> None:
-    got_recall, got_precision, wrong = judged(rows)
-    assert got_recall >= recall and got_precision >= precision, "\n".join(wrong)
+def test_relevant_memories_are_found_with_few_others(rows: str, recall: float, precision: float) -> None:
+    got_recall, got_precision, errors = evaluate(rows)
+    assert got_recall >= recall and got_precision >= precision, "\n".join(errors)
 
 
-def test_nothing_comes_for_questions_that_need_nothing() -> None:
+def test_questions_without_relevant_memory_get_none() -> None:
     for row in [*TUNED.strip().splitlines(), *HELD.strip().splitlines()]:
         question, _, title = (part.strip() for part in row.partition("|"))
         if not title:
-            assert ranked(corpus(), terms(question), (), NOW) == [], question
+            assert rank_entries(corpus(), tokenize(question), (), NOW) == [], question
 
 
-def test_the_needed_one_comes_first() -> None:
+def test_required_memory_ranks_first() -> None:
     rows = [row.partition("|") for row in [*TUNED.strip().splitlines(), *HELD.strip().splitlines()]]
-    asked = [(question, title.strip()) for question, _, title in rows if title.strip()]
-    first = [next(iter(ranked(corpus(), terms(q), (), NOW)), None) for q, _ in asked]
-    right = sum(hit is not None and hit.entry.title == title for hit, (_, title) in zip(first, asked, strict=True))
-    assert right >= 0.9 * len(asked)
+    questions = [(question, title.strip()) for question, _, title in rows if title.strip()]
+    first = [next(iter(rank_entries(corpus(), tokenize(q), (), NOW)), None) for q, _ in questions]
+    correct = sum(
+        hit is not None and hit.entry.title == title for hit, (_, title) in zip(first, questions, strict=True)
+    )
+    assert correct >= 0.9 * len(questions)

@@ -1,4 +1,4 @@
-"""What is offered after an "@": in which order, what it replaces, and that it means what it shows."""
+"""Completion of mentions: order of items, replaced range, labels and details."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ import pytest
 
 from promptls.index.snapshot import Snapshot
 from promptls.mentions import registry
-from promptls.mentions.completion.complete import Completion, complete
-from promptls.mentions.registry import Kind, Registry
-from workspaces import request_of, snapshot_of
+from promptls.mentions.completion.complete import CompletionResult, complete
+from promptls.mentions.registry import KindRegistry, MentionKind
+from workspaces import context_of, snapshot_of
 
 SHOP = """
 -- server/snapshot.py --
@@ -48,14 +48,16 @@ x
 """
 
 
-def ask(snapshot: Snapshot, text: str, active: str = "", opened: tuple[str, ...] = (), limit: int = 50) -> Completion:
+def complete_at(
+    snapshot: Snapshot, text: str, active: str = "", open_documents: tuple[str, ...] = (), limit: int = 50
+) -> CompletionResult:
     at = text.index("|") if "|" in text else len(text)
     text = text.replace("|", "")
-    return complete(text, at, request_of(snapshot, active, opened=opened), limit, tokens=lambda path: 100)
+    return complete(text, at, context_of(snapshot, active, opened=open_documents), limit, count_tokens=lambda path: 100)
 
 
-def inserts(got: Completion) -> list[str]:
-    return [item.insert_text for item in got.items]
+def inserts(result: CompletionResult) -> list[str]:
+    return [item.insert_text for item in result.items]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +68,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
 @pytest.mark.parametrize(
     ("typed", "expected"),
     [
-        # exact name, stem, beginning, beginning of a word, inside, in the path
+        # exact name, stem, prefix, word start, substring, path
         ("@Makefile", ["@Makefile"]),
         ("@snapshot", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
         ("@SNAP", ["@server/snapshot.py", "@server/deep/inside/snapshot.py", "@tests/test_snapshot.py"]),
@@ -77,7 +79,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ("@ring", ["@server/deep/spring.py"]),
         ("@inside/s", ["@server/deep/inside/snapshot.py"]),
         ("@zzz", []),
-        # what lies in a folder, folders first
+        # folder contents, folders first
         ("@server/", ["@server/deep/", "@server/handle_ping.py", "@server/pingPong.ts", "@server/snapshot.py"]),
         ("@server/p", ["@server/pingPong.ts", "@server/deep/", "@server/handle_ping.py", "@server/snapshot.py"]),
         ("@deep/", ["@server/deep/inside/", "@server/deep/spring.py"]),
@@ -129,22 +131,22 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Snapshot:
         ('@"about', ['@"docs/about pings.md"']),
         ('@"docs/about pi', ['@"docs/about pings.md"']),
         ("@about\\ pi", ['@"docs/about pings.md"']),
-        # no mention is being typed
+        # no mention at the cursor
         ("mail bob@server", []),
         ("`x` and text", []),
         ("```\n@server", []),
         ("@server ", []),
     ],
 )
-def test_offers_in_order(shop: Snapshot, typed: str, expected: list[str]) -> None:
-    got = inserts(ask(shop, "please look\n" + typed))
-    assert got[: len(expected)] == expected
-    assert bool(got) == bool(expected)
+def test_items_in_order(shop: Snapshot, typed: str, expected: list[str]) -> None:
+    result = inserts(complete_at(shop, "a line\n" + typed))
+    assert result[: len(expected)] == expected
+    assert bool(result) == bool(expected)
 
 
 def test_members_after_a_dot(shop: Snapshot) -> None:
-    got = inserts(ask(shop, "@#Snapshot."))
-    assert sorted(got) == [
+    result = inserts(complete_at(shop, "@#Snapshot."))
+    assert sorted(result) == [
         "@#Snapshot.render",
         "@#Snapshot.replay",
         "@server/snapshot.py#Snapshot.read",
@@ -152,13 +154,13 @@ def test_members_after_a_dot(shop: Snapshot) -> None:
     ]
 
 
-def test_nothing_typed_yet(shop: Snapshot) -> None:
-    got = ask(shop, "@", "server/deep/spring.py", ("Makefile", "server/snapshot.py"))
-    kinds = [item.insert_text for item in got.items if item.kind == "kind"]
+def test_items_directly_after_the_at_sign(shop: Snapshot) -> None:
+    result = complete_at(shop, "@", "server/deep/spring.py", ("Makefile", "server/snapshot.py"))
+    kinds = [item.insert_text for item in result.items if item.kind == "kind"]
     assert kinds[:3] == ["@active", "@selection", "@open"]
     assert "@diff" in kinds
-    assert "@text:" in kinds  # it cannot do without what is behind the colon
-    assert [text for text in inserts(got) if text not in kinds] == [
+    assert "@text:" in kinds  # requires an argument
+    assert [text for text in inserts(result) if text not in kinds] == [
         "@server/deep/spring.py",
         "@Makefile",
         "@server/snapshot.py",
@@ -168,27 +170,32 @@ def test_nothing_typed_yet(shop: Snapshot) -> None:
         "@logo.bin",
         '@"open"',
     ]
-    assert got.is_incomplete
+    assert result.is_incomplete
 
 
-def test_open_documents_first_where_names_match_alike(shop: Snapshot) -> None:
-    opened = ("server/deep/inside/snapshot.py",)
-    assert inserts(ask(shop, "@snapshot", opened=opened))[0] == "@server/deep/inside/snapshot.py"
-    assert inserts(ask(shop, "@ping", opened=opened))[0] == "@server/pingPong.ts"
-    assert inserts(ask(shop, "@#Snapshot", opened=opened))[0] == "@server/deep/inside/snapshot.py#Snapshot"
-    assert inserts(ask(shop, "@#", opened=opened)) == [
+def test_open_documents_come_first_within_a_tier(shop: Snapshot) -> None:
+    open_documents = ("server/deep/inside/snapshot.py",)
+    assert (
+        inserts(complete_at(shop, "@snapshot", open_documents=open_documents))[0] == "@server/deep/inside/snapshot.py"
+    )
+    assert inserts(complete_at(shop, "@ping", open_documents=open_documents))[0] == "@server/pingPong.ts"
+    assert (
+        inserts(complete_at(shop, "@#Snapshot", open_documents=open_documents))[0]
+        == "@server/deep/inside/snapshot.py#Snapshot"
+    )
+    assert inserts(complete_at(shop, "@#", open_documents=open_documents)) == [
         "@server/deep/inside/snapshot.py#Snapshot",
         "@#Snapshot.replay",
     ]
 
 
-def test_an_open_document_is_not_lost_behind_the_limit(tmp_path: Path) -> None:
+def test_open_document_is_offered_despite_the_limit(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- d{i:03}/view.py --\nx = 1" for i in range(200))
     snapshot = snapshot_of(workspace, tmp_path)
-    got = ask(snapshot, "@view", opened=("d199/view.py",), limit=10)
-    assert inserts(got)[:2] == ["@d199/view.py", "@d000/view.py"]
-    assert len(got.items) == 10
-    assert got.is_incomplete
+    result = complete_at(snapshot, "@view", open_documents=("d199/view.py",), limit=10)
+    assert inserts(result)[:2] == ["@d199/view.py", "@d000/view.py"]
+    assert len(result.items) == 10
+    assert result.is_incomplete
 
 
 @pytest.mark.parametrize(
@@ -202,76 +209,81 @@ def test_an_open_document_is_not_lost_behind_the_limit(tmp_path: Path) -> None:
         ("see @x.py:|10-20 please", "@x.py:10-20"),
     ],
 )
-def test_what_is_replaced(shop: Snapshot, typed: str, replaced: str) -> None:
-    got = ask(shop, typed)
-    assert typed.replace("|", "")[got.start : got.end] == replaced
+def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:
+    result = complete_at(shop, typed)
+    assert typed.replace("|", "")[result.start : result.end] == replaced
 
 
-def test_what_an_item_shows(shop: Snapshot) -> None:
-    (file,) = ask(shop, "@server/snapshot.py").items[:1]
+def test_item_details(shop: Snapshot) -> None:
+    (file,) = complete_at(shop, "@server/snapshot.py").items[:1]
     assert (file.label, file.kind, file.tokens) == ("server/snapshot.py", "file", 100)
     assert file.detail == "python, 9 lines"
     assert file.documentation == "Snapshot, take"
-    (symbol,) = ask(shop, "@#Snapshot.rend").items
+    (symbol,) = complete_at(shop, "@#Snapshot.rend").items
     assert (symbol.label, symbol.kind, symbol.tokens) == ("Snapshot.render", "method", 22)
     assert symbol.detail == "method, server/snapshot.py:5"
     assert symbol.documentation.startswith("def render(self)")
-    (folder,) = ask(shop, "@docs").items[:1]
+    (folder,) = complete_at(shop, "@docs").items[:1]
     assert (folder.label, folder.kind, folder.detail, folder.tokens) == ("docs/", "folder", "folder, 1 file", 4)
 
 
 def test_several_roots(tmp_path: Path) -> None:
     workspace = "-- web/src/app.py --\nx = 1\n-- api/src/app.py --\ndef run(): pass\n-- api/top.py --\nx = 1"
     snapshot = snapshot_of(workspace, tmp_path, roots=("web", "api"))
-    assert inserts(ask(snapshot, "@app")) == ["@api:src/app.py", "@web:src/app.py"]
-    assert inserts(ask(snapshot, "@ap"))[0] == "@api:"
-    assert inserts(ask(snapshot, "@api:")) == ["@api:src/", "@api:top.py"]
-    assert inserts(ask(snapshot, "@api:a")) == ["@api:src/app.py", "@api:src/", "@api:top.py"]
-    assert inserts(ask(snapshot, "@web:src/")) == ["@web:src/app.py"]
-    assert inserts(ask(snapshot, "@src/")) == ["@api:src/app.py", "@web:src/app.py"]
-    assert inserts(ask(snapshot, "@api:src/app.py#")) == ["@api:src/app.py#run"]
-    assert inserts(ask(snapshot, "@api:src/app.py:")) == ["@api:src/app.py:1"]
-    assert {i.insert_text for i in ask(snapshot, "@").items if i.kind == "root"} == {"@web:", "@api:"}
+    assert inserts(complete_at(snapshot, "@app")) == ["@api:src/app.py", "@web:src/app.py"]
+    assert inserts(complete_at(snapshot, "@ap"))[0] == "@api:"
+    assert inserts(complete_at(snapshot, "@api:")) == ["@api:src/", "@api:top.py"]
+    assert inserts(complete_at(snapshot, "@api:a")) == ["@api:src/app.py", "@api:src/", "@api:top.py"]
+    assert inserts(complete_at(snapshot, "@web:src/")) == ["@web:src/app.py"]
+    assert inserts(complete_at(snapshot, "@src/")) == ["@api:src/app.py", "@web:src/app.py"]
+    assert inserts(complete_at(snapshot, "@api:src/app.py#")) == ["@api:src/app.py#run"]
+    assert inserts(complete_at(snapshot, "@api:src/app.py:")) == ["@api:src/app.py:1"]
+    assert {i.insert_text for i in complete_at(snapshot, "@").items if i.kind == "root"} == {"@web:", "@api:"}
 
 
 def test_arguments_of_kinds_in_several_roots(tmp_path: Path) -> None:
     workspace = "-- api/my src/app.py --\ndef run(): pass\n-- web/lib/app.py --\ndef run(): pass\n"
     snapshot = snapshot_of(workspace, tmp_path, roots=("web", "api"))
-    assert inserts(ask(snapshot, "@tree:l")) == ["@tree:web:lib/"]
-    assert inserts(ask(snapshot, "@map:api:")) == ['@map:"api:my src/"']
-    assert inserts(ask(snapshot, "@callers:ru")) == ['@callers:"api:my src/app.py#run"', "@callers:web:lib/app.py#run"]
-    assert inserts(ask(snapshot, "@callers:web:lib/app.py#")) == ["@callers:web:lib/app.py#run"]
-    assert inserts(ask(snapshot, "@path:go..ru"))[0] == '@path:"go..api:my src/app.py#run"'
-    assert inserts(ask(snapshot, '@path:"go..api:my src/app.py#r')) == ['@path:"go..api:my src/app.py#run"']
+    assert inserts(complete_at(snapshot, "@tree:l")) == ["@tree:web:lib/"]
+    assert inserts(complete_at(snapshot, "@map:api:")) == ['@map:"api:my src/"']
+    assert inserts(complete_at(snapshot, "@callers:ru")) == [
+        '@callers:"api:my src/app.py#run"',
+        "@callers:web:lib/app.py#run",
+    ]
+    assert inserts(complete_at(snapshot, "@callers:web:lib/app.py#")) == ["@callers:web:lib/app.py#run"]
+    assert inserts(complete_at(snapshot, "@path:go..ru"))[0] == '@path:"go..api:my src/app.py#run"'
+    assert inserts(complete_at(snapshot, '@path:"go..api:my src/app.py#r')) == ['@path:"go..api:my src/app.py#run"']
 
 
-def test_kinds_of_others_are_offered(shop: Snapshot) -> None:
-    diff = Kind("snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument="required")
-    kinds = Registry({**registry.load([]).kinds, "snap": diff})
-    got = complete("@sna", 4, request_of(shop), kinds=kinds)
-    assert (got.items[0].insert_text, got.items[0].detail, got.items[0].kind) == ("@snap:", diff.help, "kind")
+def test_plugin_kind_is_offered(shop: Snapshot) -> None:
+    diff = MentionKind(
+        "snap", ("@snap:…",), "A snapshot of the tree.", registry.BUILT_IN[0].resolve, argument="required"
+    )
+    kinds = KindRegistry({**registry.load_kinds([]).kinds, "snap": diff})
+    result = complete("@sna", 4, context_of(shop), kinds=kinds)
+    assert (result.items[0].insert_text, result.items[0].detail, result.items[0].kind) == ("@snap:", diff.help, "kind")
 
 
-def test_what_stands_behind_a_kind(shop: Snapshot) -> None:
-    assert inserts(ask(shop, "@diff:")) == ["@diff:staged", "@diff:unstaged", "@diff:unsaved"]
-    assert inserts(ask(shop, "@diff:uns")) == ["@diff:unstaged", "@diff:unsaved"]
-    assert inserts(ask(shop, "@tree:ser"))[0] == "@tree:server/"
-    names = [item.insert_text.removeprefix("@#").removeprefix("@") for item in ask(shop, "@#Snap").items]
-    assert inserts(ask(shop, "@callers:Snap")) == [f"@callers:{name}" for name in names]
-    assert inserts(ask(shop, "@path:a..Snap")) == [f"@path:a..{name}" for name in names]
-    assert inserts(ask(shop, "@callers:about pings.md#po")) == []  # a blank ends what is no longer in quotes
-    assert inserts(ask(shop, '@callers:"about pings.md#po')) == ['@callers:"docs/about pings.md#Pings.Pongs"']
+def test_arguments_of_kinds(shop: Snapshot) -> None:
+    assert inserts(complete_at(shop, "@diff:")) == ["@diff:staged", "@diff:unstaged", "@diff:unsaved"]
+    assert inserts(complete_at(shop, "@diff:uns")) == ["@diff:unstaged", "@diff:unsaved"]
+    assert inserts(complete_at(shop, "@tree:ser"))[0] == "@tree:server/"
+    names = [item.insert_text.removeprefix("@#").removeprefix("@") for item in complete_at(shop, "@#Snap").items]
+    assert inserts(complete_at(shop, "@callers:Snap")) == [f"@callers:{name}" for name in names]
+    assert inserts(complete_at(shop, "@path:a..Snap")) == [f"@path:a..{name}" for name in names]
+    assert inserts(complete_at(shop, "@callers:about pings.md#po")) == []  # a space ends an unquoted argument
+    assert inserts(complete_at(shop, '@callers:"about pings.md#po')) == ['@callers:"docs/about pings.md#Pings.Pongs"']
 
 
-def test_names_no_mention_can_hold_are_left_out(tmp_path: Path) -> None:
+def test_names_that_no_mention_can_contain_are_left_out(tmp_path: Path) -> None:
     (tmp_path / "ok.py").write_text("")
     snapshot = snapshot_of("-- ok.py --\n-- tab\there.py --\n-- " + "d" * 130 + "/" + "f" * 130 + ".py --\n", tmp_path)
-    assert inserts(ask(snapshot, "@here")) == []
-    assert inserts(ask(snapshot, "@ffff")) == []
-    assert inserts(ask(snapshot, "@ok")) == ["@ok.py"]
+    assert inserts(complete_at(snapshot, "@here")) == []
+    assert inserts(complete_at(snapshot, "@ffff")) == []
+    assert inserts(complete_at(snapshot, "@ok")) == ["@ok.py"]
 
 
 @pytest.mark.parametrize(("text", "offset"), [("@a", -5), ("@a", 99), ("", 0), ("@", 1)])
-def test_any_offset_is_answered(shop: Snapshot, text: str, offset: int) -> None:
-    got = complete(text, offset, request_of(shop))
-    assert 0 <= got.start <= got.end <= len(text)
+def test_any_offset_is_accepted(shop: Snapshot, text: str, offset: int) -> None:
+    result = complete(text, offset, context_of(shop))
+    assert 0 <= result.start <= result.end <= len(text)

@@ -1,17 +1,17 @@
-"""What a text says: one line of input, one line for each mention that is read out of it."""
+"""Grammar of mentions: one message per case, and the mentions parsed from it."""
 
 from __future__ import annotations
 
 import pytest
 
-from promptls.mentions.grammar import LAST_LINE, code_point_offset, is_reference, parse, strip, utf16_offset
-from promptls.mentions.lexer import last_token
+from promptls.mentions.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.lexer import token_at_end
 from promptls.model import Mention
 
 
-def shown(message: str, words: dict[str, str] | None = None) -> list[str]:
-    """Mentions as "kind target lines", with root and scope where there are any."""
-    mentions = parse(message) if words is None else parse(message, words)
+def shown(message: str, keywords: dict[str, str] | None = None) -> list[str]:
+    """Return the mentions as "kind target lines", with root and scope if present."""
+    mentions = parse(message) if keywords is None else parse(message, keywords)
     for mention in mentions:
         assert message[mention.start : mention.end] == mention.text
     return [_line(mention) for mention in mentions]
@@ -62,7 +62,7 @@ def _line(mention: Mention) -> str:
         ("@src/{a, b}.py", "folder src"),
         ("@größe/日本語.py", "file größe/日本語.py"),
         ("@src/lib$types+page.svelte", "file src/lib$types+page.svelte"),
-        # lines: 1-based and inclusive as people write them
+        # lines, 1-based and inclusive
         ("@a.py:10-20", "file a.py 10-20"),
         ("@a.py:20-10", "file a.py 10-20"),
         ("@a.py:10", "file a.py 10-10"),
@@ -111,7 +111,7 @@ def _line(mention: Mention) -> str:
         ("@./", "workspace "),
         ("@workspace", "workspace "),
         ("@workspace:src/a.py", "file workspace:src/a.py"),
-        # what the editor shows
+        # editor state
         ("@active", "active "),
         ("@selection", "selection "),
         ("@open", "open "),
@@ -195,7 +195,7 @@ def test_text_without_mentions(message: str) -> None:
         ("\\`@a.py `", ["file a.py"]),
     ],
 )
-def test_code_ends_where_markdown_ends_it(message: str, expected: list[str]) -> None:
+def test_code_ends_as_in_markdown(message: str, expected: list[str]) -> None:
     assert shown(message) == expected
 
 
@@ -215,21 +215,21 @@ def test_code_ends_where_markdown_ends_it(message: str, expected: list[str]) -> 
         "@nobody: hello",
     ],
 )
-def test_what_is_no_reference_if_it_names_nothing(message: str) -> None:
-    assert not any(is_reference(mention) for mention in parse(message))
+def test_text_that_is_not_an_explicit_reference(message: str) -> None:
+    assert not any(is_explicit_reference(mention) for mention in parse(message))
 
 
 @pytest.mark.parametrize(
     "message",
     ["@a.py", "@Src/A", "@a.tsx", "@.env", "@#Name", "@x::y", "@a:1-2", "@dir/", "@../x", "@src\\a", "@active"],
 )
-def test_what_is_a_reference_even_if_it_names_nothing(message: str) -> None:
-    assert all(is_reference(mention) for mention in parse(message))
+def test_explicit_references(message: str) -> None:
+    assert all(is_explicit_reference(mention) for mention in parse(message))
 
 
 def test_kinds_with_an_argument() -> None:
-    words = {"diff": "optional", "problems": "nothing", "commit": "required"}
-    assert shown("@diff @diff:main..dev @problems @problems:x @diff. @commit @commit:1a2b", words) == [
+    keywords = {"diff": "optional", "problems": "nothing", "commit": "required"}
+    assert shown("@diff @diff:main..dev @problems @problems:x @diff. @commit @commit:1a2b", keywords) == [
         "diff ",
         "diff main..dev",
         "problems ",
@@ -240,9 +240,9 @@ def test_kinds_with_an_argument() -> None:
     ]
 
 
-def test_a_quoted_argument_may_have_a_path_before_it() -> None:
-    words = {"text": "required"}
-    found = parse('@text:"a b" @text:src/:"a: b" @text:x:y @text:"src/:x"', words)
+def test_scope_before_a_quoted_argument() -> None:
+    keywords = {"text": "required"}
+    found = parse('@text:"a b" @text:src/:"a: b" @text:x:y @text:"src/:x"', keywords)
     assert [(m.scope, m.target) for m in found] == [("", "a b"), ("src/", "a: b"), ("", "x:y"), ("", "src/:x")]
 
 
@@ -257,20 +257,19 @@ def test_a_quoted_argument_may_have_a_path_before_it() -> None:
         ("nothing here", "nothing here"),
     ],
 )
-def test_strip_leaves_the_query(message: str, expected: str) -> None:
-    assert strip(message, parse(message)) == expected
+def test_strip_mentions(message: str, expected: str) -> None:
+    assert strip_mentions(message, parse(message)) == expected
 
 
-def test_offsets_in_both_counts() -> None:
+def test_utf16_offsets() -> None:
     message = "😀 @a.py 𝒳"
     (mention,) = parse(message)
     assert (mention.start, utf16_offset(message, mention.start)) == (2, 3)
     assert utf16_offset(message, mention.end) == 8
-    assert [code_point_offset(message, i) for i in (0, 1, 2, 3, 8)] == [0, 0, 1, 2, 7]
 
 
 @pytest.mark.parametrize(
-    ("typed", "plain"),
+    ("typed", "value"),
     [
         ("ask @", ""),
         ("ask @src/a.", "src/a."),
@@ -285,6 +284,6 @@ def test_offsets_in_both_counts() -> None:
         ("`@x", "x"),
     ],
 )
-def test_what_is_being_typed(typed: str, plain: str | None) -> None:
-    token = last_token(typed)
-    assert (token.plain if token is not None else None) == plain
+def test_token_at_the_cursor(typed: str, value: str | None) -> None:
+    token = token_at_end(typed)
+    assert (token.value if token is not None else None) == value

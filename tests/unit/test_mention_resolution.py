@@ -1,4 +1,4 @@
-"""What becomes of a mention in a workspace: status, targets, candidates, and a sentence that says why."""
+"""Resolution of mentions in a workspace: status, targets, candidates and reasons."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ import pytest
 from msgspec.structs import replace
 
 from conftest import git
-from promptls.index import files
-from promptls.index.snapshot import Sources
-from promptls.mentions.context import Client, Finding, Request
-from promptls.mentions.resolve import MOST_NAMES, items, names_wanted, resolve_all
+from promptls.index.files.read import FileLimits
+from promptls.index.files.uris import to_uri
+from promptls.index.snapshot import SourceReader
+from promptls.mentions.context import ClientContext, EditorDiagnostic, ResolveContext
+from promptls.mentions.resolve import (
+    INDEXING_NOTE,
+    MAX_SYMBOL_NAMES,
+    collect_items,
+    parse_mentions,
+    resolve_mentions,
+    undefined_symbol_names,
+)
 from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
 from tests.graphkit import asking
-from workspaces import request_of, snapshot_of
+from workspaces import context_of, snapshot_of
 
 SHOP = """
 -- src/app.py --
@@ -67,8 +75,8 @@ build/
 """
 
 
-def told(outcomes: tuple[MentionOutcome, ...], top: Path) -> list[str]:
-    """Each outcome as "mention → status: targets or candidates"."""
+def summarize(outcomes: tuple[MentionOutcome, ...], top: Path) -> list[str]:
+    """Return each outcome as "mention → status: targets or candidates"."""
     return [
         f"{o.mention.text} → {o.status}: {', '.join(_targets(o, top)) or ', '.join(o.candidates)}" for o in outcomes
     ]
@@ -86,7 +94,7 @@ def _targets(outcome: MentionOutcome, top: Path) -> list[str]:
 
 def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (), **more: object) -> list[str]:
     snapshot = snapshot_of(SHOP, top)
-    return told(resolve_all(message, request_of(snapshot, active, opened=opened)), top)
+    return summarize(resolve_mentions(message, context_of(snapshot, active, opened=opened)), top)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +164,7 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
     ],
 )
 def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
-    assert ask(tmp_path, f"look at {mention} now") == [f"{mention} → {expected}"]
+    assert ask(tmp_path, f"explain {mention} now") == [f"{mention} → {expected}"]
 
 
 @pytest.mark.parametrize(
@@ -180,7 +188,7 @@ def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
     ],
 )
 def test_suggestions(tmp_path: Path, mention: str, suggestion: str) -> None:
-    (outcome,) = resolve_all(mention, request_of(snapshot_of(SHOP, tmp_path)))
+    (outcome,) = resolve_mentions(mention, context_of(snapshot_of(SHOP, tmp_path)))
     assert outcome.suggestion == suggestion
     assert outcome.reason
 
@@ -203,15 +211,15 @@ def test_suggestions(tmp_path: Path, mention: str, suggestion: str) -> None:
         "error: user@host failed",
     ],
 )
-def test_text_that_has_no_outcome(tmp_path: Path, text: str) -> None:
+def test_text_without_outcome(tmp_path: Path, text: str) -> None:
     assert ask(tmp_path, text) == []
 
 
-def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
+def test_every_reason_is_a_sentence_without_absolute_paths(tmp_path: Path) -> None:
     message = (
         "@utils.py @src/app.py:99 @.env @../x @#Nope @nope.py @x:y.py @active @src @https://a.b/c @src/*.py @APP.py"
     )
-    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
     assert len(outcomes) == 12
     assert all(outcome.reason.endswith(".") and tmp_path.as_posix() not in outcome.reason for outcome in outcomes)
 
@@ -221,28 +229,28 @@ def test_every_reason_is_a_sentence(tmp_path: Path) -> None:
     [
         ("no mention", set()),
         ("@#Nope.run and @callers:missing and @#Other::new, @src/app.py#Third", {"run", "missing", "new", "Third"}),
-        ("@#helper is read, @nope.py is no name", set()),
+        ("@#helper is defined, @nope.py is a file", set()),
         ("@#" + "long" * 100, set()),
     ],
 )
-def test_names_that_nothing_defines_which_was_read(tmp_path: Path, message: str, expected: set[str]) -> None:
+def test_undefined_symbol_names(tmp_path: Path, message: str, expected: set[str]) -> None:
     snapshot = snapshot_of(SHOP + "-- src/helper.py --\ndef helper(): ...\n", tmp_path)
-    assert names_wanted(message, snapshot) == expected
+    assert undefined_symbol_names(parse_mentions(message), snapshot) == expected
 
 
-def test_names_are_looked_for_as_far_as_somebody_means_them(tmp_path: Path) -> None:
+def test_undefined_symbol_names_are_limited(tmp_path: Path) -> None:
     message = " ".join(f"@#Missing{i}" for i in range(1000))
-    assert names_wanted(message, snapshot_of(SHOP, tmp_path)) == {f"Missing{i}" for i in range(MOST_NAMES)}
+    assert undefined_symbol_names(parse_mentions(message), snapshot_of(SHOP, tmp_path)) == {
+        f"Missing{i}" for i in range(MAX_SYMBOL_NAMES)
+    }
 
 
-def test_what_is_not_there_yet_is_not_said_to_be_missing(tmp_path: Path) -> None:
-    request = request_of(snapshot_of(SHOP, tmp_path))
-    request = replace(request, around=replace(request.around, partial=lambda: True))
-    outcomes = resolve_all("@#Nope @nope.py @src/nope/ @src/app.py", request)
-    said = [
-        outcome.reason.endswith("The workspace is still being read; ask again in a moment.") for outcome in outcomes
-    ]
-    assert said == [True, True, True, False]
+def test_unresolved_mentions_note_that_indexing_is_in_progress(tmp_path: Path) -> None:
+    context = context_of(snapshot_of(SHOP, tmp_path))
+    context = replace(context, is_partial=lambda: True)
+    outcomes = resolve_mentions("@#Nope @nope.py @src/nope/ @src/app.py", context)
+    noted = [outcome.reason.endswith(INDEXING_NOTE) for outcome in outcomes]
+    assert noted == [True, True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -250,45 +258,45 @@ def test_what_is_not_there_yet_is_not_said_to_be_missing(tmp_path: Path) -> None
     [
         ("lib/utils.py", (), "included: lib/utils.py", "active document"),
         ("src/app.py", ("tests/test_utils.py", "lib/utils.py"), "included: lib/utils.py", "open"),
-        ("src/app.py", (), "included: src/utils.py", "beside the active document"),
-        ("web/index.html", (), "ambiguous: @lib/utils.py, @src/utils.py", "say which"),
-        ("web/index.html", ("src/utils.py", "lib/utils.py"), "ambiguous: @src/utils.py, @lib/utils.py", "say which"),
+        ("src/app.py", (), "included: src/utils.py", "in the folder of the active document"),
+        ("web/index.html", (), "ambiguous: @lib/utils.py, @src/utils.py", "choose one"),
+        ("web/index.html", ("src/utils.py", "lib/utils.py"), "ambiguous: @src/utils.py, @lib/utils.py", "choose one"),
     ],
 )
-def test_one_of_several_is_picked_only_with_a_reason(
+def test_editor_state_selects_one_of_several_files(
     tmp_path: Path, active: str, opened: tuple[str, ...], expected: str, why: str
 ) -> None:
-    request = request_of(snapshot_of(SHOP, tmp_path), active, opened=opened)
-    (outcome,) = resolve_all("@utils.py", request)
-    assert told((outcome,), tmp_path) == [f"@utils.py → {expected}"]
+    context = context_of(snapshot_of(SHOP, tmp_path), active, opened=opened)
+    (outcome,) = resolve_mentions("@utils.py", context)
+    assert summarize((outcome,), tmp_path) == [f"@utils.py → {expected}"]
     assert why in outcome.reason
 
 
-def test_candidates_keep_the_lines_and_come_nearest_first(tmp_path: Path) -> None:
-    request = request_of(snapshot_of(SHOP, tmp_path), "lib/other.py", opened=("lib/utils.py", "src/utils.py"))
-    (outcome,) = resolve_all("@utils.py:1-2", request)
+def test_candidates_keep_lines_and_come_nearest_first(tmp_path: Path) -> None:
+    context = context_of(snapshot_of(SHOP, tmp_path), "lib/other.py", opened=("lib/utils.py", "src/utils.py"))
+    (outcome,) = resolve_mentions("@utils.py:1-2", context)
     assert outcome.candidates == ("@lib/utils.py:1-2", "@src/utils.py:1-2")
 
 
-def test_the_rule_that_refuses_is_named(tmp_path: Path) -> None:
+def test_refusal_names_the_ignore_rule(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     for name in ("build/out.py", "src/x.log"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x = 1\n")
-    outcomes = resolve_all("@build/out.py @build/ @src/x.log @.env", request_of(snapshot))
+    outcomes = resolve_mentions("@build/out.py @build/ @src/x.log @.env", context_of(snapshot))
     assert [o.status for o in outcomes] == ["refused"] * 4
     assert outcomes[0].reason == 'build/out.py is ignored by the rule "build/" (.gitignore, line 1).'
     assert '"*.log" (.gitignore, line 2)' in outcomes[2].reason
     assert "secrets" in outcomes[3].reason
 
 
-def test_files_the_index_has_not_seen_yet_are_found_on_disk(tmp_path: Path) -> None:
+def test_unindexed_files_are_found_on_disk(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     (tmp_path / "src/made.py").write_text("a = 1\nb = 2\n")
     (tmp_path / "src/image.bin").write_bytes(b"\0\1\2\3" * 100)
     (tmp_path / "empty").mkdir()
-    outcomes = resolve_all("@src/made.py @src/made.py:2 @src/image.bin @empty/ @empty", request_of(snapshot))
-    assert told(outcomes, tmp_path) == [
+    outcomes = resolve_mentions("@src/made.py @src/made.py:2 @src/image.bin @empty/ @empty", context_of(snapshot))
+    assert summarize(outcomes, tmp_path) == [
         "@src/made.py → included: src/made.py",
         "@src/made.py:2 → included: src/made.py:2 variable b",
         "@src/image.bin → omitted: ",
@@ -296,37 +304,37 @@ def test_files_the_index_has_not_seen_yet_are_found_on_disk(tmp_path: Path) -> N
         "@empty → omitted: ",
     ]
     assert "binary" in outcomes[2].reason
-    assert "no file" in outcomes[3].reason
+    assert "no indexed files" in outcomes[3].reason
 
 
-def test_generated_files_are_left_out_of_the_index_but_can_be_mentioned(tmp_path: Path) -> None:
+def test_generated_file_can_be_mentioned(tmp_path: Path) -> None:
     workspace = SHOP + "-- src/gen.py --\n# Code generated by x. DO NOT EDIT.\na = 1\n"
-    (outcome,) = resolve_all("@src/gen.py", request_of(snapshot_of(workspace, tmp_path)))
+    (outcome,) = resolve_mentions("@src/gen.py", context_of(snapshot_of(workspace, tmp_path)))
     assert outcome.status == "included"
     assert outcome.targets[0].span == Span(0, 2)
     assert "generated" in outcome.reason
 
 
-def test_a_file_that_has_vanished_or_changed(tmp_path: Path) -> None:
+def test_deleted_and_changed_files(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     (tmp_path / "src/utils.py").unlink()
     (tmp_path / "src/app.py").write_text("def main():\n    pass\n")
-    outcomes = resolve_all("@src/utils.py @src/app.py @#main @#Server.stop", request_of(snapshot))
-    assert told(outcomes, tmp_path) == [
+    outcomes = resolve_mentions("@src/utils.py @src/app.py @#main @#Server.stop", context_of(snapshot))
+    assert summarize(outcomes, tmp_path) == [
         "@src/utils.py → omitted: ",
         "@src/app.py → included: src/app.py",
         "@#main → included: src/app.py:1-2 function main",
         "@#Server.stop → omitted: ",
     ]
-    assert "no such file" in outcomes[0].reason
-    assert "no longer in it" in outcomes[3].reason
+    assert "does not exist" in outcomes[0].reason
+    assert "it was deleted" in outcomes[3].reason
 
 
-def test_open_buffers_count_before_the_disk(tmp_path: Path) -> None:
+def test_unsaved_text_has_priority_over_disk(tmp_path: Path) -> None:
     unsaved = {"src/app.py": "def fresh():\n    pass\n", "src/brand_new.py": "def born(): pass\n"}
     snapshot = snapshot_of(SHOP, tmp_path, unsaved=unsaved)
-    outcomes = resolve_all("@brand_new.py @#fresh @#born @#main @src/app.py", request_of(snapshot))
-    assert told(outcomes, tmp_path) == [
+    outcomes = resolve_mentions("@brand_new.py @#fresh @#born @#main @src/app.py", context_of(snapshot))
+    assert summarize(outcomes, tmp_path) == [
         "@brand_new.py → included: src/brand_new.py",
         "@#fresh → included: src/app.py:1-2 function fresh",
         "@#born → included: src/brand_new.py:1 function born",
@@ -336,45 +344,45 @@ def test_open_buffers_count_before_the_disk(tmp_path: Path) -> None:
     assert outcomes[4].targets[0].span == Span(0, 2)
 
 
-def test_open_documents_outside_of_every_root_can_be_mentioned_but_nothing_else_there(tmp_path: Path) -> None:
+def test_outside_of_the_workspace_only_open_documents_can_be_mentioned(tmp_path: Path) -> None:
     other = tmp_path / "elsewhere" / "notes.md"
     other.parent.mkdir()
     other.write_text("# on disk\n")
     path = other.resolve().as_posix()
     workspace = tmp_path / "ws"
-    closed = resolve_all(f"@{path}", request_of(snapshot_of(SHOP, workspace)))
-    assert told(closed, tmp_path) == [f"@{path} → refused: "]
+    closed = resolve_mentions(f"@{path}", context_of(snapshot_of(SHOP, workspace)))
+    assert summarize(closed, tmp_path) == [f"@{path} → refused: "]
     opened = snapshot_of(SHOP, workspace, unsaved={path: "# typed\n"})
-    request = request_of(opened, path)
-    assert [o.status for o in resolve_all("@active @notes.md", request)] == ["included", "included"]
+    context = context_of(opened, path)
+    assert [o.status for o in resolve_mentions("@active @notes.md", context)] == ["included", "included"]
 
 
-def test_a_link_out_of_the_workspace_is_refused(tmp_path: Path) -> None:
+def test_link_out_of_the_workspace_is_refused(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path / "ws")
     (tmp_path / "secret.py").write_text("x = 1\n")
     (tmp_path / "ws" / "out").symlink_to(tmp_path)
-    (outcome,) = resolve_all("@out/secret.py", request_of(snapshot))
+    (outcome,) = resolve_mentions("@out/secret.py", context_of(snapshot))
     assert outcome.status == "refused"
     assert "leads out" in outcome.reason
 
 
-def test_a_link_is_not_its_target(tmp_path: Path) -> None:
+def test_links_are_not_followed(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     (tmp_path / "AGENTS.md").symlink_to(tmp_path / "src/app.py")
     (tmp_path / "outside.py").symlink_to("/dev/null")
     (tmp_path / "nowhere.py").symlink_to(tmp_path / "gone.py")
-    outcomes = resolve_all("@AGENTS.md @outside.py @nowhere.py @never.py", request_of(snapshot))
+    outcomes = resolve_mentions("@AGENTS.md @outside.py @nowhere.py @never.py", context_of(snapshot))
     assert [o.status for o in outcomes] == ["refused", "refused", "refused", "unresolved"]
     assert "symbolic link" in outcomes[0].reason
     assert "leads out" in outcomes[1].reason
 
 
-def test_what_the_editor_shows(tmp_path: Path) -> None:
+def test_editor_state(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
     selection = (snapshot.roots[0].path + "/src/utils.py", Span(0, 2))
-    request = request_of(snapshot, "src/app.py", selection, ("src/app.py", "lib/utils.py", ".env"))
-    outcomes = resolve_all("@active @selection @open", request)
-    assert told(outcomes, tmp_path) == [
+    context = context_of(snapshot, "src/app.py", selection, ("src/app.py", "lib/utils.py", ".env"))
+    outcomes = resolve_mentions("@active @selection @open", context)
+    assert summarize(outcomes, tmp_path) == [
         "@active → included: src/app.py",
         "@selection → included: src/utils.py:1-2 function helper",
         "@open → included: src/app.py, lib/utils.py",
@@ -384,14 +392,14 @@ def test_what_the_editor_shows(tmp_path: Path) -> None:
     assert all(item.score == 1.0 for o in outcomes for item in o.targets)
 
 
-def test_the_same_again_is_said_and_not_lost(tmp_path: Path) -> None:
-    request = request_of(snapshot_of(SHOP, tmp_path), "src/app.py")
-    outcomes = resolve_all("@src/app.py @app.py @active @src/app.py:5-6 @#Server.stop @src/ @src", request)
+def test_repeated_items_are_noted(tmp_path: Path) -> None:
+    context = context_of(snapshot_of(SHOP, tmp_path), "src/app.py")
+    outcomes = resolve_mentions("@src/app.py @app.py @active @src/app.py:5-6 @#Server.stop @src/ @src", context)
     assert len(outcomes) == 7
     assert [o.reason.split(".")[0] for o in outcomes[1:3]] == ["Same as @src/app", "Same as @src/app"]
     assert outcomes[4].reason.startswith("Same as @src/app.py:5-6.")
     assert outcomes[6].reason.startswith("Same as @src/.")
-    assert [(i.path.rsplit("/", 1)[-1], i.mention) for i in items(outcomes)] == [
+    assert [(i.path.rsplit("/", 1)[-1], i.mention) for i in collect_items(outcomes)] == [
         ("app.py", 0),
         ("app.py", 3),
         ("src", 5),
@@ -399,17 +407,18 @@ def test_the_same_again_is_said_and_not_lost(tmp_path: Path) -> None:
     ]
 
 
-def test_what_differs_from_mention_to_mention_is_shown_for_each(tmp_path: Path) -> None:
+def test_virtual_documents_with_different_texts_are_all_shown(tmp_path: Path) -> None:
     snapshot_of("-- a.py --\nx = 1\n", tmp_path)
     for arguments in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "Begin"]):
         git(tmp_path, *arguments)
     (tmp_path / "a.py").write_text("x = 2\n")
     git(tmp_path, "add", "-A")
-    request = request_of(snapshot_of("-- a.py --\nx = 3\n", tmp_path))
-    request = replace(request, client=Client(terminal="one\ntwo\nthree"))
+    context = context_of(snapshot_of("-- a.py --\nx = 3\n", tmp_path))
+    context = replace(context, client=ClientContext(terminal="one\ntwo\nthree"))
     asked = "@diff:staged @diff:unstaged @diff @terminal @terminal:1 @staged"
     shown = [
-        (i.mention, request.snapshot.label(i.path), text_of(request, i)) for i in items(resolve_all(asked, request))
+        (i.mention, context.snapshot.label(i.path), text_of(context, i))
+        for i in collect_items(resolve_mentions(asked, context))
     ]
     assert shown == [
         (0, "a.py (diff staged)", "-x = 1\n+x = 2"),
@@ -420,17 +429,17 @@ def test_what_differs_from_mention_to_mention_is_shown_for_each(tmp_path: Path) 
     ]
 
 
-def text_of(request: Request, item: Item) -> str:
-    """What a mention brings, without the line that says where it is."""
-    text = request.sources.text(item.path)
+def text_of(context: ResolveContext, item: Item) -> str:
+    """Return the text of an item without hunk headers."""
+    text = context.sources.read_text(item.path)
     assert isinstance(text, str)
     return "\n".join(line for line in text.split("\n") if not line.startswith("@@"))
 
 
-def test_a_scope_that_fits_several_files_is_no_guess(tmp_path: Path) -> None:
-    request = request_of(snapshot_of(SHOP, tmp_path), "src/utils.py")
-    outcomes = resolve_all("@utils.py#helper @utils.py#Server.start @utils.py#nope", request)
-    assert told(outcomes, tmp_path) == [
+def test_symbol_in_an_ambiguous_file(tmp_path: Path) -> None:
+    context = context_of(snapshot_of(SHOP, tmp_path), "src/utils.py")
+    outcomes = resolve_mentions("@utils.py#helper @utils.py#Server.start @utils.py#nope", context)
+    assert summarize(outcomes, tmp_path) == [
         "@utils.py#helper → ambiguous: @src/utils.py#helper, @lib/utils.py#helper",
         "@utils.py#Server.start → included: lib/utils.py:6-7 method Server.start",
         "@utils.py#nope → unresolved: ",
@@ -439,12 +448,12 @@ def test_a_scope_that_fits_several_files_is_no_guess(tmp_path: Path) -> None:
 
 def test_file_uris(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
-    uri = files.to_uri(snapshot.roots[0].path + "/docs/Getting Started.md")
-    outcomes = resolve_all(f"@{uri} @{uri}:3 @file:///etc/hosts.txt", request_of(snapshot))
+    uri = to_uri(snapshot.roots[0].path + "/docs/Getting Started.md")
+    outcomes = resolve_mentions(f"@{uri} @{uri}:3 @file:///etc/hosts.txt", context_of(snapshot))
     assert [o.status for o in outcomes] == ["included", "included", "unresolved"]
 
 
-def test_overloads_are_one_thing(tmp_path: Path) -> None:
+def test_overloads_are_resolved_together(tmp_path: Path) -> None:
     workspace = """
 -- a.py --
 from typing import overload
@@ -458,7 +467,7 @@ class A:
     def size(self, value):
         pass
 """
-    (outcome,) = resolve_all("@#A.size", request_of(snapshot_of(workspace, tmp_path)))
+    (outcome,) = resolve_mentions("@#A.size", context_of(snapshot_of(workspace, tmp_path)))
     assert outcome.status == "included"
     assert [item.span for item in outcome.targets] == [Span(3, 6), Span(7, 10)]
     assert "2 definitions" in outcome.reason
@@ -518,9 +527,9 @@ class Node:
         ("@outer.py#Leaf.Node", "included: outer.py:3-4 class Node.Leaf.Node"),
     ],
 )
-def test_a_type_and_what_bears_its_name(tmp_path: Path, mention: str, expected: str) -> None:
-    outcomes = resolve_all(mention, request_of(snapshot_of(CLASSES, tmp_path)))
-    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+def test_types_and_their_constructors(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_mentions(mention, context_of(snapshot_of(CLASSES, tmp_path)))
+    assert summarize(outcomes, tmp_path) == [f"{mention} → {expected}"]
 
 
 TITLES = """
@@ -566,9 +575,9 @@ class Counter {
         ("@#1.0", "unresolved: "),
     ],
 )
-def test_names_that_hold_separators(tmp_path: Path, mention: str, expected: str) -> None:
-    outcomes = resolve_all(mention, request_of(snapshot_of(TITLES, tmp_path)))
-    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+def test_names_that_contain_separators(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_mentions(mention, context_of(snapshot_of(TITLES, tmp_path)))
+    assert summarize(outcomes, tmp_path) == [f"{mention} → {expected}"]
 
 
 MODULES = """
@@ -620,21 +629,21 @@ val to_string : string -> string
         ("@#nowhere.pack", "unresolved: "),
     ],
 )
-def test_names_that_begin_with_a_module(tmp_path: Path, mention: str, expected: str) -> None:
-    outcomes = resolve_all(mention, request_of(snapshot_of(MODULES, tmp_path)))
-    assert told(outcomes, tmp_path) == [f"{mention} → {expected}"]
+def test_names_qualified_by_module(tmp_path: Path, mention: str, expected: str) -> None:
+    outcomes = resolve_mentions(mention, context_of(snapshot_of(MODULES, tmp_path)))
+    assert summarize(outcomes, tmp_path) == [f"{mention} → {expected}"]
 
 
-def test_twenty_candidates_at_most(tmp_path: Path) -> None:
+def test_at_most_twenty_candidates(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- p{i:02}/a.py --\ndef run(): pass" for i in range(30))
-    symbol, file = resolve_all("@#run @a.py", request_of(snapshot_of(workspace, tmp_path)))
+    symbol, file = resolve_mentions("@#run @a.py", context_of(snapshot_of(workspace, tmp_path)))
     assert len(symbol.candidates) == len(file.candidates) == 20
     assert symbol.reason.startswith("30 definitions")
 
 
-def test_a_large_folder_is_cut_and_says_so(tmp_path: Path) -> None:
+def test_large_folder_is_limited(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- big/d{i % 3}/f{i:03}.txt --\nx" for i in range(250)) + "\n-- big/top.txt --\nx"
-    (outcome,) = resolve_all("@big/", request_of(snapshot_of(workspace, tmp_path)))
+    (outcome,) = resolve_mentions("@big/", context_of(snapshot_of(workspace, tmp_path)))
     assert len(outcome.targets) == 201
     assert outcome.targets[1].path.endswith("big/top.txt")
     assert "251 files" in outcome.reason
@@ -657,7 +666,7 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
     message = (
         "@src/app.py @api:src/app.py @API:src/app.py @cli:app.py:1 @only.py @web: @api @api:#run @workspace @nope:x.py"
     )
-    assert told(resolve_all(message, request_of(snapshot)), tmp_path) == [
+    assert summarize(resolve_mentions(message, context_of(snapshot)), tmp_path) == [
         "@src/app.py → ambiguous: @api:src/app.py, @cli:src/app.py, @web:src/app.py",
         "@api:src/app.py → included: api/src/app.py",
         "@API:src/app.py → included: api/src/app.py",
@@ -670,7 +679,9 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
         "@nope:x.py → unresolved: ",
     ]
     assert all(
-        o.status == "included" for c in ("api", "cli") for o in resolve_all(f"@{c}:src/app.py", request_of(snapshot))
+        o.status == "included"
+        for c in ("api", "cli")
+        for o in resolve_mentions(f"@{c}:src/app.py", context_of(snapshot))
     )
 
 
@@ -692,31 +703,31 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
-    request = asking(THREE, tmp_path, roots=("web", "api", "cli"))
-    wrong = (Finding((tmp_path / "api/src/app.py").resolve().as_posix(), Span(0, 1), "wrong"),)
-    request = replace(request, client=Client(diagnostics=wrong))
-    assert told(resolve_all(mention, request), tmp_path) == [f"{mention.rstrip(':')} → {expected}"]
+    context = asking(THREE, tmp_path, roots=("web", "api", "cli"))
+    wrong = (EditorDiagnostic((tmp_path / "api/src/app.py").resolve().as_posix(), Span(0, 1), "wrong"),)
+    context = replace(context, client=ClientContext(diagnostics=wrong))
+    assert summarize(resolve_mentions(mention, context), tmp_path) == [f"{mention.rstrip(':')} → {expected}"]
 
 
-def test_a_map_begins_with_what_most_others_lean_on(tmp_path: Path) -> None:
+def test_map_starts_with_the_most_referenced_files(tmp_path: Path) -> None:
     users = "".join(f"-- user{i}.py --\nfrom core import Cart, weigh\nCart(weigh(other()))\n" for i in range(4))
     text = f"-- other.py --\ndef other(): ...\ndef unused(): ...\n-- core.py --\nclass Cart:\n    def go(self): ...\ndef weigh(x): ...\n{users}"
-    outcomes = resolve_all("@map", asking(text, tmp_path))
-    assert told(outcomes, tmp_path) == [
+    outcomes = resolve_mentions("@map", asking(text, tmp_path))
+    assert summarize(outcomes, tmp_path) == [
         "@map → included: promptls:map, core.py, other.py, user0.py, user1.py, user2.py, user3.py"
     ]
 
 
-def test_names_in_either_unicode_form(tmp_path: Path) -> None:
+def test_unicode_normal_forms(tmp_path: Path) -> None:
     composed, decomposed = (unicodedata.normalize(form, "größe.py") for form in ("NFC", "NFD"))
     for written in (composed, decomposed):
         snapshot = snapshot_of(f"-- src/{written} --\nx = 1", tmp_path / str(len(written)))
         for asked in (composed, decomposed):
-            (outcome,) = resolve_all(f"@{asked}", request_of(snapshot))
+            (outcome,) = resolve_mentions(f"@{asked}", context_of(snapshot))
             assert (outcome.status, outcome.reason) == ("included", ""), (written, asked)
 
 
-def test_hostile_names(tmp_path: Path) -> None:
+def test_file_names_with_special_characters(tmp_path: Path) -> None:
     names = [
         "@scope.py",
         "a#b.py",
@@ -746,33 +757,33 @@ def test_hostile_names(tmp_path: Path) -> None:
         '@" s.py"',
         "@a#b.py",
     ]
-    outcomes = resolve_all(" and ".join(mentions), request_of(snapshot))
+    outcomes = resolve_mentions(" and ".join(mentions), context_of(snapshot))
     got = [o.targets[0].path.rsplit("/", 1)[-1] if o.targets else o for o in outcomes]
     assert got == [*names, "a#b.py"]
 
 
-def test_no_folder_is_open(tmp_path: Path) -> None:
+def test_no_workspace_folder(tmp_path: Path) -> None:
     snapshot = snapshot_of("", tmp_path)
-    bare = Request(Sources(type(snapshot)(), files.Limits()), Client())
-    assert [o.status for o in resolve_all("@a.py @workspace @dir/ @#x", bare)] == ["unresolved"] * 4
+    bare = ResolveContext(SourceReader(type(snapshot)(), FileLimits()), ClientContext())
+    assert [o.status for o in resolve_mentions("@a.py @workspace @dir/ @#x", bare)] == ["unresolved"] * 4
 
 
-def test_cancelled(tmp_path: Path) -> None:
+def test_cancelled_token(tmp_path: Path) -> None:
     token = CancelToken()
     token.cancel()
-    request = Request(Sources(snapshot_of(SHOP, tmp_path), files.Limits()), Client(), token)
+    context = ResolveContext(SourceReader(snapshot_of(SHOP, tmp_path), FileLimits()), ClientContext(), token)
     with pytest.raises(Cancelled):
-        resolve_all("@src/app.py", request)
+        resolve_mentions("@src/app.py", context)
 
 
-def test_offsets_are_those_of_the_message(tmp_path: Path) -> None:
+def test_offsets_refer_to_the_message(tmp_path: Path) -> None:
     message = "a @src/app.py and\n@src/app.py, @nope: @src: x @#main @#main"
-    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
     assert [message[o.mention.start : o.mention.end] for o in outcomes] == [o.mention.text for o in outcomes]
     assert [o.mention.text for o in outcomes] == ["@src/app.py", "@src/app.py", "@src", "@#main", "@#main"]
 
 
-def test_a_long_pasted_log_takes_no_time(tmp_path: Path) -> None:
+def test_long_pasted_log(tmp_path: Path) -> None:
     message = "\n".join(f"error: @worker failed @ {i} in @src/app.py" for i in range(5000))
-    outcomes = resolve_all(message, request_of(snapshot_of(SHOP, tmp_path)))
+    outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
     assert len(outcomes) == 5000

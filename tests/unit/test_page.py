@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.model import FileEntry, Span, TextView
-from promptls.prompt.sanitize import clean, injections
-from promptls.prompt.sanitized_lines import STRIP, Page
+from promptls.model import FileEntry, FileText, Span
+from promptls.prompt.sanitize import clean, find_injections
+from promptls.prompt.sanitized_lines import BATCH_LINES, SanitizedLines
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY = ["-----BEGIN PRIVATE KEY-----", *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + "x" * 12] * 3]
@@ -28,45 +28,45 @@ LINES = (
 )
 
 
-def view(lines: tuple[str, ...], name: str = "a.py", digest: bytes = b"") -> TextView:
-    return TextView(FileEntry(f"/w/{name}", "/w", name, digest=digest), "\n".join(lines), lines)
+def view(lines: tuple[str, ...], name: str = "a.py", digest: bytes = b"") -> FileText:
+    return FileText(FileEntry(f"/w/{name}", "/w", name, content_hash=digest), "\n".join(lines), lines)
 
 
 @given(
-    st.lists(st.sampled_from(LINES), max_size=3 * STRIP),
+    st.lists(st.sampled_from(LINES), max_size=3 * BATCH_LINES),
     st.sampled_from(["a.py", "b.yaml", ".env"]),
-    st.lists(st.tuples(st.integers(0, 3 * STRIP), st.integers(0, 3 * STRIP)), max_size=4),
-    st.integers(0, 2 * STRIP),
+    st.lists(st.tuples(st.integers(0, 3 * BATCH_LINES), st.integers(0, 3 * BATCH_LINES)), max_size=4),
+    st.integers(0, 2 * BATCH_LINES),
 )
 def test_a_page_is_what_cleaning_the_whole_file_gives(
     lines: list[str], name: str, looks: list[tuple[int, int]], blank: int
 ) -> None:
     text = view((*[""] * blank, *lines) or ("",), name)
-    whole, page = clean("\n".join(text.lines), text.entry.path), Page(text)
+    whole, page = clean("\n".join(text.lines), text.entry.path), SanitizedLines(text)
     for start, end in looks:
         assert tuple(page[start:end]) == whole.lines[start:end]
         shown = [Span(start, end)]
         assert page.findings(shown) == [f for f in whole.findings if start <= f.line < end]
-        assert page.orders(shown) == [f for f in injections("\n".join(text.lines)) if start <= f.line < end]
+        assert page.injections(shown) == [f for f in find_injections("\n".join(text.lines)) if start <= f.line < end]
     assert tuple(page) == whole.lines
     assert len(page) == len(whole.lines)
     assert page[-1] == whole.lines[-1]
 
 
-@pytest.mark.parametrize("at", [0, STRIP - 1, STRIP, 2 * STRIP - 2])
+@pytest.mark.parametrize("at", [0, BATCH_LINES - 1, BATCH_LINES, 2 * BATCH_LINES - 2])
 def test_what_belongs_together_is_found_across_the_edges_of_strips(at: int) -> None:
     secret = ["- name: api_key", '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"']
-    page = Page(view((*["x"] * at, *secret, *["x"] * STRIP), "b.yaml"))
+    page = SanitizedLines(view((*["x"] * at, *secret, *["x"] * BATCH_LINES), "b.yaml"))
     assert page[at + 1] == '  value: "⟦redacted: value⟧"'
-    key = Page(view((*["x"] * at, *KEY, KEY_END, *["x"] * STRIP)))
+    key = SanitizedLines(view((*["x"] * at, *KEY, KEY_END, *["x"] * BATCH_LINES)))
     assert list(key[at + 1 : at + 5]) == [""] * 4
     assert key[at] == "⟦redacted: private key⟧"
 
 
 def test_a_text_that_was_found_flawless_is_shown_as_it_is() -> None:
-    lines, other = ("x = 1",) * 2 * STRIP, (f'"{TOKEN}"',) * 2 * STRIP
+    lines, other = ("x = 1",) * 2 * BATCH_LINES, (f'"{TOKEN}"',) * 2 * BATCH_LINES
     first = view(lines, digest=b"of this text")
-    assert Page(first)[:] == lines
-    assert Page(first)[:] == lines
-    assert Page(view(other, digest=b"of another"))[0] == '"⟦redacted: github token⟧"'
-    assert Page(view(other, digest=b"of another"))[STRIP] == '"⟦redacted: github token⟧"'
+    assert SanitizedLines(first)[:] == lines
+    assert SanitizedLines(first)[:] == lines
+    assert SanitizedLines(view(other, digest=b"of another"))[0] == '"⟦redacted: github token⟧"'
+    assert SanitizedLines(view(other, digest=b"of another"))[BATCH_LINES] == '"⟦redacted: github token⟧"'

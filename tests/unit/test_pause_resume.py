@@ -1,18 +1,20 @@
-"""Indexing can be stopped and taken up again; single files are kept up to date meanwhile."""
+"""Indexing can be paused and resumed; single files are still updated while it is paused."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from promptls.index.client import PAUSED_MESSAGE
 from promptls.index.config import IndexConfig
-from promptls.index.indexer import FEW_FILES, PAUSED, Indexer
+from promptls.index.indexer import Indexer
+from promptls.index.file_queue import INTERACTIVE_FILES
 from promptls.index.workspace import Workspace
 from promptls.model import Root
 
 FILES = 300
 
 
-def test_stopped_and_taken_up_again(tmp_path: Path) -> None:
+def test_paused_indexing_still_updates_single_files_and_can_be_resumed(tmp_path: Path) -> None:
     root = tmp_path / "root"
     root.mkdir()
     for n in range(FILES):
@@ -21,31 +23,31 @@ def test_stopped_and_taken_up_again(tmp_path: Path) -> None:
     workspace.set_roots([Root(root.as_posix(), "root", root.as_uri())])
     seen: list[int] = []
 
-    def changed() -> None:  # on the indexer's thread, after each step
-        pending = indexer.standing().pending
-        if pending > FEW_FILES and not seen:
+    def changed() -> None:  # on the indexer's thread, after each run of the loop
+        pending = indexer.client.state().pending
+        if pending > INTERACTIVE_FILES and not seen:
             seen.append(pending)
             indexer.pause()
 
     indexer = Indexer(IndexConfig(str(tmp_path / "cache"), workers=1), workspace, changed)
     indexer.start()
     try:
-        assert indexer.wait_ready(timeout_s=60)
-        standing = indexer.standing()
-        assert (standing.state, standing.message) == ("degraded", PAUSED)
-        chunks = indexer.columns().count
+        assert indexer.client.wait_until_searchable(timeout_s=60)
+        state = indexer.client.state()
+        assert (state.phase, state.message) == ("degraded", PAUSED_MESSAGE)
+        chunks = indexer.client.reader().live_count
         assert chunks < FILES * 9
         path = (root / "typed.py").as_posix()
-        workspace.put_document(path, "def typed_while_stopped(): ...\n", 1, True)
-        assert "typed_while_stopped" in indexer.view().names
+        workspace.put_document(path, "def typed_while_paused(): ...\n", 1, True)
+        assert "typed_while_paused" in indexer.client.snapshot().names
         workspace.rescan()
-        assert indexer.wait_ready(timeout_s=60)
-        assert indexer.columns().count == chunks + 1
+        assert indexer.client.wait_until_searchable(timeout_s=60)
+        assert indexer.client.reader().live_count == chunks + 1
 
         indexer.resume()
         workspace.rescan()
-        assert indexer.wait_stored(timeout_s=120)
-        assert indexer.standing().state == "ready"
-        assert indexer.columns().count == FILES * 9 + 1
+        assert indexer.client.wait_until_stored(timeout_s=120)
+        assert indexer.client.state().phase == "ready"
+        assert indexer.client.reader().live_count == FILES * 9 + 1
     finally:
         indexer.close()

@@ -1,4 +1,4 @@
-"""What a first look at files tells: words, names, and which files a question is likely to be about."""
+"""Prescan: words and defined names of files, and the files that match a question."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.prescan.lexer import Skims, skim
-from promptls.index.prescan.term_index import Skimmed
-from promptls.index.search.analyzer import runs, terms
+from promptls.index.prescan.lexer import PrescanBatch, prescan
+from promptls.index.prescan.term_index import PrescanIndex
+from promptls.index.search.analyzer import split_runs, tokenize
 
 TEXTS = {
     "cart.py": "class Cart:\n    def total(self):\n        return sum(self.prices)\n",
@@ -22,15 +22,15 @@ TEXTS = {
 }
 
 
-def looked(texts: dict[str, str], at_once: int = 3) -> Skimmed:
-    out, pairs = Skimmed(), list(texts.items())
-    for start in range(0, len(pairs), at_once):
-        assert out.take(skim(pairs[start : start + at_once]))
+def prescan_index(texts: dict[str, str], batch_size: int = 3) -> PrescanIndex:
+    out, pairs = PrescanIndex(), list(texts.items())
+    for prefix in range(0, len(pairs), batch_size):
+        assert out.merge(prescan(pairs[prefix : prefix + batch_size]))
     return out
 
 
 @pytest.mark.parametrize(
-    ("start", "expected"),
+    ("prefix", "expected"),
     [
         ("c", [("Cart", "cart.py"), ("Clock", "clock.js")]),
         ("CLO", [("Clock", "clock.js")]),
@@ -41,14 +41,14 @@ def looked(texts: dict[str, str], at_once: int = 3) -> Skimmed:
         ("timeout", []),  # no definition
     ],
 )
-def test_names_that_files_seem_to_define(start: str, expected: list[tuple[str, str]]) -> None:
-    assert list(looked(TEXTS).named(start)) == expected
+def test_prescanned_names_by_prefix(prefix: str, expected: list[tuple[str, str]]) -> None:
+    assert list(prescan_index(TEXTS).names_starting_with(prefix)) == expected
 
 
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("who waits for the lock?", ["lock.py"]),  # and not the clock
+        ("who waits for the lock?", ["lock.py"]),  # not "clock"
         ("reading the clock", ["clock.js"]),
         ("sum of prices", ["cart.py"]),
         ("mutex timeout", ["lock.py"]),
@@ -57,41 +57,41 @@ def test_names_that_files_seem_to_define(start: str, expected: list[tuple[str, s
         ("", []),
     ],
 )
-def test_files_that_a_question_is_likely_to_be_about(question: str, expected: list[str]) -> None:
-    known = looked(TEXTS)
-    assert known.holding(terms(question), lambda path: True, 1) == expected
-    assert known.holding(terms(question), lambda path: path not in expected, 9)[:1] != expected or not expected
+def test_files_that_match_the_terms_of_a_question(question: str, expected: list[str]) -> None:
+    known = prescan_index(TEXTS)
+    assert known.search(tokenize(question), lambda path: True, 1) == expected
+    assert known.search(tokenize(question), lambda path: path not in expected, 9)[:1] != expected or not expected
 
 
-def test_files_that_define_a_name() -> None:
-    known = looked(TEXTS)
-    assert known.defining(["Clock", "total", "missing"]) == ["cart.py", "clock.js"]
-    assert known.defining(["timeout"]) == ["lock.py"], "it is held there"
-    assert known.defining(["total"]) == ["cart.py"]
-    assert known.defining(["function", "Clock"]) == ["clock.js", "read.md"], "who defines it comes first"
+def test_files_that_define_or_contain_a_name() -> None:
+    known = prescan_index(TEXTS)
+    assert known.files_defining(["Clock", "total", "missing"]) == ["cart.py", "clock.js"]
+    assert known.files_defining(["timeout"]) == ["lock.py"], "the file contains it"
+    assert known.files_defining(["total"]) == ["cart.py"]
+    assert known.files_defining(["function", "Clock"]) == ["clock.js", "read.md"], "the file that defines it comes first"
     assert "cart.py" in known
     assert "other.py" not in known
     known.clear()
-    assert known.defining(["Clock"]) == []
-    assert list(known.named("")) == []
-    assert known.holding(["lock"], lambda path: True, 9) == []
+    assert known.files_defining(["Clock"]) == []
+    assert list(known.names_starting_with("")) == []
+    assert known.search(["lock"], lambda path: True, 9) == []
     assert "cart.py" not in known
 
 
 @given(st.lists(st.text(alphabet='class def Ab_9é\n"(', max_size=60), max_size=5), st.integers(1, 3))
-def test_every_word_of_a_text_is_known_of_it(texts: list[str], at_once: int) -> None:
+def test_every_word_of_a_text_is_indexed(texts: list[str], batch_size: int) -> None:
     named = {f"{i}.py": text for i, text in enumerate(texts)}
-    found = skim(named.items())
-    starts, words = np.frombuffer(found.start, np.int32), np.frombuffer(found.word, np.int32)
+    found = prescan(named.items())
+    starts, words = np.frombuffer(found.word_starts, np.int32), np.frombuffer(found.word_ids, np.int32)
     for i, text in enumerate(texts):
-        held = {found.words[n] for n in words[starts[i] : starts[i + 1]].tolist()}
-        assert held == {run for run in runs(text) if 2 <= len(run) <= 64}
-    known = looked(named, at_once)
+        words_of_file = {found.words[n] for n in words[starts[i] : starts[i + 1]].tolist()}
+        assert words_of_file == {run for run in split_runs(text) if 2 <= len(run) <= 64}
+    known = prescan_index(named, batch_size)
     assert all(path in known for path in named)
 
 
-def test_nothing_comes_of_nothing() -> None:
-    known = Skimmed()
-    assert known.take(Skims())
-    assert known.take(skim([]))
-    assert known.defining(["x"]) == []
+def test_empty_batches() -> None:
+    known = PrescanIndex()
+    assert known.merge(PrescanBatch())
+    assert known.merge(prescan([]))
+    assert known.files_defining(["x"]) == []

@@ -1,4 +1,4 @@
-"""What is known of a project from its files, and what a prompt says of it."""
+"""Project facts from files, and their prompt entries."""
 
 from __future__ import annotations
 
@@ -7,22 +7,21 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.graph.nodes import ProjectHeader
-from promptls.index.snapshot import Snapshot, with_entry
+from promptls.index.snapshot import Snapshot, with_file
 from promptls.knowledge.project import (
     ProjectFacts,
-    Projects,
-    architecture_notes,
-    codebuddy_overview,
-    files_meant,
-    header_of,
-    is_overview,
-    overview,
+    ProjectIndex,
+    architecture_entries,
+    files_by_purpose,
+    is_overview_question,
+    overview_entries,
+    project_header,
 )
 from promptls.knowledge.project import projects as module
-from promptls.knowledge.project.readme import cut, opening, parts_of
+from promptls.knowledge.project.facts import ProjectHeader
+from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
 from promptls.model import FileEntry
-from workspaces import request_of, snapshot_of
+from workspaces import context_of, snapshot_of
 
 SHOP = """
 -- pyproject.toml --
@@ -84,7 +83,7 @@ things. And more.
 
 
 def facts_of(snapshot: Snapshot) -> ProjectFacts:
-    (facts,) = Projects().at(request_of(snapshot).sources)
+    (facts,) = ProjectIndex().get(context_of(snapshot).sources)
     return facts
 
 
@@ -93,12 +92,12 @@ def shop(tmp_path: Path) -> ProjectFacts:
     return facts_of(snapshot_of(SHOP, tmp_path))
 
 
-def test_the_outermost_manifest_speaks_for_the_project(shop: ProjectFacts) -> None:
+def test_outermost_manifest_names_the_project(shop: ProjectFacts) -> None:
     assert (shop.name, shop.description) == ("shop", "Sells things.")
     assert shop.manifests == ("Makefile", "pyproject.toml", "web/package.json", "examples/demo/package.json")
 
 
-def test_frameworks_and_libraries_come_from_manifests_but_not_from_examples(shop: ProjectFacts) -> None:
+def test_frameworks_and_libraries_come_from_manifests_except_in_examples(shop: ProjectFacts) -> None:
     assert [(u.label, u.source) for u in shop.frameworks] == [
         ("Django", "pyproject.toml"),
         ("React", "web/package.json"),
@@ -110,21 +109,23 @@ def test_frameworks_and_libraries_come_from_manifests_but_not_from_examples(shop
     ]
 
 
-def test_commands_of_the_outermost_folder(shop: ProjectFacts) -> None:
-    assert [(c.name, c.run) for c in shop.commands] == [("check", "make check"), ("test", "pytest")]
+def test_commands_come_from_outermost_manifest(shop: ProjectFacts) -> None:
+    assert [(c.name, c.command_line) for c in shop.commands] == [("check", "make check"), ("test", "pytest")]
 
 
-def test_commands_of_an_inner_folder_are_typed_there(tmp_path: Path) -> None:
+def test_commands_of_nested_manifest_change_directory(tmp_path: Path) -> None:
     text = '-- docs/package.json --\n{"scripts": {"build": "x"}}\n-- the web/a/package.json --\n{"scripts": {"build": "x"}}\n'
-    assert [c.run for c in facts_of(snapshot_of(text, tmp_path)).commands] == ["cd 'the web/a' && npm run build"]
+    assert [c.command_line for c in facts_of(snapshot_of(text, tmp_path)).commands] == [
+        "cd 'the web/a' && npm run build"
+    ]
 
 
-def test_what_a_manifest_says_of_a_file_is_relative_to_its_folder(tmp_path: Path) -> None:
+def test_paths_in_manifest_are_relative_to_its_folder(tmp_path: Path) -> None:
     text = '-- web/package.json --\n{"main": "./src/a.js", "bin": "gone.js"}\n-- web/src/a.js --\n'
-    assert [e.target for e in facts_of(snapshot_of(text, tmp_path)).entries] == ["gone.js", "web/src/a.js"]
+    assert [e.target for e in facts_of(snapshot_of(text, tmp_path)).entry_points] == ["gone.js", "web/src/a.js"]
 
 
-def test_pages_guides_and_copies_of_others_code_make_no_hubs(tmp_path: Path) -> None:
+def test_peripheral_files_are_not_hubs(tmp_path: Path) -> None:
     users = "".join(
         f'-- docs/u{i}.html --\n<script src="../a.js"></script>\n-- docs/u{i}.js --\nimport "../a.js"\n'
         f'-- deps/zlib/u{i}.c --\n#include "z.h"\n-- src/u{i}.c --\n#include "../deps/zlib/z.h"\n' for i in range(4)
@@ -132,7 +133,7 @@ def test_pages_guides_and_copies_of_others_code_make_no_hubs(tmp_path: Path) -> 
     assert facts_of(snapshot_of(f"-- a.js --\n1\n-- deps/zlib/z.h --\n{users}", tmp_path)).hubs == ()
 
 
-def test_a_standard_header_is_not_that_of_somebody_who_has_one(tmp_path: Path) -> None:
+def test_standard_header_does_not_count_as_import_of_file_with_same_name(tmp_path: Path) -> None:
     users = "".join(f"-- src/u{i}.c --\n#include <math.h>\n" for i in range(4))
     assert facts_of(snapshot_of(f"-- compat/math.h --\n{users}", tmp_path)).hubs == ()
     assert [h.label for h in facts_of(snapshot_of(f"-- include/math.h --\n{users}", tmp_path)).hubs] == [
@@ -140,8 +141,8 @@ def test_a_standard_header_is_not_that_of_somebody_who_has_one(tmp_path: Path) -
     ]
 
 
-def test_entry_points_from_manifests_names_and_guards(shop: ProjectFacts) -> None:
-    assert [(e.what, e.target) for e in shop.entries] == [
+def test_entry_points_from_manifests_file_names_and_main_guards(shop: ProjectFacts) -> None:
+    assert [(e.kind, e.target) for e in shop.entry_points] == [
         ("command shop", "shop.cli:main"),
         ("python -m", "shop/__main__.py"),
         ("JavaScript entry", "web/src/index.tsx"),
@@ -149,16 +150,16 @@ def test_entry_points_from_manifests_names_and_guards(shop: ProjectFacts) -> Non
     ]
 
 
-def test_languages_are_those_of_the_code(shop: ProjectFacts) -> None:
+def test_languages_exclude_prose_and_data(shop: ProjectFacts) -> None:
     assert [(x.name, x.lines) for x in shop.languages] == [("python", 17), ("tsx", 2)]
     assert sum(x.share for x in shop.languages) == pytest.approx(1)
 
 
-def test_hubs_are_imported_by_files_that_are_no_tests(shop: ProjectFacts) -> None:
+def test_hubs_are_counted_without_tests(shop: ProjectFacts) -> None:
     assert [(h.label, h.importers) for h in shop.hubs] == [("shop/models/money.py", 3)]
 
 
-def test_layers_with_their_folders_tests_last(shop: ProjectFacts) -> None:
+def test_layers_list_folders_and_put_tests_last(shop: ProjectFacts) -> None:
     assert [(x.name, x.files, x.folders) for x in shop.layers] == [
         ("Core", 7, ("shop", "web/src", "")),
         ("Service", 3, ("shop/services",)),
@@ -167,11 +168,11 @@ def test_layers_with_their_folders_tests_last(shop: ProjectFacts) -> None:
     ]
 
 
-def test_the_header_for_a_view_of_the_graph(shop: ProjectFacts) -> None:
-    assert header_of(shop) == ProjectHeader("shop", "Sells things.", ("python", "tsx"), ("Django", "React"))
+def test_project_header(shop: ProjectFacts) -> None:
+    assert project_header(shop) == ProjectHeader("shop", "Sells things.", ("python", "tsx"), ("Django", "React"))
 
 
-def test_without_a_manifest_the_readme_speaks(tmp_path: Path) -> None:
+def test_readme_names_project_without_manifest(tmp_path: Path) -> None:
     facts = facts_of(snapshot_of("-- README.md --\n# The shop\n\nIt sells\nthings.\n", tmp_path))
     assert (facts.name, facts.description) == ("The shop", "It sells things.")
 
@@ -190,13 +191,13 @@ def test_without_a_manifest_the_readme_speaks(tmp_path: Path) -> None:
         ("-- README.md --\n# Introduction\n\nIt sells.\n", ""),
     ],
 )
-def test_a_name_is_that_of_the_whole_or_none(tmp_path: Path, files: str, name: str) -> None:
+def test_only_a_name_for_the_whole_project_is_used(tmp_path: Path, files: str, name: str) -> None:
     assert facts_of(snapshot_of(files, tmp_path)).name == name
 
 
-def test_an_empty_workspace_has_nothing_to_say(tmp_path: Path) -> None:
+def test_empty_workspace_has_no_facts(tmp_path: Path) -> None:
     facts = facts_of(snapshot_of("", tmp_path))
-    assert architecture_notes([facts]) == ()
+    assert architecture_entries([facts]) == ()
 
 
 @pytest.mark.parametrize(
@@ -227,79 +228,79 @@ def test_hubs_in_other_languages(tmp_path: Path, files: dict[str, str], hub: str
     assert [h.label for h in facts_of(snapshot_of(text, tmp_path)).hubs] == [hub]
 
 
-def test_an_import_of_the_standard_library_is_no_import_of_a_file_of_that_name(tmp_path: Path) -> None:
+def test_standard_library_import_does_not_count_as_file_import(tmp_path: Path) -> None:
     users = "".join(f"-- pk/u{i}.py --\nimport json\n" for i in range(3))
     facts = facts_of(snapshot_of(f"-- pk/__init__.py --\n-- pk/json.py --\nx = 1\n{users}", tmp_path))
     assert facts.hubs == ()
 
 
-def test_an_import_that_could_mean_two_files_counts_for_neither(tmp_path: Path) -> None:
+def test_ambiguous_import_is_not_counted(tmp_path: Path) -> None:
     users = "".join(f'-- src/u{i}.c --\n#include "b.h"\n' for i in range(3))
     facts = facts_of(snapshot_of(f"-- x/b.h --\n-- y/b.h --\n{users}", tmp_path))
     assert facts.hubs == ()
 
 
-# ---- kept up with the snapshot
+# ---- incremental updates
 
 
-def test_facts_follow_a_change_and_are_kept_without_one(tmp_path: Path) -> None:
+def test_facts_are_updated_after_change_and_cached_without(tmp_path: Path) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
-    projects = Projects()
-    before = projects.at(request_of(snapshot).sources)
-    assert projects.at(request_of(snapshot).sources) is before
+    projects = ProjectIndex()
+    before = projects.get(context_of(snapshot).sources)
+    assert projects.get(context_of(snapshot).sources) is before
     text = SHOP.replace('"Django>=5"', '"Flask"').replace(
         "class Money:\n    pass", "class Money:\n    a = 1\n    b = 2"
     )
     after = snapshot_of(text, tmp_path)
     changed = snapshot
     for path, entry in after.files.items():
-        if entry.digest != snapshot.files[path].digest:
-            changed = with_entry(changed, path, entry)
-    (facts,) = projects.at(request_of(changed).sources)
+        if entry.content_hash != snapshot.files[path].content_hash:
+            changed = with_file(changed, path, entry)
+    (facts,) = projects.get(context_of(changed).sources)
     assert facts == facts_of(after)
     assert [u.label for u in facts.frameworks] == ["Flask", "React"]
 
 
-def test_of_a_large_workspace_a_question_waits_for_edits_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where files have come or gone all imports are looked at again: seconds, which nobody waits for."""
+def test_request_in_large_workspace_waits_for_edits_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Added or removed files require resolving all imports again, which takes seconds."""
     snapshot = snapshot_of(SHOP, tmp_path)
     before = facts_of(snapshot)
     edited = snapshot_of(SHOP.replace("class Money:", "class Money:\n    x = 1\n"), tmp_path)
     after = facts_of(edited)
-    monkeypatch.setattr(module, "AT_ONCE", 3)
-    monkeypatch.setattr(module, "REST", 0)
-    projects = Projects()
-    assert projects.at(request_of(snapshot).sources) == ()
-    projects.follow(request_of(snapshot).sources)
-    assert projects.at(request_of(snapshot).sources) == (before,)
+    monkeypatch.setattr(module, "MAX_SYNC_FILES", 3)
+    monkeypatch.setattr(module, "IDLE_FACTOR", 0)
+    projects = ProjectIndex()
+    assert projects.get(context_of(snapshot).sources) == ()
+    projects.follow(context_of(snapshot).sources)
+    assert projects.get(context_of(snapshot).sources) == (before,)
     for path, entry in edited.files.items():
-        if entry.digest != snapshot.files[path].digest:
-            snapshot = with_entry(snapshot, path, entry)
-    assert projects.at(request_of(snapshot).sources) == (after,) != (before,)
+        if entry.content_hash != snapshot.files[path].content_hash:
+            snapshot = with_file(snapshot, path, entry)
+    assert projects.get(context_of(snapshot).sources) == (after,) != (before,)
     root = snapshot.roots[0].path
-    more = with_entry(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
-    assert projects.at(request_of(more).sources) == (after,)
-    projects.follow(request_of(more).sources)
-    assert [one.files for one in projects.at(request_of(more).sources)] == [after.files + 1]
+    more = with_file(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    assert projects.get(context_of(more).sources) == (after,)
+    projects.follow(context_of(more).sources)
+    assert [one.files for one in projects.get(context_of(more).sources)] == [after.files + 1]
 
 
-def test_while_files_are_read_a_question_waits_for_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_request_during_indexing_waits_for_small_changes_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshot = snapshot_of(SHOP, tmp_path)
-    monkeypatch.setattr(module, "MANY", 0)
-    projects = Projects()
-    before = projects.at(request_of(snapshot).sources, complete=False)
-    assert before == (facts_of(snapshot),)  # nothing was known
+    monkeypatch.setattr(module, "MAX_CHANGED_PER_REQUEST", 0)
+    projects = ProjectIndex()
+    before = projects.get(context_of(snapshot).sources, complete=False)
+    assert before == (facts_of(snapshot),)  # no facts were known
     root = snapshot.roots[0].path
-    more = with_entry(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
-    assert projects.at(request_of(more).sources, complete=False) == before
-    assert projects.behind
-    assert projects.at(request_of(more).sources) == (facts_of(more),) != before
-    monkeypatch.setattr(module, "MANY", 1)
-    fewer = with_entry(more, f"{root}/more.py", None)
-    assert projects.at(request_of(fewer).sources, complete=False) == before
+    more = with_file(snapshot, f"{root}/more.py", FileEntry(f"{root}/more.py", root, "more.py"))
+    assert projects.get(context_of(more).sources, complete=False) == before
+    assert projects.is_outdated
+    assert projects.get(context_of(more).sources) == (facts_of(more),) != before
+    monkeypatch.setattr(module, "MAX_CHANGED_PER_REQUEST", 1)
+    fewer = with_file(more, f"{root}/more.py", None)
+    assert projects.get(context_of(fewer).sources, complete=False) == before
 
 
-def test_an_unsaved_manifest_counts(tmp_path: Path) -> None:
+def test_unsaved_manifest_is_used(tmp_path: Path) -> None:
     changed = 'dependencies = ["fastapi"]'
     snapshot = snapshot_of(SHOP, tmp_path, unsaved={"pyproject.toml": f'[project]\nname = "new"\n{changed}\n'})
     facts = facts_of(snapshot)
@@ -309,21 +310,21 @@ def test_an_unsaved_manifest_counts(tmp_path: Path) -> None:
 def test_each_root_has_its_own_facts(tmp_path: Path) -> None:
     text = '-- a/package.json --\n{"name": "front"}\n-- b/go.mod --\nmodule example.org/back\n-- b/main.go --\npackage main\n'
     snapshot = snapshot_of(text, tmp_path, roots=["a", "b"])
-    found = Projects().at(request_of(snapshot).sources)
-    assert [one.name for one in found] == ["front", "example.org/back"]
-    notes = architecture_notes(found, files=[f"{snapshot.roots[1].path}/main.go"])
+    facts = ProjectIndex().get(context_of(snapshot).sources)
+    assert [one.name for one in facts] == ["front", "example.org/back"]
+    notes = architecture_entries(facts, files=[f"{snapshot.roots[1].path}/main.go"])
     assert notes[0].source == "project b" and "example.org/back" in notes[0].text
-    projects = Projects()
-    projects.at(request_of(snapshot).sources)
+    projects = ProjectIndex()
+    projects.get(context_of(snapshot).sources)
     fewer = replace(snapshot, roots=snapshot.roots[:1])
-    assert [one.name for one in projects.at(request_of(fewer).sources)] == ["front"]
+    assert [one.name for one in projects.get(context_of(fewer).sources)] == ["front"]
 
 
-# ---- notes
+# ---- prompt entries
 
 
-def test_notes_begin_with_what_the_project_is(shop: ProjectFacts) -> None:
-    head, entries, *_ = architecture_notes([shop])
+def test_architecture_entries_begin_with_summary(shop: ProjectFacts) -> None:
+    head, entries, *_ = architecture_entries([shop])
     assert head.text == (
         "shop: Sells things.\n"
         "Languages: python 89 %, tsx 11 %\n"
@@ -337,16 +338,16 @@ def test_notes_begin_with_what_the_project_is(shop: ProjectFacts) -> None:
     ("types", "second"),
     [(["testing"], "Commands"), (["database"], "Libraries"), (["performance"], "Files that"), ([], "Entry points")],
 )
-def test_a_question_moves_what_it_needs_to_the_front(shop: ProjectFacts, types: list[str], second: str) -> None:
-    notes = architecture_notes([shop], types)
+def test_question_type_moves_its_fact_to_the_front(shop: ProjectFacts, types: list[str], second: str) -> None:
+    notes = architecture_entries([shop], types)
     assert notes[1].text.startswith(second)
-    assert sorted(n.text for n in notes) == sorted(n.text for n in architecture_notes([shop]))
+    assert sorted(n.text for n in notes) == sorted(n.text for n in architecture_entries([shop]))
     assert list(notes) == sorted(notes, key=lambda note: -note.score)
 
 
-def test_files_in_play_are_said_to_be_of_a_layer(shop: ProjectFacts) -> None:
-    said = "\n".join(n.text for n in architecture_notes([shop], files=[f"{shop.root}/shop/services/cart.py"]))
-    assert "in play: shop/services/cart.py is of layer Service" in said
+def test_layers_of_active_files_are_shown(shop: ProjectFacts) -> None:
+    text = "\n".join(n.text for n in architecture_entries([shop], files=[f"{shop.root}/shop/services/cart.py"]))
+    assert "in play: shop/services/cart.py is of layer Service" in text
 
 
 # ---- overview
@@ -362,17 +363,17 @@ def test_files_in_play_are_said_to_be_of_a_layer(shop: ProjectFacts) -> None:
         ("is the heap restructured", False),
     ],
 )
-def test_questions_about_the_whole(question: str, expected: bool) -> None:
-    assert is_overview(question) is expected
+def test_overview_questions_are_recognized(question: str, expected: bool) -> None:
+    assert is_overview_question(question) is expected
 
 
-def test_an_overview_is_the_readme_then_the_facts_then_the_guides(tmp_path: Path) -> None:
+def test_overview_contains_readme_facts_and_guides_in_order(tmp_path: Path) -> None:
     text = (
         SHOP + "\n## License\n\nMIT.\n\n## Use\n\nType shop.\n-- docs/architecture.md --\n# Design\n\nThree layers.\n"
     )
     snapshot = snapshot_of(text, tmp_path)
-    sources = request_of(snapshot).sources
-    notes = overview(sources, Projects().at(sources))
+    sources = context_of(snapshot).sources
+    notes = overview_entries(sources, ProjectIndex().get(sources))
     assert [n.text for n in notes if n.source == "README.md"] == [
         "# The shop\n\nIt sells\nthings. And more.",
         "## Use\n\nType shop.",
@@ -382,39 +383,29 @@ def test_an_overview_is_the_readme_then_the_facts_then_the_guides(tmp_path: Path
     assert (notes[-1].text, notes[-1].source) == ("# Design\n\nThree layers.", "docs/architecture.md")
 
 
-def test_codebuddys_common_files_are_cut_at_5000_characters(tmp_path: Path) -> None:
-    text = f"-- README.md --\n{'word ' * 2000}\n-- package.json --\n{{}}\n-- docs/architecture.md --\n# A\n-- src/a.py --\n"
-    notes = codebuddy_overview(request_of(snapshot_of(text, tmp_path)).sources)
-    assert [(n.source, len(n.text), n.score) for n in notes] == [
-        ("README.md", 5000, 1.0),
-        ("package.json", 3, 1.0),
-        ("docs/architecture.md", 4, 1.0),
-    ]
-
-
-def test_what_a_question_means_by_purpose_is_found_by_name(tmp_path: Path) -> None:
+def test_files_are_found_by_purpose(tmp_path: Path) -> None:
     text = "-- .github/CODEOWNERS --\n* @a\n-- README.md --\n# A\n-- sub/README.md --\n# B\n-- a.py --\n"
     snapshot = snapshot_of(text, tmp_path)
     base = snapshot.roots[0].path
-    assert files_meant(snapshot, "who owns the payment code?") == (f"{base}/.github/CODEOWNERS",)
-    assert files_meant(snapshot, "update the readme") == (f"{base}/README.md", f"{base}/sub/README.md")
-    assert files_meant(snapshot, "why does parse fail") == ()
+    assert files_by_purpose(snapshot, "who owns the payment code?") == (f"{base}/.github/CODEOWNERS",)
+    assert files_by_purpose(snapshot, "update the readme") == (f"{base}/README.md", f"{base}/sub/README.md")
+    assert files_by_purpose(snapshot, "why does parse fail") == ()
 
 
-# ---- prose
+# ---- readmes
 
 
-def test_headings_of_both_kinds_and_none_in_fences() -> None:
+def test_headings_of_both_styles_are_parsed_outside_of_fences() -> None:
     text = "Title\n=====\n\nOne.\n\n```\n# no heading\nList<String> x\n```\n\n## Two ##\n<p align=center><img src=x></p>\nText\n"
-    assert [(p.title, p.level, p.text) for p in parts_of(text)] == [
+    assert [(p.title, p.level, p.text) for p in split_document(text)] == [
         ("Title", 1, "One.\n\n```\n# no heading\nList<String> x\n```"),
         ("Two", 2, "Text"),
     ]
 
 
-def test_an_opening_passes_over_badges_lists_and_tables() -> None:
+def test_readme_opening_skips_badges_lists_and_tables() -> None:
     text = "# A\n[![x](y)](z)\n\n- item\n\n| a | b |\n|---|---|\n\n[l]: http://x\n\nThis is\nit.\n"
-    assert (opening(text).title, opening(text).paragraph) == ("A", "This is it.")
+    assert (read_opening(text).title, read_opening(text).paragraph) == ("A", "This is it.")
 
 
 @pytest.mark.parametrize(
@@ -430,8 +421,8 @@ def test_an_opening_passes_over_badges_lists_and_tables() -> None:
         ("It sells.\n\nWhat is it?\n---\n\nA shop.\n", "", "It sells."),
     ],
 )  # fmt: skip
-def test_an_opening_is_a_title_and_prose(text: str, title: str, paragraph: str) -> None:
-    assert (opening(text).title, opening(text).paragraph) == (title, paragraph)
+def test_readme_opening_has_title_and_paragraph(text: str, title: str, paragraph: str) -> None:
+    assert (read_opening(text).title, read_opening(text).paragraph) == (title, paragraph)
 
 
 @pytest.mark.parametrize(
@@ -445,6 +436,6 @@ def test_an_opening_is_a_title_and_prose(text: str, title: str, paragraph: str) 
         ("x" * 50, 20, "…"),
     ],
 )
-def test_prose_is_cut_after_a_sentence(text: str, most: int, expected: str) -> None:
-    assert cut(text, most) == expected
-    assert len(cut(text, most)) <= most
+def test_text_is_truncated_after_sentence(text: str, most: int, expected: str) -> None:
+    assert truncate_text(text, most) == expected
+    assert len(truncate_text(text, most)) <= most

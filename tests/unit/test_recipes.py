@@ -11,22 +11,22 @@ from promptls.model import Problem
 from promptls.prompt.assemble import VARIANTS
 from promptls.prompt.recipes import (
     Recipe,
-    Source,
-    Wrong,
-    built_in,
-    collect,
-    find,
-    help_text,
-    in_folder,
-    in_workspace,
-    read,
-    render,
-    values_for,
+    RecipeSource,
+    InvalidRecipeCall,
+    built_in_recipes,
+    collect_recipes,
+    find_recipe,
+    recipe_help,
+    recipes_in_folder,
+    recipes_in_workspace,
+    parse_recipe,
+    render_recipe,
+    context_values,
 )
-from promptls.prompt.recipes.parser import MAX_SIZE
-from promptls.prompt.recipes.template import MAX_ARGUMENT
+from promptls.prompt.recipes.parser import MAX_RECIPE_CHARACTERS
+from promptls.prompt.recipes.template import MAX_ARGUMENT_CHARACTERS
 from promptls.prompt.tokens import counter
-from workspaces import request_of, snapshot_of
+from workspaces import context_of, snapshot_of
 
 HEAD = 'title = "T"\ndescription = "D."\nversion = "1.0"\n'
 
@@ -36,7 +36,7 @@ def text(body: str, more: str = "", head: str = HEAD) -> str:
 
 
 def recipe(body: str, more: str = "") -> Recipe:
-    made, problems = read("one", text(body, more), "yours", "one.md")
+    made, problems = parse_recipe("one", text(body, more), "yours", "one.md")
     assert made is not None, problems
     return made
 
@@ -44,8 +44,8 @@ def recipe(body: str, more: str = "") -> Recipe:
 # ---------------------------------------------------------------- ours
 
 
-def test_the_built_in_recipes_have_no_flaw() -> None:
-    collected = collect(built_in())
+def test_built_in_recipes_have_no_problems() -> None:
+    collected = collect_recipes(built_in_recipes())
     assert collected.problems == ()
     assert list(collected.recipes) == [
         "commit-message", "docstring", "document", "explain", "explain-high-level",
@@ -55,15 +55,15 @@ def test_the_built_in_recipes_have_no_flaw() -> None:
     assert {r.variant for r in collected.recipes.values()} <= {"", *VARIANTS}
 
 
-@pytest.mark.parametrize("name", sorted(s.name for s in built_in()))
-def test_a_built_in_recipe_is_short_and_works_with_nothing_and_with_everything(name: str) -> None:
-    made = collect(built_in()).recipes[name]
-    bare = render(made, {}, {})
+@pytest.mark.parametrize("name", sorted(s.name for s in built_in_recipes()))
+def test_built_in_recipe_is_short_and_renders_without_and_with_all_values(name: str) -> None:
+    made = collect_recipes(built_in_recipes()).recipes[name]
+    bare = render_recipe(made, {}, {})
     assert isinstance(bare, str)
     assert "{{" not in bare and "\n\n\n" not in bare
     assert counter().count(bare) <= 180
     arguments = {a.name: a.choices[-1] if a.choices else f"<<{a.name}>>" for a in made.arguments}
-    full = render(made, arguments, values_for(selection="a.py:1-2", symbol="f", file="a.py", language="python"))
+    full = render_recipe(made, arguments, context_values(selection="a.py:1-2", symbol="f", file="a.py", language="python"))
     assert isinstance(full, str)
     assert all(value in full for value in arguments.values())
     if "{{subject" in made.body:
@@ -97,54 +97,54 @@ BODY = "Explain {{subject|it}} to {{ who }}.\nAs a {{form}}, {{depth}} deep.\n\n
         ({"depth": "a\r\nb\u202e", "form": "list", "who": ""}, {}, "Explain it to a colleague.\nAs a list, a\nb⟦U+202E⟧ deep."),
     ],
 )  # fmt: skip
-def test_placeholders_are_filled(arguments: dict[str, Any], values: dict[str, str], expected: str) -> None:
-    assert render(recipe(BODY, ARGUMENTS), arguments, values) == expected
+def test_placeholders_are_replaced(arguments: dict[str, Any], values: dict[str, str], expected: str) -> None:
+    assert render_recipe(recipe(BODY, ARGUMENTS), arguments, values) == expected
 
 
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        ({}, Wrong("the recipe 'one' needs the argument 'depth'.", "arguments.depth")),
-        ({"depth": ""}, Wrong("the recipe 'one' needs the argument 'depth'.", "arguments.depth")),
+        ({}, InvalidRecipeCall("the recipe 'one' needs the argument 'depth'.", "arguments.depth")),
+        ({"depth": ""}, InvalidRecipeCall("the recipe 'one' needs the argument 'depth'.", "arguments.depth")),
         (
             {"depth": "1", "size": "2"},
-            Wrong("unknown argument 'size' of the recipe 'one'; valid: depth, form, who.", "arguments.size", ("depth", "form", "who")),
+            InvalidRecipeCall("unknown argument 'size' of the recipe 'one'; valid: depth, form, who.", "arguments.size", ("depth", "form", "who")),
         ),
         (
             {"depth": "1", "form": "poem"},
-            Wrong("unknown form 'poem'; valid: list, prose.", "arguments.form", ("list", "prose")),
+            InvalidRecipeCall("unknown form 'poem'; valid: list, prose.", "arguments.form", ("list", "prose")),
         ),
-        ({"depth": ["1"]}, Wrong("arguments.depth: expected text, got a list.", "arguments.depth")),
+        ({"depth": ["1"]}, InvalidRecipeCall("arguments.depth: expected text, got a list.", "arguments.depth")),
         (
-            {"depth": "x" * (MAX_ARGUMENT + 1)},
-            Wrong("arguments.depth has 8,001 characters; at most 8,000 are possible.", "arguments.depth"),
+            {"depth": "x" * (MAX_ARGUMENT_CHARACTERS + 1)},
+            InvalidRecipeCall("arguments.depth has 8,001 characters; the maximum is 8,000.", "arguments.depth"),
         ),
     ],
 )  # fmt: skip
-def test_arguments_that_do_not_fit_say_what_would(arguments: dict[str, Any], wrong: Wrong) -> None:
-    assert render(recipe(BODY, ARGUMENTS), arguments, {}) == wrong
+def test_invalid_argument_error_lists_the_valid_values(arguments: dict[str, Any], wrong: InvalidRecipeCall) -> None:
+    assert render_recipe(recipe(BODY, ARGUMENTS), arguments, {}) == wrong
 
 
-def test_a_recipe_without_arguments_takes_none() -> None:
-    wrong = render(recipe("Go."), {"x": "1"}, {})
-    assert wrong == Wrong("unknown argument 'x' of the recipe 'one'; it has none.", "arguments.x")
+def test_recipe_without_arguments_accepts_none() -> None:
+    wrong = render_recipe(recipe("Go."), {"x": "1"}, {})
+    assert wrong == InvalidRecipeCall("unknown argument 'x' of the recipe 'one'; it has none.", "arguments.x")
 
 
-def test_an_unknown_recipe_names_the_others() -> None:
-    recipes = collect(built_in()).recipes
-    wrong = find(recipes, "explan")
-    assert isinstance(wrong, Wrong)
+def test_unknown_recipe_error_lists_the_valid_names() -> None:
+    recipes = collect_recipes(built_in_recipes()).recipes
+    wrong = find_recipe(recipes, "explan")
+    assert isinstance(wrong, InvalidRecipeCall)
     assert wrong.message.startswith("unknown recipe 'explan'; valid: commit-message, docstring, document, explain, ")
     assert (wrong.field, wrong.valid) == ("recipe", tuple(sorted(recipes)))
-    assert find(recipes, "explain") is recipes["explain"]
+    assert find_recipe(recipes, "explain") is recipes["explain"]
 
 
 @pytest.mark.parametrize(
     ("given", "subject"),
     [
         ({}, None),
-        ({"named": ["a.py", "Cart.total", "a.py"], "file": "b.py"}, "`a.py`, `Cart.total`"),
-        ({"named": ["a", "b", "c", "d", "e"]}, "`a`, `b`, `c` and 2 more"),
+        ({"mentioned": ["a.py", "Cart.total", "a.py"], "file": "b.py"}, "`a.py`, `Cart.total`"),
+        ({"mentioned": ["a", "b", "c", "d", "e"]}, "`a`, `b`, `c` and 2 more"),
         ({"selection": "b.py:3-9", "symbol": "f", "file": "b.py"}, "the selected lines `b.py:3-9`"),
         ({"symbol": "Cart.total", "file": "b.py"}, "`Cart.total` in `b.py`"),
         ({"file": "b.py"}, "`b.py`"),
@@ -152,30 +152,30 @@ def test_an_unknown_recipe_names_the_others() -> None:
         ({"file": "x" * 500}, f"`{'x' * 160}…`"),
     ],
 )
-def test_the_subject_is_what_the_message_names_else_what_is_in_front(
+def test_subject_is_mentioned_or_selected_or_active(
     given: dict[str, Any], subject: str | None
 ) -> None:
-    assert values_for(**given).get("subject") == subject
+    assert context_values(**given).get("subject") == subject
 
 
-def test_a_language_is_a_word() -> None:
-    assert values_for(language="c#")["language"] == "c#"
-    assert values_for(language="go\n# Task `obey`")["language"] == "go# Task obey"
+def test_language_is_one_word() -> None:
+    assert context_values(language="c#")["language"] == "c#"
+    assert context_values(language="go\n# Task `obey`")["language"] == "go# Task obey"
 
 
-# ---------------------------------------------------------------- lint
+# ---------------------------------------------------------------- problems
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("Explain.", "one.md:1: the head between two lines of +++ is missing."),
-        ("", "one.md:1: the head between two lines of +++ is missing."),
-        ("+++\ntitle = 1", "one.md:1: the head between two lines of +++ is missing."),
-        (text("x", head="title = \n"), "one.md:2: the head is no TOML: Invalid value."),
-        (text("x", "a = [\n\n"), "one.md:7: the head is no TOML: Invalid value."),
+        ("Explain.", "one.md:1: the front matter between two lines +++ is missing."),
+        ("", "one.md:1: the front matter between two lines +++ is missing."),
+        ("+++\ntitle = 1", "one.md:1: the front matter between two lines +++ is missing."),
+        (text("x", head="title = \n"), "one.md:2: the front matter is not valid TOML: Invalid value."),
+        (text("x", "a = [\n\n"), "one.md:7: the front matter is not valid TOML: Invalid value."),
         (text("x", "a = " + "[" * 5000 + "\n"), "one.md:"),
-        (text("x", "a" + ".a" * 6000 + " = 1\n"), "one.md:6: the head is no TOML: a line has more than 10,000 characters."),
+        (text("x", "a" + ".a" * 6000 + " = 1\n"), "one.md:6: the front matter is not valid TOML: a line has more than 10,000 characters."),
         (text("x", head='title = "T"\n'), "one.md:2: object missing required field `description`."),
         (text("x", head='title = "T"\ndescription = ""\nversion = "1.0"\n'), "one.md:3: description: expected `str` of length >= 1."),
         (text("x", head='title = "T"\ndescription = "D"\nversion = 1.0\n'), 'one.md:4: the version must be written as "1.0", not as 1.0.'),
@@ -185,54 +185,54 @@ def test_a_language_is_a_word() -> None:
         (text("x", 'mentions = ["staged"]\n'), 'one.md:5: mentions must be a list of at most eight mentions, such as ["@staged"].'),
         (text("x {{a}}", "[arguments.a]\nrequired = true\n"), "one.md:5: arguments.a: object missing required field `description`."),
         (text("x {{a}}", '[arguments.a]\ndescription = "A"\nrequired = true\ndefault = "1"\n'), "one.md:5: the argument 'a' is required and has a default."),
-        (text("x {{a}}", '[arguments.a]\ndescription = "A"\nchoices = ["2"]\ndefault = "1"\n'), "one.md:5: the default of 'a' is none of its choices."),
-        (text("x {{file}}", '[arguments.file]\ndescription = "A"\n'), "one.md:5: the argument 'file' has the name of a value."),
-        (text("x", '[arguments.A-b]\ndescription = "A"\n'), "one.md:5: 'A-b' is no name for an argument: small letters, digits and _."),
-        (text("\n\nfine\nExplain {{who}} {{file}}."), "one.md:9: there is nothing called 'who' for a placeholder; valid: file, language, selection, subject, symbol."),
-        (text("Explain {{file."), "one.md:6: a placeholder is not well formed: write {{name}} or {{name|text without it}}."),
-        (text("Explain {{#file}}."), "one.md:6: a placeholder is not well formed: write {{name}} or {{name|text without it}}."),
+        (text("x {{a}}", '[arguments.a]\ndescription = "A"\nchoices = ["2"]\ndefault = "1"\n'), "one.md:5: the default of 'a' is not one of its choices."),
+        (text("x {{file}}", '[arguments.file]\ndescription = "A"\n'), "one.md:5: the argument 'file' has the name of a context value."),
+        (text("x", '[arguments.A-b]\ndescription = "A"\n'), "one.md:5: 'A-b' is not a valid argument name: lower-case letters, digits and _."),
+        (text("\n\nfine\nExplain {{who}} {{file}}."), "one.md:9: unknown placeholder 'who'; valid: file, language, selection, subject, symbol."),
+        (text("Explain {{file."), "one.md:6: malformed placeholder: write {{name}} or {{name|text without a value}}."),
+        (text("Explain {{#file}}."), "one.md:6: malformed placeholder: write {{name}} or {{name|text without a value}}."),
         (text(" \n "), "one.md:7: the recipe has no text."),
-        (text("x" * MAX_SIZE), "one.md:1: the recipe has more than 16,000 characters."),
+        (text("x" * MAX_RECIPE_CHARACTERS), "one.md:1: the recipe has more than 16,000 characters."),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_by_its_line(content: str, message: str) -> None:
-    made, problems = read("one", content, "yours", "one.md")
+def test_problem_has_its_line(content: str, message: str) -> None:
+    made, problems = parse_recipe("one", content, "yours", "one.md")
     assert made is None
     assert problems[0].message.startswith(message)
 
 
-def test_an_unused_argument_is_told_and_does_no_harm() -> None:
-    made, problems = read("one", text("x", '[arguments.a]\ndescription = "A"\n'), "yours", "one.md")
+def test_unused_argument_is_only_a_warning() -> None:
+    made, problems = parse_recipe("one", text("x", '[arguments.a]\ndescription = "A"\n'), "yours", "one.md")
     assert made is not None
     assert problems == (Problem("one.md:5: the argument 'a' is not used."),)
 
 
 @pytest.mark.parametrize("name", ["", "Explain", "a b", "a--b", "../x", "-a"])
-def test_names_are_plain(name: str) -> None:
-    made, problems = read(name, text("x"), "yours", "f.md")
-    assert made is None and problems[0].message == f"f.md:1: {name!r} is no name for a recipe."
+def test_invalid_recipe_name_is_a_problem(name: str) -> None:
+    made, problems = parse_recipe(name, text("x"), "yours", "f.md")
+    assert made is None and problems[0].message == f"f.md:1: {name!r} is not a valid recipe name."
 
 
-def test_a_head_may_say_what_else_is_wanted() -> None:
+def test_front_matter_sets_variant_mentions_and_sections() -> None:
     made = recipe("Go.", 'variant = "strict"\nmentions = ["@staged", "@README.md"]\n[sections]\nmemory = false\n')
     assert (made.variant, made.mentions, made.sections) == ("strict", ("@staged", "@README.md"), {"memory": False})
 
 
 def test_windows_line_ends_and_invisible_characters() -> None:
-    made, problems = read("one", text("a\u200bb\nc").replace("\n", "\r\n"), "yours", "one.md")
+    made, problems = parse_recipe("one", text("a\u200bb\nc").replace("\n", "\r\n"), "yours", "one.md")
     assert made is not None and problems == ()
     assert made.body == "a⟦U+200B⟧b\nc"
 
 
-# ---------------------------------------------------------------- whose
+# ---------------------------------------------------------------- precedence
 
 
-def source(name: str, origin: Any, body: str = "x", where: str = "") -> Source:
-    return Source(name, text(body), origin, where or f"{origin}/{name}.md")
+def source(name: str, origin: Any, body: str = "x", where: str = "") -> RecipeSource:
+    return RecipeSource(name, text(body), origin, where or f"{origin}/{name}.md")
 
 
-def test_the_users_own_go_first_and_a_workspace_takes_no_name() -> None:
-    collected = collect(
+def test_user_recipes_take_precedence_and_workspace_recipes_are_renamed() -> None:
+    collected = collect_recipes(
         [source("fix", "workspace", "theirs"), source("deploy", "workspace", "theirs")],
         [source("fix", "built-in", "ours"), source("explain", "built-in", "ours")],
         [source("explain", "yours", "mine")],
@@ -245,29 +245,29 @@ def test_the_users_own_go_first_and_a_workspace_takes_no_name() -> None:
     )
 
 
-def test_two_folders_of_a_workspace_with_the_same_recipe() -> None:
-    collected = collect(
+def test_same_recipe_in_two_workspace_folders() -> None:
+    collected = collect_recipes(
         [source("a", "workspace", "1", "r1"), source("a", "workspace", "2", "r2"), source("a", "workspace", "3", "r3")]
     )
     assert {n: r.body for n, r in collected.recipes.items()} == {"a": "1", "workspace/a": "2"}
     assert [p.message for p in collected.problems] == [
         "r2: the name 'a' is taken; the recipe is called 'workspace/a'.",
-        "r3: there is another recipe 'a' in this workspace; this one is left out.",
+        "r3: ignored, because this workspace has another recipe 'a'.",
     ]
 
 
-def test_a_folder_of_the_users_own(tmp_path: Path) -> None:
-    assert in_folder(tmp_path / "none") == ()
+def test_recipes_in_the_folder_of_the_user(tmp_path: Path) -> None:
+    assert recipes_in_folder(tmp_path / "none") == ()
     (tmp_path / "mine.md").write_text(text("Go."))
     (tmp_path / "notes.txt").write_text("x")
     (tmp_path / "folder.md").mkdir()
     (tmp_path / "latin.md").write_bytes(b"\xff\xfe")
     (tmp_path / "huge.md").write_text("x" * 100_000)
-    collected = collect(in_folder(tmp_path))
+    collected = collect_recipes(recipes_in_folder(tmp_path))
     assert list(collected.recipes) == ["mine"]
     assert sorted(p.message for p in collected.problems) == [
         "huge.md:1: the recipe has more than 16,000 characters.",
-        "latin.md: the recipe cannot be read: it is not UTF-8.",
+        "latin.md: cannot read the recipe: it is not UTF-8.",
     ]
 
 
@@ -285,40 +285,40 @@ WORKSPACE = f"""
 """
 
 
-def there(top: Path, content: str = WORKSPACE, unsaved: dict[str, str] | None = None) -> dict[str, str]:
-    """Name → text, or why there is none, of the recipes of a workspace."""
-    found = in_workspace(request_of(snapshot_of(content, top, unsaved=unsaved)).sources)
+def workspace_recipes(top: Path, content: str = WORKSPACE, unsaved: dict[str, str] | None = None) -> dict[str, str]:
+    """Return the text or the problem of each recipe of a workspace, by name."""
+    found = recipes_in_workspace(context_of(snapshot_of(content, top, unsaved=unsaved)).sources)
     assert {s.origin for s in found} <= {"workspace"}
     return {s.name: s.problem or s.text for s in found}
 
 
-def test_recipes_of_the_workspace_lie_in_one_folder(tmp_path: Path) -> None:
-    found = in_workspace(request_of(snapshot_of(WORKSPACE, tmp_path)).sources)
+def test_recipes_of_the_workspace_are_in_one_folder(tmp_path: Path) -> None:
+    found = recipes_in_workspace(context_of(snapshot_of(WORKSPACE, tmp_path)).sources)
     assert [(s.name, s.source) for s in found] == [
         ("fix", ".promptls/recipes/fix.md"), ("ship", ".promptls/recipes/ship.md"),
     ]  # fmt: skip
-    collected = collect(built_in(), found)
-    ours = {s.name for s in built_in()}
+    collected = collect_recipes(built_in_recipes(), found)
+    ours = {s.name for s in built_in_recipes()}
     assert set(collected.recipes) - ours == {"ship", "workspace/fix"}
     assert collected.recipes["ship"].origin == "workspace"
 
 
-def test_a_recipe_that_is_being_edited_counts_as_it_is_in_the_editor(tmp_path: Path) -> None:
+def test_unsaved_text_of_a_recipe_is_used(tmp_path: Path) -> None:
     unsaved = {".promptls/recipes/fix.md": "edited", ".promptls/recipes/new.md": "not saved yet"}
-    found = there(tmp_path, unsaved=unsaved)
+    found = workspace_recipes(tmp_path, unsaved=unsaved)
     assert list(found) == ["fix", "new", "ship"]
     assert (found["fix"], found["new"]) == ("edited", "not saved yet")
 
 
-def test_recipes_that_git_ignores_count_and_those_kept_from_us_do_not(tmp_path: Path) -> None:
+def test_recipes_ignored_by_git_are_read_and_excluded_ones_are_not(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text(".promptls/\n")
     snapshot_of("-- .promptls/recipes/ship.md --\nx\n", tmp_path)
-    assert list(there(tmp_path, "-- a.py --\nx = 1\n")) == ["ship"]
+    assert list(workspace_recipes(tmp_path, "-- a.py --\nx = 1\n")) == ["ship"]
     (tmp_path / ".promptlsignore").write_text("recipes/\n")
-    assert there(tmp_path, "-- a.py --\nx = 1\n") == {}
+    assert workspace_recipes(tmp_path, "-- a.py --\nx = 1\n") == {}
 
 
-def test_a_recipe_does_not_lead_out_of_the_workspace(tmp_path: Path) -> None:
+def test_symlink_out_of_the_workspace_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "secret.md").write_text(text("my secret"))
     folder = tmp_path / "w" / ".promptls" / "recipes"
     folder.mkdir(parents=True)
@@ -328,22 +328,22 @@ def test_a_recipe_does_not_lead_out_of_the_workspace(tmp_path: Path) -> None:
     (folder / "binary.md").write_bytes(b"\0" * 100)
     (folder / "folder.md").mkdir()
     (tmp_path / "w" / ".env").write_text("KEY=1\n")
-    found = there(tmp_path / "w", "-- a.py --\nx = 1\n")
+    found = workspace_recipes(tmp_path / "w", "-- a.py --\nx = 1\n")
     assert set(found) == {"evil", "gone", "inside", "binary"}
-    assert all(why.startswith("the recipe is not read: ") for why in found.values())
+    assert all(why.startswith("cannot read the recipe: ") for why in found.values())
     elsewhere = tmp_path / "v"
     elsewhere.mkdir()
     (elsewhere / ".promptls").symlink_to(tmp_path / "w" / ".promptls")
-    assert there(elsewhere, "-- a.py --\nx = 1\n") == {}
+    assert workspace_recipes(elsewhere, "-- a.py --\nx = 1\n") == {}
 
 
-def test_help_says_what_a_recipe_takes() -> None:
-    recipes = collect(built_in()).recipes
-    assert help_text(recipes["commit-message"]) == (
-        "**Commit message** (commit-message 1.0)\n\nA commit message for what is staged.\n"
+def test_help_lists_the_arguments() -> None:
+    recipes = collect_recipes(built_in_recipes()).recipes
+    assert recipe_help(recipes["commit-message"]) == (
+        "**Commit message** (commit-message 1.0)\n\nA commit message for the staged changes.\n"
         "- `style`: Form of the first line. (default: plain; one of conventional, plain)\n"
         "- `issue`: Issue that the commit belongs to. (optional)\n"
-        "- brings along @staged"
+        "- context: @staged"
     )
-    assert "(one 1.0, yours)" in help_text(recipe("Go."))
-    assert "- `depth`: How deep. (required)" in help_text(recipe(BODY, ARGUMENTS))
+    assert "(one 1.0, yours)" in recipe_help(recipe("Go."))
+    assert "- `depth`: How deep. (required)" in recipe_help(recipe(BODY, ARGUMENTS))

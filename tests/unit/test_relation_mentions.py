@@ -1,4 +1,4 @@
-"""Mentions of what stands around a definition: how arguments name it, and what is found."""
+"""Relation mentions (@callers, @callees, @usages, …): arguments, targets and reasons."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from promptls.mentions.context import Request
-from promptls.mentions.resolve import resolve_all
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.resolve import resolve_mentions
 from tests.graphkit import asking
 
 SHOP = """
@@ -67,11 +67,11 @@ def test_total():
 """
 
 
-def told(message: str, request: Request) -> list[str]:
-    """Each outcome as "status: targets or candidates", or as its reason where it has neither."""
+def summarize(message: str, context: ResolveContext) -> list[str]:
+    """Return each outcome as "status: targets or candidates", or with its reason if it has neither."""
     out = []
-    for outcome in resolve_all(message, request):
-        label = request.snapshot.label
+    for outcome in resolve_mentions(message, context):
+        label = context.snapshot.label
         targets = ", ".join(f"{label(item.path)} {item.symbol}".strip() for item in outcome.targets)
         out.append(f"{outcome.status}: {targets or ', '.join(outcome.candidates) or outcome.reason}")
     return out
@@ -85,8 +85,8 @@ def told(message: str, request: Request) -> list[str]:
         ('@callers:"my dir/a b.py"#spaced', "included: my dir/a b.py user"),
         ('@callers:"my dir/a b.py#spaced"', "included: my dir/a b.py user"),
         ("@callers:total", "ambiguous: @callers:src/cart.py#total, @callers:src/other.py#total"),
-        ("@callers:nope.py#total", 'unresolved: There is no file "nope.py" in the workspace.'),
-        # names hold "#" as paths do
+        ("@callers:nope.py#total", 'unresolved: File "nope.py" not found in the workspace.'),
+        # names and paths may contain "#"
         ("@callers:C.#inc", "included: web/c.js C.bump"),
         ("@callers:#inc", "included: web/c.js C.bump"),
         ("@callers:web/c.js#C.#inc", "included: web/c.js C.bump"),
@@ -94,7 +94,7 @@ def told(message: str, request: Request) -> list[str]:
         ("@callees:C#bump", "included: web/c.js C.#inc"),  # there is a folder c as well
         ("@callers:src/#weigh", "included: src/cart.py total"),
         ("@callers:src#weigh", "included: src/cart.py total"),
-        # the other end of a call path stays as it was written
+        # the other end of a call path is kept as written
         ("@path:main..total", "ambiguous: @path:main..src/cart.py#total, @path:main..src/other.py#total"),
         ("@path:total..main", "ambiguous: @path:src/cart.py#total..main, @path:src/other.py#total..main"),
         ("@path:src/cart.py#total..weigh", "included: src/cart.py total, src/cart.py weigh"),
@@ -105,17 +105,17 @@ def told(message: str, request: Request) -> list[str]:
         ("@tests:src/cart.py#total", "included: tests/test_cart.py test_total"),
         ("@tests:src/cart.py", "included: tests/test_cart.py test_total"),
         ("@tests:cart.py", "included: tests/test_cart.py test_total"),
-        ("@tests:src/other.py", "unresolved: src/other.py has no tests, as far as the syntax tells."),
-        ("@tests:bin/shop", "unresolved: bin/shop has no tests, as far as the syntax tells."),
-        ("@tests:bin/nope", 'unresolved: There is no file "bin/nope" in the workspace.'),
+        ("@tests:src/other.py", "unresolved: src/other.py has no tests (syntactic analysis)."),
+        ("@tests:bin/shop", "unresolved: bin/shop has no tests (syntactic analysis)."),
+        ("@tests:bin/nope", 'unresolved: File "bin/nope" not found in the workspace.'),
         ("@tests:web/c.js", "included: web/c.test.js"),
         ("@tests:web/c.js##inc", "included: web/c.test.js"),
-        ("@tests:src/nope.py", 'unresolved: There is no file "src/nope.py" in the workspace.'),
-        ("@tests:nope", 'unresolved: There is no symbol "nope" in the workspace.'),
+        ("@tests:src/nope.py", 'unresolved: File "src/nope.py" not found in the workspace.'),
+        ("@tests:nope", 'unresolved: Symbol "nope" not found in the workspace.'),
     ],
 )
-def test_what_an_argument_names(tmp_path: Path, mention: str, expected: str) -> None:
-    assert told(f"see {mention} there", asking(SHOP, tmp_path)) == [expected]
+def test_arguments(tmp_path: Path, mention: str, expected: str) -> None:
+    assert summarize(f"see {mention} there", asking(SHOP, tmp_path)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -129,38 +129,36 @@ def test_what_an_argument_names(tmp_path: Path, mention: str, expected: str) -> 
         ("@callees:src/cart.py#total", {"weigh": ()}),
     ],
 )
-def test_who_uses_something_is_told_with_the_lines_that_do(
-    tmp_path: Path, mention: str, sites: dict[str, tuple[int, ...]]
-) -> None:
-    (outcome,) = resolve_all(f"{mention} there", asking(SHOP, tmp_path))
-    assert {item.symbol: item.sites for item in outcome.targets} == sites
+def test_targets_have_call_sites(tmp_path: Path, mention: str, sites: dict[str, tuple[int, ...]]) -> None:
+    (outcome,) = resolve_mentions(f"{mention} there", asking(SHOP, tmp_path))
+    assert {item.symbol: item.call_sites for item in outcome.targets} == sites
 
 
-def test_tests_that_are_only_called_after_a_file_are_said_to_be(tmp_path: Path) -> None:
-    (outcome,) = resolve_all("@tests:web/c.js there", asking(SHOP, tmp_path))
+def test_test_files_by_name_are_a_fallback(tmp_path: Path) -> None:
+    (outcome,) = resolve_mentions("@tests:web/c.js there", asking(SHOP, tmp_path))
     assert [(item.kind, item.span.start) for item in outcome.targets] == [("file", 0)]
-    assert outcome.reason == "No test calls it, as far as the syntax tells; 1 file is called after web/c.js."
+    assert outcome.reason == "No calling test found (syntactic analysis); 1 test file by the name of web/c.js."
 
 
-def test_one_is_told_as_one(tmp_path: Path) -> None:
-    (outcome,) = resolve_all("@tests:src/cart.py there", asking(SHOP, tmp_path))
-    assert outcome.reason == "1 test, as far as the syntax tells."
+def test_singular_count(tmp_path: Path) -> None:
+    (outcome,) = resolve_mentions("@tests:src/cart.py there", asking(SHOP, tmp_path))
+    assert outcome.reason == "1 test (syntactic analysis)."
 
 
-def test_a_suggestion_is_the_whole_mention(tmp_path: Path) -> None:
-    (outcome,) = resolve_all("@path:src/other.py#main..wegh", asking(SHOP, tmp_path))
+def test_suggestion_is_a_whole_mention(tmp_path: Path) -> None:
+    (outcome,) = resolve_mentions("@path:src/other.py#main..wegh", asking(SHOP, tmp_path))
     assert outcome.suggestion == "@path:src/other.py#main..weigh"
 
 
-def test_candidates_are_read_back(tmp_path: Path) -> None:
-    request = asking(SHOP.replace("src/other.py", "my src/other.py"), tmp_path)
+def test_candidates_can_be_resolved(tmp_path: Path) -> None:
+    context = asking(SHOP.replace("src/other.py", "my src/other.py"), tmp_path)
     for mention in ("@callers:total", "@path:main..total", "@path:total..main"):
-        (outcome,) = resolve_all(mention, request)
+        (outcome,) = resolve_mentions(mention, context)
         assert len(outcome.candidates) == 2
         for candidate in outcome.candidates:
-            (again,) = resolve_all(f"{candidate} there", request)
+            (again,) = resolve_mentions(f"{candidate} there", context)
             assert (again.mention.text, again.status != "ambiguous") == (candidate, True)
-            assert "as far as the syntax tells" in again.reason
+            assert "(syntactic analysis)" in again.reason
 
 
 SHAPES = """
@@ -315,8 +313,8 @@ mod mesh {
         ("@implementations:Face::edges", "rs/m.rs mesh.Tri.edges"),
     ],
 )
-def test_implementations_of_types_inside_of_others(tmp_path: Path, mention: str, expected: str) -> None:
-    assert told(mention, asking(SHAPES, tmp_path)) == [f"included: {expected}"]
+def test_implementations_of_nested_types(tmp_path: Path, mention: str, expected: str) -> None:
+    assert summarize(mention, asking(SHAPES, tmp_path)) == [f"included: {expected}"]
 
 
 TWO = """
@@ -344,16 +342,16 @@ def main():
             "@path:main..helper",
             'ambiguous: @path:api:src/app.py#main..helper, @path:"web:my src/app.py#main..helper"',
         ),
-        ("@tests:api:src/app.py", "unresolved: api:src/app.py has no tests, as far as the syntax tells."),
+        ("@tests:api:src/app.py", "unresolved: api:src/app.py has no tests (syntactic analysis)."),
         (
             '@callees:"web:my src/app.py#main"',
-            "unresolved: web:my src/app.py#main has no callees, as far as the syntax tells.",
+            "unresolved: web:my src/app.py#main has no callees (syntactic analysis).",
         ),
-        ("@callers:nope:src/app.py#helper", 'unresolved: There is no file "nope:src/app.py" in the workspace.'),
+        ("@callers:nope:src/app.py#helper", 'unresolved: File "nope:src/app.py" not found in the workspace.'),
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
-    assert told(mention, asking(TWO, tmp_path, ("api", "web"))) == [expected]
+    assert summarize(mention, asking(TWO, tmp_path, ("api", "web"))) == [expected]
 
 
 PLATFORMS = """
@@ -433,5 +431,5 @@ fun net(): Int = Buffer().read()
         ("@callers:net#Buffer.read", "included: net/src/main/kotlin/x/Buffer.kt net"),
     ],
 )
-def test_what_a_build_takes_one_of_is_one_thing(tmp_path: Path, mention: str, expected: str) -> None:
-    assert told(f"see {mention} there", asking(PLATFORMS, tmp_path)) == [expected]
+def test_build_variants_are_merged(tmp_path: Path, mention: str, expected: str) -> None:
+    assert summarize(f"see {mention} there", asking(PLATFORMS, tmp_path)) == [expected]

@@ -1,4 +1,4 @@
-"""Requests go before events of the loop, for a moment, and never before what somebody waits for."""
+"""Requests defer the events of the indexer for a limited time, except urgent ones."""
 
 from __future__ import annotations
 
@@ -7,71 +7,71 @@ import threading
 import pytest
 
 from promptls.index.scan import priority
-from promptls.index.scan.priority import Precedence
+from promptls.index.scan.priority import RequestPriority
 
 LONG_S = 30.0
 
 
-def giving(of: Precedence, needed: threading.Event) -> threading.Thread:
-    """A loop that gives precedence now; it ends when it goes on."""
-    loop = threading.Thread(target=of.give, args=(needed.is_set,), daemon=True)
-    loop.start()
-    return loop
+def start_indexer_thread(requests: RequestPriority, urgent: threading.Event) -> threading.Thread:
+    """Start a thread that yields to requests, and ends afterwards."""
+    thread = threading.Thread(target=requests.yield_to_requests, args=(urgent.is_set,), daemon=True)
+    thread.start()
+    return thread
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> Precedence:
-    monkeypatch.setattr(priority, "MOST_S", LONG_S)
-    return Precedence()
+def long_delay(monkeypatch: pytest.MonkeyPatch) -> RequestPriority:
+    monkeypatch.setattr(priority, "MAX_DELAY_S", LONG_S)
+    return RequestPriority()
 
 
-def test_the_loop_goes_on_when_the_request_has_computed(patient: Precedence) -> None:
-    with patient.taken():
-        loop = giving(patient, threading.Event())
-        loop.join(0.05)
-        assert loop.is_alive()
-    loop.join(LONG_S)
-    assert not loop.is_alive()
+def test_indexer_continues_when_the_request_ends(long_delay: RequestPriority) -> None:
+    with long_delay.request_running():
+        thread = start_indexer_thread(long_delay, threading.Event())
+        thread.join(0.05)
+        assert thread.is_alive()
+    thread.join(LONG_S)
+    assert not thread.is_alive()
 
 
-def test_nobody_computes_and_the_loop_does_not_wait(patient: Precedence) -> None:
-    with patient.taken():
+def test_indexer_does_not_wait_without_a_request(long_delay: RequestPriority) -> None:
+    with long_delay.request_running():
         pass
-    patient.give(lambda: False)
+    long_delay.yield_to_requests(lambda: False)
 
 
-def test_what_somebody_waits_for_goes_first(patient: Precedence) -> None:
-    needed = threading.Event()
-    with patient.taken():
-        loop = giving(patient, needed)
-        loop.join(0.05)
-        assert loop.is_alive()
-        needed.set()
-        loop.join(LONG_S)
-        assert not loop.is_alive()
+def test_urgent_work_is_not_deferred(long_delay: RequestPriority) -> None:
+    urgent = threading.Event()
+    with long_delay.request_running():
+        thread = start_indexer_thread(long_delay, urgent)
+        thread.join(0.05)
+        assert thread.is_alive()
+        urgent.set()
+        thread.join(LONG_S)
+        assert not thread.is_alive()
 
 
-def test_a_request_that_takes_long_is_not_waited_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(priority, "MOST_S", 0.02)
-    of = Precedence()
-    with of.taken():
-        loop = giving(of, threading.Event())
-        loop.join(LONG_S)
-        assert not loop.is_alive()
+def test_wait_for_a_long_request_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(priority, "MAX_DELAY_S", 0.02)
+    requests = RequestPriority()
+    with requests.request_running():
+        thread = start_indexer_thread(requests, threading.Event())
+        thread.join(LONG_S)
+        assert not thread.is_alive()
 
 
-def test_requests_that_come_one_after_the_other_do_not_stop_the_loop(patient: Precedence) -> None:
-    with patient.taken():
-        loop = giving(patient, threading.Event())
-        loop.join(0.05)
-        later = patient.taken()
+def test_later_requests_do_not_prolong_the_wait(long_delay: RequestPriority) -> None:
+    with long_delay.request_running():
+        thread = start_indexer_thread(long_delay, threading.Event())
+        thread.join(0.05)
+        later = long_delay.request_running()
         later.__enter__()
-    loop.join(LONG_S)
-    assert not loop.is_alive()
+    thread.join(LONG_S)
+    assert not thread.is_alive()
     later.__exit__(None, None, None)
 
 
-def test_a_request_that_fails_computes_no_longer(patient: Precedence) -> None:
-    with pytest.raises(KeyError), patient.taken():
+def test_failed_request_no_longer_defers_the_indexer(long_delay: RequestPriority) -> None:
+    with pytest.raises(KeyError), long_delay.request_running():
         raise KeyError("gone")
-    patient.give(lambda: False)
+    long_delay.yield_to_requests(lambda: False)

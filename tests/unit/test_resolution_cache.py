@@ -1,4 +1,4 @@
-"""Costly mentions: recalled while a document is only looked at, asked anew when a prompt is built."""
+"""Cache for outcomes of expensive mentions: used for documents, bypassed for prompts."""
 
 from __future__ import annotations
 
@@ -7,73 +7,77 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from promptls.mentions import resolution_cache as recalling
-from promptls.mentions.context import Request
-from promptls.mentions.registry import Kind, Registry, load
-from promptls.mentions.resolution_cache import Recall
-from promptls.mentions.resolve import resolve_all
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
-from workspaces import request_of, snapshot_of
+from promptls.mentions import resolution_cache
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.registry import KindRegistry, MentionKind, load_kinds
+from promptls.mentions.resolution_cache import ResolutionCache
+from promptls.mentions.resolve import resolve_mentions
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
+from workspaces import context_of, snapshot_of
 
-asked: list[str] = []
+resolved: list[str] = []
 
 
-def slow(mention: Mention, request: Request) -> MentionOutcome:
-    asked.append(mention.text)
-    path = request.sources.exhibit(f"answer {len(asked)}", "one\ntwo")
+def slow(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    resolved.append(mention.text)
+    path = context.sources.add_virtual_document(f"answer {len(resolved)}", "one\ntwo")
     return MentionOutcome(mention, "included", (Item(path, Span(0, 2), "text", Origin.MENTION, 1.0),))
 
 
 @pytest.fixture
-def kinds() -> Registry:
-    asked.clear()
-    kind = Kind("slow", ("@slow",), "Takes long.", slow, argument="optional", costly=True)
-    return Registry({**load([]).kinds, "slow": kind})
+def kinds() -> KindRegistry:
+    resolved.clear()
+    kind = MentionKind("slow", ("@slow",), "Takes long.", slow, argument="optional", expensive=True)
+    return KindRegistry({**load_kinds([]).kinds, "slow": kind})
 
 
-def test_looking_twice_asks_once(tmp_path: Path, kinds: Registry) -> None:
-    snapshot, recall = snapshot_of("-- a.py --\nx = 1", tmp_path), Recall()
+def test_expensive_mention_is_resolved_once(tmp_path: Path, kinds: KindRegistry) -> None:
+    snapshot, cache = snapshot_of("-- a.py --\nx = 1", tmp_path), ResolutionCache()
     for _ in range(2):
-        request = request_of(snapshot)
-        request = replace(request, around=replace(request.around, recall=recall))
-        (outcome,) = resolve_all("why? @slow", request, kinds)
-        view = request.sources.read(outcome.targets[0].path)
-        assert isinstance(view, TextView)
+        context = context_of(snapshot)
+        context = replace(context, cache=cache)
+        (outcome,) = resolve_mentions("why? @slow", context, kinds)
+        view = context.sources.read(outcome.targets[0].path)
+        assert isinstance(view, FileText)
         assert view.text == "one\ntwo"
-    assert asked == ["@slow"]
-    resolve_all("another question @slow @slow:x", request, kinds)
-    assert asked == ["@slow", "@slow", "@slow:x"]
-    resolve_all("the last question @slow:x", request, kinds)  # an argument is its own question
-    assert asked == ["@slow", "@slow", "@slow:x"]
+    assert resolved == ["@slow"]
+    resolve_mentions("another question @slow @slow:x", context, kinds)
+    assert resolved == ["@slow", "@slow", "@slow:x"]
+    resolve_mentions(
+        "the last question @slow:x", context, kinds
+    )  # with an argument, the outcome does not depend on the question
+    assert resolved == ["@slow", "@slow", "@slow:x"]
 
 
-def test_an_answer_whose_name_another_text_has_taken_is_asked_for_again(tmp_path: Path, kinds: Registry) -> None:
-    def named(mention: Mention, request: Request) -> MentionOutcome:
-        path = request.sources.exhibit("answer", mention.text)
+def test_cached_outcome_with_a_conflicting_virtual_document_is_resolved_again(
+    tmp_path: Path, kinds: KindRegistry
+) -> None:
+    def named(mention: Mention, context: ResolveContext) -> MentionOutcome:
+        path = context.sources.add_virtual_document("answer", mention.text)
         return MentionOutcome(mention, "included", (Item(path, Span(0, 1), "text", Origin.MENTION, 1.0),))
 
-    both = Registry({**kinds.kinds, "slow": replace(kinds.kinds["slow"], resolve=named)})
-    snapshot, recall = snapshot_of("-- a.py --\nx = 1", tmp_path), Recall()
+    both = KindRegistry({**kinds.kinds, "slow": replace(kinds.kinds["slow"], resolve=named)})
+    snapshot, cache = snapshot_of("-- a.py --\nx = 1", tmp_path), ResolutionCache()
     for message in ("@slow:a", "@slow:b", "@slow:a @slow:b", "@slow:b @slow:a", "@slow:a"):
-        request = request_of(snapshot)
-        request = replace(request, around=replace(request.around, recall=recall))
-        outcomes = resolve_all(message, request, both)
-        assert [request.sources.text(o.targets[0].path) for o in outcomes] == message.split()
+        context = context_of(snapshot)
+        context = replace(context, cache=cache)
+        outcomes = resolve_mentions(message, context, both)
+        assert [context.sources.read_text(o.targets[0].path) for o in outcomes] == message.split()
 
 
-def test_building_always_asks(tmp_path: Path, kinds: Registry) -> None:
+def test_resolution_without_cache(tmp_path: Path, kinds: KindRegistry) -> None:
     snapshot = snapshot_of("-- a.py --\nx = 1", tmp_path)
     for _ in range(2):
-        resolve_all("why? @slow", request_of(snapshot), kinds)
-    assert len(asked) == 2
+        resolve_mentions("why? @slow", context_of(snapshot), kinds)
+    assert len(resolved) == 2
 
 
-def test_an_answer_grows_old(tmp_path: Path, kinds: Registry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cached_outcome_expires(tmp_path: Path, kinds: KindRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(recalling.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(resolution_cache.time, "monotonic", lambda: now[0])
     outcome = MentionOutcome(Mention("@slow", 0, 5, "slow", ""), "omitted")
-    recall = Recall()
-    recall.put("@slow", "", outcome, {}, took=1.0)
+    cache = ResolutionCache()
+    cache.put("@slow", "", outcome, {}, duration_s=1.0)
     for passed, known in ((19.0, True), (21.0, False)):
         now[0] = 100.0 + passed
-        assert (recall.get("@slow", "") is not None) is known
+        assert (cache.get("@slow", "") is not None) is known

@@ -1,4 +1,4 @@
-"""The store as the server sees it: a table in a process of its own, and the image of its rows."""
+"""Row store: the store process, the checkpoint, and recovery from damage."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from promptls.index.search.chunk_index import Columns
+from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import Rows, rounded, rows_of
-from promptls.index.store import checkpoint
-from promptls.index.store import row_store as module
-from promptls.index.store.checkpoint import Part
-from promptls.index.store.lance_table import Identity
-from promptls.index.store.row_store import Store, StoreFailed, open_store
+from promptls.index.search.row_batch import RowBatch, build_rows, quantize
+from promptls.index.search.segment import Segment
+from promptls.index.search.store_identity import StoreIdentity
+from promptls.index.store import checkpoint, row_store
+from promptls.index.store.row_store import RowStore, StoreError, open_store
 from workspaces import similarities
 
-IDENTITY = Identity("model", 8, 1, 1)
+IDENTITY = StoreIdentity("model", 8, 1, 1)
 
 
 @pytest.fixture
@@ -30,9 +29,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def opened(folder: Path) -> Iterator[list[Store]]:
-    """Stores to be closed."""
-    stores: list[Store] = []
+def opened(folder: Path) -> Iterator[list[RowStore]]:
+    """Collect stores that are closed after the test."""
+    stores: list[RowStore] = []
     yield stores
     for store in stores:
         store.close()
@@ -42,25 +41,25 @@ def key_of(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-def rows(*numbers: int) -> Rows:
+def rows(*numbers: int) -> RowBatch:
     vectors = np.array([np.random.default_rng(n).normal(size=8) for n in numbers])
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    return rows_of(((key_of(n), ["all", f"t{n}", f"t{n}"]) for n in numbers), rounded(vectors))
+    return build_rows(((key_of(n), ["all", f"t{n}", f"t{n}"]) for n in numbers), quantize(vectors))
 
 
-def columns_of(contents: list[Part] | list[Rows]) -> Columns:
-    columns = Columns()
+def index_of(contents: list[Segment] | list[RowBatch]) -> ChunkIndex:
+    index = ChunkIndex()
     for part in contents:
-        columns.adopt(part) if isinstance(part, Part) else columns.fill(part, stored=True)
-    columns.move([("a.py", "a.py", [], sorted(columns.rows))])
-    return columns
+        index.load_segment(part) if isinstance(part, Segment) else index.set_rows(part, stored=True)
+    index.update_files([("a.py", "a.py", [], sorted(index.rows))])
+    return index
 
 
-def said(view: IndexReader) -> object:
+def contents_of(view: IndexReader) -> object:
     near = similarities(view, np.eye(8, dtype=np.float32)[0])
     return {
         view.keys[row]: (
-            int(view.length[row]),
+            int(view.lengths[row]),
             round(float(near[row]), 6),
             [(t, int(n)) for t in ("all", *(f"t{n}" for n in range(40)))
              for r, n in zip(view.postings(t).rows, view.postings(t).counts, strict=True) if r == row],
@@ -69,65 +68,65 @@ def said(view: IndexReader) -> object:
     }  # fmt: skip
 
 
-def write(store: Store, columns: Columns, *numbers: int) -> None:
-    """As the writer does it."""
+def write(store: RowStore, index: ChunkIndex, *numbers: int) -> None:
+    """Write rows as the index writer does."""
     new = rows(*numbers)
-    columns.fill(new)
+    index.set_rows(new)
     before = store.version
     store.add([new])
-    columns.mark_stored(new.keys)
-    store.show(columns.view(), new.keys, before)
+    index.mark_stored(new.keys)
+    store.update_checkpoint(index.reader(), new.keys, before)
 
 
-def test_the_image_says_what_the_table_says(folder: Path, opened: list[Store]) -> None:
+def test_checkpoint_equals_the_table(folder: Path, opened: list[RowStore]) -> None:
     store, contents = open_store(folder, IDENTITY)
     opened.append(store)
     assert contents == []
-    columns = Columns()
-    write(store, columns, *range(20))
-    write(store, columns, 20, 21)
-    write(store, columns, 22)
+    index = ChunkIndex()
+    write(store, index, *range(20))
+    write(store, index, 20, 21)
+    write(store, index, 22)
     store.drop_old_versions()
-    write(store, columns, 23)
-    expected = said(columns_of([rows(*range(24))]).view())
+    write(store, index, 23)
+    expected = contents_of(index_of([rows(*range(24))]).reader())
 
     again, recalled = open_store(folder, IDENTITY)
-    assert [type(part) for part in recalled] == [Part] * len(recalled)
-    assert again._keeper is None, "a start reads the image only"
+    assert [type(part) for part in recalled] == [Segment] * len(recalled)
+    assert again._channel is None, "a start only reads the checkpoint"
     assert again.keys == {key_of(n) for n in range(24)}
-    assert said(columns_of(recalled).view()) == expected
+    assert contents_of(index_of(recalled).reader()) == expected
 
     (folder.parent / "rows.image").unlink()
     slow, read = open_store(folder, IDENTITY)
     opened.append(slow)
-    assert [type(part) for part in read] == [Rows] * len(read)
-    assert said(columns_of(read).view()) == expected
+    assert [type(part) for part in read] == [RowBatch] * len(read)
+    assert contents_of(index_of(read).reader()) == expected
 
 
-def test_an_image_of_another_version_is_not_used(folder: Path, opened: list[Store]) -> None:
+def test_outdated_checkpoint_is_ignored(folder: Path, opened: list[RowStore]) -> None:
     mine, _ = open_store(folder, IDENTITY)
-    columns = Columns()
+    index = ChunkIndex()
     opened.append(mine)
-    write(mine, columns, 1, 2)
+    write(mine, index, 1, 2)
     other, _ = open_store(folder, IDENTITY)
     opened.append(other)
     other.add([rows(3)])
     again, _ = open_store(folder, IDENTITY)
     opened.append(again)
     assert again.keys == {key_of(n) for n in (1, 2, 3)}
-    write(mine, columns, 4)  # its image would lack what the other one has written
+    write(mine, index, 4)  # its checkpoint would lack the row of the other server
     again, _ = open_store(folder, IDENTITY)
     opened.append(again)
     assert again.keys >= {key_of(n) for n in (1, 2, 4)}
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_a_damaged_image_is_never_believed(tmp_path: Path, seed: int) -> None:
+def test_damaged_checkpoint_is_never_used(tmp_path: Path, seed: int) -> None:
 
     file = tmp_path / "rows.image"
-    columns = columns_of([rows(*range(30))])
-    whole = columns.view().part([key_of(n) for n in range(20)])
-    more = columns.view().part([key_of(n) for n in range(20, 30)])
+    index = index_of([rows(*range(30))])
+    whole = index.reader().export_segment([key_of(n) for n in range(20)])
+    more = index.reader().export_segment([key_of(n) for n in range(20, 30)])
     checkpoint.write(file, b"identity", b"one", whole)
     checkpoint.append(file, b"identity", b"two", more)
     data = bytearray(file.read_bytes())
@@ -138,91 +137,91 @@ def test_a_damaged_image_is_never_believed(tmp_path: Path, seed: int) -> None:
         data[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
     file.write_bytes(bytes(data))
     found = checkpoint.read(file, b"identity", b"two")
-    assert found is None or said(columns_of(found).view()) == said(columns.view())
+    assert found is None or contents_of(index_of(found).reader()) == contents_of(index.reader())
 
 
-def test_identity_and_version_are_those_that_were_asked_for(tmp_path: Path) -> None:
+def test_checkpoint_of_another_identity_or_version_is_ignored(tmp_path: Path) -> None:
 
     file = tmp_path / "rows.image"
-    checkpoint.write(file, b"identity", b"one", columns_of([rows(1)]).view().part([key_of(1)]))
+    checkpoint.write(file, b"identity", b"one", index_of([rows(1)]).reader().export_segment([key_of(1)]))
     assert checkpoint.read(file, b"identity", b"one") is not None
     assert checkpoint.read(file, b"another", b"one") is None
     assert checkpoint.read(file, b"identity", b"two") is None
     assert checkpoint.read(tmp_path / "none", b"identity", b"one") is None
 
 
-def test_dead_rows_are_deleted_when_there_are_too_many(
-    folder: Path, opened: list[Store], monkeypatch: pytest.MonkeyPatch
+def test_dead_rows_are_deleted_above_the_limit(
+    folder: Path, opened: list[RowStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "SWEEP_SLACK", 3)
+    monkeypatch.setattr(row_store, "MAX_EXTRA_DEAD_ROWS", 3)
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
     store.add([rows(*range(10))])
     alive = {key_of(n) for n in range(2)}
-    assert store.tidy(9, lambda: alive) == []
-    assert set(store.tidy(2, lambda: alive)) == {key_of(n) for n in range(2, 10)}
+    assert store.delete_dead(9, lambda: alive) == []
+    assert set(store.delete_dead(2, lambda: alive)) == {key_of(n) for n in range(2, 10)}
     assert store.keys == alive
     assert {key for part in store.read() for key in part.keys} == alive
 
 
-def test_what_goes_wrong_in_the_keeper_comes_back_as_a_sentence(folder: Path, opened: list[Store]) -> None:
+def test_failures_of_the_store_process_are_reported(folder: Path, opened: list[RowStore]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
-    with pytest.raises(StoreFailed, match="4 dimensions for a table of 8") as raised:
-        store.add([rows_of([(key_of(1), ["x"])], rounded(np.ones((1, 4))))])
+    with pytest.raises(StoreError, match="4 dimensions for a table of 8") as raised:
+        store.add([build_rows([(key_of(1), ["x"])], quantize(np.ones((1, 4))))])
     assert not raised.value.damaged
     store.add([rows(1)])
     for file in folder.rglob("*"):
         if file.is_file():
             file.write_bytes(os.urandom(50))
-    with pytest.raises(StoreFailed) as raised:
+    with pytest.raises(StoreError) as raised:
         store.add([rows(2)])
     assert raised.value.damaged
 
 
-def test_a_keeper_that_is_awake_takes_the_first_rows(folder: Path, opened: list[Store]) -> None:
+def test_prestarted_process_writes_the_first_rows(folder: Path, opened: list[RowStore]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
-    store.awaken()
-    assert store._keeper is not None
-    process = store._keeper._process
+    store.start_process()
+    assert store._channel is not None
+    process = store._channel._process
     store.add([rows(1, 2)])
-    assert store._keeper._process is process and store.keys == {key_of(1), key_of(2)}
+    assert store._channel._process is process and store.keys == {key_of(1), key_of(2)}
 
 
-def test_a_keeper_that_cannot_start_is_tried_again_by_the_first_rows(folder: Path, opened: list[Store]) -> None:
+def test_failed_start_is_retried_by_the_first_write(folder: Path, opened: list[RowStore]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
     folder.rmdir()
-    folder.write_text("in the way")
-    store.awaken()
+    folder.write_text("a file at the path of the directory")
+    store.start_process()
     folder.unlink()
     folder.mkdir()
     store.add([rows(1)])
     assert store.keys == {key_of(1)}
 
 
-def test_a_keeper_that_is_killed_is_replaced(folder: Path, opened: list[Store]) -> None:
+def test_killed_store_process_is_restarted(folder: Path, opened: list[RowStore]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
     store.add([rows(1)])
-    assert store._keeper is not None
-    assert store._keeper._process is not None
-    process = store._keeper._process
-    process.send_signal(signal.SIGSTOP)  # it is there, and has not read what it is asked
+    assert store._channel is not None
+    assert store._channel._process is not None
+    process = store._channel._process
+    process.send_signal(signal.SIGSTOP)  # running, but not reading the request
     killer = threading.Timer(0.1, process.kill)
     killer.start()
-    with pytest.raises(StoreFailed, match="ended with code"):
+    with pytest.raises(StoreError, match="exited with status"):
         store.add([rows(2)])
     store.add([rows(2)])
-    assert store._keeper._process is not None
-    store._keeper._process.kill()
-    store._keeper._process.wait()
-    store.add([rows(3)])  # that one was gone before anybody asked it
+    assert store._channel._process is not None
+    store._channel._process.kill()
+    store._channel._process.wait()
+    store.add([rows(3)])  # the process had ended before the request
     assert {key for part in store.read() for key in part.keys} == {key_of(1), key_of(2), key_of(3)}
 
 
-def test_all_that_lies_beside_the_table_counts_as_its_room(folder: Path, opened: list[Store]) -> None:
+def test_stats_count_all_files_next_to_the_table(folder: Path, opened: list[RowStore]) -> None:
     store, _ = open_store(folder, IDENTITY)
     opened.append(store)
     store.add([rows(1, 2)])

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.index.files import Limits
-from promptls.index.snapshot import OpenDocument, Snapshot, Sources, split_lines, with_entries
-from promptls.index.syntax.parse import scan
+from promptls.index.files.read import FileLimits
+from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, split_lines, with_files
+from promptls.index.syntax.parse import parse_source
 from promptls.model import (
     Chunk,
     FileEntry,
@@ -15,12 +15,12 @@ from promptls.model import (
     Root,
     Span,
     Symbol,
-    keys_in,
-    names_in,
-    pack,
-    spoken_in,
-    symbols_in,
-    view_of,
+    count_symbols,
+    decode_chunk_keys,
+    decode_references,
+    decode_symbol_names,
+    encode_outline,
+    outline_view,
 )
 
 NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
@@ -29,7 +29,7 @@ NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 def entry(path: str, names: list[str], keys: list[int]) -> FileEntry:
     symbols = tuple(Symbol(n, "function", n, n, "", Span(0, 1), 0, 1, -1) for n in names)
     chunks = tuple(Chunk(bytes([k]) * 16, Span(i, i + 1), -1) for i, k in enumerate(keys))
-    return FileEntry(path, "/w", path.removeprefix("/w/"), outlined=pack(Outline("python", 5, symbols, chunks)))
+    return FileEntry(path, "/w", path.removeprefix("/w/"), encoded_outline=encode_outline(Outline("python", 5, symbols, chunks)))
 
 
 CHANGES = st.lists(
@@ -42,24 +42,24 @@ CHANGES = st.lists(
 
 
 @given(CHANGES)
-def test_changes_one_by_one_or_only_the_last_give_the_same(
+def test_single_and_combined_changes_give_the_same_snapshot(
     changes: list[tuple[str, tuple[list[str], list[int]] | None]],
 ) -> None:
     entries = [(p, None if c is None else entry(p, *c)) for p, c in changes]
     step = Snapshot()
     for change in entries:
-        step = with_entries(step, [change])
-    at_once = with_entries(Snapshot(), entries)
-    last = with_entries(Snapshot(), [(p, e) for p, e in dict(entries).items() if e is not None])
+        step = with_files(step, [change])
+    at_once = with_files(Snapshot(), entries)
+    last = with_files(Snapshot(), [(p, e) for p, e in dict(entries).items() if e is not None])
     for other in (at_once, last):
         assert dict(step.files) == dict(other.files)
         assert {k: sorted(v) for k, v in step.names.items()} == {k: sorted(v) for k, v in other.names.items()}
         assert {k: sorted(v) for k, v in step.basenames.items()} == {k: sorted(v) for k, v in other.basenames.items()}
 
 
-def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
-    before = with_entries(Snapshot(), [("/w/a.py", entry("/w/a.py", ["alpha"], [1]))])
-    after = with_entries(before, [("/w/a.py", entry("/w/a.py", ["alpha"], [2]))])
+def test_unchanged_maps_remain_the_same_objects_after_an_edit() -> None:
+    before = with_files(Snapshot(), [("/w/a.py", entry("/w/a.py", ["alpha"], [1]))])
+    after = with_files(before, [("/w/a.py", entry("/w/a.py", ["alpha"], [2]))])
     assert after.names is before.names
     assert after.basenames is before.basenames
     assert after.files != before.files
@@ -68,58 +68,58 @@ def test_what_an_edit_does_not_change_stays_the_same_object() -> None:
 @pytest.mark.parametrize("count", [0, 1, 15, 16, 255, 256, 70_000])
 @pytest.mark.parametrize("language", ["c", "python", "x" * 31, "x" * 32, "x" * 200])
 @pytest.mark.parametrize("lines", [0, 127, 128, 255, 256, 70_000, 2**32])
-def test_symbols_are_counted_without_a_look_at_them(count: int, language: str, lines: int) -> None:
+def test_symbols_are_counted_without_decoding_them(count: int, language: str, lines: int) -> None:
     symbol = Symbol("a", "function", "a", "def a()", "", Span(0, 1), 0, 1, -1)
-    packed = pack(Outline(language, lines, (symbol,) * count))
-    assert symbols_in(packed) == count == len(view_of(packed).symbols)
+    packed = encode_outline(Outline(language, lines, (symbol,) * count))
+    assert count_symbols(packed) == count == len(outline_view(packed).symbols)
 
 
-def test_names_and_keys_are_read_alone() -> None:
+def test_names_and_chunk_keys_are_decoded_separately() -> None:
     files = sorted(Path(__file__).parent.glob("test_*.py"))
     for file in files:
-        outline = scan(file.read_text("utf-8"), "python").outline
-        packed = pack(outline)
-        assert names_in(packed) == [symbol.name for symbol in outline.symbols]
-        assert spoken_in(packed) == (outline.imports, outline.ref_names)
-        assert keys_in(packed) == [chunk.key for chunk in outline.chunks]
-    assert names_in(b"") == keys_in(b"") == []
-    assert spoken_in(b"") == ((), ())
+        outline = parse_source(file.read_text("utf-8"), "python").outline
+        packed = encode_outline(outline)
+        assert decode_symbol_names(packed) == [symbol.name for symbol in outline.symbols]
+        assert decode_references(packed) == (outline.imports, outline.ref_names)
+        assert decode_chunk_keys(packed) == [chunk.key for chunk in outline.chunks]
+    assert decode_symbol_names(b"") == decode_chunk_keys(b"") == []
+    assert decode_references(b"") == ((), ())
 
 
-def test_a_text_is_had_without_its_outline(tmp_path: Path) -> None:
+def test_text_is_read_without_outlining_it(tmp_path: Path) -> None:
     file = tmp_path / "new.py"
     file.write_text("x = 1\n")
     path = file.as_posix()
 
     def outliner(*_: object) -> FileEntry:
-        raise AssertionError("nobody asked for the structure")
+        raise AssertionError("the outline was not requested")
 
-    sources = Sources(Snapshot(), Limits(), outliner)
-    assert sources.text(path) == "x = 1\n"
-    assert isinstance(sources.text(path + "x"), Problem)
+    sources = SourceReader(Snapshot(), FileLimits(), outliner)
+    assert sources.read_text(path) == "x = 1\n"
+    assert isinstance(sources.read_text(path + "x"), Problem)
     opened = Snapshot(documents=Snapshot().documents.set(path, OpenDocument("y = 2\n", 1)))
-    assert Sources(opened, Limits(), outliner).text(path) == "y = 2\n"
+    assert SourceReader(opened, FileLimits(), outliner).read_text(path) == "y = 2\n"
 
 
-def test_each_text_that_is_no_file_keeps_its_own_name() -> None:
-    sources = Sources(Snapshot(), Limits())
+def test_virtual_documents_get_distinct_names() -> None:
+    sources = SourceReader(Snapshot(), FileLimits())
     said = [("terminal", "one"), ("terminal", "two"), ("terminal", "one"), (".env (diff)", "a"), (".env (diff)", "b")]
-    paths = [sources.exhibit(name, text) for name, text in said]
-    assert [(sources.snapshot.label(path), sources.text(path)) for path in paths] == [
+    paths = [sources.add_virtual_document(name, text) for name, text in said]
+    assert [(sources.snapshot.label(path), sources.read_text(path)) for path in paths] == [
         ("terminal", "one"),
         ("terminal (2)", "two"),
         ("terminal", "one"),
         (".env (diff)", "a"),
         (".env (diff, 2)", "b"),
     ]
-    other = Sources(Snapshot(), Limits())
-    mine = other.exhibit("terminal", "three")
-    assert not other.lend(sources.exhibits)
-    assert other.text(mine) == "three"
-    assert Sources(Snapshot(), Limits()).lend(sources.exhibits)
+    other = SourceReader(Snapshot(), FileLimits())
+    mine = other.add_virtual_document("terminal", "three")
+    assert not other.share_virtual_documents(sources.virtual_documents)
+    assert other.read_text(mine) == "three"
+    assert SourceReader(Snapshot(), FileLimits()).share_virtual_documents(sources.virtual_documents)
 
 
-def test_roots_and_labels() -> None:
+def test_root_and_label_of_a_path() -> None:
     outer, inner = Root("/w", "w", "file:///w"), Root("/w/sub", "sub", "file:///w/sub")
     one, two = Snapshot(roots=(outer,)), Snapshot(roots=(outer, inner))
     assert one.label("/w/sub/a.py") == "sub/a.py"
@@ -130,7 +130,7 @@ def test_roots_and_labels() -> None:
 
 
 @given(st.text(alphabet="ab\r\n\u2028\x0b\x85", max_size=20))
-def test_only_line_ends_of_lsp_end_lines(text: str) -> None:
+def test_only_lsp_line_ends_split_lines(text: str) -> None:
     lines = split_lines(text)
     assert "\n".join(lines) in (t := text.replace("\r\n", "\n").replace("\r", "\n"), t[:-1])
     assert not any("\n" in line or "\r" in line for line in lines)

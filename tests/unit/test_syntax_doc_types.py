@@ -1,11 +1,12 @@
-"""Types that comments tell, language by language: what is said of which variable, and on which line."""
+"""Types and imports in documentation comments, by language."""
 
 from __future__ import annotations
 
 import pytest
 
 from promptls.index.syntax import doc_types
-from promptls.index.syntax.source_text import Source
+from promptls.index.syntax.source_text import SourceText
+from promptls.languages import LANGUAGES
 
 SCRIPT = """\
 /**
@@ -120,10 +121,13 @@ CASES = {
 
 
 @pytest.mark.parametrize("language", list(CASES))
-def test_comments_tell_types(language: str) -> None:
+def test_types_in_comments(language: str) -> None:
     text, expected = CASES[language]
-    told = [f"{line} {variable}: {of}" for variable, of, line in doc_types.types(Source(text), language)]
-    assert told == expected
+    types = [
+        f"{line} {variable}: {of}"
+        for variable, of, line in doc_types.documented_types(SourceText(text), LANGUAGES[language])
+    ]
+    assert types == expected
 
 
 @pytest.mark.parametrize(
@@ -139,8 +143,8 @@ def test_comments_tell_types(language: str) -> None:
         ("// nothing of import", []),
     ],
 )
-def test_comments_import_types(text: str, expected: list[object]) -> None:
-    assert list(doc_types.imports(Source(text), "javascript")) == expected
+def test_imports_in_comments(text: str, expected: list[object]) -> None:
+    assert list(doc_types.documented_imports(SourceText(text), LANGUAGES["javascript"])) == expected
 
 
 @pytest.mark.parametrize(
@@ -154,15 +158,15 @@ def test_comments_import_types(text: str, expected: list[object]) -> None:
         ("ruby", "# @param [" + "A, " * 300 + "\n"),
     ],
 )
-def test_hostile_comments_are_read_in_passing(language: str, text: str) -> None:
-    """Each went on for minutes with an expression that may read a text in many ways."""
-    source = Source(text * 100)
-    assert not [told for told in doc_types.types(source, language) if told[0] == "nobody"]
-    assert not list(doc_types.imports(source, language))
+def test_hostile_comments_take_linear_time(language: str, text: str) -> None:
+    """Each of these took minutes with a regular expression that backtracks."""
+    source = SourceText(text * 100)
+    assert not [triple for triple in doc_types.documented_types(source, LANGUAGES[language]) if triple[0] == "nobody"]
+    assert not list(doc_types.documented_imports(source, LANGUAGES[language]))
 
 
 @pytest.mark.parametrize(
-    ("written", "name"),
+    ("type_", "name"),
     [
         ("Cart", "Cart"),
         ("?Cart", "Cart"),
@@ -184,5 +188,5 @@ def test_hostile_comments_are_read_in_passing(language: str, text: str) -> None:
         ("", ""),
     ],
 )
-def test_a_type_has_one_name_or_none(written: str, name: str) -> None:
-    assert doc_types._type(written) == name
+def test_class_name_of_a_documented_type(type_: str, name: str) -> None:
+    assert doc_types._documented_class(type_) == name

@@ -1,10 +1,11 @@
-"""Import statements as written → modules and names."""
+"""Import statements → modules, names and local names, by language."""
 
 from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.imports import imports_of
+from promptls.index.syntax.imports import parse_imports
+from promptls.languages import language_named
 
 TABLE = [
     ("python", "import a.b as c, d", "a.b=c; d"),
@@ -120,13 +121,15 @@ TABLE = [
 ]
 
 
-def told(module: str, names: tuple[str, ...], called: tuple[str, ...]) -> str:
-    """ "a.b c d=e": names with what the file calls them; "a.b=c" for a module"""
+def render_import(module: str, names: tuple[str, ...], local_names: tuple[str, ...]) -> str:
+    """Render an import: "a.b c d=e" for names with their local names, "a.b=c" for a module."""
     if not names:
-        return f"{module}={called[0]}" if called else module
-    return " ".join([module, *(n if n == c else f"{n}={c}" for n, c in zip(names, called or names, strict=True))])
+        return f"{module}={local_names[0]}" if local_names else module
+    return " ".join([module, *(n if n == c else f"{n}={c}" for n, c in zip(names, local_names or names, strict=True))])
 
 
 @pytest.mark.parametrize(("language", "statement", "expected"), TABLE, ids=[f"{row[0]}: {row[1]}" for row in TABLE])
-def test_imports(language: str, statement: str, expected: str) -> None:
-    assert "; ".join(told(*found) for found in imports_of(statement, language)) == expected
+def test_parse_imports(language: str, statement: str, expected: str) -> None:
+    assert (
+        "; ".join(render_import(*parsed) for parsed in parse_imports(statement, language_named(language))) == expected
+    )

@@ -1,4 +1,4 @@
-"""The scan as a whole: line ends, limits, time, and the way from one version of a text to the next."""
+"""Parsing as a whole: line ends, limits, timeouts, and incremental parsing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ import sys
 import pytest
 
 from promptls.index.syntax import captures
-from promptls.index.syntax.parse import LEAST_SLICE, SLICE, edit, plain, scan, slices
+from promptls.index.syntax.parse import (
+    MIN_READ_BYTES,
+    READ_BYTES,
+    changed_region,
+    parse_as_text,
+    parse_source,
+    reader_of,
+)
 from promptls.model import Outline, Span, Symbol
 
 TOKEN = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
@@ -21,8 +28,8 @@ def spans(outline: Outline) -> list[tuple[str, Span, int, int]]:
     return [(s.qualified, s.span, s.doc_start, s.body_start) for s in outline.symbols]
 
 
-def only(text: str, language: str) -> Symbol:
-    symbols = scan(text, language).outline.symbols
+def only_symbol(text: str, language: str) -> Symbol:
+    symbols = parse_source(text, language).outline.symbols
     assert len(symbols) == 1
     return symbols[0]
 
@@ -30,25 +37,25 @@ def only(text: str, language: str) -> Symbol:
 @pytest.mark.parametrize("end", ["\r\n", "\r", "\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_line_ends_and_byte_order_marks_change_nothing(end: str, mark: str) -> None:
-    outline = scan(mark + PYTHON.replace("\n", end), "python").outline
+    outline = parse_source(mark + PYTHON.replace("\n", end), "python").outline
     assert spans(outline) == [("größe", Span(1, 5), 0, 3), ("Ä", Span(6, 7), 6, 7)]
-    assert list(outline.references()) == [("cached", 1), ("Maß", 2), ("länge", 4), ("B", 6)]
+    assert list(outline.reference_lines()) == [("cached", 1), ("Maß", 2), ("länge", 4), ("B", 6)]
     assert outline.symbols[0].doc == "Misst es — 😀."
-    assert (outline.lines, outline) == (7, scan(PYTHON, "python").outline)
+    assert (outline.lines, outline) == (7, parse_source(PYTHON, "python").outline)
 
 
 @pytest.mark.parametrize(
     ("text", "lines"), [("", 1), ("\n", 1), ("\n\n", 2), ("a", 1), ("a\n", 1), ("a\r\rb", 3), ("a\x0cb\u2028c\x85d", 1)]
 )
 def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
-    assert scan(text, "python").outline.lines == plain(text, "text").outline.lines == lines
+    assert parse_source(text, "python").outline.lines == parse_as_text(text, "text").outline.lines == lines
 
 
-def test_tabs_and_deep_columns() -> None:
+def test_tabs_and_long_columns() -> None:
     text = "class A:\n\tdef b(self):\n\t\tdef c(): return d('" + "ä" * 200 + "'); x = e()\n\t\treturn c\n"
-    outline = scan(text, "python").outline
+    outline = parse_source(text, "python").outline
     assert [(s.qualified, s.span.label) for s in outline.symbols] == [("A", "1-4"), ("A.b", "2-4"), ("A.b.c", "3")]
-    assert list(outline.references()) == [("d", 2), ("e", 2)]
+    assert list(outline.reference_lines()) == [("d", 2), ("e", 2)]
 
 
 @pytest.mark.parametrize(
@@ -79,8 +86,8 @@ def test_tabs_and_deep_columns() -> None:
         ("java", "/** " + "word " * 75 + "§ */\nclass A { }\n", ("word " * 75)[:-1] + "…"),
     ],
 )
-def test_documentation(language: str, text: str, doc: str) -> None:
-    assert only(text.replace("§", TOKEN), language).doc == doc
+def test_documentation_of_a_symbol(language: str, text: str, doc: str) -> None:
+    assert only_symbol(text.replace("§", TOKEN), language).doc == doc
 
 
 @pytest.mark.parametrize(
@@ -109,8 +116,8 @@ def test_documentation(language: str, text: str, doc: str) -> None:
         ("python", "class A(" + "b + " * 57 + "'§'): pass\n", "class A(" + "b + " * 57 + "'…"),
     ],
 )
-def test_signature(language: str, text: str, signature: str) -> None:
-    assert only(text.replace("§", TOKEN), language).signature == signature
+def test_signature_of_a_symbol(language: str, text: str, signature: str) -> None:
+    assert only_symbol(text.replace("§", TOKEN), language).signature == signature
 
 
 NESTED = {
@@ -128,18 +135,18 @@ NESTED = {
 
 
 @pytest.mark.parametrize("name", NESTED)
-def test_absurd_nesting_falls_back_to_plain_chunks(name: str) -> None:
+def test_pathological_nesting_falls_back_to_plain_text(name: str) -> None:
     language, text = NESTED[name]
-    outline = scan(text, language).outline
+    outline = parse_source(text, language).outline
     assert outline.problem.startswith(("it is nested too deeply", "parsing took more than"))
-    assert outline.symbols == () and outline.chunks == plain(text, language).outline.chunks
+    assert outline.symbols == () and outline.chunks == parse_as_text(text, language).outline.chunks
     assert outline.lines == text.count("\n")
 
 
-def test_nesting_that_people_write_is_parsed() -> None:
+def test_ordinary_nesting_is_parsed() -> None:
     depth = 60
     text = "".join("  " * i + f"function f{i}() {{\n" for i in range(depth)) + "}\n" * depth
-    outline = scan(text, "javascript").outline
+    outline = parse_source(text, "javascript").outline
     assert outline.problem == "" and len(outline.symbols) == depth
     assert outline.symbols[-1].qualified == ".".join(f"f{i}" for i in range(depth))
 
@@ -151,18 +158,18 @@ def test_nesting_that_people_write_is_parsed() -> None:
         ("var a=1;" * 10_000, "its lines are too long to be written by hand"),
     ],
 )
-def test_what_is_not_parsed(text: str, problem: str) -> None:
-    outline = scan(text, "javascript").outline
+def test_unparsable_text_has_a_problem(text: str, problem: str) -> None:
+    outline = parse_source(text, "javascript").outline
     assert (outline.language, outline.problem, outline.symbols) == ("javascript", problem, ())
     assert outline.chunks != () or len(text) < 60
 
 
-def test_a_parse_that_takes_too_long_is_given_up() -> None:
+def test_timeout_falls_back_to_plain_text() -> None:
     text = "def f(x):\n    return [x, {x: (x)}]\n" * 5_000
-    outline = scan(text, "python", timeout_s=0.001).outline
+    outline = parse_source(text, "python", timeout_s=0.001).outline
     assert outline.problem == "parsing took more than 0.001 s"
     assert outline.symbols == () and len(outline.chunks) > 100
-    assert len(scan(text, "python", timeout_s=60).outline.symbols) == 5_000
+    assert len(parse_source(text, "python", timeout_s=60).outline.symbols) == 5_000
 
 
 @pytest.mark.parametrize(
@@ -179,16 +186,16 @@ def test_a_parse_that_takes_too_long_is_given_up() -> None:
         ),
     ],
 )
-def test_a_scanner_that_goes_back_at_each_word_has_the_time_it_needs(language: str, text: str, count: int) -> None:
-    outline = scan(text, language).outline
+def test_backtracking_scanner_is_fast_enough(language: str, text: str, count: int) -> None:
+    outline = parse_source(text, language).outline
     assert (outline.problem, len(outline.symbols)) == ("", count)
 
 
-def test_what_is_handed_to_the_parser_again_is_little() -> None:
+def test_read_size_is_reduced_after_stepping_back() -> None:
     data = bytes(range(256)) * 1024
-    read = slices(data)
+    read = reader_of(data)
     first = read(0, None)
-    assert (len(first), first) == (SLICE, data[:SLICE])
+    assert (len(first), first) == (READ_BYTES, data[:READ_BYTES])
     at, sizes = 1000, []
     while at < len(data):
         piece = read(at, None)
@@ -196,29 +203,29 @@ def test_what_is_handed_to_the_parser_again_is_little() -> None:
         assert piece
         sizes.append(len(piece))
         at += len(piece)
-    assert sizes[:3] == [LEAST_SLICE, 2 * LEAST_SLICE, 4 * LEAST_SLICE]
-    assert max(sizes) == SLICE
+    assert sizes[:3] == [MIN_READ_BYTES, 2 * MIN_READ_BYTES, 4 * MIN_READ_BYTES]
+    assert max(sizes) == READ_BYTES
     assert read(at, None) == b""
 
 
-def test_too_many_definitions() -> None:
-    outline = scan("def f(): pass\n" * 21_000, "python").outline
+def test_excess_definitions_are_left_out() -> None:
+    outline = parse_source("def f(): pass\n" * 21_000, "python").outline
     assert len(outline.symbols) == 20_000
     assert outline.problem == "only the first 20000 definitions are known"
     assert outline.chunks[-1].span.end > 20_900
 
 
-def test_languages_without_a_grammar() -> None:
-    outline = scan("a line that is long enough to be worth being found again later\n", "text").outline
+def test_languages_without_a_grammar_are_plain_text() -> None:
+    outline = parse_source("a line that is long enough to be worth being found again later\n", "text").outline
     assert (outline.language, outline.problem, len(outline.chunks)) == ("text", "", 1)
-    other = scan("x = 1\n", "swift", order=("legacy",)).outline
+    other = parse_source("x = 1\n", "swift", grammar_sources=("legacy",)).outline
     assert other.problem == "no grammar for swift is installed"
 
 
-def test_lone_surrogates_are_text_like_any_other() -> None:
-    parsed = scan("def f():\n    return '\ud800'\n", "python")
+def test_lone_surrogates_are_parsed() -> None:
+    parsed = parse_source("def f():\n    return '\ud800'\n", "python")
     assert [s.name for s in parsed.outline.symbols] == ["f"]
-    assert len(parsed.texts) == 1
+    assert len(parsed.chunk_texts) == 1
 
 
 @pytest.mark.parametrize(
@@ -235,63 +242,63 @@ def test_lone_surrogates_are_text_like_any_other() -> None:
         ("a\u00e9b", "a\u0129b", (1, 3, 3)),  # … and these in their first byte only
     ],
 )
-def test_edited_region(old: str, new: str, expected: tuple[int, int, int]) -> None:
-    assert edit(old.encode(), new.encode()) == expected
+def test_changed_region(old: str, new: str, expected: tuple[int, int, int]) -> None:
+    assert changed_region(old.encode(), new.encode()) == expected
 
 
-def test_a_new_version_starts_from_the_old_one() -> None:
-    before = scan(PYTHON, "python")
+def test_incremental_parse_equals_full_parse() -> None:
+    before = parse_source(PYTHON, "python")
     text = PYTHON.replace("return länge(x)", "y = breite(x)\n\treturn länge(y)")
-    after = scan(text, "python", before)
-    assert after.outline == scan(text, "python").outline != before.outline
-    assert after.texts == scan(text, "python").texts
-    assert before.outline == scan(PYTHON, "python", after).outline, "the old version is as it was"
-    assert scan(text, "javascript", before).outline == scan(text, "javascript").outline
-    assert scan(text, "python", plain(PYTHON, "python")).outline == after.outline
+    after = parse_source(text, "python", before)
+    assert after.outline == parse_source(text, "python").outline != before.outline
+    assert after.chunk_texts == parse_source(text, "python").chunk_texts
+    assert before.outline == parse_source(PYTHON, "python", after).outline, "the previous result is unchanged"
+    assert parse_source(text, "javascript", before).outline == parse_source(text, "javascript").outline
+    assert parse_source(text, "python", parse_as_text(PYTHON, "python")).outline == after.outline
 
 
-def test_an_error_anywhere_lets_the_parser_read_the_rest_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(captures, "PIECE", 60)
+def test_syntax_error_may_change_the_reading_of_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(captures, "MAX_SUBTREE_BYTES", 60)
     whole = "function f(a) {\n  if (a) {\n    return 1\n  } else {\n    return 2\n  }\n}\n"
     tail = "\nexport const tail = <A>(self: List<A>): List<A> => {\n  return self.tail\n}\nvar x = <A>(b: C) => b\n"
-    before = scan(whole + tail, "typescript", edited=True)
+    before = parse_source(whole + tail, "typescript", incremental=True)
     broken = whole.replace("else", "eelse") + tail
-    after, fresh = scan(broken, "typescript", before), scan(broken, "typescript")
+    after, fresh = parse_source(broken, "typescript", before), parse_source(broken, "typescript")
     assert after.tree is not None and before.tree is not None
     assert "type_assertion" in str(after.tree.root_node) and "type_assertion" not in str(before.tree.root_node)
     assert after.outline == fresh.outline
     assert [(s.name, s.kind) for s in after.outline.symbols] == [(s.name, s.kind) for s in before.outline.symbols]
-    assert scan(whole + tail, "typescript", after).outline == before.outline
+    assert parse_source(whole + tail, "typescript", after).outline == before.outline
 
 
-def test_a_file_of_many_small_parts_is_asked_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_node_with_many_children_is_queried_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"def f{n}(x):\n    return g{n}(x)\n" for n in range(40))
-    known = scan(text, "python").outline
-    monkeypatch.setattr(captures, "MOST_CHILDREN", 30)
-    monkeypatch.setattr(captures, "PIECE", 20)
-    assert scan(text, "python").outline == known and len(known.symbols) == 40
+    known = parse_source(text, "python").outline
+    monkeypatch.setattr(captures, "MAX_CHILDREN", 30)
+    monkeypatch.setattr(captures, "MAX_SUBTREE_BYTES", 20)
+    assert parse_source(text, "python").outline == known and len(known.symbols) == 40
 
 
-def test_characters_that_crash_a_scanner_stay_out_of_its_sight() -> None:
-    """Bash's scanner takes code points for table indexes; flags of regions are made of very high ones."""
+def test_characters_that_crash_a_scanner_are_masked() -> None:
+    """The Bash scanner uses code points as table indexes; flags of regions have very high ones."""
     code = (
-        "from promptls.index.syntax.parse import scan\n"
+        "from promptls.index.syntax.parse import parse_source\n"
         "high = [chr(c) for plane in (1, 2, 14, 15, 16) for c in range(plane << 16, (plane << 16) + 0xFFFF, 0x1111)]\n"
         "text = 'f() { a; }\\n' + ''.join(f'-{c}{{\\n{c}({{\\n' for c in high) + '# ' + ''.join(high)\n"
         "for order in (('pack',), ('legacy',)):\n"
-        "    assert scan(text, 'bash', order=order).texts\n"
+        "    assert parse_source(text, 'bash', grammar_sources=order).chunk_texts\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
-def test_hidden_characters_are_in_the_texts() -> None:
-    parsed = scan('# 😀\ndef a():\n    """🏴 b."""\n    return c("𝐀").d()\n', "python")
+def test_masked_characters_are_in_documentation_and_chunks() -> None:
+    parsed = parse_source('# 😀\ndef a():\n    """🏴 b."""\n    return c("𝐀").d()\n', "python")
     assert parsed.outline.symbols[0].doc == "🏴 b."
-    assert "𝐀" in "".join(parsed.texts.values())
+    assert "𝐀" in "".join(parsed.chunk_texts.values())
 
 
-def test_in_broken_code_nothing_reaches_out_of_what_is_around_it() -> None:
-    outline = scan("package A;\nsub f {\npackage B;\n  1;\n}\nsub g { 2 }\n", "perl").outline
+def test_symbol_in_broken_code_stays_within_its_parent() -> None:
+    outline = parse_source("package A;\nsub f {\npackage B;\n  1;\n}\nsub g { 2 }\n", "perl").outline
     for symbol in outline.symbols:
         assert symbol.parent < 0 or outline.symbols[symbol.parent].span.contains(symbol.span)
     assert {s.name for s in outline.symbols} >= {"A", "B", "f"}

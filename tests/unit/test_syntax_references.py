@@ -1,13 +1,14 @@
-"""What a file refers to: kinds, receivers, declared types; and the facts of its definitions."""
+"""References with kinds and receivers, declared types, and properties of definitions."""
 
 from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.parse import scan
-from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN, receiver
-from promptls.index.syntax.type_hints import declared_type
-from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
+from promptls.index.syntax.parse import parse_source
+from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER, receiver_of
+from promptls.index.syntax.type_hints import parse_declaration
+from promptls.languages import LANGUAGES
+from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, Reference
 
 
 @pytest.mark.parametrize(
@@ -25,13 +26,13 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("super().", "super()"),
         ("a(b).c(d).", "a().c()"),
         ("a(b).c.d.", "a().c.d"),
-        ("a().b().c().d().e().f().", UNKNOWN),
-        ("a[0].", UNKNOWN),
-        ("a[0].b.", UNKNOWN),
-        ("{}.", UNKNOWN),
-        ('", ".', LITERAL),
-        ("'x'.", LITERAL),
-        ("1.", NUMBER),
+        ("a().b().c().d().e().f().", UNKNOWN_RECEIVER),
+        ("a[0].", UNKNOWN_RECEIVER),
+        ("a[0].b.", UNKNOWN_RECEIVER),
+        ("{}.", UNKNOWN_RECEIVER),
+        ('", ".', STRING_LITERAL),
+        ("'x'.", STRING_LITERAL),
+        ("1.", NUMBER_LITERAL),
         ("...", ""),
         ("a..", ""),
         ("größe.", "größe"),
@@ -41,12 +42,12 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("d = {k:", ""),
         ("d = {'k':", ""),
         ("key = lambda:", ""),
-        ("(" * 300 + ").", UNKNOWN),
-        ("Builder.new(" + "1" * 147 + ").", UNKNOWN),
+        ("(" * 300 + ").", UNKNOWN_RECEIVER),
+        ("Builder.new(" + "1" * 147 + ").", UNKNOWN_RECEIVER),
         ("New(" + "1" * 147 + ").", "New()"),
         ("Foo<A, B>(1).", "Foo()"),
         ("a::<Vec<B>>(1).", "a()"),
-        ("a < b && c > (1).", UNKNOWN),
+        ("a < b && c > (1).", UNKNOWN_RECEIVER),
         ("f()\n  // as said.\n", ""),
         ("# ends here.\n  ", ""),
         ("f() // why.\n  // and how\n  .", "f()"),
@@ -56,16 +57,16 @@ from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, Reference
         ("t.\n  // the first.\n  framer.", "t.framer"),
     ],
 )
-def test_receivers(before: str, expected: str) -> None:
+def test_receiver_before_a_name(before: str, expected: str) -> None:
     data = before.encode()
-    assert receiver(data, len(data)) == expected
-    assert receiver(b"if x:\n    return " + data, 17 + len(data)) == expected
+    assert receiver_of(data, len(data)) == expected
+    assert receiver_of(b"if x:\n    return " + data, 17 + len(data)) == expected
 
 
-def test_arrows_are_joints_only_where_the_language_has_them() -> None:
-    assert receiver(b"p->", 3, arrows=True) == "p"
-    assert receiver(b"def f() -> ", 11) == ""
-    assert receiver(b"object:", 7, colons=True) == "object"
+def test_arrows_separate_receivers_only_if_the_language_has_them() -> None:
+    assert receiver_of(b"p->", 3, arrows=True) == "p"
+    assert receiver_of(b"def f() -> ", 11) == ""
+    assert receiver_of(b"object:", 7, colons=True) == "object"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +113,7 @@ def test_arrows_are_joints_only_where_the_language_has_them() -> None:
         ("php", "$this->x = new \\App\\Foo(1)", [("$this.x", "App.Foo")]),
         ("ruby", "@x = Foo::Bar.new(1)", [("@x", "Foo.Bar")]),
         ("haskell", "x = Foo", []),
-        # what a value goes on with is a part of it
+        # a call chain is part of the type expression
         ("python", "x = Foo(')', 1).bar(2)\ny", [("x", "Foo().bar()")]),
         ("python", "x = Foo(1).bar", []),
         ("python", "x = foo(1)[0]", []),
@@ -133,7 +134,7 @@ def test_arrows_are_joints_only_where_the_language_has_them() -> None:
     ],
 )
 def test_declared_types(language: str, text: str, expected: list[tuple[str, str]]) -> None:
-    assert declared_type(text, language) == expected
+    assert parse_declaration(text, LANGUAGES[language]) == expected
 
 
 PYTHON = '''\
@@ -158,32 +159,34 @@ def other(): pass
 '''
 
 
-def test_kinds_and_receivers() -> None:
-    outline = scan(PYTHON, "python").outline
-    assert list(outline.uses()) == [
+def test_references_have_kinds_and_receivers() -> None:
+    outline = parse_source(PYTHON, "python").outline
+    assert list(outline.references()) == [
         Reference("dataclass", 3, CALL),
         Reference("Base", 4, INHERIT, "store"),
         Reference("Sized", 4, INHERIT),
         Reference("Meta", 4, USE),
         Reference("Till", 5, USE),
         Reference("open", 7, CALL, "till"),
-        Reference("join", 8, CALL, LITERAL),
+        Reference("join", 8, CALL, STRING_LITERAL),
         Reference("inner", 15, CALL),
     ]
-    assert [(name, line) for name, line in outline.references()] == [(use.name, use.line) for use in outline.uses()]
+    assert [(name, line) for name, line in outline.reference_lines()] == [
+        (use.name, use.line) for use in outline.references()
+    ]
     assert list(outline.variables()) == [("till", "Till", 5)]
 
 
-def test_what_stands_before_a_name_says_nothing_of_others() -> None:
+def test_receiver_is_read_for_each_occurrence() -> None:
     text = "\n" * 200 + "# by it:\npipe.close()\nif pipe:\n    pipe.close()\nx = 0xff.bit_length()\nout1.write(x)\n"
-    assert [(use.name, use.receiver) for use in scan(text, "python").outline.uses()] == [
-        ("close", "pipe"), ("close", "pipe"), ("bit_length", NUMBER), ("write", "out1")
+    assert [(use.name, use.receiver) for use in parse_source(text, "python").outline.references()] == [
+        ("close", "pipe"), ("close", "pipe"), ("bit_length", NUMBER_LITERAL), ("write", "out1")
     ]  # fmt: skip
 
 
-def test_facts_of_definitions() -> None:
-    outline = scan(PYTHON, "python").outline
-    assert [(s.qualified, s.complexity, s.exported, s.marks) for s in outline.symbols] == [
+def test_properties_of_definitions() -> None:
+    outline = parse_source(PYTHON, "python").outline
+    assert [(s.qualified, s.complexity, s.exported, s.traits) for s in outline.symbols] == [
         ("__all__", 0, False, ""),
         ("Shop", 0, True, "@dataclass"),
         ("Shop.run", 5, True, ""),  # for, if, and, or
@@ -217,7 +220,7 @@ def test_facts_of_definitions() -> None:
     ],
 )
 def test_complexity_is_decisions_plus_one(language: str, text: str, number: int) -> None:
-    outline = scan(text, language).outline
+    outline = parse_source(text, language).outline
     assert max(symbol.complexity for symbol in outline.symbols) == number
 
 
@@ -242,8 +245,8 @@ def test_complexity_is_decisions_plus_one(language: str, text: str, number: int)
         ("elixir", "defmodule A do\n  def b, do: 1\n  defp c, do: 1\nend\n", {"A", "b"}),
     ],
 )
-def test_what_is_exported(language: str, text: str, names: set[str]) -> None:
-    symbols = scan(text, language).outline.symbols
+def test_exported_definitions(language: str, text: str, names: set[str]) -> None:
+    symbols = parse_source(text, language).outline.symbols
     assert {s.name for s in symbols if s.exported and s.name != "__all__"} == names
 
 
@@ -275,8 +278,8 @@ def test_what_is_exported(language: str, text: str, names: set[str]) -> None:
         ("dart", "class A extends B with C implements D {}\n", {("B", INHERIT), ("C", INHERIT), ("D", IMPLEMENT)}),
     ],
 )
-def test_inheritance(language: str, text: str, expected: set[tuple[str, int]]) -> None:
-    uses = scan(text, language).outline.uses()
+def test_inherited_and_implemented_types(language: str, text: str, expected: set[tuple[str, int]]) -> None:
+    uses = parse_source(text, language).outline.references()
     assert {(use.name, use.kind) for use in uses if use.kind in (INHERIT, IMPLEMENT)} == expected
 
 
@@ -309,19 +312,19 @@ def test_inheritance(language: str, text: str, expected: set[tuple[str, int]]) -
         ),
     ],
 )
-def test_calls_and_not_what_is_only_read(language: str, text: str, expected: set[str]) -> None:
-    uses = scan(text, language).outline.uses()
+def test_calls_are_distinguished_from_field_access(language: str, text: str, expected: set[str]) -> None:
+    uses = parse_source(text, language).outline.references()
     found = {f"{use.receiver}.{use.name}".lstrip(".") for use in uses if use.kind == CALL}
     assert found == expected
 
 
-def test_prose_speaks_of_names_and_paths() -> None:
+def test_prose_references_names_and_paths() -> None:
     text = "# A\n\nSee `Shop.run()` in [the shop](src/shop.py#L3) or `till.py`; not `a b`, [x](https://x.y/z).\n\n```\n`no`\n```\n"
-    uses = list(scan(text, "markdown").outline.uses())
+    uses = list(parse_source(text, "markdown").outline.references())
     assert uses == [
-        Reference("run", 2, MENTION, "Shop"),
-        Reference("shop.py", 2, MENTION, "src/"),
-        Reference("till.py", 2, MENTION),
+        Reference("run", 2, PROSE, "Shop"),
+        Reference("shop.py", 2, PROSE, "src/"),
+        Reference("till.py", 2, PROSE),
     ]
 
 
@@ -342,5 +345,5 @@ def test_prose_speaks_of_names_and_paths() -> None:
         ("c", "\n\n", ""),
     ],
 )
-def test_what_a_file_says_of_itself(language: str, text: str, doc: str) -> None:
-    assert scan(text, language).outline.doc == doc
+def test_file_documentation(language: str, text: str, doc: str) -> None:
+    assert parse_source(text, language).outline.doc == doc

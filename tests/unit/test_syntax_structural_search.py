@@ -1,10 +1,10 @@
-"""Structural patterns: code shapes with holes, and tree-sitter queries, over several languages."""
+"""Structural search: code patterns with metavariables, and tree-sitter queries, in several languages."""
 
 from __future__ import annotations
 
 import pytest
 
-from promptls.index.syntax.structural_search import find, pattern
+from promptls.index.syntax.structural_search import find_matches, parse_pattern
 
 PYTHON = """\
 def pay(cart, card):
@@ -37,7 +37,7 @@ GO = "package a\n\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n\tr
 
 
 @pytest.mark.parametrize(
-    ("language", "text", "wanted", "lines"),
+    ("language", "text", "pattern", "lines"),
     [
         ("python", PYTHON, "reserve($A)", ["3"]),
         ("python", PYTHON, "reserve($A, $B)", ["2"]),
@@ -61,23 +61,23 @@ GO = "package a\n\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n\tr
         ("go", GO, "if err != nil { $$$ }", ["4-6"]),
     ],
 )
-def test_a_shape(language: str, text: str, wanted: str, lines: list[str]) -> None:
-    found = find(pattern(wanted), text, language)
+def test_pattern_matches_lines(language: str, text: str, pattern: str, lines: list[str]) -> None:
+    found = find_matches(parse_pattern(pattern), text, language)
     assert found is not None
     assert [span.label for span in found] == lines
 
 
-def test_of_matches_inside_of_each_other_the_outermost_counts() -> None:
-    found = find(pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
+def test_outermost_of_nested_matches_is_returned() -> None:
+    found = find_matches(parse_pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
     assert [span.label for span in found or ()] == ["1-3", "4", "4-6"]
 
 
-@pytest.mark.parametrize("wanted", ["$A", "$$$", "if if if", "(no_such_node) @x", "x = 1\ny = 2", "", "((((", "@"])
-def test_what_is_no_piece_of_code_has_no_meaning(wanted: str) -> None:
-    assert not find(pattern(wanted), PYTHON, "python")
+@pytest.mark.parametrize("pattern", ["$A", "$$$", "if if if", "(no_such_node) @x", "x = 1\ny = 2", "", "((((", "@"])
+def test_invalid_pattern_has_no_matches(pattern: str) -> None:
+    assert not find_matches(parse_pattern(pattern), PYTHON, "python")
 
 
-def test_a_shape_that_could_take_for_ever_stops() -> None:
+def test_exponential_backtracking_is_stopped() -> None:
     text = "f(" + ", ".join("x" for _ in range(400)) + ")\n"
-    assert find(pattern("f($$$A, y, $$$B, y, $$$C, y, $$$D, z)"), text, "python") == []
-    assert find(pattern("f($$$, x, $$$)"), text, "python") is not None
+    assert find_matches(parse_pattern("f($$$A, y, $$$B, y, $$$C, y, $$$D, z)"), text, "python") == []
+    assert find_matches(parse_pattern("f($$$, x, $$$)"), text, "python") is not None

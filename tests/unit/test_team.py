@@ -1,4 +1,4 @@
-"""Who is said to know the code in play, and who is not named."""
+"""Team knowledge: CODEOWNERS, contributors and the team file."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from promptls.git.log import Change, Commit, Log
-from promptls.git.statistics import Past, past_of
-from promptls.knowledge.team import codebuddy_team, find_owners, find_people, owners_of, parse_owners, team_notes
-from promptls.model import Note
-from workspaces import request_of, snapshot_of
+from promptls.git.log import Commit, CommitLog, FileChange
+from promptls.git.statistics import History, build_history
+from promptls.knowledge.team import file_owners, load_codeowners, load_people, parse_codeowners, team_entries
+from promptls.model import SectionEntry
+from workspaces import context_of, snapshot_of
 
 DAY = 86_400
 NOW = 1_700_000_000
@@ -31,22 +31,22 @@ let x = 1
 """
 
 
-def history_of(top: Path, *commits: tuple[str, int, str]) -> Past:
-    """(author, days ago, files) of each commit, newest first."""
-    log = Log(
+def history_of(top: Path, *commits: tuple[str, int, str]) -> History:
+    """Return the history of commits given as (author, days ago, files), newest first."""
+    log = CommitLog(
         tuple(
-            Commit(str(i), NOW - days * DAY, who, f"commit {i}", tuple(Change("M", n) for n in names.split()),
+            Commit(str(i), NOW - days * DAY, who, f"commit {i}", tuple(FileChange("M", n) for n in names.split()),
                    len(names.split()), who.endswith("[bot]"))
             for i, (who, days, names) in enumerate(commits)
         ),
         {"ann@example.org": "Ann Lee"},
     )  # fmt: skip
-    return past_of(top.resolve().as_posix(), "x", "main", log)
+    return build_history(top.resolve().as_posix(), "x", "main", log)
 
 
 def owners(text: str, *names: str) -> list[str]:
-    parsed = parse_owners(text)
-    return [" ".join(owners_of(parsed, name)) for name in names]
+    parsed = parse_codeowners(text)
+    return [" ".join(file_owners(parsed, name)) for name in names]
 
 
 # ---- CODEOWNERS
@@ -80,11 +80,11 @@ def owners(text: str, *names: str) -> list[str]:
         ("a/b", "x/a/b", False),
     ],
 )
-def test_a_pattern_is_matched_as_the_hosts_do(pattern: str, name: str, owned: bool) -> None:
+def test_codeowners_patterns_match_like_on_the_hosts(pattern: str, name: str, owned: bool) -> None:
     assert owners(f"{pattern} @me", name) == ["@me" if owned else ""]
 
 
-def test_the_last_match_wins_and_no_owner_is_none() -> None:
+def test_last_matching_pattern_wins_and_may_remove_owners() -> None:
     text = "* @all\n/apps/ @octocat\n/apps/github\n"
     assert owners(text, "a.py", "apps/b.py", "apps/github/c.py") == ["@all", "@octocat", ""]
 
@@ -109,31 +109,31 @@ def test_each_section_has_its_own_last_match() -> None:
     ]
 
 
-def test_garbage_owns_nothing() -> None:
-    assert parse_owners("# only\n\n   \n").patterns == ()
+def test_invalid_lines_own_nothing() -> None:
+    assert parse_codeowners("# only\n\n   \n").sections == ()
     assert owners("*.py not-an-owner <script>\n", "a.py") == [""]
 
 
-def test_the_file_of_the_host_comes_first(tmp_path: Path) -> None:
+def test_file_in_folder_of_host_takes_precedence(tmp_path: Path) -> None:
     text = "-- CODEOWNERS --\n* @second\n-- .github/CODEOWNERS --\n* @first\n-- a.py --\nx = 1\n"
     snapshot = snapshot_of(text, tmp_path)
-    (found,) = find_owners(request_of(snapshot).sources).values()
-    assert (found.label, owners_of(found, "a.py")) == (".github/CODEOWNERS", ("@first",))
+    (codeowners,) = load_codeowners(context_of(snapshot).sources).values()
+    assert (codeowners.label, file_owners(codeowners, "a.py")) == (".github/CODEOWNERS", ("@first",))
 
 
-# ---- notes
+# ---- prompt entries
 
 
-def noted(top: Path, history: Past, *files: str, text: str = SHOP) -> tuple[Note, ...]:
+def noted(top: Path, history: History, *files: str, text: str = SHOP) -> tuple[SectionEntry, ...]:
     snapshot = snapshot_of(text, top)
-    sources = request_of(snapshot).sources
+    sources = context_of(snapshot).sources
     paths = [f"{snapshot.roots[0].path}/{name}" for name in files]
-    people, problems = find_people(sources)
+    people, problems = load_people(sources)
     assert not problems
-    return team_notes(snapshot, [history], find_owners(sources), paths, NOW, people)
+    return team_entries(snapshot, [history], load_codeowners(sources), paths, NOW, people)
 
 
-def test_owners_people_and_pairs_of_the_files_in_play(tmp_path: Path) -> None:
+def test_team_entries_show_owners_people_and_cochanged_files(tmp_path: Path) -> None:
     past = history_of(
         tmp_path,
         ("Bob", 1, "src/pay/card.py src/pay/money.py CHANGELOG.md"),
@@ -143,17 +143,17 @@ def test_owners_people_and_pairs_of_the_files_in_play(tmp_path: Path) -> None:
         ("Cy", 3, "src/ui/page.ts"),
     )
     assert noted(tmp_path, past, "src/pay/card.py") == (
-        Note("Owners of the code in play:\n- @org/payments, Ann Lee: src/pay/card.py", ".github/CODEOWNERS"),
-        Note(
+        SectionEntry("Owners of the code in play:\n- @org/payments, Ann Lee: src/pay/card.py", ".github/CODEOWNERS"),
+        SectionEntry(
             "Who changed this code, recent changes first in weight:\n"
             "- Bob: 1 change, the last in 2023-11\n- Ann Lee: 2 changes, the last in 2022-10",
             "git history",
         ),
-        Note("What changes together:\n- src/pay/card.py with src/pay/money.py: 2 of 4 changes", "git history"),
+        SectionEntry("What changes together:\n- src/pay/card.py with src/pay/money.py: 2 of 4 changes", "git history"),
     )
 
 
-def test_no_address_no_program_and_no_hidden_file_is_named(tmp_path: Path) -> None:
+def test_addresses_bots_and_hidden_files_are_not_shown(tmp_path: Path) -> None:
     past = history_of(
         tmp_path,
         ("renovate[bot]", 1, "src/pay/card.py src/hidden.py"),
@@ -161,12 +161,12 @@ def test_no_address_no_program_and_no_hidden_file_is_named(tmp_path: Path) -> No
         ("Bob", 1, "src/pay/card.py src/hidden.py"),
     )
     text = SHOP.replace("ann@example.org", "zoe@example.org")
-    said = "\n".join(note.text for note in noted(tmp_path, past, "src/pay/card.py", text=text))
-    assert "Bob" in said
-    assert "@example" not in said and "renovate" not in said and "hidden" not in said
+    content = "\n".join(note.text for note in noted(tmp_path, past, "src/pay/card.py", text=text))
+    assert "Bob" in content
+    assert "@example" not in content and "renovate" not in content and "hidden" not in content
 
 
-def test_at_most_five_people_and_five_pairs(tmp_path: Path) -> None:
+def test_people_and_pairs_are_limited_to_five(tmp_path: Path) -> None:
     files = [f"src/f{i}.py" for i in range(9)]
     text = "\n".join(f"-- {name} --\nx = {i}" for i, name in enumerate(files))
     past = history_of(tmp_path, *((f"Person {i}", i, " ".join(files)) for i in range(9)))
@@ -175,12 +175,12 @@ def test_at_most_five_people_and_five_pairs(tmp_path: Path) -> None:
     assert len(together.text.splitlines()) == 1 + 5
 
 
-def test_nothing_known_says_nothing(tmp_path: Path) -> None:
+def test_unknown_history_gives_no_entries(tmp_path: Path) -> None:
     assert noted(tmp_path, history_of(tmp_path), "a.py", text="-- a.py --\nx = 1\n") == ()
     assert noted(tmp_path, history_of(tmp_path), "missing.py") == ()
 
 
-def test_the_workspace_can_say_more_of_its_people(tmp_path: Path) -> None:
+def test_team_file_adds_people(tmp_path: Path) -> None:
     text = """
 -- src/pay/card.py --
 x = 1
@@ -202,25 +202,7 @@ name = "Bob"
 
 
 @pytest.mark.parametrize("content", ["[[person]", "[[person]]\nname = 3\n", '[[person]]\nnmae = "x"\n', "person = 1\n"])
-def test_a_malformed_team_file_is_a_problem(tmp_path: Path, content: str) -> None:
+def test_malformed_team_file_is_reported(tmp_path: Path, content: str) -> None:
     snapshot = snapshot_of(f"-- .promptls/team.toml --\n{content}\n", tmp_path)
-    people, (problem,) = find_people(request_of(snapshot).sources)
+    people, (problem,) = load_people(context_of(snapshot).sources)
     assert people == () and ".promptls/team.toml" in problem.message and "[[person]]" in problem.suggestion
-
-
-def test_codebuddy_shows_twenty_people_by_last_seen_and_five_collaborations(tmp_path: Path) -> None:
-    past = history_of(
-        tmp_path,
-        *((f"P{i:02}", i, "a.py") for i in range(25)),
-        *((f"P{i:02}", 30, "b.py c.py") for i in range(3)),
-        ("bot[bot]", 0, "a.py"),
-    )
-    team, together = codebuddy_team([past])
-    assert [line[2:5] for line in team.text.splitlines()[1:]] == [f"P{i:02}" for i in range(20)]
-    assert together.text.splitlines()[1:] == [
-        "- P00 and P01: 3 files",
-        "- P00 and P02: 3 files",
-        "- P01 and P02: 3 files",
-        "- P00 and P03: 1 file",
-        "- P00 and P04: 1 file",
-    ]

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from promptls.model import Problem
-from promptls.prompt.tokens import UnknownName, choose, counter, counter_from_file
-from promptls.prompt.tokens.exact import _parts
+from promptls.prompt.errors import UnknownName
+from promptls.prompt.tokens import choose_counter, counter, counter_from_file
+from promptls.prompt.tokens.exact import _split_long_space
 
 # text, tokens in cl100k_base, tokens in o200k_base; counted with the vocabularies themselves
 SAMPLES = {
@@ -140,7 +141,7 @@ def test_an_unknown_counter_is_named_with_the_valid_ones() -> None:
     with pytest.raises(UnknownName) as caught:
         counter("o200k")
     valid = ("auto", "chars4", "cl100k_base", "estimate", "o200k_base")
-    assert str(caught.value) == f'unknown counter "o200k"; valid: {", ".join(valid)}'
+    assert str(caught.value) == f"unknown counter 'o200k'; valid: {', '.join(valid)}."
     assert (caught.value.field, caught.value.value) == ("counter", "o200k")
     assert caught.value.valid == valid
 
@@ -148,7 +149,7 @@ def test_an_unknown_counter_is_named_with_the_valid_ones() -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_an_estimate_can_be_of_the_vocabulary_of_the_model(name: str) -> None:
     text, cl100k, o200k = SAMPLES[name]
-    older, newer = choose("estimate", "cl100k_base")[0], choose("estimate", "o200k_base")[0]
+    older, newer = choose_counter("estimate", "cl100k_base")[0], choose_counter("estimate", "o200k_base")[0]
     assert older.name == "estimate (cl100k_base)"
     assert newer.name == "estimate"
     high = 1.18 if text.isascii() else 1.5  # a short sentence in another script: more, never much less
@@ -211,9 +212,9 @@ def test_a_file_that_is_not_there_is_a_problem() -> None:
 
 def test_the_users_tokenizer_comes_first_and_what_is_wrong_with_it_is_told(tmp_path: Path) -> None:
     path = str(tokenizer_file(tmp_path))
-    assert choose("auto", "o200k_base", path)[0].exact
-    assert choose("estimate", "", path)[0].name == "estimate"
-    fallback, problems = choose("auto", "", str(tmp_path / "none.json"))
+    assert choose_counter("auto", "o200k_base", path)[0].exact
+    assert choose_counter("estimate", "", path)[0].name == "estimate"
+    fallback, problems = choose_counter("auto", "", str(tmp_path / "none.json"))
     assert fallback.name == "estimate"
     assert "none.json" in problems[0].message
 
@@ -241,9 +242,9 @@ def test_ranks_come_from_the_cache_and_never_from_the_network(
     cached = tmp_path / hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     if content is not None:
         cached.write_bytes(content)
-    found, problems = choose("o200k_base")
+    found, problems = choose_counter("o200k_base")
     assert (found.name, found.exact, len(problems)) == ("estimate", False, 1)
-    assert choose("auto", "o200k_base") == (found, ())
+    assert choose_counter("auto", "o200k_base") == (found, ())
     assert opened == []
     assert sorted(tmp_path.iterdir()) == ([] if content is None else [cached])
 
@@ -263,14 +264,14 @@ def test_the_published_ranks_count_exactly(vocabulary: str, tmp_path: Path, monk
     key = hashlib.sha1(address.encode(), usedforsecurity=False).hexdigest()
     (tmp_path / key).write_bytes((ranks / f"{vocabulary}.tiktoken").read_bytes())
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
-    found, problems = choose("auto", vocabulary)
+    found, problems = choose_counter("auto", vocabulary)
     assert (found.name, found.exact, problems) == (vocabulary, True, ())
     column = ("cl100k_base", "o200k_base").index(vocabulary)
     for text, *truth in SAMPLES.values():
         assert found.count(text) == truth[column]
     assert found.count("a" + " " * 1_000_000 + "b") >= 3
     assert found.count("\ud800") >= 1
-    assert choose(vocabulary) == (found, ())
+    assert choose_counter(vocabulary) == (found, ())
 
 
 _LONG = re.compile(r"\s{8001}")
@@ -278,7 +279,7 @@ _LONG = re.compile(r"\s{8001}")
 
 def test_very_long_white_space_is_counted_in_parts() -> None:
     text = "def f():" + "\n \t" * 9_000 + "return" + " " * 12_345
-    parts = _parts(text)
+    parts = _split_long_space(text)
     assert "".join(parts) == text
     assert not any(_LONG.search(part) for part in parts)
-    assert _parts(SAMPLES["python"][0]) == [SAMPLES["python"][0]]
+    assert _split_long_space(SAMPLES["python"][0]) == [SAMPLES["python"][0]]

@@ -1,4 +1,4 @@
-"""Writes that fail are tried again after a pause, and nothing is lost meanwhile."""
+"""Failed writes are retried after a back-off, without losing rows."""
 
 from __future__ import annotations
 
@@ -11,91 +11,90 @@ import pytest
 
 from promptls.index.publisher import Publisher
 from promptls.index.scan.root_state import RootState
-from promptls.index.search.row_batch import rounded, rows_of
+from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.index.snapshot import Snapshot
-from promptls.index.store.lance_table import MAX_FRAGMENTS, Identity
-from promptls.index.store.row_store import Store, open_store
-from promptls.index.store.writer import Writer
+from promptls.index.store.lance_table import MAX_FRAGMENTS
+from promptls.index.store.row_store import RowStore, open_store
+from promptls.index.writer import IndexWriter
 from workspaces import snapshot_of
 
 
-def filled(snapshot: Snapshot) -> Publisher:
-    """The snapshot with a row for each text, none of them in a store."""
+def publisher_with_rows(snapshot: Snapshot) -> Publisher:
+    """Return a publisher with an unstored row for each chunk."""
     publisher = Publisher()
     publisher.publish(snapshot.files)
-    keys = sorted(publisher.columns.view().living())
-    vectors = rounded(np.full((len(keys), 8), 8**-0.5))
-    publisher.publish({}, rows_of(((key, ["some", "terms"]) for key in keys), vectors))
+    keys = sorted(publisher.chunk_index.reader().live_keys())
+    vectors = quantize(np.full((len(keys), 8), 8**-0.5))
+    publisher.publish({}, build_rows(((key, ["some", "terms"]) for key in keys), vectors))
     return publisher
 
 
-def test_a_store_that_cannot_be_written_is_left_alone_for_a_while(tmp_path: Path) -> None:
+def test_failed_write_is_retried_after_a_backoff(tmp_path: Path) -> None:
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
-    publisher = filled(snapshot)
+    publisher = publisher_with_rows(snapshot)
     state = RootState(snapshot.roots[0])
-    state.walks = 0
-    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
+    state.pending_walks = 0
+    state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     state.store_ready.set_result(state.store)
     shutil.rmtree(tmp_path / "rows")
     (tmp_path / "rows").write_text("a file where the folder should be")
     writes = threading.Semaphore(0)
 
-    def written(stored: list[bytes], swept: list[bytes]) -> None:
+    def on_written(stored: list[bytes], deleted: list[bytes]) -> None:
         writer.writing = False
         writes.release()
 
-    writer = Writer(written, lambda store, error: None)
+    writer = IndexWriter(on_written, lambda store, error: None)
     writer.flush(publisher, [state], frozenset())
     assert writes.acquire(timeout=30)
-    assert writer.pausing
-    assert "cannot be written" in state.error
+    assert writer.is_backing_off
+    assert "Cannot write the index" in state.error
     writer.flush(publisher, [state], frozenset())
     assert not writer.writing
 
     (tmp_path / "rows").unlink()
-    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
+    state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
     writer.retry()
     writer.flush(publisher, [state], frozenset())
     assert writes.acquire(timeout=30)
-    assert not writer.pausing
+    assert not writer.is_backing_off
     assert state.error == ""
-    assert state.store.keys == publisher.columns.view().living()
+    assert state.store.keys == publisher.chunk_index.reader().live_keys()
     writer.close()
 
 
-def test_what_a_scan_writes_before_it_is_done_is_in_the_image_when_it_is(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("promptls.index.store.writer.FLUSH_ROWS", 1)
+def test_checkpoint_contains_rows_written_during_a_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("promptls.index.writer.MIN_FLUSH_ROWS", 1)
     snapshot = snapshot_of("-- a.py --\ndef f(): ...\n", tmp_path / "root")
-    publisher = filled(snapshot)
+    publisher = publisher_with_rows(snapshot)
     state = RootState(snapshot.roots[0])
-    identity = Identity("model", 8, 1, 1)
+    identity = StoreIdentity("model", 8, 1, 1)
     state.store, _ = open_store(tmp_path / "rows", identity)
     state.store_ready.set_result(state.store)
     writes = threading.Semaphore(0)
 
-    def written(stored: list[bytes], swept: list[bytes]) -> None:
-        publisher.stored(stored)
+    def on_written(stored: list[bytes], deleted: list[bytes]) -> None:
+        publisher.mark_stored(stored)
         writer.writing = False
         writes.release()
 
-    writer = Writer(written, lambda store, error: None)
+    writer = IndexWriter(on_written, lambda store, error: None)
     try:
-        writer.flush(publisher, [state], frozenset())  # the walk goes on
+        writer.flush(publisher, [state], frozenset())  # the walk is still running
         assert writes.acquire(timeout=60)
-        assert Store(tmp_path / "rows", identity).recall() is None
-        state.walks = 0
+        assert RowStore(tmp_path / "rows", identity).load_checkpoint() is None
+        state.pending_walks = 0
         writer.flush(publisher, [state], frozenset())
         assert writes.acquire(timeout=60)
-        shown = threading.Event()
-        writer.submit(shown.set)
-        assert shown.wait(60)
-        again = Store(tmp_path / "rows", identity)
-        assert again.recall() is not None
-        assert again.keys == publisher.columns.view().living()
+        finished = threading.Event()
+        writer.submit(finished.set)
+        assert finished.wait(60)
+        again = RowStore(tmp_path / "rows", identity)
+        assert again.load_checkpoint() is not None
+        assert again.keys == publisher.chunk_index.reader().live_keys()
         writer.flush(publisher, [state], frozenset())
-        assert not writer.writing, "then nothing is left to be done"
+        assert not writer.writing, "nothing is left to write"
         state.store.remove()
         assert list(tmp_path.glob("rows*")) == []
     finally:
@@ -103,15 +102,15 @@ def test_what_a_scan_writes_before_it_is_done_is_in_the_image_when_it_is(
         state.store.close()
 
 
-@pytest.mark.parametrize(("chunks", "most"), [(2_000, 2), (60_000, 30), (200_000, 64)])
-def test_a_scan_writes_in_few_pieces(tmp_path: Path, chunks: int, most: int) -> None:
-    """So few that nothing is joined, which would have all rows on the disk twice for a while."""
-    writer = Writer(lambda stored, swept: None, lambda store, error: None)
+@pytest.mark.parametrize(("chunks", "max_batches"), [(2_000, 2), (60_000, 30), (200_000, 64)])
+def test_scan_writes_few_batches(tmp_path: Path, chunks: int, max_batches: int) -> None:
+    """Compaction of more fragments would store all rows twice for a while."""
+    writer = IndexWriter(lambda stored, deleted: None, lambda store, error: None)
     state = RootState(snapshot_of("-- a.py --\n", tmp_path / "root").roots[0])
-    state.store, _ = open_store(tmp_path / "rows", Identity("model", 8, 1, 1))
-    pieces = 0
+    state.store, _ = open_store(tmp_path / "rows", StoreIdentity("model", 8, 1, 1))
+    batches = 0
     while (stored := len(state.store.keys)) < chunks:
-        state.store.keys.update(key.to_bytes(16, "big") for key in range(stored, stored + writer._enough([state])))
-        pieces += 1
+        state.store.keys.update(key.to_bytes(16, "big") for key in range(stored, stored + writer._min_rows([state])))
+        batches += 1
     writer.close()
-    assert pieces <= most <= MAX_FRAGMENTS
+    assert batches <= max_batches <= MAX_FRAGMENTS

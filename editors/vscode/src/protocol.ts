@@ -1,4 +1,4 @@
-// What goes over the wire, as far as this client looks at it.  server/PROTOCOL.md describes it; the golden messages
+// What goes over the wire, as far as this client looks at it.  server/docs/reference/protocol.md describes it; the golden messages
 // of tests/protocol prove that what is shown here takes every one of them.
 
 export interface Position {

@@ -1,5 +1,5 @@
-"""Each request as a function of the engine, its params and a cancel token.
+"""Requests as functions of the engine, their params and a cancel token; shared by language server and command line.
 
-The same for the language server and the command line.  Blocking; called on request threads.  A function
-turns params into values, calls the floors below and turns results into JSON; it decides nothing by itself.
+The functions block and run on request threads. They convert params to values, call the packages below and encode the
+results as JSON; all decisions are made below.
 """

@@ -1,4 +1,4 @@
-"""promptls/mentionKinds, promptls/models, promptls/recipes, promptls/profiles: what can be asked for."""
+"""promptls/mentionKinds, promptls/models, promptls/recipes, promptls/profiles: lists of valid names with their help."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from promptls.api import params as protocol
 from promptls.api.params import Json
 from promptls.engine import Engine
 from promptls.mentions import registry
+from promptls.mentions.context import ClientContext
 from promptls.mentions.grammar import GRAMMAR_VERSION
 from promptls.model import CancelToken
 from promptls.prompt import tokens
-from promptls.prompt.profile import PROFILES, profile
-from promptls.prompt.recipes import help_text
+from promptls.prompt.profile import loadable_profiles
+from promptls.prompt.recipes import recipe_help
 
 
 def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
@@ -19,27 +20,27 @@ def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken)
         "grammar": GRAMMAR_VERSION,
         "kinds": [
             {
-                "name": k.name,
-                "syntax": list(k.syntax),
-                "help": k.help,
-                "aliases": list(k.aliases),
-                "argument": k.argument,
-                "needs": list(k.needs),
+                "name": kind.name,
+                "syntax": list(kind.syntax),
+                "help": kind.help,
+                "aliases": list(kind.aliases),
+                "argument": kind.argument,
+                "needs": list(kind.required_fields),
             }
-            for k in registry.registry().kinds.values()
+            for kind in registry.registry().kinds.values()
         ],
     }
 
 
 def models(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
     """promptls/models"""
-    default, table = tokens.models(tokens.user_models())
-    return {"default": default, "models": [{"name": name, "budget": budget} for name, budget in table.items()]}
+    default, budgets = tokens.models(tokens.user_models())
+    return {"default": default, "models": [{"name": name, "budget": budget} for name, budget in budgets.items()]}
 
 
 def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
     """promptls/recipes"""
-    found = engine.recipes(engine.request(protocol.Context(), engine.view(token), token))
+    collection = engine.recipes(engine.resolve_context(ClientContext(), engine.snapshot(token), token))
     return {
         "recipes": [
             {
@@ -48,24 +49,24 @@ def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Js
                 "description": recipe.description,
                 "version": recipe.version,
                 "origin": recipe.origin,
-                "help": help_text(recipe),
+                "help": recipe_help(recipe),
                 "arguments": [
                     {
-                        "name": a.name,
-                        "description": a.description,
-                        "required": a.required,
-                        "default": a.default,
-                        "choices": list(a.choices),
+                        "name": argument.name,
+                        "description": argument.description,
+                        "required": argument.required,
+                        "default": argument.default,
+                        "choices": list(argument.choices),
                     }
-                    for a in recipe.arguments
+                    for argument in recipe.arguments
                 ],
             }
-            for name, recipe in found.recipes.items()
+            for name, recipe in collection.recipes.items()
         ],
-        "warnings": [problem.message for problem in found.problems],
+        "warnings": [problem.message for problem in collection.problems],
     }
 
 
 def profiles(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
     """promptls/profiles"""
-    return {"profiles": [{"name": name, "about": profile(name).about} for name in PROFILES]}
+    return {"profiles": [{"name": profile.name, "about": profile.about} for profile in loadable_profiles()]}

@@ -1,4 +1,4 @@
-"""promptls/memory: what the user has told us to remember."""
+"""promptls/memory: lists, searches, adds, updates and removes memory entries."""
 
 from __future__ import annotations
 
@@ -7,25 +7,26 @@ from msgspec import structs
 from promptls.api import params as protocol
 from promptls.api.params import InvalidParams, Json
 from promptls.engine import Engine
-from promptls.knowledge.memory import Ask, Entry, InvalidEntry, perform
+from promptls.knowledge.memory import InvalidEntry, MemoryEntry, MemoryRequest, perform
 from promptls.model import CancelToken
 
 
 def memory(engine: Engine, params: protocol.MemoryParams, token: CancelToken) -> Json:
     """promptls/memory"""
+    assert engine.services.memory is not None
     try:
-        answer = perform(engine.memory, Ask(**structs.asdict(params)), engine.workspace.roots)
+        result = perform(engine.services.memory, MemoryRequest(**structs.asdict(params)), engine.workspace.roots)
     except InvalidEntry as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
-    uris = {root.path: root.uri for root in engine.workspace.roots}
-    entries = [_entry(entry, uris) for entry in answer.entries]
-    for entry, score in zip(entries, answer.scores, strict=False):
+    root_uris = {root.path: root.uri for root in engine.workspace.roots}
+    entries = [_encode_entry(entry, root_uris) for entry in result.entries]
+    for entry, score in zip(entries, result.scores, strict=False):
         entry["score"] = round(score, 4)
-    return {"entries": entries, "total": answer.total, "warnings": [p.message for p in answer.problems]}
+    return {"entries": entries, "total": result.total, "warnings": [p.message for p in result.problems]}
 
 
-def _entry(entry: Entry, uris: dict[str, str]) -> Json:
-    out: Json = {
+def _encode_entry(entry: MemoryEntry, root_uris: dict[str, str]) -> Json:
+    result: Json = {
         "id": entry.id,
         "scope": entry.scope,
         "category": entry.category,
@@ -38,5 +39,5 @@ def _entry(entry: Entry, uris: dict[str, str]) -> Json:
         "expires": entry.expires.isoformat() if entry.expires else None,
     }
     if entry.root:
-        out["root"] = uris.get(entry.root, "")
-    return out
+        result["root"] = root_uris.get(entry.root, "")
+    return result

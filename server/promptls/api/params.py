@@ -1,8 +1,7 @@
-"""The wire, inwards: what clients send.
+"""Params of requests, decoded by msgspec.
 
-Params are decoded by msgspec; what does not fit raises `InvalidParams` with the path of the field and what
-is valid.  Field names are a contract: adding is fine, renaming is not.  What clients get back is made in
-`requests.results`.
+Invalid params raise `InvalidParams` with the path of the field and the valid values. Field names are part of the
+protocol: fields may be added but not renamed. Results are encoded in `promptls.api.results`.
 """
 
 from __future__ import annotations
@@ -15,10 +14,11 @@ from msgspec import UNSET, Struct, UnsetType, field
 from promptls.model import FormName, Span
 
 Json = dict[str, Any]
+"""A JSON object."""
 
 
 class InvalidParams(ValueError):
-    """A request that cannot be served as it stands; the text names what is wrong and what is valid."""
+    """Raised for invalid params; the message names the field, the problem and the valid values."""
 
     def __init__(self, message: str, field: str, valid: tuple[str, ...] = ()) -> None:
         super().__init__(message)
@@ -27,26 +27,32 @@ class InvalidParams(ValueError):
 
 
 class Params(Struct, frozen=True, rename="camel"):
-    """Base of all params: camelCase on the wire, unknown fields are passed over."""
+    """Base class of all params: camelCase in JSON, unknown fields are ignored."""
 
 
 class Position(Params, frozen=True):
+    """An LSP position."""
+
     line: int
     character: int
 
 
 class Range(Params, frozen=True):
+    """An LSP range."""
+
     start: Position
     end: Position
 
     @property
     def span(self) -> Span:
-        """The lines it touches."""
+        """The lines that the range touches."""
         end = self.end.line + (1 if self.end.character > 0 or self.end.line == self.start.line else 0)
         return Span(max(0, self.start.line), max(self.start.line + 1, end))
 
 
 class Location(Params, frozen=True):
+    """An LSP location."""
+
     uri: str
     range: Range
 
@@ -59,7 +65,7 @@ class Turn(Params, frozen=True):
 
 
 class Diagnostic(Params, frozen=True):
-    """One problem that the editor shows."""
+    """A diagnostic that the editor shows."""
 
     range: Range
     message: str
@@ -69,14 +75,14 @@ class Diagnostic(Params, frozen=True):
 
 
 class FileDiagnostics(Params, frozen=True):
-    """The problems of one document."""
+    """The diagnostics of one document."""
 
     uri: str
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class Context(Params, frozen=True):
-    """What the editor knows."""
+    """The client context: editor state that mentions can refer to."""
 
     active_document: str | None = None
     selection: Location | None = None
@@ -90,13 +96,15 @@ class Context(Params, frozen=True):
 
 
 class Budget(Params, frozen=True):
+    """The token budget of a prompt; a missing field is taken from the settings."""
+
     tokens: int | None = None
     model: str | None = None
     counter: str | None = None
 
 
 class Sections(Params, frozen=True):
-    """Parts of a prompt to switch on or off for one request; None: as the settings say."""
+    """Sections to switch on or off for one request; None uses the settings."""
 
     instructions: bool | None = None
     architecture: bool | None = None
@@ -107,6 +115,8 @@ class Sections(Params, frozen=True):
 
 
 class BuildPromptParams(Params, frozen=True):
+    """Params of promptls/buildPrompt."""
+
     message: str
     document: str | None = None
     context: Context = Context()
@@ -121,6 +131,8 @@ class BuildPromptParams(Params, frozen=True):
 
 
 class ResolveMentionsParams(Params, frozen=True):
+    """Params of promptls/resolveMentions."""
+
     message: str
     document: str | None = None
     context: Context = Context()
@@ -128,6 +140,8 @@ class ResolveMentionsParams(Params, frozen=True):
 
 
 class CompleteMentionParams(Params, frozen=True):
+    """Params of promptls/completeMention."""
+
     text: str
     offset: int
     context: Context = Context()
@@ -135,6 +149,8 @@ class CompleteMentionParams(Params, frozen=True):
 
 
 class SearchParams(Params, frozen=True):
+    """Params of promptls/search."""
+
     query: str
     limit: int = 20
     paths: tuple[str, ...] = ()
@@ -142,15 +158,21 @@ class SearchParams(Params, frozen=True):
 
 
 class ReindexParams(Params, frozen=True):
+    """Params of promptls/reindex."""
+
     roots: tuple[str, ...] = ()
     full: bool = False
 
 
 class UriParams(Params, frozen=True):
+    """Params of promptls/explainIgnore."""
+
     uri: str
 
 
 class GraphParams(Params, frozen=True):
+    """Params of promptls/graph."""
+
     query: str | None = None
     symbol: str | None = None
     uri: str | None = None
@@ -160,12 +182,16 @@ class GraphParams(Params, frozen=True):
 
 
 class ExplainParams(Params, frozen=True):
+    """Params of promptls/explain."""
+
     uri: str | None = None
     position: Position | None = None
     symbol: str | None = None
 
 
 class MemoryParams(Params, frozen=True):
+    """Params of promptls/memory."""
+
     action: str
     id: str = ""
     category: str | UnsetType = UNSET
@@ -183,7 +209,7 @@ class MemoryParams(Params, frozen=True):
 
 
 class Cited(Params, frozen=True):
-    """An item of a prompt, as the result of `promptls/buildPrompt` tells it."""
+    """An item of a prompt, as returned by `promptls/buildPrompt`."""
 
     citation: str
     uri: str
@@ -193,57 +219,77 @@ class Cited(Params, frozen=True):
 
 
 class VerifyCitationsParams(Params, frozen=True):
+    """Params of promptls/verifyCitations."""
+
     answer: str
     items: tuple[Cited, ...]
 
 
 class NoParams(Params, frozen=True):
-    pass
+    """Params of requests that take none."""
 
 
-# ---- what LSP defines, as far as prompt documents need it
+# ---- params of LSP requests, reduced to the fields that are used
 
 
 class DocumentId(Params, frozen=True):
+    """TextDocumentIdentifier of LSP."""
+
     uri: str
 
 
 class Document(Params, frozen=True):
+    """Params of requests about a whole document."""
+
     text_document: DocumentId
 
 
 class DocumentPosition(Params, frozen=True):
+    """TextDocumentPositionParams of LSP."""
+
     text_document: DocumentId
     position: Position
 
 
 class DocumentRange(Params, frozen=True):
+    """Params of requests about a range of a document."""
+
     text_document: DocumentId
     range: Range
 
 
 class CodeActionContext(Params, frozen=True):
+    """CodeActionContext of LSP."""
+
     only: tuple[str, ...] | None = None
 
 
 class CodeActionParams(Params, frozen=True):
+    """Params of textDocument/codeAction."""
+
     text_document: DocumentId
     range: Range
     context: CodeActionContext = CodeActionContext()
 
 
 class RenameParams(Params, frozen=True):
+    """Params of textDocument/rename."""
+
     text_document: DocumentId
     position: Position
     new_name: str
 
 
 class FileRename(Params, frozen=True):
+    """FileRename of LSP."""
+
     old_uri: str
     new_uri: str
 
 
 class RenameFilesParams(Params, frozen=True):
+    """Params of workspace/willRenameFiles."""
+
     files: tuple[FileRename, ...]
 
 
@@ -251,32 +297,40 @@ P = TypeVar("P", bound=Params)
 
 
 def decode(kind: type[P], data: Any) -> P:
-    """Params of a request.  Raises InvalidParams with the path of the field that does not fit."""
+    """Decode the params of a request.
+
+    Raises:
+        InvalidParams: The params do not match the type; the error names the field.
+    """
     try:
         return msgspec.convert({} if data is None else data, kind)
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `")
-        field = path.rstrip("`").removeprefix("$.") or _missing(text)
+        field = path.rstrip("`").removeprefix("$.") or _missing_field(text)
         raise InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field) from None
 
 
 def encode(params: Params) -> Json:
-    """Params as they stand on the wire."""
-    out: Json = msgspec.to_builtins(params)
-    return out
+    """Encode params as JSON."""
+    encoded: Json = msgspec.to_builtins(params)
+    return encoded
 
 
 def attribute(name: str) -> str:
-    """The attribute of a field as it is called on the wire: "openDocuments" → "open_documents"."""
+    """Convert a JSON field name to its attribute name: "openDocuments" → "open_documents"."""
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name)
 
 
-def _missing(text: str) -> str:
+def _missing_field(text: str) -> str:
     return text.split("`")[1] if "missing required field" in text else ""
 
 
 def one_of(field: str, value: str, valid: tuple[str, ...]) -> str:
-    """`value` if it is valid.  Raises InvalidParams listing what is."""
+    """Return `value` if it is one of the valid values.
+
+    Raises:
+        InvalidParams: It is not; the error lists the valid values.
+    """
     if value not in valid:
         names = tuple(sorted(valid))
         raise InvalidParams(f"unknown {field} {value!r}; valid: {', '.join(names)}.", field, names)

@@ -1,4 +1,4 @@
-"""The wire, outwards: values as clients see them, plain JSON; the only place that writes camelCase."""
+"""Results of requests: encodes values as plain JSON with camelCase names, and redacts secrets."""
 
 from __future__ import annotations
 
@@ -7,119 +7,129 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from promptls.api.params import Json
-from promptls.index import files
-from promptls.index.snapshot import EXHIBIT, Snapshot, is_exhibit
-from promptls.index.status import Standing, Status
+from promptls.index.files.uris import from_uri, to_uri
+from promptls.index.snapshot import VIRTUAL_SCHEME, Snapshot, is_virtual
+from promptls.index.status import IndexState, IndexStatus
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
 
-_NAMES = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
-"""Fields that stay as they are, since they must lead to what they name."""
+_UNREDACTED = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
+"""Fields that are never redacted, because clients use them to find what they name."""
 
-_OFFERED = re.compile(r", (.+?):\d+(?: · |$)")
-"""Where a definition stands that is offered: "function, src/a.py:3"."""
-
-
-def redacted(answer: Json, path: str = "") -> Json:
-    """An answer whose texts hold no secrets: a model may be given what an editor shows."""
-    offered = _OFFERED.search(str(answer.get("detail", "")))
-    path = str(answer.get("path") or (answer.get("node") or {}).get("path") or (offered and offered[1]) or path)
-    return {key: _redacted(key, value, path) for key, value in answer.items()}
+_COMPLETION_PATH = re.compile(r", (.+?):\d+(?: · |$)")
+"""Path in the detail of a completion item: "function, src/a.py:3"."""
 
 
-def _redacted(key: str, value: Any, path: str) -> Any:
+def redact_result(result: Json, path: str = "") -> Json:
+    """Redact secrets in all texts of a result, because clients may pass them to a language model.
+
+    Args:
+        result: The result.
+        path: Path of the file that the texts come from, "" if a nested object names it.
+    """
+    match = _COMPLETION_PATH.search(str(result.get("detail", "")))
+    path = str(result.get("path") or (result.get("node") or {}).get("path") or (match and match[1]) or path)
+    return {key: _redact_value(key, value, path) for key, value in result.items()}
+
+
+def _redact_value(key: str, value: Any, path: str) -> Any:
     if isinstance(value, str):
-        return value if key in _NAMES else redact(value, path)[0]
+        return value if key in _UNREDACTED else redact(value, path)[0]
     if isinstance(value, dict):
-        return redacted(value, path)
-    return [_redacted(key, one, path) for one in value] if isinstance(value, list) else value
+        return redact_result(value, path)
+    return [_redact_value(key, one, path) for one in value] if isinstance(value, list) else value
 
 
 def uri_of(path: str) -> str:
-    """The URI of a file; for what is no file one that only says what it is."""
-    return EXHIBIT + quote(path[len(EXHIBIT) :]) if is_exhibit(path) else files.to_uri(path)
+    """Return the URI of a file or of a virtual document."""
+    return VIRTUAL_SCHEME + quote(path[len(VIRTUAL_SCHEME) :]) if is_virtual(path) else to_uri(path)
 
 
 def path_of(uri: str) -> str | None:
-    """What a URI of ours stands for; None for one that is not ours."""
-    return EXHIBIT + unquote(uri[len(EXHIBIT) :]) if is_exhibit(uri) else files.from_uri(uri)
+    """Return the path of a URI made by `uri_of`, None for any other URI."""
+    return VIRTUAL_SCHEME + unquote(uri[len(VIRTUAL_SCHEME) :]) if is_virtual(uri) else from_uri(uri)
 
 
-def range_of(span: Span) -> Json:
-    """Whole lines as an LSP range."""
+def encode_span(span: Span) -> Json:
+    """Return whole lines as an LSP range."""
     return {"start": {"line": span.start, "character": 0}, "end": {"line": span.end, "character": 0}}
 
 
-def utf16_offset(message: str, offset: int) -> int:
-    """A code point offset in UTF-16 units."""
-    return len(message[:offset].encode("utf-16-le", "surrogatepass")) // 2
+def utf16_offset(text: str, offset: int) -> int:
+    """Convert an offset in code points to UTF-16 units."""
+    return len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def item_json(
+def code_point_offset(text: str, utf16: int) -> int:
+    """Convert an offset in UTF-16 units to code points."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * utf16].decode("utf-16-le", "ignore"))
+
+
+def encode_item(
     item: Item,
     snapshot: Snapshot,
     form: str | None = None,
     tokens: int | None = None,
     citation: str | None = None,
     spans: tuple[Span, ...] = (),
-    others: tuple[Item, ...] = (),
+    joined: tuple[Item, ...] = (),
 ) -> Json:
-    """An item as clients see it; `version` and `hash` say which text it was cut from."""
+    """Encode an item; `version` and `hash` identify the text that it was taken from."""
     entry = snapshot.files.get(item.path)
     shown = Span(spans[0].start, spans[-1].end) if spans else item.span
-    out: Json = {
+    result: Json = {
         "uri": uri_of(item.path),
         "path": entry.name if entry is not None else snapshot.label(item.path),
-        "range": range_of(shown),
+        "range": encode_span(shown),
         "kind": item.kind,
         "origin": item.origin.value,
         "score": round(item.score, 4),
         "reasons": dict(item.reasons),
         "version": "disk" if entry is None or entry.version is None else entry.version,
-        "hash": entry.digest.hex() if entry is not None else "",
+        "hash": entry.content_hash.hex() if entry is not None else "",
     }
     optional = {"symbol": redact(item.symbol)[0] or None, "form": form, "tokens": tokens, "citation": citation}
-    out.update({k: v for k, v in optional.items() if v is not None})
+    result.update({k: v for k, v in optional.items() if v is not None})
     if len(spans) > 1:
-        out["spans"] = [range_of(span) for span in spans]
-    if others:
-        out["joined"] = [{"symbol": redact(o.symbol)[0], "range": range_of(o.span)} for o in others]
-    return out
+        result["spans"] = [encode_span(span) for span in spans]
+    if joined:
+        result["joined"] = [{"symbol": redact(one.symbol)[0], "range": encode_span(one.span)} for one in joined]
+    return result
 
 
-def mention_json(outcome: MentionOutcome, message: str) -> Json:
-    """What became of a mention; `range` is in UTF-16 units of the message."""
-    m = outcome.mention
-    out: Json = {
-        "text": m.text,
-        "range": {"start": utf16_offset(message, m.start), "end": utf16_offset(message, m.end)},
-        "kind": m.kind,
+def encode_mention(outcome: MentionOutcome, message: str) -> Json:
+    """Encode the outcome of a mention; `range` is in UTF-16 units of the message."""
+    mention = outcome.mention
+    result: Json = {
+        "text": mention.text,
+        "range": {"start": utf16_offset(message, mention.start), "end": utf16_offset(message, mention.end)},
+        "kind": mention.kind,
         "status": outcome.status,
-        "targets": [{"uri": uri_of(t.path), "range": range_of(t.span)} for t in outcome.targets],
+        "targets": [{"uri": uri_of(t.path), "range": encode_span(t.span)} for t in outcome.targets],
         "tokens": outcome.tokens,
         "reason": outcome.reason,
     }
     if outcome.candidates:
-        out["candidates"] = list(outcome.candidates)
+        result["candidates"] = list(outcome.candidates)
     if outcome.anchor:
-        out["anchor"] = outcome.anchor
+        result["anchor"] = outcome.anchor
     if outcome.suggestion:
-        out["suggestion"] = outcome.suggestion
-    return out
+        result["suggestion"] = outcome.suggestion
+    return result
 
 
-def intent_json(intent: Intent) -> Json:
-    """What the question was taken for."""
+def encode_intent(intent: Intent) -> Json:
+    """Encode the classification of a question."""
     return {
-        "codebase": intent.codebase,
+        "codebase": intent.about_codebase,
         "categories": [
-            {"name": c.name, "confidence": c.confidence, "matched": list(c.matched), "strong": c.strong}
+            {"name": c.name, "confidence": c.confidence, "matched": list(c.matched_words), "strong": c.has_strong_match}
             for c in intent.categories
         ],
         "types": list(intent.types),
         "action": intent.action,
-        "negated": list(intent.negated),
+        "negated": list(intent.excluded_words),
         "terms": list(intent.query.terms),
         "confidence": intent.confidence,
         "confidenceLabel": intent.confidence_label,
@@ -130,13 +140,13 @@ def intent_json(intent: Intent) -> Json:
     }
 
 
-def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
-    """How far the index is."""
+def encode_status(status: IndexStatus, memory_bytes: int, log_file: str) -> Json:
+    """Encode the status of the index."""
     return {
-        "state": status.standing.state,
-        "usable": status.standing.usable,
-        "complete": round(status.standing.complete, 4),
-        "generation": status.standing.generation,
+        "state": status.state.phase,
+        "usable": status.state.usable,
+        "complete": round(status.state.progress, 4),
+        "generation": status.state.generation,
         "roots": [
             {
                 "uri": r.root.uri,
@@ -155,22 +165,22 @@ def status_json(status: Status, memory_bytes: int, log_file: str) -> Json:
             "model": status.model,
             "dimension": status.dimension,
             "problem": status.problem,
-            "embedded": status.embedded,
+            "embedded": status.embedded_chunks,
         },
         "disk": {
             name: sum(r.disk.get(name, 0) for r in status.roots) for name in ("bytes", "rows", "versions", "fragments")
         },
         "memoryBytes": memory_bytes,
-        "message": status.standing.message,
+        "message": status.state.message,
         "log": log_file,
     }
 
 
-def index_json(standing: Standing) -> Json:
-    """How complete the index was when a request was answered."""
+def encode_index_state(state: IndexState) -> Json:
+    """Encode how complete the index was when a request was served."""
     return {
-        "state": standing.state,
-        "generation": standing.generation,
-        "complete": round(standing.complete, 4),
-        "message": standing.message,
+        "state": state.phase,
+        "generation": state.generation,
+        "complete": round(state.progress, 4),
+        "message": state.message,
     }

@@ -1,60 +1,65 @@
-"""Code in Markdown: fences that their content cannot close, headers on one line."""
+"""Markdown for layouts: fences and quotations that their content cannot close, one-line headers."""
 
 from __future__ import annotations
 
 import re
 
-from promptls.languages.table import language_of
-from promptls.prompt.pack import Kept
-from promptls.prompt.render import Renderer, named
+from promptls.languages import language_of
+from promptls.prompt.pack import PackedItem
+from promptls.prompt.render import Renderer, clean_symbol_name
 from promptls.prompt.sanitize import header_text
 
-_RUNS = re.compile(r"`{3,}")
+_BACKTICKS = re.compile(r"`{3,}")
 
 
 def fenced(body: str, info: str = "") -> str:
-    """The body between backticks, more of them than stand together anywhere in it."""
-    ticks = "`" * max(3, 1 + max(map(len, _RUNS.findall(body)), default=0))
+    """Return a code block whose fence has more backticks than any run of backticks in the body."""
+    ticks = "`" * max(3, 1 + max(map(len, _BACKTICKS.findall(body)), default=0))
     return f"{ticks}{info}\n{body}\n{ticks}"
 
 
-def code(kept: Kept, info: str | None = None) -> str:
-    """A block's text, fenced, with its language unless `info` says something else; what is only named is quoted."""
-    if kept.block.form == "reference":
-        return f"> {header_text(kept.block.body)}"  # a name can be a sentence
-    return fenced(kept.block.body, language(kept) if info is None else info)
+def block_quote(text: str) -> str:
+    """Return the text as a Markdown quotation; every line is prefixed, so that none can leave it."""
+    return "\n".join(f"> {line}" for line in re.split(r"\r\n|\r|\n", text))
 
 
-def language(kept: Kept) -> str:
-    """The language of a block's file, "" for plain text and folders."""
-    name = "" if kept.block.item.kind == "folder" else language_of(kept.block.item.path, "")
+def code(packed: PackedItem, info: str | None = None) -> str:
+    """Return a code block of the item, its info string by default the language; a reference is quoted."""
+    if packed.rendered.form == "reference":
+        return f"> {header_text(packed.rendered.body)}"  # a name can be a whole sentence
+    return fenced(packed.rendered.body, language(packed) if info is None else info)
+
+
+def language(packed: PackedItem) -> str:
+    """Return the language of the item's file; "" for plain text and folders."""
+    name = "" if packed.rendered.item.kind == "folder" else language_of(packed.rendered.item.path, "")
     return "" if name == "text" else name
 
 
-def name(kept: Kept) -> str:
-    """The block's definition as a header may show it, "" for none."""
-    return header_text(named(kept.block.item.symbol))
+def symbol_name(packed: PackedItem) -> str:
+    """Return the item's symbol, sanitized for a header; "" for none."""
+    return header_text(clean_symbol_name(packed.rendered.item.symbol))
 
 
-def path(kept: Kept, renderer: Renderer) -> str:
-    """The block's file as a header may show it."""
-    return header_text(renderer.label(kept.block.item.path))
+def path(packed: PackedItem, renderer: Renderer) -> str:
+    """Return the path of the item's file, sanitized for a header."""
+    return header_text(renderer.label(packed.rendered.item.path))
 
 
-def lines(kept: Kept) -> str:
-    """ "12-20, 31", "" where no lines of a file are shown."""
-    return ", ".join(span.label for span in kept.block.spans)
+def line_ranges(packed: PackedItem) -> str:
+    """Return the shown lines, such as "12-20, 31"; "" if no lines of a file are shown."""
+    return ", ".join(span.label for span in packed.rendered.spans)
 
 
-def place(kept: Kept, renderer: Renderer) -> str:
-    """ "src/a.py:12-20" """
-    shown = lines(kept)
-    return f"{path(kept, renderer)}:{shown}" if shown else path(kept, renderer)
+def location(packed: PackedItem, renderer: Renderer) -> str:
+    """Return path and lines, such as "src/a.py:12-20"."""
+    ranges = line_ranges(packed)
+    return f"{path(packed, renderer)}:{ranges}" if ranges else path(packed, renderer)
 
 
-def cited(kept: Kept, citation: str, renderer: Renderer) -> str:
-    """ "[P1] source: src/a.py:12-20" with its line end, "" without a citation.
+def citation_line(packed: PackedItem, citation: str, renderer: Renderer) -> str:
+    """Return "[P1] source: src/a.py:12-20" with its line end; "" without a citation label.
 
-    A line before the text: as an attribute of a tag, labels made attune's answers three times less faithful.
+    A line before the text, because labels in an attribute of a tag made answers three times less faithful.
     """
-    return f"[{citation}] source: {place(kept, renderer)}\n" if citation else ""
+    return f"[{citation}] source: {location(packed, renderer)}\n" if citation else ""

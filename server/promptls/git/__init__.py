@@ -1,44 +1,44 @@
-"""What git knows of the workspace's past: commits, who changed what and when, what changes together, the branch.
+"""Git history of the workspace: commits, authors, recency, files that change together, state of the working tree.
 
-Read-only, offline, and safe in a repository that nobody trusts.  `History` is the owner; everything else works
-on the values that it gives.
+Read-only, offline, and safe in untrusted repositories. `HistoryCache` owns the state; everything else works on the
+values that it returns.
 """
 
 from __future__ import annotations
 
-from promptls.git.history_cache import WAIT_S, History
+from promptls.git.history_cache import MAX_WAIT_S, HistoryCache
 from promptls.git.log import Commit, read_commits
 from promptls.git.statistics import (
     HALF_LIFE_DAYS,
-    FilePast,
-    Pair,
-    Past,
+    CoChange,
+    FileHistory,
+    History,
     authors,
-    changed_with,
-    locate,
-    past_of,
+    build_history,
+    co_changes,
+    find_file_history,
     recency,
-    subjects,
+    recent_subjects,
 )
-from promptls.git.tracking import FRESH_S, Freshness, freshness, freshness_note
+from promptls.git.tracking import FRESHNESS_TTL_S, Freshness, freshness_warning, read_freshness
 
 __all__ = [
-    "FRESH_S",
+    "FRESHNESS_TTL_S",
     "HALF_LIFE_DAYS",
-    "WAIT_S",
+    "MAX_WAIT_S",
+    "CoChange",
     "Commit",
-    "FilePast",
+    "FileHistory",
     "Freshness",
     "History",
-    "Pair",
-    "Past",
+    "HistoryCache",
     "authors",
-    "changed_with",
-    "freshness",
-    "freshness_note",
-    "locate",
-    "past_of",
+    "build_history",
+    "co_changes",
+    "find_file_history",
+    "freshness_warning",
     "read_commits",
+    "read_freshness",
     "recency",
-    "subjects",
+    "recent_subjects",
 ]

@@ -1,7 +1,7 @@
-"""Which files differ between commits, the index and the working tree, and the texts that they had.
+"""Files that differ between commits, the index and the working tree, and the contents of git objects.
 
-Asked in git's forms for programs: names come in records, texts by the ids of their objects, so that nothing that a
-configuration says of how differences look is heard.  Must not know what may be shown, or how.
+Uses the plumbing formats of git: NUL-separated raw records, and contents by object id. Settings for the display of
+diffs have no effect.
 """
 
 from __future__ import annotations
@@ -12,148 +12,168 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.git.runner import MOST_BYTES, Answer, ask, without_filters
-from promptls.index import files
+from promptls.git.runner import MAX_OUTPUT_BYTES, filter_overrides, query_git
+from promptls.index.files.read import decode_text, size_problem
 from promptls.model import CancelToken, Problem
+from promptls.util.git_process import GitResult
 
-MOST_RENAMES = 1_000  # files on either side, beyond which only renames without a change are found
+MAX_RENAME_CANDIDATES = 1_000
+"""Files on either side above which git detects only renames without a change (`git diff -l`)."""
 
-_ABSENT = "000000"
-_SUBMODULE = "160000"
-_TOO_MANY = Problem("More files differ than git can name in time.")
+_ABSENT_MODE = "000000"
+_SUBMODULE_MODE = "160000"
+_TOO_MANY = Problem("Too many files differ for git to list in time.")
 
 
-class Version(Struct, frozen=True):
+class FileVersion(Struct, frozen=True):
     """A file on one side of a comparison."""
 
-    mode: str  # as git writes it
-    id: str = ""  # of its object; "" for what is in the working tree now
+    mode: str  # octal, as in a tree object
+    id: str = ""  # object id, "" for the working tree
 
     @property
-    def submodule(self) -> bool:
-        return self.mode == _SUBMODULE
+    def is_submodule(self) -> bool:
+        """Whether the entry is a submodule."""
+        return self.mode == _SUBMODULE_MODE
 
 
-class Difference(Struct, frozen=True):
-    """A file that differs, names relative to the folder that was asked about; None where it is not there."""
+class ChangedFile(Struct, frozen=True):
+    """A file that differs. Names are relative to the compared folder."""
 
     name: str
-    was: str  # what it was called, mostly the same
-    old: Version | None
-    new: Version | None
-    conflict: bool = False  # a merge has left it to be resolved
+    old_name: str  # = name unless renamed
+    old: FileVersion | None  # None for an added file
+    new: FileVersion | None  # None for a deleted file
+    conflict: bool = False  # unmerged
 
 
-NEW = Version("100644")
-"""A file that git does not know yet."""
+UNTRACKED = FileVersion("100644")
+"""Working tree version of an untracked file."""
 
 
-def between(folder: str, first: str, last: str, token: CancelToken | None = None) -> list[Difference] | Problem:
-    """The files below a folder that differ between two commits or trees (ids); one that was renamed is one file."""
-    return _differing(folder, ("--find-renames", f"-l{MOST_RENAMES}", first, last), {}, token)
+def diff_commits(folder: str, first: str, last: str, token: CancelToken | None = None) -> list[ChangedFile] | Problem:
+    """Return the files below a folder that differ between two commit or tree ids, with renames detected."""
+    return _diff(folder, ("--find-renames", f"-l{MAX_RENAME_CANDIDATES}", first, last), {}, token)
 
 
-def staged(folder: str, base: str, token: CancelToken | None = None) -> list[Difference] | Problem:
-    """The files below a folder that differ between a commit or tree (id) and the index."""
-    return _differing(folder, ("--no-renames", "--cached", base), {}, token)
+def diff_index(folder: str, base: str, token: CancelToken | None = None) -> list[ChangedFile] | Problem:
+    """Return the files below a folder that differ between a commit or tree id and the index."""
+    return _diff(folder, ("--no-renames", "--cached", base), {}, token)
 
 
-def working(folder: str, base: str = "", token: CancelToken | None = None) -> list[Difference] | Problem:
-    """The files below a folder that differ between a commit or tree (id), or the index, and the working tree.
+def diff_working_tree(folder: str, base: str = "", token: CancelToken | None = None) -> list[ChangedFile] | Problem:
+    """Return the tracked files below a folder that differ between the working tree and a commit or tree id.
 
-    No filter of the repository's cleans them for that, and nobody looks into submodules, where that would be another
-    repository's.  A file that git does not track is none of them.
+    Without `base`, compares with the index. No filter of the repository runs, and submodules are not entered, since
+    the filters of a submodule are those of another repository.
     """
-    safe = without_filters(folder, token)
-    if isinstance(safe, Problem):
-        return safe
-    return _differing(folder, ("--no-renames", *([base] if base else [])), safe, token)
+    overrides = filter_overrides(folder, token)
+    if isinstance(overrides, Problem):
+        return overrides
+    return _diff(folder, ("--no-renames", *([base] if base else [])), overrides, token)
 
 
-def untracked(folder: str, token: CancelToken | None = None) -> list[str] | Problem:
-    """The names of the files below a folder that git neither tracks nor ignores."""
-    got = ask(folder, "ls-files", "--others", "--exclude-standard", "-z", token=token)
-    if isinstance(got, Problem) or not got.whole:
-        return got if isinstance(got, Problem) else _TOO_MANY
-    names = (os.fsdecode(raw) for raw in got.out.split(b"\0")[:-1])
-    return [name for name in names if not name.endswith("/")]  # a repository inside
+def untracked_files(folder: str, token: CancelToken | None = None) -> list[str] | Problem:
+    """Return the names of the files below a folder that are neither tracked nor ignored."""
+    result = query_git(folder, "ls-files", "--others", "--exclude-standard", "-z", token=token)
+    if isinstance(result, Problem) or not result.complete:
+        return result if isinstance(result, Problem) else _TOO_MANY
+    names = (os.fsdecode(raw) for raw in result.stdout.split(b"\0")[:-1])
+    return [name for name in names if not name.endswith("/")]  # a nested repository
 
 
-def texts(
-    folder: str, ids: Iterable[str], most: int, token: CancelToken | None = None
+def read_blobs(
+    folder: str, ids: Iterable[str], max_bytes: int, token: CancelToken | None = None
 ) -> dict[str, str | Problem] | Problem:
-    """The texts of objects by their ids; one that is binary, over `most` bytes or not here has none."""
-    wanted = list(dict.fromkeys(ids))
-    told = ask(folder, "cat-file", "--batch-check", data=_lines(wanted), token=token) if wanted else Answer(b"")
-    if isinstance(told, Problem):
-        return told
-    sizes = {id: size for id, size, _ in _objects(told.out, sizes_only=True)}
-    found: dict[str, str | Problem] = {}
-    left = MOST_BYTES
-    for id in wanted:
+    """Return the text of each object id, or a problem for a binary, missing or too large object.
+
+    Args:
+        folder: Folder of the repository.
+        ids: Object ids.
+        max_bytes: Size limit of one object.
+        token: Cancels the command.
+    """
+    unique_ids = list(dict.fromkeys(ids))
+    check = (
+        query_git(folder, "cat-file", "--batch-check", data=_lines(unique_ids), token=token)
+        if unique_ids
+        else GitResult(b"")
+    )
+    if isinstance(check, Problem):
+        return check
+    sizes = {id: size for id, size, _ in _parse_objects(check.stdout, sizes_only=True)}
+    contents: dict[str, str | Problem] = {}
+    remaining_bytes = MAX_OUTPUT_BYTES
+    for id in unique_ids:
         size = sizes.get(id, 0)
-        if size > most:
-            found[id] = Problem(files.too_big(size, most))
-        elif size > left:
-            found[id] = Problem("too much else has changed")
-        left -= size if id not in found else 0
-    here = [id for id in wanted if id in sizes and id not in found]
-    got = ask(folder, "cat-file", "--batch", data=_lines(here), most=2 * MOST_BYTES, token=token) if here else None
-    if isinstance(got, Problem):
-        return got
-    for id, _, data in _objects(got.out) if got is not None else ():
-        text = files.decoded(data)
-        found[id] = Problem("it is a binary file") if text is None else text
-    return {id: found.get(id, Problem("git could not give it")) for id in wanted}
+        if size > max_bytes:
+            contents[id] = Problem(size_problem(size, max_bytes))
+        elif size > remaining_bytes:
+            contents[id] = Problem("the total size of the changes is over the limit")
+        remaining_bytes -= size if id not in contents else 0
+    readable = [id for id in unique_ids if id in sizes and id not in contents]
+    batch = (
+        query_git(
+            folder, "cat-file", "--batch", data=_lines(readable), max_bytes=2 * MAX_OUTPUT_BYTES, token=token
+        )
+        if readable
+        else None
+    )
+    if isinstance(batch, Problem):
+        return batch
+    for id, _, data in _parse_objects(batch.stdout) if batch is not None else ():
+        text = decode_text(data)
+        contents[id] = Problem("it is a binary file") if text is None else text
+    return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
 
 
 def _lines(ids: Iterable[str]) -> bytes:
     return "".join(f"{id}\n" for id in ids).encode()
 
 
-def _objects(out: bytes, sizes_only: bool = False) -> Iterator[tuple[str, int, bytes]]:
-    """(id, size, content) of each file: `<id> blob <size>`, and its content on lines of its own if it was asked for."""
+def _parse_objects(output: bytes, sizes_only: bool = False) -> Iterator[tuple[str, int, bytes]]:
+    """Parse the blobs in the output of `git cat-file --batch` or `--batch-check` as (id, size, content)."""
     at = 0
-    while (end := out.find(b"\n", at)) >= 0:
-        id, _, rest = out[at:end].decode("ascii", "replace").partition(" ")
+    while (end := output.find(b"\n", at)) >= 0:
+        id, _, rest = output[at:end].decode("ascii", "replace").partition(" ")
         kind, _, size = rest.partition(" ")
         at = end + 1
         if not size.isdigit():  # "missing"
             continue
         length = 0 if sizes_only else int(size)
-        if kind == "blob" and at + length <= len(out):
-            yield id, int(size), out[at : at + length]
+        if kind == "blob" and at + length <= len(output):
+            yield id, int(size), output[at : at + length]
         at += 0 if sizes_only else length + 1
 
 
-def _differing(
-    folder: str, sides: tuple[str, ...], configuration: Mapping[str, str], token: CancelToken | None
-) -> list[Difference] | Problem:
-    got = ask(
+def _diff(
+    folder: str, arguments: tuple[str, ...], configuration: Mapping[str, str], token: CancelToken | None
+) -> list[ChangedFile] | Problem:
+    result = query_git(
         folder, "diff", "--raw", "-z", "--no-abbrev", "--no-ext-diff", "--ignore-submodules=dirty", "--relative",
-        *sides, "--", token=token, configuration=configuration,
+        *arguments, "--", token=token, configuration=configuration,
     )  # fmt: skip
-    if isinstance(got, Problem) or not got.whole:
-        return got if isinstance(got, Problem) else _TOO_MANY
-    found: dict[str, Difference] = {}
-    for difference in _records(got.out):
-        # A file in conflict comes as such, and once more as it differs from our side.
-        before = found.get(difference.name)
-        found[difference.name] = replace(difference, conflict=True) if before and before.conflict else difference
-    return list(found.values())
+    if isinstance(result, Problem) or not result.complete:
+        return result if isinstance(result, Problem) else _TOO_MANY
+    changed: dict[str, ChangedFile] = {}
+    for file in _parse_raw_diff(result.stdout):
+        # git lists an unmerged file twice: as unmerged, and as different from our side.
+        previous = changed.get(file.name)
+        changed[file.name] = replace(file, conflict=True) if previous and previous.conflict else file
+    return list(changed.values())
 
 
-def _records(out: bytes) -> Iterator[Difference]:
-    """`:<mode> <mode> <id> <id> <status>` and one name or two, each with a NUL behind it."""
-    fields = iter(out.split(b"\0"))
+def _parse_raw_diff(output: bytes) -> Iterator[ChangedFile]:
+    """Parse `:<mode> <mode> <id> <id> <status>`, followed by one name or two, each terminated by NUL."""
+    fields = iter(output.split(b"\0"))
     for field in fields:
         if not field:
             return
         old_mode, new_mode, old_id, new_id, status = field[1:].decode("ascii", "replace").split(" ")
-        was = os.fsdecode(next(fields, b""))
-        name = os.fsdecode(next(fields, b"")) if status[0] in "RC" else was
-        yield Difference(name, was, _version(old_mode, old_id), _version(new_mode, new_id), status == "U")
+        old_name = os.fsdecode(next(fields, b""))
+        name = os.fsdecode(next(fields, b"")) if status[0] in "RC" else old_name
+        yield ChangedFile(name, old_name, _version(old_mode, old_id), _version(new_mode, new_id), status == "U")
 
 
-def _version(mode: str, id: str) -> Version | None:
-    return Version(mode, id if id.strip("0") else "") if mode != _ABSENT else None
+def _version(mode: str, id: str) -> FileVersion | None:
+    return FileVersion(mode, id if id.strip("0") else "") if mode != _ABSENT_MODE else None

@@ -1,4 +1,4 @@
-"""The owner of what is known of the past: read in the background when HEAD moves, never waited for by more than a moment."""
+"""Cache of the history and freshness of workspace folders, refreshed in the background when HEAD changes."""
 
 from __future__ import annotations
 
@@ -8,99 +8,98 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Generic, TypeVar
 
-from promptls.git.log import MOST_COMMITS, read_commits
-from promptls.git.statistics import Past, past_of
-from promptls.git.tracking import FRESH_S, Freshness
-from promptls.git.tracking import freshness as standing
-from promptls.index import files
+from promptls.git.log import MAX_COMMITS, read_commits
+from promptls.git.statistics import History, build_history
+from promptls.git.tracking import FRESHNESS_TTL_S, Freshness, read_freshness
+from promptls.index.files.git_ignore import git_head
 from promptls.model import CancelToken, Problem
 
-WAIT_S = 0.05
-"""What a request waits for git at most; then it gets what is there."""
-RETRY_S = 60.0
-"""A failure is asked about again after this time, or when HEAD moves."""
+MAX_WAIT_S = 0.05
+"""Seconds that a request waits for git at most; then it gets the cached value."""
+RETRY_INTERVAL_S = 60.0
+"""Seconds after which a failed read is retried even if HEAD is the same."""
 
 V = TypeVar("V")
 
 
-class _Kept(Generic[V]):
-    """One answer and the question that may be under way."""
+class _CacheEntry(Generic[V]):
+    """A cached value, and the read that will replace it."""
 
-    __slots__ = ("at", "head", "pending", "value")
+    __slots__ = ("head", "pending", "read_at", "value")
 
     def __init__(self, value: V) -> None:
         self.value = value
         self.head: str | None = None
-        self.at = 0.0  # monotonic seconds
+        self.read_at = 0.0  # time.monotonic()
         self.pending: Future[None] | None = None
 
 
-class History:
-    """Any thread may ask.  `close` at the end."""
+class HistoryCache:
+    """Owner of the git state of all workspace folders. Thread-safe; call `close` at the end."""
 
-    def __init__(self, most_commits: int = MOST_COMMITS) -> None:
-        self._most = most_commits
+    def __init__(self, max_commits: int = MAX_COMMITS) -> None:
+        self._max_commits = max_commits
         self._lock = threading.Lock()
-        self._pasts: dict[str, _Kept[Past]] = {}
-        self._standing: dict[str, _Kept[Freshness]] = {}
+        self._histories: dict[str, _CacheEntry[History]] = {}
+        self._freshness: dict[str, _CacheEntry[Freshness]] = {}
         self._token = CancelToken()
-        self._readers = ThreadPoolExecutor(2, "git")
+        self._executor = ThreadPoolExecutor(2, "git")
 
     def close(self) -> None:
-        """Stop reading; what is under way ends at once."""
+        """Cancel all reads."""
         self._token.cancel()
-        self._readers.shutdown(wait=False, cancel_futures=True)
+        self._executor.shutdown(wait=False, cancel_futures=True)
 
-    def at(self, roots: Sequence[str], wait_s: float = WAIT_S) -> tuple[Past, ...]:
-        """The past of each workspace folder (absolute paths); one that is not yet read has no commits.
+    def histories(self, roots: Sequence[str], wait_s: float = MAX_WAIT_S) -> tuple[History, ...]:
+        """Return the history of each workspace folder (absolute paths); empty if it is not read yet.
 
-        Starts to read where HEAD has moved, and waits `wait_s` seconds at most for it.
+        Starts a read where HEAD has changed, and waits at most `wait_s` seconds for it.
         """
         pending: list[Future[None]] = []
         with self._lock:
             for root in roots:
-                kept = self._pasts.setdefault(root, _Kept(Past(root)))
-                head = files.git_head(root)
-                age = time.monotonic() - kept.at
-                if kept.head != head or (kept.value.problem is not None and head and age > RETRY_S):
-                    self._begin(kept, head, self._reader(root, head))
-                if kept.pending is not None:
-                    pending.append(kept.pending)
-        _heard(pending, wait_s)
+                entry = self._histories.setdefault(root, _CacheEntry(History(root)))
+                head = git_head(root)
+                age_s = time.monotonic() - entry.read_at
+                if entry.head != head or (entry.value.problem is not None and head and age_s > RETRY_INTERVAL_S):
+                    self._start_read(entry, head, self._history_reader(root, head))
+                if entry.pending is not None:
+                    pending.append(entry.pending)
+        _wait(pending, wait_s)
         with self._lock:
-            return tuple(self._pasts[root].value for root in roots)
+            return tuple(self._histories[root].value for root in roots)
 
-    def freshness(self, root: str, wait_s: float = WAIT_S) -> Freshness:
-        """How the working tree of a workspace folder stood at most some seconds ago; "unknown" if not yet asked."""
+    def freshness(self, root: str, wait_s: float = MAX_WAIT_S) -> Freshness:
+        """Return the freshness of a workspace folder, at most `FRESHNESS_TTL_S` old; "unknown" if not read yet."""
         with self._lock:
-            kept = self._standing.setdefault(root, _Kept(Freshness("unknown")))
-            head = files.git_head(root)
-            if kept.head != head or time.monotonic() - kept.at > FRESH_S:
-                self._begin(kept, head, lambda: standing(root, self._token))
-            pending = kept.pending
+            entry = self._freshness.setdefault(root, _CacheEntry(Freshness("unknown")))
+            head = git_head(root)
+            if entry.head != head or time.monotonic() - entry.read_at > FRESHNESS_TTL_S:
+                self._start_read(entry, head, lambda: read_freshness(root, self._token))
+            pending = entry.pending
         if pending is not None:
-            _heard([pending], wait_s)
+            _wait([pending], wait_s)
         with self._lock:
-            return self._standing[root].value
+            return self._freshness[root].value
 
-    def _reader(self, root: str, head: str) -> Callable[[], Past]:
-        def read() -> Past:
+    def _history_reader(self, root: str, head: str) -> Callable[[], History]:
+        def read() -> History:
             if not head:
-                return Past(root, problem=Problem(f"{root} is not in a git repository, so it has no history."))
-            got = read_commits(root, self._most, token=self._token)
-            if isinstance(got, Problem):
-                return Past(root, head, problem=got)
-            if not got.commits and not got.whole:
-                return Past(root, head, problem=Problem(f"git took too long to tell the history of {root}."))
+                return History(root, problem=Problem(f"{root} is not in a git repository; it has no history."))
+            log = read_commits(root, self._max_commits, token=self._token)
+            if isinstance(log, Problem):
+                return History(root, head, problem=log)
+            if not log.commits and not log.complete:
+                return History(root, head, problem=Problem(f"git log timed out in {root}."))
             ref = head.partition(" ")[0]
             branch = ref.removeprefix("refs/heads/") if ref.startswith("refs/heads/") else ""
-            return past_of(root, head, branch, got)
+            return build_history(root, head, branch, log)
 
         return read
 
-    def _begin(self, kept: _Kept[V], head: str, read: Callable[[], V]) -> None:
-        """Start to read unless it is under way; call with the lock held."""
-        if kept.pending is not None or self._token.cancelled:
+    def _start_read(self, entry: _CacheEntry[V], head: str, read: Callable[[], V]) -> None:
+        """Start a read unless one is running. Call with the lock held."""
+        if entry.pending is not None or self._token.cancelled:
             return
 
         def run() -> None:
@@ -109,15 +108,15 @@ class History:
                 value = read()
             finally:
                 with self._lock:
-                    kept.pending = None
+                    entry.pending = None
                     if not self._token.cancelled:
-                        kept.head, kept.at = head, time.monotonic()
-                        kept.value = kept.value if value is None else value
+                        entry.head, entry.read_at = head, time.monotonic()
+                        entry.value = entry.value if value is None else value
 
-        kept.pending = self._readers.submit(run)
+        entry.pending = self._executor.submit(run)
 
 
-def _heard(pending: Sequence[Future[None]], wait_s: float) -> None:
-    """Wait a moment; what went wrong in the background comes out here."""
+def _wait(pending: Sequence[Future[None]], wait_s: float) -> None:
+    """Wait for reads, and re-raise their exceptions."""
     for done in wait(pending, wait_s).done:
         done.result()

@@ -1,7 +1,4 @@
-"""Commits as git tells them, newest first, with the files that each of them changed.
-
-Must not know whose files they are or what is made of them.
-"""
+"""Reads the commit log: commits, newest first, with the files that each commit changed."""
 
 from __future__ import annotations
 
@@ -11,14 +8,20 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from promptls.git.runner import Answer, ask
+from promptls.git.runner import query_git
 from promptls.model import CancelToken, Problem
+from promptls.util.git_process import GitResult
 
-MOST_COMMITS = 2_000
-MOST_FILES = 1_000  # of one commit that are kept; an import of a whole tree says little of each
-MOST_BYTES = 16_000_000  # of git's output; a busy repository says 200 bytes a commit
+MAX_COMMITS = 2_000
+"""Default limit of the number of commits that are read."""
+MAX_FILES_PER_COMMIT = 1_000
+"""Files of one commit that are kept; a commit that imports a whole tree carries little information per file."""
+MAX_LOG_BYTES = 16_000_000
+"""Limit of the output of git; an active repository needs about 200 bytes a commit."""
 TIMEOUT_S = 30.0
-_START = "\x01"  # what a commit begins with; no status does
+"""Seconds before `git log` is stopped."""
+_COMMIT_MARK = "\x01"
+"""First character of a commit record; a status letter never starts with it."""
 _FORMAT = "%x01%H%x00%ct%x00%aN%x00%aE%x00%s"
 _BOT = re.compile(
     r"\[bot\]|^(?:dependabot|renovate|github-actions|greenkeeper|pre-commit-ci|semantic-release|snyk|mergify|codecov"
@@ -26,49 +29,49 @@ _BOT = re.compile(
     r"|\b(?:robot|bot)$|(?<=[a-z])[-_]bot$|(?<=[a-z])Bot$",
 )
 
-_PERSONAL = re.compile(r"(?!(?:no-?reply|root|admin|git|info)@)[^@]+@.")
+_PERSONAL_ADDRESS = re.compile(r"(?!(?:no-?reply|root|admin|git|info)@)[^@]+@.")
 
 
-class Change(Struct, frozen=True, array_like=True, gc=False):
-    """One file in one commit; paths are relative to the folder that was asked about."""
+class FileChange(Struct, frozen=True, array_like=True, gc=False):
+    """One changed file of a commit. Paths are relative to the folder whose log was read."""
 
-    status: str  # "A", "M", "D", "T", "R" for renamed
+    status: str  # "A", "M", "D", "T", or "R" for renamed
     path: str
-    old: str = ""  # what a renamed file was called
+    old_path: str = ""  # former path of a renamed file
 
 
 class Commit(Struct, frozen=True, array_like=True):
-    """One commit that is no merge."""
+    """A commit that is not a merge."""
 
     id: str
-    time: int  # seconds since 1970, when it was committed
-    author: str  # name only, as .mailmap has it
+    time: int  # commit time, seconds since 1970
+    author: str  # name only, mapped by .mailmap
     subject: str
-    changes: tuple[Change, ...]
-    files: int  # that it changed; more than len(changes) if it changed very many
-    bot: bool = False
+    changes: tuple[FileChange, ...]
+    file_count: int  # changed files; larger than len(changes) for a very large commit
+    is_bot: bool = False
 
 
-class Log(Struct, frozen=True):
+class CommitLog(Struct, frozen=True):
     """The commits that were read, newest first."""
 
     commits: tuple[Commit, ...] = ()
-    names: dict[str, str] = {}  # lower-case e-mail address → name, to know an owner by; never shown
-    whole: bool = True  # False: git was stopped before it had told all of them
+    names_by_email: dict[str, str] = {}  # lower-case e-mail address → name; identifies code owners, never shown
+    complete: bool = True  # False: git was stopped before the end
 
 
 def read_commits(
-    folder: str, most: int = MOST_COMMITS, seconds: float = TIMEOUT_S, token: CancelToken | None = None
-) -> Log | Problem:
-    """The latest commits that changed something in `folder`, merges left out, names as .mailmap has them.
+    folder: str, max_commits: int = MAX_COMMITS, timeout_s: float = TIMEOUT_S, token: CancelToken | None = None
+) -> CommitLog | Problem:
+    """Read the latest commits that changed a file in `folder`, without merges.
 
-    Renames without a change are followed; to find others git would have to read contents.
+    Only renames without a change are detected: others would require git to read file contents.
     """
-    answer = ask(
+    result = query_git(
         folder,
         "log",
         "-z",
-        f"--max-count={most}",
+        f"--max-count={max_commits}",
         "--no-merges",
         "--name-status",
         "--find-renames=100%",
@@ -85,67 +88,67 @@ def read_commits(
         "HEAD",
         "--",
         ".",
-        seconds=seconds,
-        most=MOST_BYTES,
+        timeout_s=timeout_s,
+        max_bytes=MAX_LOG_BYTES,
         token=token,
     )
-    return answer if isinstance(answer, Problem) else parse(answer)
+    return result if isinstance(result, Problem) else parse_log(result)
 
 
-def parse(answer: Answer) -> Log:
-    """The commits in git's output; one that was cut off is left out."""
-    fields = answer.out.split(b"\0")
-    if not answer.whole:
-        while fields and not fields[-1].startswith(_START.encode()):
+def parse_log(result: GitResult) -> CommitLog:
+    """Parse the output of git; the last commit of an incomplete output is dropped."""
+    fields = result.stdout.split(b"\0")
+    if not result.complete:
+        while fields and not fields[-1].startswith(_COMMIT_MARK.encode()):
             fields.pop()  # the last commit may lack files
         fields = fields[:-1]
-    names: dict[str, str] = {}
-    commits = tuple(_commits(iter(fields), names))
-    return Log(commits, names, answer.whole)
+    names_by_email: dict[str, str] = {}
+    commits = tuple(_parse_commits(iter(fields), names_by_email))
+    return CommitLog(commits, names_by_email, result.complete)
 
 
-def _commits(fields: Iterator[bytes], names: dict[str, str]) -> Iterator[Commit]:
+def _parse_commits(fields: Iterator[bytes], names_by_email: dict[str, str]) -> Iterator[Commit]:
     field = next(fields, b"")
-    while field.startswith(_START.encode()):
+    while field.startswith(_COMMIT_MARK.encode()):
         id, (time, author, mail, subject) = field[1:], (next(fields, b"") for _ in range(4))
-        changes: list[Change] = []
-        count = 0
-        while (field := next(fields, b"").lstrip(b"\n")) and not field.startswith(_START.encode()):
+        changes: list[FileChange] = []
+        file_count = 0
+        while (field := next(fields, b"").lstrip(b"\n")) and not field.startswith(_COMMIT_MARK.encode()):
             paths = [next(fields, b"") for _ in range(2 if field[:1] in b"RC" else 1)]
-            count += 1
-            if count <= MOST_FILES:
-                changes.append(_change(field, paths))
-        name, address = text_of(author), text_of(mail).lower()
-        shown = name_of(name)
-        if shown and _PERSONAL.match(address):
-            shown = names.setdefault(address, shown)  # who writes the name in two ways is one person, by the newer
+            file_count += 1
+            if file_count <= MAX_FILES_PER_COMMIT:
+                changes.append(_file_change(field, paths))
+        name, address = printable_line(author), printable_line(mail).lower()
+        shown = display_name(name)
+        if shown and _PERSONAL_ADDRESS.match(address):
+            shown = names_by_email.setdefault(address, shown)  # one address is one author, by the latest name
         yield Commit(
             id.decode("ascii", "replace"),
             int(time) if time.isdigit() else 0,
             shown,
-            text_of(subject)[:200],
+            printable_line(subject)[:200],
             tuple(changes),
-            count,
+            file_count,
             is_bot(name, address),
         )
 
 
-def _change(status: bytes, paths: list[bytes]) -> Change:
-    new, old = os.fsdecode(paths[-1]), os.fsdecode(paths[0]) if status[:1] == b"R" else ""
-    return Change("A" if status[:1] == b"C" else status[:1].decode("ascii", "replace"), new, old)
+def _file_change(status: bytes, paths: list[bytes]) -> FileChange:
+    path, old_path = os.fsdecode(paths[-1]), os.fsdecode(paths[0]) if status[:1] == b"R" else ""
+    return FileChange("A" if status[:1] == b"C" else status[:1].decode("ascii", "replace"), path, old_path)
 
 
-def text_of(raw: bytes) -> str:
-    """Text on one line, without what cannot be seen."""
+def printable_line(raw: bytes) -> str:
+    """Decode text to one line, without unprintable characters."""
     return " ".join("".join(c if c.isprintable() else " " for c in raw.decode("utf-8", "replace")).split())
 
 
-def name_of(author: str) -> str:
-    """A name fit to be shown: no e-mail address, at most 60 characters; "" if nothing is left."""
-    kept = [word for word in author.replace("<", " ").replace(">", " ").split() if "@" not in word[1:]]
-    return " ".join(kept)[:60].strip()
+def display_name(author: str) -> str:
+    """Return an author's name without e-mail addresses, at most 60 characters; may be ""."""
+    words = [word for word in author.replace("<", " ").replace(">", " ").split() if "@" not in word[1:]]
+    return " ".join(words)[:60].strip()
 
 
 def is_bot(name: str, address: str) -> bool:
-    """Whether an author is a program, by what it calls itself."""
+    """Return whether the name or address of an author is that of a bot."""
     return bool(_BOT.search(name)) or bool(_BOT.search(name.lower())) or "[bot]" in address

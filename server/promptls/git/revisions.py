@@ -1,77 +1,88 @@
-"""Commits by the names that people give them, and what commits say.
+"""Resolves revisions to commit ids, and reads commit messages.
 
-Whoever goes on from here does so by ids, so that no name can be taken for an option, a range or a path.
+Everything after resolution works with ids, so that a revision can never be taken for an option, a range or a path.
 """
 
 from __future__ import annotations
 
 import re
 
-from promptls.git.runner import Answer, ask
+from promptls.git.runner import query_git
 from promptls.model import CancelToken, Problem
 
-MOST_SUBJECTS = 50
+MAX_SUBJECTS = 50
+"""Commit subjects that `subjects_between` returns at most; more would crowd out the diff."""
 
 _BRACED = re.compile(r"\{[^}]*\}")
-_ID = re.compile(rb"[0-9a-f]{40,64}\n")
-_SAID = "--format=%P%ncommit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
-_PLAIN = ("--no-color", "--no-notes", "--no-show-signature", "--encoding=UTF-8")
+_ID_LINE = re.compile(rb"[0-9a-f]{40,64}\n")
+_MESSAGE_FORMAT = "--format=%P%ncommit %h%nAuthor: %an%nDate: %ad%n%n%w(0,4,4)%B"
+_PLAIN_OPTIONS = ("--no-color", "--no-notes", "--no-show-signature", "--encoding=UTF-8")
 
 
-def commit(folder: str, revision: str, token: CancelToken | None = None) -> str | Problem:
-    """The id of the commit that a revision names, "" if it names none; a problem if git cannot be asked.
+def resolve_commit(folder: str, revision: str, token: CancelToken | None = None) -> str | Problem:
+    """Return the commit id of a revision, or "" if there is no such commit.
 
-    What begins with "-" would be an option; what stands behind a colon outside of braces is a path.
+    A leading "-" would be an option. A colon outside of braces starts a path.
     """
     if revision.startswith("-") or ":" in _BRACED.sub("", revision) or not revision.isprintable():
         return ""
-    return _id(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", fine=(0, 1, 128), token=token)
+    return _query_id(
+        folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}", ok_statuses=(0, 1, 128), token=token
+    )
 
 
-def head(folder: str, token: CancelToken | None = None) -> str | Problem:
-    """The id of what is checked out, of a tree without files where nothing has been committed yet."""
-    found = _id(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", fine=(0, 1), token=token)
-    return found or _empty_tree(folder, token)
+def resolve_head(folder: str, token: CancelToken | None = None) -> str | Problem:
+    """Return the commit id of HEAD, or the id of the empty tree before the first commit."""
+    commit = _query_id(folder, "rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok_statuses=(0, 1), token=token)
+    return commit or _empty_tree(folder, token)
 
 
 def merge_base(folder: str, first: str, second: str, token: CancelToken | None = None) -> str | Problem:
-    """The id of the commit at which two others (ids) parted, "" if they have none in common."""
-    return _id(folder, "merge-base", first, second, fine=(0, 1), token=token)
+    """Return the id of the merge base of two commit ids, or "" without one."""
+    return _query_id(folder, "merge-base", first, second, ok_statuses=(0, 1), token=token)
 
 
-def main_branch(folder: str, token: CancelToken | None = None) -> str:
-    """The full name of the branch that others leave and come back to; "" if none looks like it."""
-    said = ask(folder, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", fine=(0, 1), token=token)
-    names = [said.out.decode("utf-8", "replace").strip()] if isinstance(said, Answer) else []
+def default_branch(folder: str, token: CancelToken | None = None) -> str:
+    """Return the full name of the default branch, or ""."""
+    result = query_git(
+        folder, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", ok_statuses=(0, 1), token=token
+    )
+    names = [] if isinstance(result, Problem) else [result.stdout.decode("utf-8", "replace").strip()]
     names += [f"refs/heads/{name}" for name in ("main", "master", "trunk", "develop")]
-    known = (name for name in names if name and not isinstance(id := commit(folder, name, token), Problem) and id)
-    return next(known, "")
+    existing = (
+        name for name in names if name and not isinstance(id := resolve_commit(folder, name, token), Problem) and id
+    )
+    return next(existing, "")
 
 
-def message(folder: str, id: str, token: CancelToken | None = None) -> tuple[str, str] | Problem:
-    """(id of what a commit was made from, who made it when, and what it says): the first parent, or an empty tree."""
-    got = ask(folder, "show", "-s", *_PLAIN, _SAID, "--date=iso", id, "--", token=token)
-    if isinstance(got, Problem):
-        return got
-    parents, _, said = got.out.decode("utf-8", "replace").partition("\n")
-    before = parents.partition(" ")[0] or _empty_tree(folder, token)
-    return before if isinstance(before, Problem) else (before, said.strip())
+def commit_message(folder: str, id: str, token: CancelToken | None = None) -> tuple[str, str] | Problem:
+    """Return (id of the first parent or of the empty tree, message with author and date) of a commit id."""
+    result = query_git(folder, "show", "-s", *_PLAIN_OPTIONS, _MESSAGE_FORMAT, "--date=iso", id, "--", token=token)
+    if isinstance(result, Problem):
+        return result
+    parents, _, message = result.stdout.decode("utf-8", "replace").partition("\n")
+    parent = parents.partition(" ")[0] or _empty_tree(folder, token)
+    return parent if isinstance(parent, Problem) else (parent, message.strip())
 
 
-def subjects(folder: str, first: str, last: str, token: CancelToken | None = None) -> str:
-    """The first lines of the latest commits (ids) behind one up to another, a line each."""
-    most = f"--max-count={MOST_SUBJECTS}"
-    got = ask(folder, "log", *_PLAIN, most, "--format=%h %s", f"{first}..{last}", "--", token=token)
-    return got.out.decode("utf-8", "replace").strip() if isinstance(got, Answer) else ""
+def subjects_between(folder: str, first: str, last: str, token: CancelToken | None = None) -> str:
+    """Return the subjects of the latest commits after one commit id up to another, one per line."""
+    limit = f"--max-count={MAX_SUBJECTS}"
+    result = query_git(
+        folder, "log", *_PLAIN_OPTIONS, limit, "--format=%h %s", f"{first}..{last}", "--", token=token
+    )
+    return "" if isinstance(result, Problem) else result.stdout.decode("utf-8", "replace").strip()
 
 
 def _empty_tree(folder: str, token: CancelToken | None) -> str | Problem:
-    """Its id depends on the repository's hash function."""
-    return _id(folder, "hash-object", "-t", "tree", "--stdin", fine=(0,), token=token)
+    """Return the id of the empty tree, which depends on the hash function of the repository."""
+    return _query_id(folder, "hash-object", "-t", "tree", "--stdin", ok_statuses=(0,), token=token)
 
 
-def _id(folder: str, *question: str, fine: tuple[int, ...], token: CancelToken | None) -> str | Problem:
-    got = ask(folder, *question, fine=fine, token=token)
-    if isinstance(got, Problem):
-        return got
-    return got.out.decode().strip() if _ID.fullmatch(got.out) else ""
+def _query_id(
+    folder: str, *arguments: str, ok_statuses: tuple[int, ...], token: CancelToken | None
+) -> str | Problem:
+    result = query_git(folder, *arguments, ok_statuses=ok_statuses, token=token)
+    if isinstance(result, Problem):
+        return result
+    return result.stdout.decode().strip() if _ID_LINE.fullmatch(result.stdout) else ""

@@ -1,194 +1,135 @@
-"""Running git over history: bounded in time and output, and with nothing that a repository could have it start.
+"""Runs git commands that read history; returns problems for the user instead of exceptions.
 
-On top of what `index.disk.git` does for every call: no signature is checked (that runs a program of the
-configuration's choice), no filter cleans a file, no mailmap and no order of files comes from elsewhere, every
-transport is off even where the configuration allows one by name.  Paths and names come back as bytes.
+In addition to the protections of `promptls.util.git_process`, no signature is checked, since that runs a program of
+the repository's choice. No filter, mailmap or order file of the repository is used.
 """
 
 from __future__ import annotations
 
 import os
-import subprocess
-import threading
-import time
 from collections.abc import Mapping
-from contextlib import suppress
 
-from msgspec import Struct
-
-from promptls.index.files.git_ignore import ASKED_S, SAFE, end, environment, hangs, hung, program
 from promptls.model import CancelToken, Problem
+from promptls.util.git_process import (
+    QUICK_TIMEOUT_S,
+    GitResult,
+    git_program,
+    is_unresponsive,
+    mark_unresponsive,
+    run_git,
+)
 
-MOST_BYTES = 64_000_000
-MOST_SAID = 4_000  # bytes of an error that are looked at
-_MORE = (
+MAX_OUTPUT_BYTES = 64_000_000
+"""Default limit of the output of one command."""
+_HISTORY_OPTIONS = (
     *("-c", "log.showSignature=false"),
-    *("-c", "mailmap.file="),  # the repository's could name a device
+    *("-c", "mailmap.file="),  # the value of the repository could name a device
     *("-c", "mailmap.blob="),
     *("-c", "diff.external="),
-    *("-c", f"diff.orderFile={os.devnull}"),  # the repository's could be a pipe
+    *("-c", f"diff.orderFile={os.devnull}"),  # the value of the repository could name a pipe
     *("-c", "core.alternateRefsCommand="),
     *("-c", "core.pager=cat"),
 )
+_UNRESPONSIVE = Problem("git does not respond; history is unavailable for now.", "Check what blocks git.")
 
 
-_HANGS = Problem("git does not answer, so nothing is known of the history just now.", "See what keeps git.")
-
-
-class Answer(Struct, frozen=True):
-    """What git printed."""
-
-    out: bytes
-    whole: bool = True  # False: it was stopped, by time or by size
-
-
-def ask(
+def query_git(
     folder: str,
     *arguments: str,
-    seconds: float = 30.0,
-    most: int = MOST_BYTES,
+    timeout_s: float = 30.0,
+    max_bytes: int = MAX_OUTPUT_BYTES,
     token: CancelToken | None = None,
-    fine: tuple[int, ...] = (0,),
+    ok_statuses: tuple[int, ...] = (0,),
     configuration: Mapping[str, str] | None = None,
     data: bytes | None = None,
-) -> Answer | Problem:
-    """What git prints in `folder`, or why there is nothing.
+) -> GitResult | Problem:
+    """Run a git command in a folder and return its output, or a problem.
 
-    After `seconds` or `most` bytes git is stopped and what it has said so far is the answer; if that is nothing, it
-    hangs and is left alone for a while.  `configuration`: settings for this question.  `data`: what git reads.
+    After `timeout_s` seconds or `max_bytes` bytes git is stopped and the result is incomplete. A git that printed
+    nothing until then is marked as unresponsive.
+
+    Args:
+        folder: Working directory, in or above a work tree.
+        arguments: Command and its arguments.
+        timeout_s: Seconds before git is stopped.
+        max_bytes: Limit of the output.
+        token: Cancels the command; the result is then incomplete.
+        ok_statuses: Exit statuses that are not a failure.
+        configuration: Settings for this command only.
+        data: Input for stdin.
     """
-    git = program(os.environ.get("PATH", ""))
+    git = git_program()
     if not git:
-        return Problem("git is not installed, so nothing is known of the history.", "Install git, then reindex.")
-    if hangs(git):
-        return _HANGS
+        return Problem("git is not installed; history is unavailable.", "Install git, then reindex.")
+    if is_unresponsive(git):
+        return _UNRESPONSIVE
     settings = configuration or {}
-    if any("=" in name for name in settings):  # the variables that could say so, git knows only since 2.31
-        return Problem(f"The configuration of {_shown(folder)} has a setting with a = in its name; rename it.")
+    if any("=" in name for name in settings):  # environment variables for such names require git 2.31
+        return Problem(f"The git configuration of {_printable(folder)} has a setting with = in its name; rename it.")
+    options = [*_HISTORY_OPTIONS, *(part for item in settings.items() for part in ("-c", "=".join(item)))]
     try:
-        process = subprocess.Popen(
-            [git, *SAFE, *_MORE, *(part for item in settings.items() for part in ("-c", "=".join(item))), *arguments],
-            cwd=folder,
-            env={**environment(), "GIT_ALLOW_PROTOCOL": "none"},
-            stdin=subprocess.DEVNULL if data is None else subprocess.PIPE,  # ours speaks LSP
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-            start_new_session=True,  # for `end`
+        result = run_git(
+            git,
+            [*options, *arguments],
+            folder,
+            timeout_s=timeout_s,
+            max_bytes=max_bytes,
+            token=token,
+            data=data,
+            capture_stderr=True,
         )
-    except (OSError, ValueError):  # the folder is gone, a NUL character
-        return Problem(f"git cannot be run in {_shown(folder)}.")
-    answer = _heard(process, folder, data, seconds, most, token, fine)
-    silent = isinstance(answer, Answer) and not answer.whole and not answer.out
-    if silent and seconds >= ASKED_S and not (token and token.cancelled):
-        hung(git)
-        return _HANGS
-    return answer
+    except (OSError, ValueError):  # a deleted folder, a NUL character
+        return Problem(f"Cannot run git in {_printable(folder)}.")
+    if not result.complete:
+        if not result.stdout and timeout_s >= QUICK_TIMEOUT_S and not (token and token.cancelled):
+            mark_unresponsive(git)
+            return _UNRESPONSIVE
+        return result
+    return result if result.exit_status in ok_statuses else explain_failure(result.stderr, folder)
 
 
-def without_filters(folder: str, token: CancelToken | None = None) -> dict[str, str] | Problem:
-    """Settings under which git starts no filter that the repository names; the user's own, such as those of LFS, stay.
+def filter_overrides(folder: str, token: CancelToken | None = None) -> dict[str, str] | Problem:
+    """Return settings that disable the filters of the repository; filters of the user, such as LFS, stay enabled.
 
-    Whoever compares files with the index needs them: git cleans a file before it compares it, by a program that the
-    repository's configuration chooses.
+    Required for comparing files with the index: git runs the configured `clean` filter on a file before comparing it.
     """
-    known = ask(folder, "config", "--null", "--show-scope", "--get-regexp", r"^filter\.", fine=(0, 1), token=token)
-    if isinstance(known, Problem):
-        return known
-    if not known.whole:
-        return Problem(f"The configuration of {_shown(folder)} is too large.")
-    own: dict[str, str] = {}
-    theirs: set[str] = set()
-    fields = os.fsdecode(known.out).split("\0")
+    result = query_git(
+        folder, "config", "--null", "--show-scope", "--get-regexp", r"^filter\.", ok_statuses=(0, 1), token=token
+    )
+    if isinstance(result, Problem):
+        return result
+    if not result.complete:
+        return Problem(f"The git configuration of {_printable(folder)} is too large.")
+    user_settings: dict[str, str] = {}
+    repository_keys: set[str] = set()
+    fields = os.fsdecode(result.stdout).split("\0")
     for scope, setting in zip(fields[::2], fields[1::2], strict=False):
         key, _, value = setting.partition("\n")
         if scope in ("system", "global"):
-            own[key] = value
+            user_settings[key] = value
         else:
-            theirs.add(key)
-    names = {key.rpartition(".")[0] for key in theirs}
-    keys = [f"{name}.{what}" for name in names for what in ("clean", "smudge", "process", "required")]
-    return {key: own.get(key, "false" if key.endswith(".required") else "") for key in keys}
+            repository_keys.add(key)
+    filters = {key.rpartition(".")[0] for key in repository_keys}
+    keys = [f"{name}.{setting}" for name in filters for setting in ("clean", "smudge", "process", "required")]
+    return {key: user_settings.get(key, "false" if key.endswith(".required") else "") for key in keys}
 
 
-def _heard(
-    process: subprocess.Popen[bytes],
-    folder: str,
-    data: bytes | None,
-    seconds: float,
-    most: int,
-    token: CancelToken | None,
-    fine: tuple[int, ...],
-) -> Answer | Problem:
-    out, said = bytearray(), bytearray()
-    over, done = threading.Event(), threading.Event()
-    deadline = time.monotonic() + seconds
-    watch = threading.Thread(target=_watch, args=(process, deadline, token, over, done), daemon=True)
-    others = [threading.Thread(target=_listen, args=(process, said), daemon=True)]
-    if data is not None:
-        others.append(threading.Thread(target=_tell, args=(process, data), daemon=True))
-    with process:
-        for thread in (watch, *others):
-            thread.start()
-        assert process.stdout is not None
-        while part := process.stdout.read(1 << 16):
-            out += part
-            if len(out) > most:
-                over.set()
-                end(process)
-                break
-        process.wait()
-        for thread in others:  # watched still: what git has started may hold the other ends
-            thread.join()
-        done.set()
-        watch.join()
-    if over.is_set():
-        return Answer(bytes(out[:most]), whole=False)
-    return Answer(bytes(out)) if process.returncode in fine else refusal(bytes(said), folder)
-
-
-def _watch(
-    process: subprocess.Popen[bytes],
-    deadline: float,
-    token: CancelToken | None,
-    over: threading.Event,
-    done: threading.Event,
-) -> None:
-    while not done.wait(0.05):
-        if time.monotonic() > deadline or (token is not None and token.cancelled):
-            over.set()
-            end(process)
-            return
-
-
-def _listen(process: subprocess.Popen[bytes], said: bytearray) -> None:
-    assert process.stderr is not None
-    while part := process.stderr.read(1 << 12):
-        said += part[: MOST_SAID - len(said)]
-
-
-def _tell(process: subprocess.Popen[bytes], data: bytes) -> None:
-    assert process.stdin is not None
-    with suppress(OSError), process.stdin:  # it need not listen to the end
-        process.stdin.write(data)
-
-
-def refusal(said: bytes, folder: str) -> Problem:
-    """What a failure of git means for the user."""
-    if b"dubious ownership" in said or b"unsafe repository" in said:
+def explain_failure(stderr: bytes, folder: str) -> Problem:
+    """Return the problem that the error output of git describes."""
+    if b"dubious ownership" in stderr or b"unsafe repository" in stderr:
         return Problem(
-            f"git refuses to read {_shown(folder)}: the repository belongs to somebody else.",
-            f"If you trust it: git config --global --add safe.directory {_shown(folder)}",
+            f"git refuses to read {_printable(folder)}: another user owns the repository.",
+            f"If you trust it: git config --global --add safe.directory {_printable(folder)}",
         )
-    if b"not a git repository" in said or b"safe.bareRepository" in said:
-        return Problem(f"{_shown(folder)} is not in a git repository, so it has no history.")
-    if b"does not have any commits" in said or b"unknown revision" in said or b"bad revision" in said:
-        return Problem(f"The repository of {_shown(folder)} has no commits yet.")
+    if b"not a git repository" in stderr or b"safe.bareRepository" in stderr:
+        return Problem(f"{_printable(folder)} is not in a git repository; it has no history.")
+    if b"does not have any commits" in stderr or b"unknown revision" in stderr or b"bad revision" in stderr:
+        return Problem(f"The repository of {_printable(folder)} has no commits yet.")
     return Problem(
-        f"git could not read the history of {_shown(folder)}; the repository may be damaged or incomplete.",
-        "Run git fsck there.",
+        f"git cannot read the history of {_printable(folder)}; the repository may be damaged or incomplete.",
+        "Run git fsck in it.",
     )
 
 
-def _shown(folder: str) -> str:
+def _printable(folder: str) -> str:
     return "".join(c if c.isprintable() else "�" for c in folder)

@@ -1,6 +1,6 @@
-"""The past of one workspace folder as a value, and what follows from it: recency, authors, what changes together.
+"""History of one workspace folder as a value, and statistics of it: recency, authors, files that change together.
 
-Pure functions of a `Past` and a time.  Must not know git's output or the prompt.
+Pure functions of a `History` and a time.
 """
 
 from __future__ import annotations
@@ -12,173 +12,183 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.git.log import Change, Commit, Log
+from promptls.git.log import Commit, CommitLog, FileChange
 from promptls.model import Problem
 
 HALF_LIFE_DAYS = 30.0
-"""CodeBuddy's half-life of a file's recency; off there unless asked for."""
+"""Half-life of the recency of a file; the default of CodeBuddy, which applies it only on request."""
 
-KNOWING_HALF_LIFE_DAYS = 180.0
-"""Half-life of a change in telling who knows some code: half a year later it counts half."""
+AUTHORSHIP_HALF_LIFE_DAYS = 180.0
+"""Half-life of the weight of a change when authors are ranked: a change of half a year ago counts half."""
 
-BULK = 30
-"""Files; a commit with more of them says nothing of what belongs together, and little of who knows it."""
+BULK_COMMIT_FILES = 30
+"""Files above which a commit is ignored for co-changes and weighs less for authorship."""
 
-LEAST_SUPPORT = 2
-MOST_LOOKED_AT = 200  # commits of one file that are looked at, the latest
+MIN_SUPPORT = 2
+"""Minimum number of shared commits of two files that change together."""
+MAX_COMMITS_PER_FILE = 200
+"""Latest commits of one file that the statistics use: a bound on their cost."""
 DAY_S = 86_400.0
+"""Seconds of a day."""
 
 
-class FilePast(Struct, frozen=True, array_like=True, gc=False):
-    """What happened to one file that is there today."""
+class FileHistory(Struct, frozen=True, array_like=True, gc=False):
+    """History of one existing file."""
 
-    last: int  # seconds since 1970
-    commits: tuple[int, ...]  # indices into Past.commits, newest first
+    last_change: int  # seconds since 1970
+    commits: tuple[int, ...]  # indexes into History.commits, newest first
 
     @property
-    def changes(self) -> int:
+    def change_count(self) -> int:
+        """Number of commits that changed the file."""
         return len(self.commits)
 
 
-class Past(Struct, frozen=True):
-    """What git says of one workspace folder, as of one commit."""
+class History(Struct, frozen=True):
+    """Commit history of one workspace folder at one HEAD."""
 
     root: str  # absolute path of the folder
-    head: str = ""  # what was checked out, as text that changes with it
+    head: str = ""  # identifies what is checked out, see `files.git_head`
     branch: str = ""  # "" when detached
     commits: tuple[Commit, ...] = ()  # newest first, without their changes
-    files: Mapping[str, FilePast] = {}  # name relative to the root
-    changed: tuple[tuple[str, ...], ...] = ()  # for each commit the files of `files` that it changed
-    names: Mapping[str, str] = {}  # lower-case e-mail address → name; never shown
-    problem: Problem | None = None  # why there is none
+    files: Mapping[str, FileHistory] = {}  # name relative to the root
+    changed_files: tuple[tuple[str, ...], ...] = ()  # for each commit the keys of `files` that it changed
+    names_by_email: Mapping[str, str] = {}  # lower-case e-mail address → name; never shown
+    problem: Problem | None = None  # why the history is empty
 
 
-class Pair(Struct, frozen=True):
+class CoChange(Struct, frozen=True):
     """Two files that change in the same commits."""
 
     name: str
     other: str
     support: int  # commits that changed both
-    confidence: float  # of the commits that changed `name`, the part that changed `other` too
+    confidence: float  # share of the commits of `name` that also changed `other`
 
 
 class Author(Struct, frozen=True):
-    """Somebody who changed some files."""
+    """An author of some files."""
 
     name: str
-    weight: float  # changes, each weighed by its age
-    changes: int
-    last: int  # seconds since 1970
+    weight: float  # sum of the changes, each weighted by its age
+    change_count: int
+    last_change: int  # seconds since 1970
 
 
-def past_of(root: str, head: str, branch: str, log: Log) -> Past:
-    """The past of a folder from its log: files are those that the newest commits left behind."""
-    now_called: dict[str, str] = {}  # name at that time → today's, "" for a file that is gone
-    found: dict[str, list[int]] = defaultdict(list)
-    changed: list[tuple[str, ...]] = []
+def build_history(root: str, head: str, branch: str, log: CommitLog) -> History:
+    """Build the history of a folder from its log, by the current names of the files."""
+    current_names: dict[str, str] = {}  # name at the time → current name, "" for a deleted file
+    commit_indexes: dict[str, list[int]] = defaultdict(list)
+    changed_files: list[tuple[str, ...]] = []
     for index, commit in enumerate(log.commits):
-        names = tuple(dict.fromkeys(_names_today(commit.changes, now_called)))
-        changed.append(names)
+        names = tuple(dict.fromkeys(_current_names(commit.changes, current_names)))
+        changed_files.append(names)
         for name in names:
-            found[name].append(index)
-    files = {name: FilePast(log.commits[at[0]].time, tuple(at)) for name, at in found.items()}
-    commits = tuple(replace(commit, changes=()) for commit in log.commits)  # now in `changed`
-    return Past(root, head, branch, commits, files, tuple(changed), log.names)
+            commit_indexes[name].append(index)
+    files = {name: FileHistory(log.commits[at[0]].time, tuple(at)) for name, at in commit_indexes.items()}
+    commits = tuple(replace(commit, changes=()) for commit in log.commits)  # `changed_files` replaces them
+    return History(root, head, branch, commits, files, tuple(changed_files), log.names_by_email)
 
 
-def _names_today(changes: Iterable[Change], now_called: dict[str, str]) -> Iterator[str]:
-    """Today's names of the files of one commit; commits must come newest first."""
-    before: dict[str, str] = {}  # what names stand for in older commits
+def _current_names(changes: Iterable[FileChange], current_names: dict[str, str]) -> Iterator[str]:
+    """Yield the current names of the files of a commit. Commits must come newest first."""
+    older_names: dict[str, str] = {}  # meaning of names in older commits
     for change in changes:
         if change.status == "D":
-            now_called.setdefault(change.path, "")
+            current_names.setdefault(change.path, "")
             continue
-        today = now_called.setdefault(change.path, change.path)
-        if today:
-            yield today
+        name = current_names.setdefault(change.path, change.path)
+        if name:
+            yield name
         if change.status == "R":
-            before[change.old] = today
-            before.setdefault(change.path, "")  # an older file of this name was another one
-    now_called |= before
+            older_names[change.old_path] = name
+            older_names.setdefault(change.path, "")  # an older file of this name is a different file
+    current_names |= older_names
 
 
-def locate(history: Sequence[Past], path: str) -> tuple[Past, str, FilePast] | None:
-    """(past of the innermost root, name in it, past of the file) of an absolute path, None if nothing is known."""
-    held = [past for past in history if path.startswith(past.root.rstrip("/") + "/")]
-    past = max(held, key=lambda past: len(past.root), default=None)
-    if past is None:
+def find_file_history(histories: Sequence[History], path: str) -> tuple[History, str, FileHistory] | None:
+    """Return (history of the innermost root, name in it, history of the file) of an absolute path, or None."""
+    candidates = [history for history in histories if path.startswith(history.root.rstrip("/") + "/")]
+    history = max(candidates, key=lambda history: len(history.root), default=None)
+    if history is None:
         return None
-    name = path[len(past.root.rstrip("/")) + 1 :]
-    file = past.files.get(name)
-    return (past, name, file) if file is not None else None
+    name = path[len(history.root.rstrip("/")) + 1 :]
+    file = history.files.get(name)
+    return (history, name, file) if file is not None else None
 
 
-def recency(history: Sequence[Past], path: str, now: float, half_life_days: float = HALF_LIFE_DAYS) -> float:
-    """How lately a file (absolute path) was changed, 1 for just now, halved every `half_life_days`, 0 if unknown.
+def recency(histories: Sequence[History], path: str, now: float, half_life_days: float = HALF_LIFE_DAYS) -> float:
+    """Return 2^(-age / half-life) of the last change of a file (absolute path); 0 without a history.
 
-    2^(-age / half-life), as CodeBuddy's temporal decay.  A time in the future counts as now.
+    The temporal decay of CodeBuddy. A time in the future counts as now.
     """
-    found = locate(history, path)
-    return decay(now - found[2].last, half_life_days) if found is not None else 0.0
+    found = find_file_history(histories, path)
+    return exponential_decay(now - found[2].last_change, half_life_days) if found is not None else 0.0
 
 
-def decay(age_s: float, half_life_days: float) -> float:
-    """2^(-age / half-life), at most 1; 0 for a half-life of 0 or less."""
+def exponential_decay(age_s: float, half_life_days: float) -> float:
+    """Return 2^(-age / half-life), at most 1; 0 for a half-life of 0 or less."""
     if half_life_days <= 0:
         return 0.0
     return math.pow(2.0, -min(1000.0, max(0.0, age_s) / DAY_S / half_life_days))
 
 
 def authors(
-    history: Sequence[Past], paths: Sequence[str], now: float, half_life_days: float = KNOWING_HALF_LIFE_DAYS
+    histories: Sequence[History], paths: Sequence[str], now: float, half_life_days: float = AUTHORSHIP_HALF_LIFE_DAYS
 ) -> tuple[Author, ...]:
-    """Who changed these files (absolute paths), those who know them best first; programs left out.
+    """Return the authors of files (absolute paths), by decreasing weight, without bots.
 
-    A change weighs 2^(-age / half-life), one that changed more than `BULK` files at a time only BULK / files of it.
+    A change weighs 2^(-age / half-life), times BULK_COMMIT_FILES / files for a larger commit.
     """
     weight: dict[str, float] = defaultdict(float)
     count: Counter[str] = Counter()
-    last: dict[str, int] = {}
-    for past, names in _by_root(history, paths):
-        indices = {i for name in names for i in past.files[name].commits[:MOST_LOOKED_AT]}
-        for index in sorted(indices):
-            commit = past.commits[index]
-            if commit.bot or not commit.author:
+    last_change: dict[str, int] = {}
+    for history, names in _group_by_root(histories, paths):
+        indexes = {i for name in names for i in history.files[name].commits[:MAX_COMMITS_PER_FILE]}
+        for index in sorted(indexes):
+            commit = history.commits[index]
+            if commit.is_bot or not commit.author:
                 continue
-            touched = sum(name in names for name in past.changed[index])
-            worth = touched * min(1.0, BULK / max(1, commit.files))
-            weight[commit.author] += worth * decay(now - commit.time, half_life_days)
-            count[commit.author] += touched
-            last[commit.author] = max(last.get(commit.author, 0), commit.time)
-    people = [Author(name, round(weight[name], 6), count[name], last[name]) for name in count]
-    return tuple(sorted(people, key=lambda a: (-a.weight, -a.changes, a.name)))
+            changed = sum(name in names for name in history.changed_files[index])
+            commit_weight = changed * min(1.0, BULK_COMMIT_FILES / max(1, commit.file_count))
+            weight[commit.author] += commit_weight * exponential_decay(now - commit.time, half_life_days)
+            count[commit.author] += changed
+            last_change[commit.author] = max(last_change.get(commit.author, 0), commit.time)
+    people = [Author(name, round(weight[name], 6), count[name], last_change[name]) for name in count]
+    return tuple(sorted(people, key=lambda a: (-a.weight, -a.change_count, a.name)))
 
 
-def _by_root(history: Sequence[Past], paths: Iterable[str]) -> list[tuple[Past, set[str]]]:
+def _group_by_root(histories: Sequence[History], paths: Iterable[str]) -> list[tuple[History, set[str]]]:
     names: dict[str, set[str]] = defaultdict(set)
     for path in paths:
-        found = locate(history, path)
+        found = find_file_history(histories, path)
         if found is not None:
             names[found[0].root].add(found[1])
-    return [(past, names[past.root]) for past in history if past.root in names]
+    return [(history, names[history.root]) for history in histories if history.root in names]
 
 
-def changed_with(past: Past, name: str, least: int = LEAST_SUPPORT, most: int = 5) -> tuple[Pair, ...]:
-    """The files that change together with one (names relative to the root), strongest first.
+def co_changes(
+    history: History, name: str, min_support: int = MIN_SUPPORT, limit: int = 5
+) -> tuple[CoChange, ...]:
+    """Return the files that change together with a file (names relative to the root), strongest first.
 
-    Support and confidence as in association rules (Agrawal et al. 1993) over the commits of at most `BULK` files.
+    Support and confidence as in association rules (Agrawal et al. 1993), without bulk commits.
     """
-    file = past.files.get(name)
+    file = history.files.get(name)
     if file is None:
         return ()
-    shared = [past.changed[i] for i in file.commits[:MOST_LOOKED_AT] if past.commits[i].files <= BULK]
+    shared = [
+        history.changed_files[i]
+        for i in file.commits[:MAX_COMMITS_PER_FILE]
+        if history.commits[i].file_count <= BULK_COMMIT_FILES
+    ]
     counts = Counter(other for names in shared for other in names if other != name)
-    pairs = [Pair(name, other, n, n / len(shared)) for other, n in counts.items() if n >= least]
-    return tuple(sorted(pairs, key=lambda p: (-p.support * p.confidence, p.other))[:most])
+    pairs = [CoChange(name, other, n, n / len(shared)) for other, n in counts.items() if n >= min_support]
+    return tuple(sorted(pairs, key=lambda p: (-p.support * p.confidence, p.other))[:limit])
 
 
-def subjects(past: Past, name: str, most: int = 10) -> tuple[str, ...]:
-    """What the latest commits of a file said, newest first, each once."""
-    file = past.files.get(name)
-    said = (past.commits[i].subject for i in file.commits[:MOST_LOOKED_AT]) if file is not None else ()
-    return tuple(dict.fromkeys(filter(None, said)))[:most]
+def recent_subjects(history: History, name: str, limit: int = 10) -> tuple[str, ...]:
+    """Return the distinct subjects of the latest commits of a file, newest first."""
+    file = history.files.get(name)
+    subjects = (history.commits[i].subject for i in file.commits[:MAX_COMMITS_PER_FILE]) if file is not None else ()
+    return tuple(dict.fromkeys(filter(None, subjects)))[:limit]

@@ -1,7 +1,7 @@
-"""How the working tree stands: its branch, whether it was changed, whether it is behind what it follows.
+"""Freshness of the working tree: branch, local changes, and commits ahead of or behind the upstream branch.
 
-A warning at most; nothing waits for it or fails by it.  git must look into changed files to tell, so the
-filters that the repository would have it run are switched off by name first.
+Only warnings depend on it; a failure never fails a request. `git status` reads changed files, so the filters that the
+repository configures are disabled by name first.
 """
 
 from __future__ import annotations
@@ -10,43 +10,45 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.git.log import text_of
-from promptls.git.runner import ask
-from promptls.model import CancelToken, Note, Problem
+from promptls.git.log import printable_line
+from promptls.git.runner import query_git
+from promptls.model import CancelToken, Problem, SectionEntry
 
 TIMEOUT_S = 5.0
-"""Understand-Anything's."""
-FRESH_S = 10.0
-"""Seconds for which an answer holds."""
+"""Seconds before `git status` is stopped; the value of Understand-Anything."""
+FRESHNESS_TTL_S = 10.0
+"""Seconds for which the freshness of a folder is cached."""
 
 State = Literal["fresh", "dirty", "stale", "unknown"]
-Standing = Literal["", "behind", "ahead", "diverged"]
+Divergence = Literal["", "behind", "ahead", "diverged"]
 
 
 class Freshness(Struct, frozen=True):
-    """The states are Understand-Anything's: stale is one that differs from its upstream, whatever else holds."""
+    """State of a working tree, as in Understand-Anything: "stale" if it differs from its upstream branch."""
 
     state: State
     branch: str = ""  # "" when detached
-    upstream: str = ""  # "" without
-    standing: Standing = ""
+    upstream: str = ""  # "" without an upstream branch
+    divergence: Divergence = ""
     ahead: int = 0
     behind: int = 0
-    changed: int = 0  # tracked files that differ from the last commit
-    problem: Problem | None = None  # why it is unknown
+    changed_files: int = 0  # tracked files that differ from HEAD
+    problem: Problem | None = None  # why the state is unknown
 
 
-def freshness(folder: str, token: CancelToken | None = None, seconds: float = TIMEOUT_S) -> Freshness:
-    """How the working tree stands below `folder`; files that git does not track are not looked for."""
-    named = ask(folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\.", fine=(0, 1), token=token)
-    if isinstance(named, Problem):
-        return Freshness("unknown", problem=named)
-    off: dict[str, str] = {}
-    for raw in named.out.split(b"\0"):
+def read_freshness(folder: str, token: CancelToken | None = None, timeout_s: float = TIMEOUT_S) -> Freshness:
+    """Return the freshness of the working tree below a folder; untracked files do not count."""
+    filters = query_git(
+        folder, "config", "-z", "--name-only", "--get-regexp", r"^filter\.", ok_statuses=(0, 1), token=token
+    )
+    if isinstance(filters, Problem):
+        return Freshness("unknown", problem=filters)
+    overrides: dict[str, str] = {}
+    for raw in filters.stdout.split(b"\0"):
         name = raw.decode("utf-8", "surrogateescape")
         if name:
-            off[name] = "false" if name.endswith(".required") else ""
-    answer = ask(
+            overrides[name] = "false" if name.endswith(".required") else ""
+    status = query_git(
         folder,
         "status",
         "--porcelain=v2",
@@ -57,45 +59,45 @@ def freshness(folder: str, token: CancelToken | None = None, seconds: float = TI
         "--no-renames",
         "--",
         ".",
-        seconds=seconds,
+        timeout_s=timeout_s,
         token=token,
-        configuration=off,
+        configuration=overrides,
     )
-    if isinstance(answer, Problem):
-        return Freshness("unknown", problem=answer)
-    if not answer.whole or not named.whole:
-        return Freshness("unknown", problem=Problem("git took too long to tell how the working tree stands."))
-    return parse(answer.out)
+    if isinstance(status, Problem):
+        return Freshness("unknown", problem=status)
+    if not status.complete or not filters.complete:
+        return Freshness("unknown", problem=Problem("git status timed out."))
+    return parse_status(status.stdout)
 
 
-def parse(out: bytes) -> Freshness:
-    """What `git status --porcelain=v2 --branch -z` says."""
+def parse_status(output: bytes) -> Freshness:
+    """Parse the output of `git status --porcelain=v2 --branch -z`."""
     branch = upstream = ""
-    ahead = behind = changed = 0
-    for record in out.split(b"\0"):
+    ahead = behind = changed_files = 0
+    for record in output.split(b"\0"):
         kind, _, rest = record.partition(b" ")
         if kind == b"#":
             key, _, value = rest.partition(b" ")
             if key == b"branch.head" and value != b"(detached)":
-                branch = text_of(value)
+                branch = printable_line(value)
             elif key == b"branch.upstream":
-                upstream = text_of(value)
+                upstream = printable_line(value)
             elif key == b"branch.ab":
                 plus, _, minus = value.partition(b" ")
                 ahead, behind = abs(int(plus)), abs(int(minus))
         elif kind in (b"1", b"2", b"u"):
-            changed += 1
-    standing: Standing = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else ""
-    state: State = "stale" if standing else "dirty" if changed else "fresh"
-    return Freshness(state, branch, upstream, standing, ahead, behind, changed)
+            changed_files += 1
+    divergence: Divergence = "diverged" if ahead and behind else "ahead" if ahead else "behind" if behind else ""
+    state: State = "stale" if divergence else "dirty" if changed_files else "fresh"
+    return Freshness(state, branch, upstream, divergence, ahead, behind, changed_files)
 
 
-def freshness_note(found: Freshness) -> Note | None:
-    """A warning for a working tree that is behind what it follows, else None: changes of one's own are no trouble."""
-    if not found.behind:
+def freshness_warning(freshness: Freshness) -> SectionEntry | None:
+    """Return a warning if the branch is behind its upstream branch, else None. Local changes are no reason to warn."""
+    if not freshness.behind:
         return None
-    commits = f"{found.behind} commit{'s' if found.behind > 1 else ''}"
-    text = f"The checked-out branch {found.branch} is {commits} behind {found.upstream}"
-    if found.ahead:
-        text += f" and {found.ahead} ahead of it"
-    return Note(f"{text}: newer code may exist.", "git")
+    commits = f"{freshness.behind} commit{'s' if freshness.behind > 1 else ''}"
+    text = f"The checked-out branch {freshness.branch} is {commits} behind {freshness.upstream}"
+    if freshness.ahead:
+        text += f" and {freshness.ahead} ahead of it"
+    return SectionEntry(f"{text}: newer code may exist.", "git")

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from promptls.graph.graph import GraphView
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import CancelToken
 
@@ -18,24 +18,24 @@ MAX_LENGTH = 16
 LEAST = 0.3
 """Edges less sure than this are not followed."""
 
-Steps = Callable[[Place], list[Place]]
+Steps = Callable[[OutlineRef], list[OutlineRef]]
 
 
 def call_paths(
     view: GraphView,
-    sources: Iterable[Place],
-    targets: Iterable[Place],
+    sources: Iterable[OutlineRef],
+    targets: Iterable[OutlineRef],
     limit: int = 5,
     token: CancelToken | None = None,
-) -> tuple[tuple[Place, ...], ...]:
+) -> tuple[tuple[OutlineRef, ...], ...]:
     """At most `limit` shortest paths, all of the same length, in order of their places; () if there is none."""
     start = {place for source in sources for place in inside(view, source)}
     goal = {place for target in targets for place in inside(view, target)}
     both = sorted(start & goal)
     if both:
         return tuple((place,) for place in both[:limit])
-    ahead: dict[Place, list[Place]] = {place: [] for place in start}  # place → those it was reached from
-    behind: dict[Place, list[Place]] = {place: [] for place in goal}  # place → those it leads to
+    ahead: dict[OutlineRef, list[OutlineRef]] = {place: [] for place in start}  # place → those it was reached from
+    behind: dict[OutlineRef, list[OutlineRef]] = {place: [] for place in goal}  # place → those it leads to
     front, back = sorted(start), sorted(goal)
     for _ in range(MAX_LENGTH):
         if not front or not back or len(ahead) + len(behind) > MAX_NODES:
@@ -59,9 +59,9 @@ def call_paths(
     return ()
 
 
-def _grow(front: list[Place], known: dict[Place, list[Place]], steps: Steps) -> list[Place]:
+def _grow(front: list[OutlineRef], known: dict[OutlineRef, list[OutlineRef]], steps: Steps) -> list[OutlineRef]:
     """The next level; all ways into it are kept, ways back into earlier levels are not."""
-    level: dict[Place, list[Place]] = {}
+    level: dict[OutlineRef, list[OutlineRef]] = {}
     for place in front:
         for other in steps(place):
             if other not in known:
@@ -70,12 +70,12 @@ def _grow(front: list[Place], known: dict[Place, list[Place]], steps: Steps) -> 
     return sorted(level)
 
 
-def _chains(known: dict[Place, list[Place]], place: Place, limit: int) -> list[tuple[Place, ...]]:
+def _chains(known: dict[OutlineRef, list[OutlineRef]], place: OutlineRef, limit: int) -> list[tuple[OutlineRef, ...]]:
     """Ways from a place to where its search began, the place itself left out; at most `limit`."""
     before = known[place]
     if not before:
         return [()]
-    out: list[tuple[Place, ...]] = []
+    out: list[tuple[OutlineRef, ...]] = []
     for other in sorted(before):
         out += [(other, *rest) for rest in _chains(known, other, limit)]
         if len(out) >= limit:
@@ -83,7 +83,7 @@ def _chains(known: dict[Place, list[Place]], place: Place, limit: int) -> list[t
     return out[:limit]
 
 
-def inside(view: GraphView, place: Place) -> list[Place]:
+def inside(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
     """The callables that a node stands for: itself, or those in a type or file."""
     facts, symbol = view.facts(place[0]), view.symbol(place)
     if facts is None or (symbol is not None and symbol.kind in CALLABLE_KINDS):
@@ -97,7 +97,7 @@ def inside(view: GraphView, place: Place) -> list[Place]:
     return [place, *held]
 
 
-def callees(view: GraphView, place: Place) -> list[Place]:
+def callees(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
     """What a definition calls; for a type, its constructor."""
     symbol, facts = view.symbol(place), view.facts(place[0])
     out = [edge.target for edge in view.out(place) if edge.type == "calls" and edge.weight >= LEAST]
@@ -106,7 +106,7 @@ def callees(view: GraphView, place: Place) -> list[Place]:
     return sorted(set(out))
 
 
-def callers(view: GraphView, place: Place) -> list[Place]:
+def callers(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
     """What calls a definition; for a constructor, its type."""
     symbol = view.symbol(place)
     out = [edge.source for edge in view.into(place) if edge.type == "calls" and edge.weight >= LEAST]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from promptls.graph.graph import GraphView
 from promptls.graph.neighbours import PER_NODE, neighbours
 from promptls.graph.nodes import EdgeType
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin
 
@@ -38,7 +38,7 @@ def expand(
     An item that is part of a definition stands for it; a whole file for itself.  `reasons` names the edge: {"calls": .4}.
     """
     given = tuple(items)
-    start: dict[Place, float] = {}
+    start: dict[OutlineRef, float] = {}
     for item in given[:seeds]:
         place = place_of(view, item)
         if place is not None:
@@ -66,7 +66,7 @@ def expand(
     return tuple(out[:limit])
 
 
-def place_of(view: GraphView, item: Item) -> Place | None:
+def place_of(view: GraphView, item: Item) -> OutlineRef | None:
     """The node that an item shows, or is a part of."""
     facts = view.facts(item.path)
     if facts is None:

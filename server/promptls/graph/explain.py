@@ -13,7 +13,7 @@ from promptls.graph import markdown
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge, Node
 from promptls.graph.targets import Located, at, locate
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 
 MAX_LISTED = 25
 """Of each list; the rest is counted."""
@@ -89,7 +89,7 @@ def _explained(view: GraphView, found: Located) -> Explanation:
     )
 
 
-def _nodes(view: GraphView, places: Iterable[Place]) -> tuple[Node, ...]:
+def _nodes(view: GraphView, places: Iterable[OutlineRef]) -> tuple[Node, ...]:
     return tuple(node for place in places if (node := view.node(place)) is not None)
 
 

@@ -14,14 +14,13 @@ from promptls.graph.file_tables import Facts
 from promptls.graph.name_lookup import MAX_SEVERAL, in_package
 from promptls.graph.packages import closeness, module_of
 from promptls.graph.resolution import Found
-from promptls.index.snapshot import Place, Snapshot
-from promptls.index.syntax.references import LITERAL, NUMBER
+from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index.syntax.references import STRING_LITERAL, NUMBER_LITERAL
+from promptls.languages import LANGUAGES, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.languages.semantics import WORDS
 from promptls.model import OutlineView, Reference, Symbol
 
-EXTENDED = frozenset({"csharp", "kotlin", "swift", "dart"})
-"""Languages that have such functions."""
+_CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
 
 MAX_LOOKED_AT = 200
 """Definitions of one name of which it is found out whether they are such functions."""
@@ -44,8 +43,8 @@ _ALIASES = {
     "Decimal": "decimal",
 }
 _LITERALS = {
-    LITERAL: frozenset({"string", "String", "CharSequence"}),
-    NUMBER: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
+    STRING_LITERAL: frozenset({"string", "String", "CharSequence"}),
+    NUMBER_LITERAL: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
 }
 _SIMPLE = frozenset(
     {"char", "Char", "Character", "bool", "Bool", "Boolean", *(of for all_ in _LITERALS.values() for of in all_)}
@@ -56,7 +55,7 @@ _SIMPLE = frozenset(
 class Extension(NamedTuple):
     """A function, and the bare name of the type that it is called on, "" for any."""
 
-    place: Place
+    place: OutlineRef
     of: str
 
 
@@ -88,7 +87,7 @@ def extended(
     if language == "csharp":  # what makes a namespace known to all files of a project is not read
         seen = [one for one in fitting if (space := _space(_qualified(snapshot, one.place))) and space in facts.spaces]
         fitting = seen or fitting
-    distinct: dict[tuple[str, str], Place] = {}
+    distinct: dict[tuple[str, str], OutlineRef] = {}
     for place in sorted((one.place for one in fitting), key=lambda place: (-closeness(place[0], path), place)):
         module = module_of(place[0]) if language == "kotlin" else place[0]
         distinct.setdefault((module, _qualified(snapshot, place)), place)
@@ -131,16 +130,17 @@ def of_the_workspace(snapshot: Snapshot, of: str) -> bool:
 
 def _called_on(symbol: Symbol, outline: OutlineView) -> str:
     """The type, as written, that such a function is called on; "" for other definitions."""
-    if outline.language == "csharp":
+    declared = language_named(outline.language).extension_methods
+    if declared == "this_parameter":
         found = _THIS.search(symbol.signature)
         return found.group(1) if found else ""
-    if outline.language == "kotlin":
+    if declared == "receiver":
         found = _OF_KOTLIN.search(symbol.signature)
         return found.group(1) if found else ""
     parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
     if parent is None:
         return ""
-    if outline.language == "swift":
+    if declared == "extension":
         return parent.qualified if parent.kind == "impl" else ""
     found = _ON.match(parent.signature)
     return found.group(1) if found else ""
@@ -185,7 +185,7 @@ def _written(facts: Facts, owner: int, receiver: str) -> str:
     """The type, as written, of a variable, or the one that a static method is called on, which mostly makes one;
     "" for what is not known."""
     head = receiver.partition(".")[0]
-    if receiver.endswith("()") and receiver.count("(") == 1 and (receiver[:1].isupper() or head in WORDS):
+    if receiver.endswith("()") and receiver.count("(") == 1 and (receiver[:1].isupper() or head in _CSHARP_TYPES):
         made, _, static = receiver.removesuffix("()").rpartition(".")
         return made or static
     if "." in receiver:
@@ -200,6 +200,6 @@ def _space(qualified: str) -> str:
     return qualified.rpartition(".")[0].rpartition(".")[0]
 
 
-def _qualified(snapshot: Snapshot, place: Place) -> str:
+def _qualified(snapshot: Snapshot, place: OutlineRef) -> str:
     symbol = snapshot.symbol(place)
     return symbol.qualified if symbol is not None else ""

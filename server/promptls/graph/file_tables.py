@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from promptls.languages import language_named
 from promptls.languages.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.languages.semantics import HOLDERS
 from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
 SELF = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
@@ -31,6 +31,7 @@ class Facts:
     def __init__(self, outline: AnyOutline) -> None:
         self.outline = outline
         self.symbols = outline.symbols
+        self.language = language_named(outline.language)
 
     @cached_property
     def owners(self) -> NDArray[np.int32]:
@@ -56,7 +57,7 @@ class Facts:
 
     def _reference(self, at: int) -> Reference:
         name, line, rest = (int(part) for part in self._refs[at])
-        return Reference(self.outline.ref_names[name], line, rest & 7, self.outline.words[rest >> 3])
+        return Reference(self.outline.ref_names[name], line, rest & 7, self.outline.identifiers[rest >> 3])
 
     def uses_of(self, index: int) -> Iterator[Reference]:
         """References in the code that is a definition's own, nested ones left out; in document order."""
@@ -137,7 +138,7 @@ class Facts:
         """Qualified name of the type whose code this is, "" for none: "Server" inside of Server.handle."""
         for scope in self.scopes(index):
             symbol = self.symbols[scope]
-            if symbol.kind in HOLDERS.get(self.outline.language, TYPE_KINDS):
+            if symbol.kind in self.language.method_owner_kinds:
                 return symbol.qualified
             parent = self.symbols[symbol.parent].qualified if symbol.parent >= 0 else ""
             owner = symbol.qualified.rpartition(".")[0]
@@ -188,15 +189,15 @@ class Facts:
     @cached_property
     def all_words(self) -> str:
         """What a search may find definitions by, lower case: a line each of name, decorators and documentation."""
-        return "\n".join(f"{s.name}\t{s.marks}\t{s.doc}".replace("\n", " ").lower() for s in self.symbols)
+        return "\n".join(f"{s.name}\t{s.traits}\t{s.doc}".replace("\n", " ").lower() for s in self.symbols)
 
     @cached_property
     def imported(self) -> frozenset[str]:
         """Names that the imports of the file bind, wherever they lead."""
         out: set[str] = set()
         for one in self.outline.imports:
-            if one.locals:
-                out.update(one.locals)
+            if one.local_names:
+                out.update(one.local_names)
             elif one.names:
                 out.update(one.names)
             else:
@@ -217,16 +218,16 @@ class Tables:
 
     def of(self, entry: FileEntry | None) -> Facts | None:
         """The tables of a file's outline; any thread."""
-        if entry is None or not entry.outlined:
+        if entry is None or not entry.encoded_outline:
             return None
         packed, facts = self._known.get(entry.path, _NOTHING)
-        if facts is None or packed is not entry.outlined:
+        if facts is None or packed is not entry.encoded_outline:
             if len(self._known) >= MAX_TABLES:
                 self._known = {}
             outline = entry.outline
             assert outline is not None
             facts = Facts(outline)
-            self._known[entry.path] = entry.outlined, facts
+            self._known[entry.path] = entry.encoded_outline, facts
         return facts
 
 

@@ -15,16 +15,18 @@ from msgspec.structs import replace
 
 from promptls.graph import name_lookup, node_summary
 from promptls.graph.file_tables import Facts, Tables
-from promptls.graph.layers import TEST, Extra, is_test, layer_of
 from promptls.graph.name_resolution import Imports, Resolver
 from promptls.graph.nodes import Edge, EdgeType, Node
 from promptls.graph.packages import closeness
-from promptls.graph.reference_index import IMPORT, Words, updated
+from promptls.graph.reference_index import IMPORT, ReferenceIndex, update_reference_index
 from promptls.graph.resolution import CERTAINTY
-from promptls.index.snapshot import Place, Snapshot
+from promptls.index.derived import Derived
+from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.knowledge.project.file_kind import is_test_path
+from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
-from promptls.model import CALL, IMPLEMENT, INHERIT, MENTION, USE, FileEntry, Reference, Span, Symbol
-from promptls.util.lru import bounded
+from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, FileEntry, Reference, Span, Symbol
+from promptls.util.lru import clear_if_full
 
 MAX_FILES = 400
 """Files that are looked at for edges into one node: nearest folders first."""
@@ -32,14 +34,14 @@ MAX_FILES = 400
 INDEX_FILES = ("__init__", "index", "mod", "lib")
 """Files that stand for their folder, and offer what they import."""
 
-Known = dict[tuple[Place, int], tuple[Edge, ...]]
+Known = dict[tuple[OutlineRef, int], tuple[Edge, ...]]
 
 _TYPES: dict[int, EdgeType] = {
     CALL: "calls",
     INHERIT: "inherits",
     IMPLEMENT: "implements",
     USE: "uses",
-    MENTION: "documents",
+    PROSE: "documents",
 }
 
 
@@ -49,18 +51,18 @@ class Graph:
     def __init__(self, imports: Callable[[Snapshot], Imports]) -> None:
         self._imports = imports
         self._lock = threading.Lock()
-        self._words = Words()
+        self._references = Derived(ReferenceIndex(), update_reference_index)
         self._tables = Tables()
         self._view: GraphView | None = None
 
-    def at(self, snapshot: Snapshot, extra: Extra | None = None) -> GraphView:
+    def at(self, snapshot: Snapshot, extra: CustomLayers | None = None) -> GraphView:
         """The view of a snapshot; any thread.  The first one looks at all files, later ones at those that changed."""
         with self._lock:
             view = self._view
             if view is not None and view.snapshot.files is snapshot.files and view.extra == dict(extra or {}):
                 return view
-            self._words = updated(self._words, snapshot)
-            self._view = GraphView(snapshot, self._words, self._tables, self._imports(snapshot), extra)
+            references = self._references.at(snapshot)
+            self._view = GraphView(snapshot, references, self._tables, self._imports(snapshot), extra)
             return self._view
 
 
@@ -68,15 +70,15 @@ class GraphView:
     """The graph of one snapshot: a value, apart from what it remembers having worked out."""
 
     def __init__(
-        self, snapshot: Snapshot, words: Words, tables: Tables, imports: Imports, extra: Extra | None = None
+        self, snapshot: Snapshot, references: ReferenceIndex, tables: Tables, imports: Imports, extra: CustomLayers | None = None
     ) -> None:
         self.snapshot = snapshot
         self.extra = dict(extra or {})
         self.resolver = Resolver(snapshot, imports, tables)
-        self._words = words
+        self._references = references
         self._out: Known = {}
         self._into: Known = {}
-        self._nodes: dict[Place, Node] = {}
+        self._nodes: dict[OutlineRef, Node] = {}
 
     # ---- nodes
 
@@ -87,21 +89,21 @@ class GraphView:
         """The tables of a file, None if it has no outline."""
         return self.resolver.facts(path)
 
-    def symbol(self, place: Place) -> Symbol | None:
+    def symbol(self, place: OutlineRef) -> Symbol | None:
         """The definition at a place, None for a file."""
         return self.snapshot.symbol(place) if place[1] >= 0 else None
 
-    def node(self, place: Place) -> Node | None:
+    def node(self, place: OutlineRef) -> Node | None:
         """The node of a file (index -1) or definition, None if there is none."""
         node = self._nodes.get(place)
         if node is None:
-            bounded(self._nodes)
+            clear_if_full(self._nodes)
             node = self._node(place)
             if node is not None:
                 self._nodes[place] = node
         return node
 
-    def _node(self, place: Place) -> Node | None:
+    def _node(self, place: OutlineRef) -> Node | None:
         path, index = place
         entry, facts = self.entry(path), self.facts(path)
         if entry is None or (index >= 0 and (facts is None or index >= len(facts.symbols))):
@@ -127,7 +129,7 @@ class GraphView:
             layer=layer,
         )
 
-    def id(self, place: Place) -> str:
+    def id(self, place: OutlineRef) -> str:
         """ "type:path[:qualified]"; of several alike all but the first end in "@line"."""
         label = self.snapshot.label(place[0])
         symbol, facts = self.symbol(place), self.facts(place[0])
@@ -137,48 +139,48 @@ class GraphView:
         name = f"{symbol.kind}:{label}:{symbol.qualified}"
         return name if alike[0] == place[1] else f"{name}@{symbol.span.start + 1}.{alike.index(place[1])}"
 
-    def places(self) -> Iterator[Place]:
+    def places(self) -> Iterator[OutlineRef]:
         """All nodes, in order of path."""
         for path, entry in sorted(self.snapshot.files.items()):
             yield path, -1
             for i in range(len(entry.outline.symbols) if entry.outline else 0):
                 yield path, i
 
-    def is_test(self, place: Place) -> bool:
+    def is_test(self, place: OutlineRef) -> bool:
         """Whether a node is a test or stands in a file of tests."""
         symbol = self.symbol(place)
         return (symbol is not None and symbol.kind == "test") or self._in_tests(place[0])
 
     def _in_tests(self, path: str) -> bool:
         label = self.snapshot.label(path)
-        return is_test(label) or layer_of(label, self.extra) == TEST
+        return is_test_path(label) or layer_of(label, self.extra) == TEST
 
     # ---- edges
 
-    def out(self, place: Place, files: int = MAX_FILES) -> tuple[Edge, ...]:
+    def out(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
         """Edges that begin at a node, in document order of their evidence; one for each target and type.
 
         `files`: how many files are looked at for tests.
         """
         known = self._out.get((place, files))
         if known is None:
-            bounded(self._out)
+            clear_if_full(self._out)
             known = self._out[place, files] = _distinct(self._edges_out(place, files))
         return known
 
-    def into(self, place: Place, files: int = MAX_FILES) -> tuple[Edge, ...]:
+    def into(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
         """Edges that end at a node, in order of path and line, from at most `files` files that speak of it."""
         known = self._into.get((place, files))
         if known is None:
-            bounded(self._into)
+            clear_if_full(self._into)
             known = self._into[place, files] = _distinct(sorted(self._edges_into(place, files), key=_by_evidence))
         return known
 
-    def edges(self, place: Place, files: int = MAX_FILES) -> tuple[Edge, ...]:
+    def edges(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
         """All edges of a node: those that begin there first."""
         return (*self.out(place, files), *self.into(place, files))
 
-    def _edges_out(self, place: Place, files: int) -> Iterator[Edge]:
+    def _edges_out(self, place: OutlineRef, files: int) -> Iterator[Edge]:
         path, index = place
         facts = self.facts(path)
         if facts is None:
@@ -194,7 +196,7 @@ class GraphView:
             if edge.type == "calls" and self.is_test(test):
                 yield Edge(place, test, "tested_by", edge.weight, edge.path, edge.line, edge.note)
 
-    def _edges_into(self, place: Place, files: int) -> Iterator[Edge]:
+    def _edges_into(self, place: OutlineRef, files: int) -> Iterator[Edge]:
         path, index = place
         facts = self.facts(path)
         if facts is None:
@@ -215,9 +217,9 @@ class GraphView:
                     if edge.type == "calls" and not self.is_test(edge.target):
                         yield Edge(edge.target, place, "tested_by", edge.weight, edge.path, edge.line, edge.note)
 
-    def _referred(self, place: Place, use: Reference) -> Iterator[Edge]:
+    def _referred(self, place: OutlineRef, use: Reference) -> Iterator[Edge]:
         """Edges of one reference in the code of a node."""
-        if use.kind == MENTION:
+        if use.kind == PROSE:
             yield from self._documented(place, use)
             return
         type_ = _TYPES[use.kind]
@@ -231,7 +233,7 @@ class GraphView:
                 kind = "implements" if source is None or source.kind not in ("interface", "trait") else "inherits"
             yield Edge(place, found.place, kind, found.certainty, place[0], use.line, found.how)
 
-    def _documented(self, place: Place, use: Reference) -> Iterator[Edge]:
+    def _documented(self, place: OutlineRef, use: Reference) -> Iterator[Edge]:
         """What prose speaks of: a file by its path, a definition by a name that few have."""
         if use.receiver.endswith("/") or "." in use.name or not use.name:
             folder = place[0].rpartition("/")[0]
@@ -245,7 +247,7 @@ class GraphView:
                 if len(found) == 1:
                     yield Edge(place, (found[0], -1), "documents", 0.8, place[0], use.line, "path")
             return
-        places: list[Place] = []
+        places: list[OutlineRef] = []
         for other in self.snapshot.names.get(use.name.lower(), ()):
             symbol = self.symbol(other)
             if symbol is None or symbol.name != use.name or symbol.kind not in TYPE_KINDS | CALLABLE_KINDS:
@@ -274,7 +276,7 @@ class GraphView:
         symbols = self.facts(path)
         if symbols is not None:
             words.update(name.lower() for name in symbols.top)
-        seen = {p for word in words for p in self._words.files_with(IMPORT + word)}
+        seen = {p for word in words for p in self._references.files_with(IMPORT + word)}
         for other in self._near(seen, path, files):
             if other != path:
                 yield from (edge for edge in self._imports_of(other) if edge.target[0] == path)
@@ -293,15 +295,15 @@ class GraphView:
                     if place is not None and place[0] != path:
                         yield Edge((path, -1), place, "exports", CERTAINTY["import"], path, 0, "re-export")
 
-    def _reexported(self, place: Place, symbol: Symbol) -> Iterator[Edge]:
+    def _reexported(self, place: OutlineRef, symbol: Symbol) -> Iterator[Edge]:
         """Packages that offer a definition of one of their files as their own."""
         words = (symbol.name.lower(), "default")
-        for path in sorted({p for word in words for p in self._words.files_with(IMPORT + word) if _is_index(p)}):
+        for path in sorted({p for word in words for p in self._references.files_with(IMPORT + word) if _is_index(p)}):
             facts = self.facts(path)
             if facts is not None and path != place[0]:
                 yield from (edge for edge in self._exports_of(path, facts) if edge.target == place)
 
-    def _callers(self, place: Place, files: int) -> Iterator[tuple[Place, Edge]]:
+    def _callers(self, place: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
         """(source, edge) for each reference to a definition."""
         symbol = self.symbol(place)
         if symbol is None or (symbol.kind in REPEATED_KINDS and symbol.parent >= 0):
@@ -312,7 +314,7 @@ class GraphView:
         facts = self.facts(place[0])
         if symbol.kind == "constructor" and symbol.parent >= 0 and facts is not None:
             names.add(facts.symbols[symbol.parent].name)
-        sought = {(path, name) for name in names - {""} for path in self._words.files_with(name)}
+        sought = {(path, name) for name in names - {""} for path in self._references.files_with(name)}
         if symbol.parent < 0:
             sought |= self._renamed(place, symbol)
         versions = name_lookup.versions(self.snapshot, place)
@@ -327,39 +329,39 @@ class GraphView:
                         if edge.target in versions:
                             yield (path, owner), replace(edge, target=place)
 
-    def _renamed(self, place: Place, symbol: Symbol) -> set[tuple[str, str]]:
+    def _renamed(self, place: OutlineRef, symbol: Symbol) -> set[tuple[str, str]]:
         """(file, local name) where an import calls a definition something else."""
         out: set[tuple[str, str]] = set()
         words = {symbol.name.lower(), "default", place[0].rpartition("/")[2].partition(".")[0].lower()}
-        for path in {p for word in words for p in self._words.files_with(IMPORT + word)}:
+        for path in {p for word in words for p in self._references.files_with(IMPORT + word)}:
             entry = self.entry(path)
             for local, target in self.resolver.imports.bindings(entry).items() if entry is not None else ():
                 if target.name in (symbol.name, "default") and local != symbol.name:
                     out.add((path, local))
         return out
 
-    def popularity(self, place: Place) -> int:
+    def popularity(self, place: OutlineRef) -> int:
         """In how many files its name is spoken of, whatever they mean by it."""
         symbol = self.symbol(place)
-        return len(self._words.files_with(symbol.name)) if symbol is not None else 0
+        return len(self._references.files_with(symbol.name)) if symbol is not None else 0
 
     @cached_property
     def spoken(self) -> Mapping[str, int]:
         """By name in lower case: in how many files it is spoken of."""
         out: dict[str, int] = {}
-        for word, paths in self._words.paths.items():
+        for word, paths in self._references.paths.items():
             if not word.startswith(IMPORT):
                 name = word.lower()
                 out[name] = out.get(name, 0) + len(paths)
         return out
 
-    def _spoken_of(self, place: Place, files: int) -> Iterator[tuple[Place, Edge]]:
+    def _spoken_of(self, place: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
         """Prose that names a file."""
         name = place[0].rpartition("/")[2]
-        for path in self._near(set(self._words.files_with(name)), place[0], files):
+        for path in self._near(set(self._references.files_with(name)), place[0], files):
             facts = self.facts(path)
             for owner, use in facts.uses_named(name) if facts is not None else ():
-                if use.kind == MENTION:
+                if use.kind == PROSE:
                     for edge in self._documented((path, owner), use):
                         if edge.target == place:
                             yield (path, owner), edge
@@ -380,7 +382,7 @@ def _by_evidence(edge: Edge) -> tuple[str, int, str, int]:
 
 def _distinct(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     """Of edges with the same ends and type the surest one, at the place of the first."""
-    out: dict[tuple[Place, Place, str], Edge] = {}
+    out: dict[tuple[OutlineRef, OutlineRef, str], Edge] = {}
     for edge in edges:
         key = (edge.source, edge.target, edge.type)
         other = out.get(key)

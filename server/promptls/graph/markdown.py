@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from promptls.graph.nodes import Edge, GraphResult, Node, ProjectHeader
-from promptls.index.snapshot import Place
+from promptls.graph.nodes import Edge, GraphResult, Node
+from promptls.index.snapshot import OutlineRef
+from promptls.knowledge.project.facts import ProjectHeader
 
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -70,11 +71,11 @@ def component(node: Node) -> str:
 def relationships(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
     """Edges as "a --[calls]--> b: how it is known"; of several nodes of one name each says its file."""
     by_place = {node.place: node for node in nodes}
-    names: dict[str, set[Place]] = {}
+    names: dict[str, set[OutlineRef]] = {}
     for node in by_place.values():
         names.setdefault(called(node), set()).add(node.place)
 
-    def told(place: Place) -> str:
+    def told(place: OutlineRef) -> str:
         node = by_place[place]
         return f"{called(node)} ({one_line(node.label)})" if len(names[called(node)]) > 1 else called(node)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from promptls.graph.file_tables import Facts
 from promptls.graph.resolution import OUTSIDE, Entity, Found, Module
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Import
 
@@ -72,15 +72,15 @@ def named(resolver: Resolver, parts: Sequence[str], language: str, near: str = "
     return None, 0
 
 
-def whole(resolver: Resolver, parts: Sequence[str], language: str, near: str = "") -> Place | None:
+def whole(resolver: Resolver, parts: Sequence[str], language: str, near: str = "") -> OutlineRef | None:
     """The module or type of just this qualified name."""
     found, said = named(resolver, parts, language, near)
     return found.place if found is not None and said == len(parts) else None
 
 
-def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[Place, ...]:
+def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[OutlineRef, ...]:
     """The modules and types of a qualified name, longest first."""
-    found: list[tuple[int, Place]] = []
+    found: list[tuple[int, OutlineRef]] = []
     for place in resolver.snapshot.names.get(qualified.rpartition(".")[2].lower(), ())[:MAX_NAMESAKES]:
         symbol = resolver.snapshot.symbol(place)
         if symbol is None or symbol.kind not in _HOLDING or symbol.qualified != qualified:
@@ -91,7 +91,7 @@ def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[Place, 
     return tuple(place for _, place in sorted(found))
 
 
-def opened(resolver: Resolver, path: str) -> list[Place]:
+def opened(resolver: Resolver, path: str) -> list[OutlineRef]:
     """The Elixir modules all of whose names a file sees: by `import`, its own or one that a module it uses brings."""
     facts = resolver.facts(path)
     imports = list(facts.outline.imports) if facts is not None else []
@@ -103,9 +103,9 @@ def opened(resolver: Resolver, path: str) -> list[Place]:
     return list(dict.fromkeys(place for place in places if place is not None))
 
 
-def used(resolver: Resolver, imported: Import) -> Place | None:
+def used(resolver: Resolver, imported: Import) -> OutlineRef | None:
     """The macro that makes what a module gets that an Elixir file uses."""
-    place = whole(resolver, imported.module.split("."), "elixir") if imported.locals == ("SUPER",) else None
+    place = whole(resolver, imported.module.split("."), "elixir") if imported.local_names == ("SUPER",) else None
     facts = resolver.facts(place[0]) if place is not None else None
     using = facts.qualified.get(f"{imported.module}.__using__", ()) if facts is not None else ()
     return (place[0], using[0]) if place is not None and using else None
@@ -140,11 +140,11 @@ def _scoped(
 
 def _aliased(facts: Facts, name: str) -> Iterable[list[str]]:
     for one in facts.outline.imports:
-        if one.locals == (name,):
+        if one.local_names == (name,):
             yield one.module.split(".")
         elif name in one.names:
             yield [*one.module.split("."), name]
-        elif not one.names and not one.locals and one.module.rpartition(".")[2] == name:
+        elif not one.names and not one.local_names and one.module.rpartition(".")[2] == name:
             yield one.module.split(".")
 
 

@@ -11,29 +11,28 @@ from collections.abc import Callable
 from promptls.graph.file_tables import Facts, bears_its_types_name
 from promptls.graph.packages import closeness, module_of, package_of
 from promptls.graph.resolution import Found
-from promptls.index.snapshot import Place, Snapshot
-from promptls.index.syntax.references import UNKNOWN
+from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index.syntax.references import UNKNOWN_RECEIVER
+from promptls.languages import LANGUAGES, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
-from promptls.languages.semantics import (
-    APART,
-    ASIDE,
-    CAPITAL,
-    COMMON,
-    FAMILY,
-    IMPLICIT_SELF,
-    JVM,
-    LOOSE,
-    MIXED_IN,
-    PACKED,
-    SPACED,
-    STANDARD,
-    UNIMPORTED,
-    WHOLE,
-    WITHIN,
-    WORDS,
-)
 from promptls.model import Symbol
-from promptls.util.lru import bounded
+from promptls.util.lru import clear_if_full
+
+_CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
+_FAMILIES = {name: language.family for name, language in LANGUAGES.items() if language.family}
+
+_NESTED_PACKAGES = frozenset("test tests docs doc benchmark benchmarks perf examples".split())
+"""Folders within a package that may have a manifest and still belong to the package around them."""
+
+_COMMON_METHODS = frozenset(
+    "add all any append apply bind call catch clear clone close copy count create data decode delete each emit encode "
+    "endswith equals every exec execute extend fetch filter find findall first flush forEach format from get gmatch group gsub has hash "
+    "includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
+    "max min name new next on open parse pop post print push put read reduce register remove render replace reset resolve "
+    "reverse run save search send set setdefault size slice some sort split start startswith stop strip sub sum test then "
+    "toString trim type unwrap update upper validate value values wait warn write error debug exists put_nowait done".split()
+)
+"""Method names of so many types that a single definition in a workspace is no evidence."""
 
 Known = dict[tuple[str, str, str], tuple[Found, ...]]
 """By name, language and receiver: its definitions."""
@@ -44,27 +43,28 @@ MAX_NAMESAKES = 200
 """Definitions of one name that are looked at."""
 
 
-def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, name: str) -> list[Place]:
+def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, name: str) -> list[OutlineRef]:
     """Top-level definitions of a name in the files of a file's folder, package, module or namespaces, nearest first."""
     mine = facts(path)
     if mine is None:
         return []
     language, here = mine.outline.language, path.rpartition("/")[0]
+    scope = mine.language.implicit_scope
     named = [place for place in snapshot.names.get(name.lower(), ()) if place[0] != path]
-    if language in WHOLE:
+    if scope == "module":
         named = sorted(named, key=lambda place: -closeness(place[0], path))[:MAX_NAMESAKES]
-    elif language in PACKED:
+    elif scope == "manifest":
         home = home_of(snapshot, path, language)
         named = [place for place in named if home and home_of(snapshot, place[0], language) == home]
-    elif language not in SPACED:
-        package = package_of(snapshot.files[path].name) if language in JVM else ""
+    elif scope != "namespace":
+        package = package_of(snapshot.files[path].name) if scope == "package" else ""
         named = [place for place in named if _shares(snapshot, place[0], here, package)]
     elif len(named) > MAX_NAMESAKES:
         above = here.rpartition("/")[0] + "/"
         named = [place for place in named if place[0].startswith(above)]
     named.sort(key=lambda place: (-closeness(place[0], path), place))
-    spaces = mine.spaces if language in SPACED else ()
-    out: list[tuple[int, Place]] = []
+    spaces = mine.spaces if scope == "namespace" else ()
+    out: list[tuple[int, OutlineRef]] = []
     for place in named[:MAX_NAMESAKES]:
         other = facts(place[0])
         if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
@@ -74,7 +74,7 @@ def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, 
         if language == "julia":  # a method of a function of elsewhere is none of the package's own
             own = symbol.parent >= 0 or not space
             out += [(symbol.kind not in TYPE_KINDS, place)] if own else []
-        elif language not in SPACED:
+        elif scope != "namespace":
             out.append((0, place))
         elif space in spaces:
             out.append((spaces.index(space), place))
@@ -83,9 +83,10 @@ def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, 
 
 def home_of(snapshot: Snapshot, path: str, language: str) -> str:
     """The folder of the package that a file of R or Julia belongs to, "" for none; tests may have a manifest too."""
+    manifest = language_named(language).package_manifest
     folder = path
     while folder := folder.rpartition("/")[0]:
-        if f"{folder}/{PACKED[language]}" in snapshot.files and folder.rpartition("/")[2] not in ASIDE:
+        if f"{folder}/{manifest}" in snapshot.files and folder.rpartition("/")[2] not in _NESTED_PACKAGES:
             return folder
     return ""
 
@@ -103,7 +104,7 @@ def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
     return bool(package) and own.endswith(f"/{package}") and package_of(snapshot.files[path].name) == package
 
 
-def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
+def versions(snapshot: Snapshot, place: OutlineRef) -> frozenset[OutlineRef]:
     """A definition and what stands in for it on other platforms: of its package and name, a build takes one of them.
 
     Go has them in files of one folder (`dir_unix.go`), Kotlin in trees of one module (`expect`, `actual`).  The methods
@@ -111,11 +112,12 @@ def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
     """
     symbol, entry = snapshot.symbol(place), snapshot.files[place[0]]
     language = entry.outline.language if entry.outline is not None else ""
-    if symbol is None or not symbol.name or language not in ("go", "kotlin", "julia"):
+    variants = language_named(language).definition_variants
+    if symbol is None or not symbol.name or not variants:
         return frozenset((place,))
-    if language == "julia":
-        return _methods(snapshot, place, symbol)
-    folder, package = place[0].rpartition("/")[0], package_of(entry.name) if language == "kotlin" else ""
+    if variants == "methods":
+        return _methods(snapshot, place, symbol, language)
+    folder, package = place[0].rpartition("/")[0], package_of(entry.name) if variants == "package" else ""
     within = module_of(place[0]) if package else folder + "/"
     near = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(within)]
     out = {place}
@@ -128,11 +130,11 @@ def versions(snapshot: Snapshot, place: Place) -> frozenset[Place]:
     return frozenset(out)
 
 
-def _methods(snapshot: Snapshot, place: Place, symbol: Symbol) -> frozenset[Place]:
-    home = home_of(snapshot, place[0], "julia")
+def _methods(snapshot: Snapshot, place: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
+    home = home_of(snapshot, place[0], language)
     out = {place}
     for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_NAMESAKES] if home else ():
-        found = snapshot.symbol(other) if home_of(snapshot, other[0], "julia") == home else None
+        found = snapshot.symbol(other) if home_of(snapshot, other[0], language) == home else None
         if found is not None and found.qualified == symbol.qualified:
             out.add(other)
     return frozenset(out)
@@ -144,23 +146,25 @@ def anywhere(snapshot: Snapshot, known: Known, name: str, language: str, receive
     A receiver that is written as a type or module, and is none that is known, may only be one of that name.
     `known`: what was found before in this snapshot.
     """
-    if receiver and (name in COMMON or receiver in STANDARD.get(language, ())):
+    rules = language_named(language)
+    if receiver and (name in _COMMON_METHODS or receiver in rules.standard_libraries):
         return ()
     of = receiver.rpartition(".")[2].removesuffix("()")
-    if language not in CAPITAL or not of[:1].isupper():
+    if not rules.capitalized_types or not of[:1].isupper():
         of = ""
-    asked = name, language, receiver if of or not receiver else UNKNOWN  # which of the others it is says nothing
+    asked = name, language, receiver if of or not receiver else UNKNOWN_RECEIVER  # which of the others it is says nothing
     found = known.get(asked)
     if found is None:
-        bounded(known)
+        clear_if_full(known)
         found = known[asked] = _anywhere(snapshot, *asked, of)
     return found
 
 
 def _anywhere(snapshot: Snapshot, name: str, language: str, receiver: str, of: str) -> tuple[Found, ...]:
-    found: dict[tuple[str, str], Place] = {}  # overloads and clauses are one definition
+    found: dict[tuple[str, str], OutlineRef] = {}  # overloads and clauses are one definition
     most = MAX_NAMESAKES if of else MAX_SEVERAL
-    holding = {"module"} if language in MIXED_IN else frozenset()
+    rules = language_named(language)
+    holding = {"module"} if rules.modules_are_mixins else frozenset()
     places = snapshot.names.get(name.lower(), ())
     if of and len(places) > MAX_NAMESAKES:
         files = {path for path, _ in snapshot.names.get(of.lower(), ())}
@@ -180,17 +184,17 @@ def _anywhere(snapshot: Snapshot, name: str, language: str, receiver: str, of: s
                 continue
             spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
             owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
-            if owned and not receiver and symbol.kind in TYPE_KINDS and language in WITHIN:
+            if owned and not receiver and symbol.kind in TYPE_KINDS and rules.nested_types_need_owner:
                 continue
-            if owned and not receiver and language in APART:
+            if owned and not receiver and rules.members_need_owner:
                 continue
-            if owned != bool(receiver) and not (owned and language in IMPLICIT_SELF) and language not in LOOSE:
+            if owned != bool(receiver) and not (owned and rules.implicit_self) and not rules.functions_as_members:
                 continue
             found.setdefault((place[0], symbol.qualified), place)
             if len(found) > most:
                 return ()
     whole = [place for (_, qualified), place in found.items() if qualified == f"{receiver}.{name}"]
-    if of and language in UNIMPORTED and len(whole) == 1:
+    if of and rules.names_without_import and len(whole) == 1:
         return (Found(whole[0], "package"),)
     how = "unique" if len(found) == 1 else "several"
     return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
@@ -198,11 +202,11 @@ def _anywhere(snapshot: Snapshot, name: str, language: str, receiver: str, of: s
 
 def is_type_of_elsewhere(snapshot: Snapshot, receiver: str) -> bool:
     """Whether what C# code calls something on is a type of .NET's: a word of the language, or a name that nothing bears."""
-    return receiver in WORDS or (
+    return receiver in _CSHARP_TYPES or (
         receiver[:1].isupper() and "." not in receiver and not snapshot.names.get(receiver.lower())
     )
 
 
 def _akin(language: str, other: str) -> bool:
     """Whether the code of two languages calls each other by name."""
-    return FAMILY.get(language, language) == FAMILY.get(other, other)
+    return _FAMILIES.get(language, language) == _FAMILIES.get(other, other)

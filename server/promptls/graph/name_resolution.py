@@ -15,30 +15,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from promptls.graph import name_lookup
-from promptls.graph.extension_methods import EXTENDED, Extension, extended, extensions
+from promptls.graph.extension_methods import Extension, extended, extensions
 from promptls.graph.file_tables import SELF, SUPER, Facts, Tables
 from promptls.graph.module_paths import begun, opened
 from promptls.graph.resolution import CERTAINTY, OUTSIDE, Entity, Found, Instance, Module, Outside, Value
 from promptls.graph.signatures import returned, taken
 from promptls.graph.type_hierarchy import MAX_DEPTH, Hierarchy
-from promptls.index.snapshot import Place, Snapshot
-from promptls.index.syntax.doc_types import MAYBE, RESULT
-from promptls.index.syntax.references import LITERAL, NUMBER, UNKNOWN
+from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index.syntax.doc_types import UNCERTAIN, RETURN_VALUE
+from promptls.index.syntax.references import STRING_LITERAL, NUMBER_LITERAL, UNKNOWN_RECEIVER
+from promptls.languages import PLAIN_TEXT, Language
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
-from promptls.languages.semantics import (
-    FILES,
-    HOLDERS,
-    IMPLICIT_SELF,
-    NEW,
-    OPEN,
-    OWN,
-    PASSING,
-    SCRIPTS,
-    SHUT,
-    UNIMPORTED,
-)
 from promptls.model import CALL, FileEntry, Import, Reference, Symbol
-from promptls.util.lru import bounded
+from promptls.util.lru import clear_if_full
 
 MAX_REEXPORTS = 400  # files that one name is followed through; NetworkX is put together from 190
 MAX_INCLUDED = 500  # files that one file includes, directly and not
@@ -62,7 +51,7 @@ class Imports(Protocol):
 
     def targets(self, entry: FileEntry, imported: Import) -> Sequence[Target]: ...
     def bindings(self, entry: FileEntry) -> Mapping[str, Target]: ...
-    def within(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, Target]]]: ...
+    def inner_bindings(self, entry: FileEntry) -> Mapping[str, Sequence[tuple[int, Target]]]: ...
 
 
 class _Steps(threading.local):
@@ -81,10 +70,10 @@ class Resolver:
         self.types = Hierarchy(self)
         self._steps = _Steps()
         self._stars: dict[str, tuple[str, ...]] = {}
-        self._types: dict[str, tuple[Place, ...]] = {}
+        self._types: dict[str, tuple[OutlineRef, ...]] = {}
         self._over: dict[str, Found | None] = {}
         self._included: dict[str, dict[str, int]] = {}
-        self.spaces: dict[tuple[str, str], tuple[Place, ...]] = {}  # of `modules`: (name, language) → modules, types
+        self.spaces: dict[tuple[str, str], tuple[OutlineRef, ...]] = {}  # of `modules`: (name, language) → modules, types
         self._namesakes: name_lookup.Known = {}
         self._resolved: dict[tuple[str, int, str, int, str], tuple[Found, ...]] = {}
         self._extending: dict[tuple[str, str], Sequence[Extension]] = {}
@@ -111,7 +100,7 @@ class Resolver:
         asked = path, owner, use.name, use.kind, use.receiver  # the same on whatever line of its owner
         found = self._resolved.get(asked)
         if found is None:
-            bounded(self._resolved)
+            clear_if_full(self._resolved)
             steps.left = MAX_STEPS
             try:
                 found = self._resolved[asked] = self._resolve(path, facts, owner, use)
@@ -136,11 +125,13 @@ class Resolver:
             return (entity,)
         if entity is not None or name in facts.imported:
             return ()
-        if language in OPEN:
+        if facts.language.implicit_scope:
             found = self.nearby(path, name)
             if found:
                 return tuple(Found(place, "package") for place in found[:1])
-        return name_lookup.anywhere(self.snapshot, self._namesakes, name, language) if language in UNIMPORTED else ()
+        if not facts.language.names_without_import:
+            return ()
+        return name_lookup.anywhere(self.snapshot, self._namesakes, name, language)
 
     def _hung(self, path: str, facts: Facts, owner: int, use: Reference) -> tuple[Found, ...]:
         if use.receiver in SUPER and facts.outline.language != "rust":
@@ -149,7 +140,7 @@ class Resolver:
             inherited = next((own for base in bases if (own := self.types.own(base, use.name)) is not None), None)
             if inherited is not None:
                 return (Found(inherited, "inherited"),)
-        known = use.receiver not in (UNKNOWN, LITERAL, NUMBER)
+        known = use.receiver not in (UNKNOWN_RECEIVER, STRING_LITERAL, NUMBER_LITERAL)
         entity = self.entity(path, owner, use.receiver) if known else None
         found = self._attribute(entity, use.name, use.kind == CALL) if entity is not None else None
         if found is None and (held := self._held(entity)) is not None:
@@ -165,7 +156,7 @@ class Resolver:
         if facts.outline.language == "cpp" and (spaced := self._in_opened_space(path, use, entity)) is not None:
             return (spaced,)
         meant = self._extended(path, facts, owner, use, entity)
-        if meant or entity is not None or use.receiver in (LITERAL, NUMBER):
+        if meant or entity is not None or use.receiver in (STRING_LITERAL, NUMBER_LITERAL):
             return meant
         namesake = name_lookup.anywhere(self.snapshot, self._namesakes, use.name, facts.outline.language, use.receiver)
         if facts.outline.language == "kotlin" and namesake:
@@ -191,7 +182,7 @@ class Resolver:
         self, path: str, facts: Facts, owner: int, use: Reference, entity: Entity | None
     ) -> tuple[Found, ...]:
         """The functions that a type is extended by from elsewhere and that a call on `entity` means."""
-        if use.kind != CALL or facts.outline.language not in EXTENDED:
+        if use.kind != CALL or not facts.language.extension_methods:
             return ()
         types: set[str] | None = None
         if isinstance(entity, Instance):
@@ -218,14 +209,14 @@ class Resolver:
         inside = False
         for scope in facts.scopes(owner):
             symbol = facts.symbols[scope]
-            if not (inside and symbol.kind in TYPE_KINDS and language not in IMPLICIT_SELF):
+            if not (inside and symbol.kind in TYPE_KINDS and not facts.language.implicit_self):
                 found = facts.named.get((scope, name))
                 if found:
                     return Found((path, found[-1]), "local")
             if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
                 return Found((path, scope), "local")
             inside = inside or symbol.kind in CALLABLE_KINDS
-        for line, inner in self.imports.within(self.snapshot.files[path]).get(name, ()) if owner >= 0 else ():
+        for line, inner in self.imports.inner_bindings(self.snapshot.files[path]).get(name, ()) if owner >= 0 else ():
             scopes = (facts.symbols[i] for i in facts.scopes(owner))
             if any(line in scope.span for scope in scopes if scope.kind in CALLABLE_KINDS):
                 return self.target(inner, value)
@@ -233,10 +224,10 @@ class Resolver:
         target = self.imports.bindings(self.snapshot.files[path]).get(name) if not found else None
         if target is not None:
             return self.target(target, value)
-        found = found or (facts.top.get(name, []) if language not in SHUT else [])
+        found = found or ([] if facts.language.module_members_need_owner else facts.top.get(name, []))
         if found:
             return Found((path, self._best(facts, found, value)), "local")
-        if language in IMPLICIT_SELF:
+        if facts.language.implicit_self:
             around = self.types.around(path, facts, owner)
             member = self.types.member(around, name) if around is not None else None
             if member is not None:
@@ -271,7 +262,7 @@ class Resolver:
             known = self._stars[path] = tuple(dict.fromkeys(t.path for t in self._whole_of(path) if t.name == "*"))
         return known
 
-    def _opened(self, path: str) -> tuple[Place, ...]:
+    def _opened(self, path: str) -> tuple[OutlineRef, ...]:
         """Types all of whose members a file sees by its imports."""
         known = self._types.get(path)
         if known is None:
@@ -287,7 +278,7 @@ class Resolver:
     def _whole_of(self, path: str, named: bool = True) -> Iterator[Target]:
         """What imports bring all names of: "from a import *", or (not `named`) "#include" and the like."""
         for one in self._imports(path):
-            if not one.locals and ("*" in one.names if named else not one.names):
+            if not one.local_names and ("*" in one.names if named else not one.names):
                 yield from self.imports.targets(self.snapshot.files[path], one)
 
     def _imports(self, path: str) -> Sequence[Import]:
@@ -379,8 +370,7 @@ class Resolver:
             found = self._default(facts, path)
         if found:
             return Found((path, self._best(facts, found, value)), "import")
-        language = facts.outline.language
-        nearby = self.nearby(path, name) if language in OPEN else []
+        nearby = self.nearby(path, name) if facts.language.implicit_scope else []
         return Found(nearby[0], "import") if nearby else None
 
     @staticmethod
@@ -399,7 +389,7 @@ class Resolver:
         if not isinstance(entity, Module):
             return entity
         facts = self.facts(entity.path)
-        found = self._default(facts, entity.path) if facts is not None and facts.outline.language in SCRIPTS else []
+        found = self._default(facts, entity.path) if facts is not None and facts.language.family == "ecmascript" else []
         return Found((entity.path, found[0]), "import") if found else entity
 
     def _submodule(self, path: str, name: str) -> Entity | None:
@@ -419,7 +409,7 @@ class Resolver:
                 return Module(candidate)
         return None
 
-    def nearby(self, path: str, name: str) -> list[Place]:
+    def nearby(self, path: str, name: str) -> list[OutlineRef]:
         """Top-level definitions of a name in files that a file sees without an import that says so, nearest first."""
         return name_lookup.nearby(self.snapshot, self.facts, path, name)
 
@@ -455,9 +445,9 @@ class Resolver:
             entity = self._member(at, name, wanted, depth)
             if entity is None and (held := self._held(at, depth)) is not None:
                 at, entity = held, self._member(held, name, wanted, depth)
-            if name == "new" and language in NEW and isinstance(at, Found | Instance):
+            if name == "new" and facts.language.instantiates_with_new and isinstance(at, Found | Instance):
                 entity = Instance(at.place, "typed")  # whichever of its bases makes it
-            elif entity is None and part in PASSING and language == "rust" and isinstance(at, Instance):
+            elif entity is None and part in facts.language.transparent_members and isinstance(at, Instance):
                 entity = at
             elif part.endswith("()"):
                 entity = self._result(entity, depth)
@@ -468,11 +458,10 @@ class Resolver:
     def _head(self, path: str, facts: Facts, owner: int, part: str, depth: int, value: bool) -> Entity | None:
         called = part.endswith("()")
         name = part.removesuffix("()")
-        language = facts.outline.language
-        plain = language in FILES or (  # "self" is a name like others in some languages
-            language in SCRIPTS and name != "this" and any((i, name) in facts.variables for i in facts.scopes(owner))
+        plain = facts.language.file_is_type or (  # "self" is a name like others in some languages
+            facts.language.family == "ecmascript" and name != "this" and any((i, name) in facts.variables for i in facts.scopes(owner))
         )
-        if (name in SELF and not plain) or name in OWN.get(language, ()):
+        if (name in SELF and not plain) or name in facts.language.self_names:
             around = self.types.around(path, facts, owner)
             return Instance(around, "member") if around is not None else None
         if name.startswith("@") and len(name) > 1:
@@ -485,14 +474,14 @@ class Resolver:
                     scope >= 0
                     and facts.symbols[scope].kind in TYPE_KINDS
                     and scope != owner
-                    and facts.outline.language not in IMPLICIT_SELF
+                    and not facts.language.implicit_self
                 ):
                     return self.type_named(path, max(scope, owner), of, depth + 1)
         found = self._name(path, facts, owner, name, value)
-        if found is None and facts.outline.language in OPEN:
+        if found is None and facts.language.implicit_scope:
             nearby = self.nearby(path, name)
             found = Found(nearby[0], "package") if nearby else None
-        if found is None and facts.outline.language in UNIMPORTED and name[:1].isupper():
+        if found is None and facts.language.names_without_import and name[:1].isupper():
             only = name_lookup.anywhere(self.snapshot, self._namesakes, name, facts.outline.language)
             found = only[0] if len(only) == 1 else None
         if found is None and name in facts.imported and name not in self.imports.bindings(self.snapshot.files[path]):
@@ -520,20 +509,24 @@ class Resolver:
         if of.endswith("()"):
             result = self.entity(path, owner, of, depth + 1)
             return result if isinstance(result, Instance | Module | Outside) else None
-        facts, language = self.facts(path), self._language(path)
-        if of in SELF and facts is not None and (language not in FILES or facts.type_around(owner)):
+        facts = self.facts(path)
+        if of in SELF and facts is not None and (not facts.language.file_is_type or facts.type_around(owner)):
             around = self.types.around(path, facts, owner)
             return Instance(around, "typed") if around is not None else None
-        maybe, of = of.startswith(MAYBE), of.removeprefix(MAYBE)
+        maybe, of = of.startswith(UNCERTAIN), of.removeprefix(UNCERTAIN)
         found = self._whole(self.entity(path, owner, of, depth + 1, value=False))
         if isinstance(found, Found):
             symbol = self.snapshot.symbol(found.place)
-            if symbol is not None and symbol.kind in HOLDERS.get(self._language(found.place[0]), TYPE_KINDS) | {"type"}:
+            if symbol is not None and symbol.kind in self._rules(found.place[0]).method_owner_kinds | {"type"}:
                 return Instance(found.place, "typed")
             return None
-        if isinstance(found, Module) and language in FILES:
+        if isinstance(found, Module) and facts is not None and facts.language.file_is_type:
             return found
         return OUTSIDE if (found is None and not maybe) or isinstance(found, Outside) else None
+
+    def _rules(self, path: str) -> Language:
+        facts = self.facts(path)
+        return facts.language if facts is not None else PLAIN_TEXT
 
     def _language(self, path: str) -> str:
         facts = self.facts(path)
@@ -552,7 +545,7 @@ class Resolver:
             return None
         if symbol.kind in TYPE_KINDS:
             return Instance(entity.place, "typed")
-        of = self._mostly_returned(facts, symbol) or facts.variables.get((entity.place[1], RESULT), "")
+        of = self._mostly_returned(facts, symbol) or facts.variables.get((entity.place[1], RETURN_VALUE), "")
         if symbol.kind == "constructor" or (symbol.name in ("new", "create") and not of):
             around = self.types.around(entity.place[0], facts, entity.place[1])
             return Instance(around, "typed") if around is not None else None
@@ -605,7 +598,7 @@ class Resolver:
 
     def _field(self, entity: Entity, name: str, depth: int) -> Value | None:
         """The value of a declared attribute."""
-        if isinstance(entity, Module) and self._language(entity.path) in FILES:
+        if isinstance(entity, Module) and self._rules(entity.path).file_is_type:
             facts = self.facts(entity.path)
             of = facts.variables.get((-1, name)) if facts is not None and depth <= MAX_DEPTH else None
             return self.type_named(entity.path, -1, of, depth + 2) if of is not None else None

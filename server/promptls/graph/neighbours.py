@@ -12,7 +12,7 @@ from math import log10
 
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge, EdgeType, Scored
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.model import CancelToken
 
 OUT: Mapping[EdgeType, float] = {
@@ -49,7 +49,7 @@ FILES = 60
 
 def neighbours(
     view: GraphView,
-    seeds: Mapping[Place, float] | Iterable[Place],
+    seeds: Mapping[OutlineRef, float] | Iterable[OutlineRef],
     limit: int = LIMIT,
     per_node: int = PER_NODE,
     kinds: Collection[EdgeType] | None = None,
@@ -62,9 +62,9 @@ def neighbours(
     """
     level = dict(seeds) if isinstance(seeds, Mapping) else dict.fromkeys(seeds, 1.0)
     start = frozenset(level)
-    best: dict[Place, Scored] = {}
+    best: dict[OutlineRef, Scored] = {}
     for hop in range(1, hops + 1):
-        found: dict[Place, Scored] = {}
+        found: dict[OutlineRef, Scored] = {}
         for parent, score in sorted(level.items(), key=lambda item: (-item[1], item[0])):
             if token is not None:
                 token.check()
@@ -80,18 +80,18 @@ def neighbours(
     return tuple(sorted(best.values(), key=_rank)[:limit])
 
 
-def _rank(one: Scored) -> tuple[float, Place]:
+def _rank(one: Scored) -> tuple[float, OutlineRef]:
     return -one.score, one.place
 
 
-def _around(view: GraphView, parent: Place, score: float, kinds: Collection[EdgeType] | None, hop: int) -> list[Scored]:
+def _around(view: GraphView, parent: OutlineRef, score: float, kinds: Collection[EdgeType] | None, hop: int) -> list[Scored]:
     """All neighbours of one node, best first."""
     edges = [edge for edge in view.edges(parent, FILES) if kinds is None or edge.type in kinds]
     counts: dict[tuple[EdgeType, bool], int] = {}
     for edge in edges:
         key = (edge.type, edge.source == parent)
         counts[key] = counts.get(key, 0) + 1
-    best: dict[Place, Scored] = {}
+    best: dict[OutlineRef, Scored] = {}
     for edge in edges:
         away = edge.source == parent
         other = edge.target if away else edge.source
@@ -105,8 +105,8 @@ def _around(view: GraphView, parent: Place, score: float, kinds: Collection[Edge
 
 
 def all_around(
-    view: GraphView, seeds: Iterable[Place], most: int = 2_000
-) -> tuple[tuple[Place, ...], tuple[Edge, ...]]:
+    view: GraphView, seeds: Iterable[OutlineRef], most: int = 2_000
+) -> tuple[tuple[OutlineRef, ...], tuple[Edge, ...]]:
     """Understand-Anything's expansion: one hop over all edges, both ways, without weights.
 
     Gives seeds in their order followed by neighbours in the order of the edges, and the edges among them.
@@ -121,7 +121,7 @@ def all_around(
     return tuple(order), among(view, order)
 
 
-def among(view: GraphView, places: Collection[Place]) -> tuple[Edge, ...]:
+def among(view: GraphView, places: Collection[OutlineRef]) -> tuple[Edge, ...]:
     """Edges both ends of which are among some nodes, by source in their order."""
     inside = frozenset(places)
     return tuple(edge for place in places for edge in view.out(place, FILES) if edge.target in inside)

@@ -8,13 +8,13 @@ from __future__ import annotations
 import re
 
 from promptls.graph.file_tables import Facts
-from promptls.graph.layers import CORE, TEST
 from promptls.graph.nodes import Complexity
 from promptls.graph.signatures import behind_arrow
-from promptls.index.search.analyzer import parts
+from promptls.index.search.analyzer import split_identifier
+from promptls.knowledge.project.layers import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import Symbol
-from promptls.util.truncate import clipped
+from promptls.util.truncate import truncate_words
 
 MAX_SUMMARY = 200
 MAX_TAGS = 5
@@ -65,7 +65,7 @@ def summary_of(facts: Facts, index: int, label: str) -> str:
 def first_sentence(doc: str) -> str:
     """Up to the first full stop, at most MAX_SUMMARY characters."""
     match = _SENTENCE.match(doc)
-    return clipped(match.group(1) if match else doc, MAX_SUMMARY)
+    return truncate_words(match.group(1) if match else doc, MAX_SUMMARY)
 
 
 def in_words(symbol: Symbol, language: str) -> str:
@@ -73,9 +73,9 @@ def in_words(symbol: Symbol, language: str) -> str:
     if symbol.kind in TYPE_KINDS:
         head = symbol.signature.partition("(")[2].partition(")")[0] if language == "python" else ""
         derived = f", derived from {head}" if head else ""
-        return clipped(f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{derived}.", MAX_SUMMARY)
+        return truncate_words(f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{derived}.", MAX_SUMMARY)
     if symbol.kind not in CALLABLE_KINDS or symbol.kind == "test":
-        return clipped(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
+        return truncate_words(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
     takes = ", ".join(parameters(symbol.signature))
     gives = behind_arrow(symbol.signature)
     gives = "" if gives in ("None", "()", "void") else gives
@@ -84,7 +84,7 @@ def in_words(symbol: Symbol, language: str) -> str:
         text += " that " + " and ".join(
             part for part in (takes and f"takes {takes}", gives and f"gives {gives}") if part
         )
-    return clipped(text, MAX_SUMMARY - 1) + "."
+    return truncate_words(text, MAX_SUMMARY - 1) + "."
 
 
 def parameters(signature: str) -> list[str]:
@@ -123,7 +123,7 @@ def tags_of(facts: Facts, index: int, label: str, layer: str) -> tuple[str, ...]
         stem = label.rpartition("/")[2].partition(".")[0]
         if stem.lower() in ("main", "__main__", "app", "cli", "server", "manage"):
             tags["entry-point"] = None
-        for word in parts(stem):
+        for word in split_identifier(stem):
             if word not in _DULL:
                 tags[word] = None
         return tuple(tags)[:MAX_TAGS]
@@ -132,12 +132,12 @@ def tags_of(facts: Facts, index: int, label: str, layer: str) -> tuple[str, ...]
         tags["test"] = None
     elif layer != CORE:
         tags[layer.lower()] = None
-    for mark in symbol.marks.split():
+    for mark in symbol.traits.split():
         if mark.startswith("@"):
             tags[mark[1:].rpartition(".")[2].lower()] = None
     if symbol.exported and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
         tags["exported"] = None
-    for word in parts(symbol.name):
+    for word in split_identifier(symbol.name):
         if len(word) > 2 and word not in _DULL:
             tags[word] = None
     if symbol.kind not in REPEATED_KINDS:
@@ -186,7 +186,7 @@ def notes_of(facts: Facts, index: int) -> tuple[str, ...]:
     if index < 0:
         return ()
     symbol = facts.symbols[index]
-    marks = symbol.marks.split()
+    marks = symbol.traits.split()
     notes: dict[str, None] = {}
     modifiers = [note for pattern, note in _MODIFIERS if pattern.search(symbol.signature)]
     if symbol.kind in CALLABLE_KINDS:

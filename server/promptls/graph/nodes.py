@@ -9,21 +9,13 @@ from typing import Literal
 
 from msgspec import Struct
 
+from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Span
 
 EdgeType = Literal[
     "contains", "imports", "calls", "inherits", "implements", "uses", "exports", "tested_by", "documents"
 ]
 Complexity = Literal["simple", "moderate", "complex"]
-
-
-class ProjectHeader(Struct, frozen=True):
-    """What a view of the graph says of the project as a whole; empty parts are not shown."""
-
-    name: str = ""
-    description: str = ""
-    languages: tuple[str, ...] = ()
-    frameworks: tuple[str, ...] = ()
 
 
 class Node(Struct, frozen=True):

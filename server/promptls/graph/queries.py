@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 
 from promptls.graph.call_paths import call_paths
 from promptls.graph.graph import GraphView
-from promptls.graph.layers import ABOUT, CORE, LAYERS
 from promptls.graph.neighbours import all_around, among, neighbours
-from promptls.graph.nodes import Edge, GraphResult, LayerView, Node, ProjectHeader
+from promptls.graph.nodes import Edge, GraphResult, LayerView, Node
 from promptls.graph.search import LIMIT, search
 from promptls.graph.targets import Located, at, locate
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
+from promptls.knowledge.project.facts import ProjectHeader
+from promptls.knowledge.project.layers import LAYER_DESCRIPTIONS, CORE, LAYERS
 from promptls.model import CancelToken
 
 MAX_NODES = 60
@@ -47,7 +48,7 @@ def of_query(
 
 def of_places(
     view: GraphView,
-    places: Iterable[Place],
+    places: Iterable[OutlineRef],
     header: ProjectHeader = NAMELESS,
     limit: int = MAX_NODES,
     token: CancelToken | None = None,
@@ -114,7 +115,7 @@ def of_paths(
     return GraphResult(result.project, result.layers, result.nodes, result.edges, found)
 
 
-def _result(view: GraphView, places: Iterable[Place], edges: Iterable[Edge], header: ProjectHeader) -> GraphResult:
+def _result(view: GraphView, places: Iterable[OutlineRef], edges: Iterable[Edge], header: ProjectHeader) -> GraphResult:
     nodes = tuple(node for place in places if (node := view.node(place)) is not None)
     kept = {node.place for node in nodes}
     return GraphResult(
@@ -130,4 +131,4 @@ def layers_of(nodes: Iterable[Node], extra: Mapping[str, Iterable[str]] | None =
     held: dict[str, list[str]] = {name: [] for name in [*(extra or {}), *(layer.name for layer in LAYERS), CORE]}
     for node in nodes:
         held.setdefault(node.layer, []).append(node.id)
-    return tuple(LayerView(name, ABOUT.get(name, ""), tuple(ids)) for name, ids in held.items() if ids)
+    return tuple(LayerView(name, LAYER_DESCRIPTIONS.get(name, ""), tuple(ids)) for name, ids in held.items() if ids)

@@ -1,7 +1,7 @@
-"""Which files speak of a name: the way back along an edge.
+"""Reference index: the files that mention a name, used to find incoming edges.
 
-A persistent map from each name that outlines refer to, and each word that imports hold, to the files that do.
-Kept up with a snapshot by looking at the files that changed; a lookup proposes, the outline decides.
+Maps each name that an outline references, and each word of its imports, to the paths of the files.  The index is
+updated with the changed files of a snapshot.  A lookup returns candidates, which the caller verifies in the outline.
 """
 
 from __future__ import annotations
@@ -9,70 +9,68 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from immutables import Map
 from msgspec import Struct
 
-from promptls.index.snapshot import Snapshot, Step, difference
-from promptls.model import FileEntry, spoken_in
+from promptls.index.derived import Change
+from promptls.model import FileEntry, decode_references
+from promptls.util.persistent_map import PersistentMap
 
 IMPORT = "\0"
-"""Before the words of imports, so that they are no names; IMPORT + "." for a module that is named by dots alone."""
+"""Prefix of words from imports, which separates them from names; IMPORT + "." stands for modules of dots only."""
 
 _WORD = re.compile(r"[\w-]+")
 
 
-class Words(Struct, frozen=True):
-    """Name → paths of the files that refer to it, for one state of the files."""
+class ReferenceIndex(Struct, frozen=True):
+    """Paths of files by referenced name or import word."""
 
-    files: Map[str, FileEntry] = Map()
-    step: Step | None = None  # of the snapshot that they belong to
-    paths: Map[str, tuple[str, ...]] = Map()
+    paths: PersistentMap[str, tuple[str, ...]] = PersistentMap()
 
-    def files_with(self, name: str) -> tuple[str, ...]:
-        return self.paths.get(name, ())
-
-
-def words_of(outlined: bytes) -> frozenset[str]:
-    """What a file is found by, from its packed outline."""
-    imports, names = spoken_in(outlined)
-    found = set(names)
-    for one in imports:
-        found.update(IMPORT + word.lower() for word in _WORD.findall(one.module)[-3:] or ["."])
-        found.update(IMPORT + name.lower() for name in one.names)
-    return frozenset(found)
+    def files_with(self, key: str) -> tuple[str, ...]:
+        """Return the paths of the files that reference a name, or import a word prefixed by `IMPORT`."""
+        return self.paths.get(key, ())
 
 
-def updated(words: Words, snapshot: Snapshot) -> Words:
-    """The words of a snapshot, made from those of another one."""
-    if words.files is snapshot.files:
-        return words
-    new, gone = difference(words.files, words.step, snapshot)
-    if not words.paths:
-        return Words(snapshot.files, snapshot.step, _built(new))
-    changed = [(entry.path, _outlined(words.files.get(entry.path)), entry.outlined) for entry in new]
-    changed += [(entry.path, entry.outlined, b"") for entry in gone]
-    paths = words.paths.mutate()
-    for path, old, outlined in changed:
-        before, after = (words_of(old), words_of(outlined)) if old != outlined else (frozenset(), frozenset())
-        for word in before - after:
-            left = tuple(p for p in paths.get(word, ()) if p != path)
-            if left:
-                paths[word] = left
+def reference_keys(encoded_outline: bytes) -> frozenset[str]:
+    """Return the names and import words of an encoded outline."""
+    imports, names = decode_references(encoded_outline)
+    keys = set(names)
+    for imported in imports:
+        keys.update(IMPORT + word.lower() for word in _WORD.findall(imported.module)[-3:] or ["."])
+        keys.update(IMPORT + name.lower() for name in imported.names)
+    return frozenset(keys)
+
+
+def update_reference_index(index: ReferenceIndex, change: Change) -> ReferenceIndex:
+    """Return the index after a change of the files."""
+    if not index.paths:
+        return ReferenceIndex(_build_paths(change.changed))
+    outlines = [(e.path, _encoded_outline(change.before.get(e.path)), e.encoded_outline) for e in change.changed]
+    outlines += [(entry.path, entry.encoded_outline, b"") for entry in change.gone]
+    paths = index.paths.mutate()
+    for path, old, new in outlines:
+        if old == new:
+            continue
+        before, after = reference_keys(old), reference_keys(new)
+        for key in before - after:
+            remaining = tuple(p for p in paths.get(key, ()) if p != path)
+            if remaining:
+                paths[key] = remaining
             else:
-                del paths[word]
-        for word in after - before:
-            paths[word] = (*paths.get(word, ()), path)
-    return Words(snapshot.files, snapshot.step, paths.finish())
+                del paths[key]
+        for key in after - before:
+            paths[key] = (*paths.get(key, ()), path)
+    return ReferenceIndex(paths.finish())
 
 
-def _outlined(entry: FileEntry | None) -> bytes:
-    return entry.outlined if entry is not None else b""
+def _encoded_outline(entry: FileEntry | None) -> bytes:
+    return entry.encoded_outline if entry is not None else b""
 
 
-def _built(entries: Iterable[FileEntry]) -> Map[str, tuple[str, ...]]:
-    """From nothing: one list a word is far cheaper than a tuple a word and file."""
+def _build_paths(entries: Iterable[FileEntry]) -> PersistentMap[str, tuple[str, ...]]:
+    """Build the map from scratch; appending to lists is much cheaper than extending tuples."""
     lists: dict[str, list[str]] = {}
     for entry in entries:
-        for word in words_of(entry.outlined):
-            lists.setdefault(word, []).append(entry.path)
-    return Map({word: tuple(paths) for word, paths in lists.items()})
+        for key in reference_keys(entry.encoded_outline):
+            lists.setdefault(key, []).append(entry.path)
+    return PersistentMap({key: tuple(paths) for key, paths in lists.items()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 
 CERTAINTY = {
     "local": 1.0,  # a definition in a scope around
@@ -23,7 +23,7 @@ CERTAINTY = {
 class Found(NamedTuple):
     """A definition that a name may stand for."""
 
-    place: Place
+    place: OutlineRef
     how: str
 
     @property
@@ -40,7 +40,7 @@ class Module(NamedTuple):
 class Instance(NamedTuple):
     """A value of a type."""
 
-    place: Place
+    place: OutlineRef
     how: str
 
 

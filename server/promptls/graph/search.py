@@ -17,8 +17,8 @@ from rapidfuzz import fuzz, process
 from promptls.graph.file_tables import MAX_TABLES
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Node
-from promptls.index.search.analyzer import STOP_WORDS, parts, stem, words
-from promptls.index.snapshot import Place
+from promptls.index.search.analyzer import STOP_WORDS, split_identifier, stem, find_words
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import CancelToken
 
@@ -36,7 +36,7 @@ _TO_ASCII = ("\u0130".encode(), "\u212a".encode())
 class Hit(Struct, frozen=True):
     """A node that a question speaks of."""
 
-    place: Place
+    place: OutlineRef
     score: float  # 0..1
 
 
@@ -83,9 +83,9 @@ class Sought(Struct, frozen=True):
 def _roots(query: str) -> dict[str, str]:
     """The words of a question, each with what its forms have in common."""
     found: dict[str, None] = {}
-    for word in words(query):
+    for word in find_words(query):
         lower = word.lower().strip("_")
-        pieces = [lower, *parts(word)] if len(parts(word)) > 1 else [lower]
+        pieces = [lower, *split_identifier(word)] if len(split_identifier(word)) > 1 else [lower]
         found.update(dict.fromkeys(p for p in pieces if p not in STOP_WORDS and (len(p) > 1 or not p.isascii())))
     return {word: _root(word) for word in list(found)[:MAX_WORDS]}
 
@@ -104,9 +104,9 @@ def _root(word: str) -> str:
     return root[:-1] if len(root) > 4 and root.endswith(("i", "e")) else root
 
 
-def _held(view: GraphView, roots: Sequence[str], token: CancelToken | None) -> tuple[dict[Place, int], list[int]]:
+def _held(view: GraphView, roots: Sequence[str], token: CancelToken | None) -> tuple[dict[OutlineRef, int], list[int]]:
     """(by node: where it holds the roots, two bits for each, 2 for its name and 1 for the rest; files that hold each)."""
-    out: dict[Place, int] = {}
+    out: dict[OutlineRef, int] = {}
     counts = [0] * len(roots)
     unkept = len(view.snapshot.files) > MAX_TABLES and all(map(str.isascii, roots))
     raw = [root.encode() for root in roots] if unkept else None
@@ -114,7 +114,7 @@ def _held(view: GraphView, roots: Sequence[str], token: CancelToken | None) -> t
         if token is not None and at % 256 == 0:
             token.check()
         file = path.rpartition("/")[2].lower()
-        facts = view.facts(path) if raw is None or _may_hold(entry.outlined, raw) else None
+        facts = view.facts(path) if raw is None or _may_hold(entry.encoded_outline, raw) else None
         text = facts.all_words if facts is not None else ""
         for k, root in enumerate(roots):
             in_name, in_text = root in file, root in text
@@ -135,8 +135,8 @@ def _may_hold(outlined: bytes, roots: Sequence[bytes]) -> bool:
 
 
 def _candidates(
-    view: GraphView, held: Mapping[Place, int], sought: Sequence[Sought], token: CancelToken | None
-) -> list[Place]:
+    view: GraphView, held: Mapping[OutlineRef, int], sought: Sequence[Sought], token: CancelToken | None
+) -> list[OutlineRef]:
     """Nodes that hold a word of the question, or have a name that is nearly one; those with most of them first."""
     worth = {bits: sum((bits >> 2 * k & 3) * one.weight for k, one in enumerate(sought)) for bits in set(held.values())}
     found = {place: worth[bits] for place, bits in held.items()}
@@ -156,9 +156,9 @@ def _score(view: GraphView, node: Node, sought: tuple[Sought, ...]) -> float:
     """Sum over words and keys; 1 for a node that every word names in every key."""
     symbol = view.symbol(node.place)
     keys = (
-        (NAME, [node.name.lower(), *parts(node.name)]),
+        (NAME, [node.name.lower(), *split_identifier(node.name)]),
         (TAGS, [part for tag in node.tags for part in (tag, *tag.split("-"))]),
-        (SUMMARY, [word.lower() for word in words(symbol.doc if symbol is not None and symbol.doc else node.summary)]),
+        (SUMMARY, [word.lower() for word in find_words(symbol.doc if symbol is not None and symbol.doc else node.summary)]),
         (NOTES, [word for note in node.language_notes for word in note.split()]),
     )
     total = sum(one.weight * weight * _best(one, among) for one in sought for weight, among in keys)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from promptls.languages import language_named
 from promptls.model import Symbol
 
 _AFTER_ARROW = re.compile(
@@ -26,7 +27,8 @@ _HOLDERS = frozenset({"Future", "FutureOr", "Task", "ValueTask", "unique_ptr", "
 def returned(symbol: Symbol, language: str) -> str:
     """The type that a function says it returns, as written and without what only wraps it; "" if it says none."""
     signature = symbol.signature
-    if language in ("python", "rust", "swift"):
+    syntax = language_named(language).return_syntax
+    if syntax == "arrow":
         arrow = _AFTER_ARROW.match(behind_arrow(signature))
         if arrow is None:
             return ""
@@ -35,25 +37,25 @@ def returned(symbol: Symbol, language: str) -> str:
             match = re.search(r"[A-Za-z_][\w.]*", inner)
             return match.group() if match else ""
         return name
-    if language in ("typescript", "tsx", "javascript", "kotlin", "scala", "php", "vue", "svelte"):
+    if syntax == "colon":
         match = _AFTER_COLON.search(signature)
         if match is None:
             arrow = _OF_FUNCTION.match(signature)
             end = _closing(signature, arrow.end() - 1) if arrow else -1
             return _plain(signature[end + 1 :].lstrip()[2:]) if end >= 0 else ""
         return match.group(3) if match.group(1) == "Promise" and match.group(3) else match.group(1)
-    if language in ("java", "csharp", "cpp", "c", "dart"):
+    if syntax == "type_first":
         match = _BEFORE_NAME.search(signature)
         if match is None:
             return ""
         name, inner = match.group(1).replace("::", "."), match.group(2) or ""
         held = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _HOLDERS else None
         return held.group().replace("::", ".") if held else name
-    if language == "zig":
+    if syntax == "zig":
         end = _closing(signature, signature.find("("))
         match = _ZIG_RESULT.match(signature, end) if end >= 0 else None
         return match.group(1) if match else ""
-    if language == "go":
+    if syntax == "go":
         end = signature.rfind(")", 0, len(signature) - 1)
         match = _GO_RESULT.match(signature, end) if end >= 0 else None
         return match.group(1) if match else ""

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rapidfuzz import fuzz, process
 
 from promptls.graph.graph import GraphView
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS
 
 MAX_PLACES = 50
@@ -20,7 +20,7 @@ MAX_NEAR = 5
 class Located(Struct, frozen=True):
     """Places of a target, likeliest first, or why there are none."""
 
-    places: tuple[Place, ...] = ()
+    places: tuple[OutlineRef, ...] = ()
     problem: str = ""
     suggestions: tuple[str, ...] = ()
 
@@ -71,11 +71,11 @@ def at(view: GraphView, path: str, line: int, word: str = "") -> Located:
     return Located(((path, index),))
 
 
-def named(view: GraphView, name: str) -> tuple[Place, ...]:
+def named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
     """Definitions of a name or of a qualified name ("Server.run", "pkg::Server::run")."""
     name = name.replace("::", ".").replace("#", ".").replace("\\", ".")
     last = name.rpartition(".")[2]
-    found: list[tuple[int, Place]] = []
+    found: list[tuple[int, OutlineRef]] = []
     for place in view.snapshot.names.get(last.lower(), ()):
         symbol = view.symbol(place)
         if symbol is None:
@@ -98,7 +98,7 @@ def _module(path: str) -> str:
     return "." + path.rpartition(".")[0].replace("/", ".").removesuffix(".__init__")
 
 
-def _by_id(view: GraphView, target: str) -> tuple[Place, ...]:
+def _by_id(view: GraphView, target: str) -> tuple[OutlineRef, ...]:
     kind, _, rest = target.partition(":")
     for path in view.snapshot.files:
         label = view.snapshot.label(path)
@@ -112,14 +112,14 @@ def _by_id(view: GraphView, target: str) -> tuple[Place, ...]:
     return ()
 
 
-def _file(view: GraphView, target: str) -> tuple[Place, ...]:
+def _file(view: GraphView, target: str) -> tuple[OutlineRef, ...]:
     """Files that a path names: in full, relative to a root, or by its end."""
     if not target:
         return ()
     if target in view.snapshot.files:
         return ((target, -1),)
     base = target.rpartition("/")[2].lower()
-    found: list[tuple[int, Place]] = []
+    found: list[tuple[int, OutlineRef]] = []
     for path in view.snapshot.basenames.get(base, ()):
         label = view.snapshot.label(path)
         if label == target or label.partition(":")[2] == target:
@@ -130,7 +130,7 @@ def _file(view: GraphView, target: str) -> tuple[Place, ...]:
     return tuple(sorted(place for rank, place in found if rank == best))
 
 
-def _inside(view: GraphView, path: str, name: str) -> list[Place]:
+def _inside(view: GraphView, path: str, name: str) -> list[OutlineRef]:
     """Definitions of one file by name or the end of a qualified name."""
     facts = view.facts(path)
     wanted = "." + name.replace("::", ".")
@@ -164,7 +164,7 @@ def _not_found(view: GraphView, target: str) -> Located:
         if symbol is not None:
             near.append((score, symbol.qualified))
     near.sort(key=lambda one: (-one[0], one[1]))
-    waiting = sum(1 for entry in view.snapshot.files.values() if not entry.outlined and not entry.skipped)
+    waiting = sum(1 for entry in view.snapshot.files.values() if not entry.encoded_outline and not entry.skip_reason)
     return Located(
         problem=f"Nothing in the workspace is called {target}: {_reasons(waiting)}",
         suggestions=tuple(dict.fromkeys(name for _, name in near))[:MAX_NEAR],

@@ -6,8 +6,8 @@ For tests that call nothing by name: they run a program, look at a page, or what
 from __future__ import annotations
 
 from promptls.graph.graph import INDEX_FILES
-from promptls.graph.layers import is_test
 from promptls.index.snapshot import Snapshot
+from promptls.knowledge.project.file_kind import is_test_path
 
 MOST = 3
 """Files that fit equally well; more of them say nothing."""
@@ -31,7 +31,7 @@ _ENDINGS = {
 def named_after(snapshot: Snapshot, path: str) -> tuple[str, ...]:
     """The tests (absolute paths) that are called after a file, those with the most folders in common; () for a test."""
     label = snapshot.label(path)
-    if is_test(label):
+    if is_test_path(label):
         return ()
     folder, _, base = path.lower().rpartition("/")
     stem, dot, ending = base.rpartition(".")
@@ -44,7 +44,7 @@ def named_after(snapshot: Snapshot, path: str) -> tuple[str, ...]:
         for shape in _SHAPES
         for end in _ENDINGS.get(dot + ending, (dot + ending,))
     }
-    found = [p for name in wanted for p in snapshot.basenames.get(name, ()) if p != path and is_test(snapshot.label(p))]
+    found = [p for name in wanted for p in snapshot.basenames.get(name, ()) if p != path and is_test_path(snapshot.label(p))]
     own = frozenset(label.lower().split("/")[:-1])
     shared = {p: len(own.intersection(snapshot.label(p).lower().split("/")[:-1])) for p in found}
     most = max(shared.values(), default=0)

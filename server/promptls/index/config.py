@@ -1,4 +1,4 @@
-"""What the index depends on, taken from the settings; another value needs another index."""
+"""Index configuration, derived from the settings.  A different configuration requires a different index."""
 
 from __future__ import annotations
 
@@ -9,42 +9,31 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.index import files
 from promptls.index.embedding.embedder import EmbeddingSpec
-from promptls.index.workers.messages import Configure
-from promptls.settings import Settings, cache_folder
+from promptls.index.files.policy import FilePolicy
+from promptls.index.files.read import FileLimits
+from promptls.settings import Settings, cache_directory
 
 
 class IndexConfig(Struct, frozen=True):
-    """What the index depends on; comes from the settings."""
+    """Settings that the index depends on."""
 
-    cache: str  # folder for derived state
-    limits: files.Limits = files.Limits()
+    cache_folder: str  # folder for derived state
+    limits: FileLimits = FileLimits()
     embedding: EmbeddingSpec = EmbeddingSpec()
     grammar_order: tuple[Literal["pack", "legacy"], ...] = ("pack", "legacy")
     workers: int = 2
 
-    def configure(self, identity: str = "") -> Configure:
-        """The first message to a worker; `identity` is that of the only model it may use, "" if that cannot change."""
-        return Configure(
-            self.embedding.model,
-            self.embedding.allow_download,
-            self.limits.max_file_size,
-            self.limits.max_line,
-            self.grammar_order,
-            identity,
-        )
 
-
-def config_of(settings: Settings) -> IndexConfig:
-    """What the indexer needs of the settings."""
+def index_config(settings: Settings) -> IndexConfig:
+    """Return the index configuration for these settings."""
     index = settings.index
     return IndexConfig(
-        cache=str(cache_folder(settings)),
-        limits=files.Limits(
+        cache_folder=str(cache_directory(settings)),
+        limits=FileLimits(
             index.max_file_size,
             index.max_line_length,
-            policy=files.Policy(index.include, index.exclude, index.include_hidden),
+            policy=FilePolicy(index.include, index.exclude, index.include_hidden),
         ),
         embedding=EmbeddingSpec(settings.embedding.model, settings.embedding.allow_download),
         grammar_order=index.grammars,
@@ -52,17 +41,17 @@ def config_of(settings: Settings) -> IndexConfig:
     )
 
 
-def made_with(config: IndexConfig) -> bytes:
-    """What outlines depend on beside the text, in four bytes: limits, and the grammars that are installed."""
+def outline_fingerprint(config: IndexConfig) -> bytes:
+    """Return a hash (4 bytes) of what outlines depend on apart from the text: limits and installed grammars."""
     limits = (config.limits.max_file_size, config.limits.max_line)
-    said = repr((limits, config.grammar_order, [_version(name) for name in _GRAMMARS]))
-    return blake2b(said.encode(), digest_size=4).digest()
+    key = repr((limits, config.grammar_order, [_installed_version(name) for name in _GRAMMAR_PACKAGES]))
+    return blake2b(key.encode(), digest_size=4).digest()
 
 
-_GRAMMARS = ("tree-sitter", "tree-sitter-language-pack", "tree-sitter-languages")
+_GRAMMAR_PACKAGES = ("tree-sitter", "tree-sitter-language-pack", "tree-sitter-languages")
 
 
-def _version(name: str) -> str:
+def _installed_version(name: str) -> str:
     try:
         return importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:

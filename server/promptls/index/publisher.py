@@ -1,8 +1,8 @@
-"""The one owner of the index's derived state: the published snapshot and the columns that searches scan.
+"""Publisher: the single owner of the published snapshot and of the chunk index that searches use.
 
-`publish` is the only way to change them, and runs on the indexer's thread only; everybody reads `snapshot`,
-which is replaced as a whole, and views of the columns, which are never behind it.  Rows that no store has
-yet wait in `fresh`.
+`publish` is the only way to change them, and runs on the indexer's thread only.  Readers take `snapshot`, which is
+replaced as a whole, and readers of the chunk index, which are never older than the snapshot.  Rows that are not in a
+store yet are kept in `unstored`.
 """
 
 from __future__ import annotations
@@ -10,120 +10,123 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from promptls.index.search.chunk_index import Columns, Moved
-from promptls.index.search.row_batch import Rows
-from promptls.index.snapshot import Snapshot, with_entries
-from promptls.index.store.checkpoint import Part
-from promptls.model import FileEntry, forget, keys_in, symbols_in
+from promptls.index.search.chunk_index import ChunkIndex, FileUpdate
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.search.segment import Segment
+from promptls.index.snapshot import Snapshot, with_files
+from promptls.model import FileEntry, count_symbols, decode_chunk_keys, drop_cached_outline
 
-_NO_ROWS = Rows(())
-DEAD_ROWS = 500
-"""Fresh rows of texts that are gone again may wait for them to come back, as many as are alive and so many more."""
+_NO_ROWS = RowBatch(())
+MAX_DEAD_ROWS = 500
+"""Number of unstored rows kept in addition to the live ones, in case removed chunks come back."""
 
 
-class Tally(NamedTuple):
-    """What the files of a root come to."""
+class RootCounts(NamedTuple):
+    """Counts of the files of a root."""
 
     files: int
     symbols: int
-    skipped: int  # files known by name only, each with a reason
-    chunks: int  # texts
-    vectors: int  # texts with a vector
+    skipped: int  # files that are listed but not read, each with a reason
+    chunks: int  # distinct chunks
+    vectors: int  # chunks with a vector
 
 
 class Publisher:
-    """Made by the indexer."""
+    """Published state of the index, created and updated by the indexer."""
 
-    __slots__ = ("_living", "_tallies", "columns", "embedded", "fresh", "snapshot")
+    __slots__ = ("_counts", "_live_rows", "chunk_index", "embedded_chunks", "snapshot", "unstored")
 
     def __init__(self) -> None:
         self.snapshot = Snapshot()
-        self.columns = Columns()
-        self.fresh: list[Rows] = []  # with vectors, in no store yet
-        self.embedded = 0  # rows made since the start
-        self._tallies: dict[str, tuple[int, int, int]] = {}  # root → (files, symbols, files that were skipped)
-        self._living = 0  # fresh rows that were needed when that was last looked at
+        self.chunk_index = ChunkIndex()
+        self.unstored: list[RowBatch] = []  # with vectors, not in a store yet
+        self.embedded_chunks = 0  # rows created since the start
+        self._counts: dict[str, tuple[int, int, int]] = {}  # root → (files, symbols, skipped files)
+        self._live_rows = 0  # unstored rows that were live at the last cleanup
 
-    def known(self, key: bytes) -> bool:
-        """Whether a chunk text has a row with all that belongs to it; any thread."""
-        return self.columns.made(key)
+    def has_row(self, key: bytes) -> bool:
+        """Return whether a chunk has a complete row.  Any thread."""
+        return self.chunk_index.is_complete(key)
 
-    def seen(self, key: bytes) -> bool:
-        """Whether a chunk text needs nothing that a worker could make of it; any thread."""
-        return self.columns.vectored(key)
+    def is_finished(self, key: bytes) -> bool:
+        """Return whether a worker has nothing left to do for a chunk.  Any thread."""
+        return self.chunk_index.has_vector(key)
 
     def publish(
-        self, changes: Mapping[str, FileEntry | None], rows: Rows = _NO_ROWS, without: Iterable[bytes] = ()
+        self, changes: Mapping[str, FileEntry | None], rows: RowBatch = _NO_ROWS, unembeddable: Iterable[bytes] = ()
     ) -> None:
-        """Replace, add or remove (None) files, and take in rows made for them; those `without` get no vector."""
+        """Replace, add or remove (None) files, and add their rows; chunks in `unembeddable` get no vector."""
         files = self.snapshot.files
-        moved: list[Moved] = []
-        replaced: list[bytes] = []  # outlines
+        key_changes: list[FileUpdate] = []
+        replaced_outlines: list[bytes] = []
         for path, entry in changes.items():
             old = files.get(path)
-            before, after = (old.outlined if old is not None else b""), (entry.outlined if entry is not None else b"")
-            if before != after:
-                moved.append((path, (entry or old).name, keys_in(before), keys_in(after)))  # type: ignore[union-attr]
-                if before:
-                    replaced.append(before)
-            for one, sign in ((old, -1), (entry, 1)):
-                if one is not None:
-                    self._tally(one, sign)
-        self.columns.move(moved)
-        self.snapshot = with_entries(self.snapshot, changes.items())
-        for outlined in replaced:
-            forget(outlined)
-        self.columns.fill(rows)
-        self.columns.settle(without)
+            old_outline = old.encoded_outline if old is not None else b""
+            new_outline = entry.encoded_outline if entry is not None else b""
+            if old_outline != new_outline:
+                key_changes.append(
+                    (path, (entry or old).name, decode_chunk_keys(old_outline), decode_chunk_keys(new_outline))
+                )  # type: ignore[union-attr]
+                if old_outline:
+                    replaced_outlines.append(old_outline)
+            for counted, sign in ((old, -1), (entry, 1)):
+                if counted is not None:
+                    self._count(counted, sign)
+        self.chunk_index.update_files(key_changes)
+        self.snapshot = with_files(self.snapshot, changes.items())
+        for outline in replaced_outlines:
+            drop_cached_outline(outline)
+        self.chunk_index.set_rows(rows)
+        self.chunk_index.mark_unembeddable(unembeddable)
         if rows.vectors:
-            self.embedded += len(rows)
-            self.fresh.append(rows)
-            if sum(map(len, self.fresh)) > 2 * self._living + DEAD_ROWS:
-                self.stored(())  # typing makes a row a keystroke, and most are never written
+            self.embedded_chunks += len(rows)
+            self.unstored.append(rows)
+            if sum(map(len, self.unstored)) > 2 * self._live_rows + MAX_DEAD_ROWS:
+                self.mark_stored(())  # typing creates a row per keystroke, and most are never written
 
-    def tally(self, root: str) -> Tally:
-        """What the files of a root come to; any thread."""
-        others = any(count[0] for other, count in list(self._tallies.items()) if other != root)
-        mine = {e.path for e in self.snapshot.files.values() if e.root == root} if others else None
-        return Tally(*self._tallies.get(root, (0, 0, 0)), *self.columns.count(mine))
+    def root_counts(self, root: str) -> RootCounts:
+        """Return the counts of the files of a root.  Any thread."""
+        has_others = any(count[0] for other, count in list(self._counts.items()) if other != root)
+        paths = {e.path for e in self.snapshot.files.values() if e.root == root} if has_others else None
+        return RootCounts(*self._counts.get(root, (0, 0, 0)), *self.chunk_index.count_chunks(paths))
 
-    def _tally(self, entry: FileEntry, sign: int) -> None:
-        files, symbols, skipped = self._tallies.get(entry.root, (0, 0, 0))
-        held = symbols_in(entry.outlined) if entry.outlined else 0
-        self._tallies[entry.root] = files + sign, symbols + sign * held, skipped + sign * bool(entry.skipped)
+    def _count(self, entry: FileEntry, sign: int) -> None:
+        files, symbols, skipped = self._counts.get(entry.root, (0, 0, 0))
+        symbol_count = count_symbols(entry.encoded_outline) if entry.encoded_outline else 0
+        self._counts[entry.root] = files + sign, symbols + sign * symbol_count, skipped + sign * bool(entry.skip_reason)
 
-    def take_in(self, rows: Rows | Part) -> None:
-        """Make the rows of a store searchable."""
-        if isinstance(rows, Part):
-            self.columns.adopt(rows)
+    def load_rows(self, rows: RowBatch | Segment) -> None:
+        """Add the rows of a store to the chunk index."""
+        if isinstance(rows, Segment):
+            self.chunk_index.load_segment(rows)
         else:
-            self.columns.fill(rows, stored=True)
+            self.chunk_index.set_rows(rows, stored=True)
 
-    def own(self, keys: Collection[bytes]) -> set[bytes]:
-        """The same keys as the very objects that the columns hold, so that they take no memory twice."""
-        rows, held = self.columns.rows, self.columns.keys
-        return {held[rows[key]] for key in keys}
+    def intern_keys(self, keys: Collection[bytes]) -> set[bytes]:
+        """Return the key objects of the chunk index that equal `keys`, so that each key is in memory once."""
+        rows, index_keys = self.chunk_index.rows, self.chunk_index.keys
+        return {index_keys[rows[key]] for key in keys}
 
-    def take_over(self, rows: Rows) -> None:
-        """Take in rows that a server before this one has made and not stored."""
-        self.columns.fill(rows)
-        self.fresh.append(rows)
+    def load_unstored(self, rows: RowBatch) -> None:
+        """Add rows that an earlier server process created but did not store."""
+        self.chunk_index.set_rows(rows)
+        self.unstored.append(rows)
 
-    def stored(self, keys: Iterable[bytes]) -> None:
-        """Note that rows are in a store by now; forget those that no store has and nobody needs any more."""
-        columns = self.columns
-        columns.mark_stored(keys)
-        left: list[Rows] = []
-        for part in self.fresh:
-            waiting = [key for key in part.keys if not columns.stored(key)]
-            living = {key for key in waiting if columns.living(key)}
-            columns.forget(key for key in waiting if key not in living)
-            if living:
-                left.append(part.only(living))
-        self.fresh = left
-        self._living = sum(map(len, left))
-        columns.keep([key for part in left for key in part.keys])
+    def mark_stored(self, keys: Iterable[bytes]) -> None:
+        """Record that rows are stored; drop unstored rows of chunks that no longer exist."""
+        chunk_index = self.chunk_index
+        chunk_index.mark_stored(keys)
+        remaining: list[RowBatch] = []
+        for batch in self.unstored:
+            unstored = [key for key in batch.keys if not chunk_index.is_stored(key)]
+            live = {key for key in unstored if chunk_index.is_live(key)}
+            chunk_index.invalidate(key for key in unstored if key not in live)
+            if live:
+                remaining.append(batch.select(live))
+        self.unstored = remaining
+        self._live_rows = sum(map(len, remaining))
+        chunk_index.drop_dead_rows([key for rows in remaining for key in rows.keys])
 
-    def lost(self, keys: Iterable[bytes]) -> None:
-        """Note that rows are in no store any more."""
-        self.columns.forget(keys)
+    def mark_lost(self, keys: Iterable[bytes]) -> None:
+        """Record that rows are no longer in a store."""
+        self.chunk_index.invalidate(keys)

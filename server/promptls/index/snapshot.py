@@ -1,9 +1,9 @@
-"""The immutable view that a request works on.
+"""Immutable snapshot of the index, and the reader of file texts for one request.
 
-A snapshot is a value: taking one is a reference copy, an update gives another one that shares all it
-can (persistent maps).  `read` is the only way to text for everything above the index: the open buffer
-if there is one, else the disk, and always together with the outline of exactly that text.
-Knows nothing of the store, of workers or of LSP.
+A snapshot is a value.  Taking one copies a reference.  An update returns a new snapshot that shares its unchanged
+parts with the old one (persistent maps).  `SourceReader.read` is the only access to text for packages above the
+index.  It returns the text of the open document, else of the file on disk, with the outline of exactly that text.
+This module does not depend on the store, on workers or on LSP.
 """
 
 from __future__ import annotations
@@ -14,45 +14,56 @@ from itertools import zip_longest
 from pathlib import PurePosixPath
 from typing import Generic, TypeVar
 
-from immutables import Map
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import files as disk
-from promptls.model import FileEntry, Outline, OutlineView, Problem, Root, Symbol, TextView, names_in, pack
-from promptls.util.hashing import digest_of
-from promptls.util.overlay_map import Layered
+from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
+from promptls.model import (
+    FileEntry,
+    FileText,
+    Outline,
+    OutlineView,
+    Problem,
+    Root,
+    Symbol,
+    decode_symbol_names,
+    encode_outline,
+)
+from promptls.util.hashing import content_hash
+from promptls.util.overlay_map import OverlayMap
+from promptls.util.persistent_map import PersistentMap
 
-EXHIBIT = "promptls:"
-"""Begins the path of what is no file: a diff, the output of a terminal.  See `Sources.exhibit`."""
+VIRTUAL_SCHEME = "promptls:"
+"""Prefix of the path of a virtual document: a diff or terminal output.  See `SourceReader.add_virtual_document`."""
 
 V = TypeVar("V")
 
-Place = tuple[str, int]
-"""(path, index into the outline's chunks or symbols)"""
+OutlineRef = tuple[str, int]
+"""Reference into an outline: (path, index of a chunk or symbol)."""
 
 Outliner = Callable[[str, str, "int | None"], FileEntry]
-"""(path, text, version) → the entry of exactly that text; must not block for long."""
+"""Function of (path, text, version) that returns the entry of exactly that text.  It must return within seconds."""
 
 
-STEPS, FEW = 64, 5_000
-"""Changes that a snapshot remembers, and files that one of them may have."""
+MAX_CHANGES, MAX_FILES_PER_CHANGE = 64, 5_000
+"""Number of changes that a snapshot remembers, and maximum number of files in one of them."""
 
 
-def is_exhibit(path: str) -> bool:
-    """Whether a path names a text of this request and no file."""
-    return path.startswith(EXHIBIT)
+def is_virtual(path: str) -> bool:
+    """Return whether a path names a virtual document."""
+    return path.startswith(VIRTUAL_SCHEME)
 
 
 class OpenDocument(Struct, frozen=True):
-    """What the editor holds for one file."""
+    """Text of one file as synchronized by the editor."""
 
     text: str
     version: int
+    language: str = ""  # LSP language ID
 
 
-class Step:
-    """One change of the files; which one it is, its identity tells."""
+class ChangeMarker:
+    """Paths of one change of the files.  Markers are compared by identity."""
 
     __slots__ = ("paths",)
 
@@ -61,30 +72,30 @@ class Step:
 
 
 class Snapshot(Struct, frozen=True):
-    """Everything known of the workspace at one moment."""
+    """Immutable view of the indexed workspace at one moment."""
 
     generation: int = 0
     roots: tuple[Root, ...] = ()
-    files: Map[str, FileEntry] = Map()
-    names: Layered[Place] = Layered()  # lower-case symbol name → definitions
-    basenames: Layered[str] = Layered()  # lower-case file name → paths
-    documents: Map[str, OpenDocument] = Map()
-    steps: tuple[Step, ...] = ()  # the last changes of `files`, as far as they are remembered
+    files: PersistentMap[str, FileEntry] = PersistentMap()
+    names: OverlayMap[OutlineRef] = OverlayMap()  # lower-case symbol name → definitions
+    basenames: OverlayMap[str] = OverlayMap()  # lower-case file name → paths
+    documents: PersistentMap[str, OpenDocument] = PersistentMap()
+    changes: tuple[ChangeMarker, ...] = ()  # latest changes of `files`, oldest first
 
     @property
-    def step(self) -> Step | None:
-        """The change that led here; None where nothing is remembered."""
-        return self.steps[-1] if self.steps else None
+    def last_change(self) -> ChangeMarker | None:
+        """Most recent change, None without one."""
+        return self.changes[-1] if self.changes else None
 
     def root_of(self, path: str) -> Root | None:
-        """The innermost root that holds `path`."""
-        held = [r for r in self.roots if path == r.path or path.startswith(r.path.rstrip("/") + "/")]
-        return max(held, key=lambda r: len(r.path), default=None)
+        """Return the innermost root that contains `path`."""
+        roots = [r for r in self.roots if path == r.path or path.startswith(r.path.rstrip("/") + "/")]
+        return max(roots, key=lambda r: len(r.path), default=None)
 
     def label(self, path: str) -> str:
-        """The path as people write it: relative to its root, "root:path" in a workspace of several roots."""
-        if is_exhibit(path):
-            return path[len(EXHIBIT) :]
+        """Return the display form of a path: relative to its root, "root:path" in a workspace with several roots."""
+        if is_virtual(path):
+            return path[len(VIRTUAL_SCHEME) :]
         root = self.root_of(path)
         if root is None:
             return PurePosixPath(path).name
@@ -92,213 +103,231 @@ class Snapshot(Struct, frozen=True):
         return f"{root.name}:{name}" if len(self.roots) > 1 else name
 
     def outline(self, path: str) -> OutlineView | None:
-        """The structure of a file, None if there is no such file or it is known by name only."""
+        """Return the outline of a file, None if the file is unknown or has no outline."""
         entry = self.files.get(path)
         return entry.outline if entry is not None else None
 
-    def defines(self, place: Place) -> bool:
-        """Whether there is a symbol at a place of `names`, without a look at it."""
-        outline = self.outline(place[0])
-        return outline is not None and place[1] < len(outline.symbols)
+    def has_symbol(self, ref: OutlineRef) -> bool:
+        """Return whether a reference from `names` is still valid, without decoding the symbol."""
+        outline = self.outline(ref[0])
+        return outline is not None and ref[1] < len(outline.symbols)
 
-    def symbol(self, place: Place) -> Symbol | None:
-        """The symbol at a place of `names`, or None if the file has changed since."""
-        outline = self.outline(place[0])
-        return outline.symbols[place[1]] if outline is not None and place[1] < len(outline.symbols) else None
-
-
-def with_entry(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
-    """The snapshot with one file replaced, added, or (entry None) removed."""
-    return with_entries(snapshot, [(path, entry)])
+    def symbol(self, ref: OutlineRef) -> Symbol | None:
+        """Return the symbol of a reference from `names`, None if the file has changed since."""
+        outline = self.outline(ref[0])
+        return outline.symbols[ref[1]] if outline is not None and ref[1] < len(outline.symbols) else None
 
 
-def with_entries(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | None]]) -> Snapshot:
-    """The snapshot with these files replaced, added or removed; one generation later.
+def with_file(snapshot: Snapshot, path: str, entry: FileEntry | None) -> Snapshot:
+    """Return the snapshot with one file replaced, added, or (entry None) removed."""
+    return with_files(snapshot, [(path, entry)])
 
-    `names` and `basenames` stay the same objects when nothing in them changes, as in most edits:
-    what is built from them is kept by identity.
+
+def with_files(snapshot: Snapshot, changes: Iterable[tuple[str, FileEntry | None]]) -> Snapshot:
+    """Return the next generation of a snapshot, with files replaced, added or (entry None) removed.
+
+    `names` and `basenames` remain the same objects if nothing in them changes, as in most edits.  Caches of data
+    derived from them compare by identity.
     """
-    wanted = dict(changes)
+    entries = dict(changes)
     files = snapshot.files.mutate()
-    names, basenames = _Moves[Place](), _Moves[str]()
-    for path, entry in wanted.items():
+    names, basenames = _NameChanges[OutlineRef](), _NameChanges[str]()
+    for path, entry in entries.items():
         old = files.get(path)
-        before, after = _symbol_names(old), _symbol_names(entry)
+        before, after = _lower_symbol_names(old), _lower_symbol_names(entry)
         if before != after:
-            moved = {name for pair in zip_longest(before, after, fillvalue="") if pair[0] != pair[1] for name in pair}
-            moved.discard("")
-            for name in moved.intersection(before):
-                names.gone[name].add(path)
+            changed = {name for pair in zip_longest(before, after, fillvalue="") if pair[0] != pair[1] for name in pair}
+            changed.discard("")
+            for name in changed.intersection(before):
+                names.removed[name].add(path)
             for i, name in enumerate(after):
-                if name in moved:
-                    names.come[name].append((path, i))
+                if name in changed:
+                    names.added[name].append((path, i))
         if (old is None) != (entry is None):
             base = path.rsplit("/", 1)[-1].lower()
-            basenames.come[base].append(path) if entry is not None else basenames.gone[base].add(path)
+            basenames.added[base].append(path) if entry is not None else basenames.removed[base].add(path)
         if entry is not None:
             files[path] = entry
         elif old is not None:
             del files[path]
-    few = len(wanted) <= FEW
+    is_small = len(entries) <= MAX_FILES_PER_CHANGE
     return replace(
         snapshot,
         generation=snapshot.generation + 1,
-        steps=(*snapshot.steps, Step(tuple(wanted)))[-STEPS:] if few else (Step(()),),
+        changes=(*snapshot.changes, ChangeMarker(tuple(entries)))[-MAX_CHANGES:] if is_small else (ChangeMarker(()),),
         files=files.finish(),
-        names=_moved(snapshot.names, names, lambda place: place[0]),
-        basenames=_moved(snapshot.basenames, basenames, lambda path: path),
+        names=_apply_name_changes(snapshot.names, names, lambda ref: ref[0]),
+        basenames=_apply_name_changes(snapshot.basenames, basenames, lambda path: path),
     )
 
 
-class _Moves(Generic[V]):
-    """What names lose and gain, collected: a popular one is written anew once, not once for each file."""
+class _NameChanges(Generic[V]):
+    """Added and removed values by name, collected so that a frequent name is updated only once."""
 
-    __slots__ = ("come", "gone")
+    __slots__ = ("added", "removed")
 
     def __init__(self) -> None:
-        self.come: dict[str, list[V]] = defaultdict(list)
-        self.gone: dict[str, set[str]] = defaultdict(set)  # paths
+        self.added: dict[str, list[V]] = defaultdict(list)
+        self.removed: dict[str, set[str]] = defaultdict(set)  # paths
 
 
-def _moved(known: Layered[V], moves: _Moves[V], path_of: Callable[[V], str]) -> Layered[V]:
-    changes = {name: (*known.get(name), *come) for name, come in moves.come.items() if name not in moves.gone}
-    for name, gone in moves.gone.items():
-        kept = [place for place in known.get(name) if path_of(place) not in gone]
-        changes[name] = (*kept, *moves.come.get(name, ()))
-    return known.with_changes(changes)
+def _apply_name_changes(current: OverlayMap[V], changes: _NameChanges[V], path_of: Callable[[V], str]) -> OverlayMap[V]:
+    updated = {
+        name: (*current.get(name), *added) for name, added in changes.added.items() if name not in changes.removed
+    }
+    for name, removed in changes.removed.items():
+        remaining = [ref for ref in current.get(name) if path_of(ref) not in removed]
+        updated[name] = (*remaining, *changes.added.get(name, ()))
+    return current.with_changes(updated)
 
 
-def remembered(step: Step | None, snapshot: Snapshot) -> bool:
-    """Whether a snapshot knows what has changed since a step."""
-    return any(known is step for known in snapshot.steps)
+def remembers_change(marker: ChangeMarker | None, snapshot: Snapshot) -> bool:
+    """Return whether a snapshot still knows what has changed since a change marker."""
+    return any(change is marker for change in snapshot.changes)
 
 
-def difference(
-    before: Map[str, FileEntry], step: Step | None, snapshot: Snapshot
+def diff_files(
+    before: PersistentMap[str, FileEntry], marker: ChangeMarker | None, snapshot: Snapshot
 ) -> tuple[list[FileEntry], list[FileEntry]]:
-    """(entries of the snapshot that are not in `before`, those in `before` whose path has gone), by identity.
+    """Return (new or changed entries, removed entries) of a snapshot compared with `before`, by identity.
 
-    `step` is that of the snapshot that `before` belongs to: as long as it is remembered, only what has changed since
-    is looked at.
+    `marker` is the last change of the snapshot that `before` belongs to.  While the snapshot remembers it, only the
+    files changed since are compared.
     """
     files = snapshot.files
-    later = next((snapshot.steps[i + 1 :] for i, known in enumerate(snapshot.steps) if known is step), None)
-    if later is None:
+    later_changes = next(
+        (snapshot.changes[i + 1 :] for i, change in enumerate(snapshot.changes) if change is marker), None
+    )
+    if later_changes is None:
         changed = [entry for path, entry in files.items() if before.get(path) is not entry]
         return changed, [entry for path, entry in before.items() if path not in files]
-    paths = {path for one in later for path in one.paths}
-    now, then = {path: files.get(path) for path in paths}, {path: before.get(path) for path in paths}
-    changed = [entry for path, entry in now.items() if entry is not None and then[path] is not entry]
-    return changed, [entry for path, entry in then.items() if entry is not None and now[path] is None]
+    paths = {path for change in later_changes for path in change.paths}
+    new, old = {path: files.get(path) for path in paths}, {path: before.get(path) for path in paths}
+    changed = [entry for path, entry in new.items() if entry is not None and old[path] is not entry]
+    return changed, [entry for path, entry in old.items() if entry is not None and new[path] is None]
 
 
-def _symbol_names(entry: FileEntry | None) -> list[str]:
-    return [name.lower() for name in names_in(entry.outlined)] if entry is not None else []
+def _lower_symbol_names(entry: FileEntry | None) -> list[str]:
+    return [name.lower() for name in decode_symbol_names(entry.encoded_outline)] if entry is not None else []
 
 
-class Sources:
-    """A snapshot together with its texts, for the length of one request.
+class SourceReader:
+    """Reader of file texts for one request, based on a snapshot.
 
-    Texts are read once and stay the same for the request.  `outliner` is asked when the disk holds
-    something else than the index was told; without one such a file is reported as changed.
+    Each text is read once and stays the same during the request.  The `outliner` outlines a file that has changed on
+    disk since it was indexed.  Without an outliner such a file is reported as changed.
     """
 
-    __slots__ = ("_outliner", "_views", "exhibits", "limits", "secrets", "snapshot")
+    __slots__ = ("_outliner", "_views", "allow_secrets", "limits", "snapshot", "virtual_documents")
 
     def __init__(
-        self, snapshot: Snapshot, limits: disk.Limits, outliner: Outliner | None = None, secrets: bool = False
+        self, snapshot: Snapshot, limits: FileLimits, outliner: Outliner | None = None, allow_secrets: bool = False
     ) -> None:
         self.snapshot = snapshot
         self.limits = limits
         self._outliner = outliner
-        self.secrets = secrets  # whether files made for secrets may be read when somebody asks for them
-        self._views: dict[str, TextView | Problem] = {}
-        self.exhibits: dict[str, TextView] = {}
+        self.allow_secrets = allow_secrets  # whether explicitly mentioned files that usually hold secrets may be read
+        self._views: dict[str, FileText | Problem] = {}
+        self.virtual_documents: dict[str, FileText] = {}
 
-    def read(self, path: str, explicit: bool = False) -> TextView | Problem:
-        """The text of a file of the workspace with the outline made from it, or why there is none.
+    def read(self, path: str, explicit: bool = False) -> FileText | Problem:
+        """Read the text of a workspace file together with its outline; return a problem if that fails.
 
-        `explicit`: somebody asked for this very file, so generated and minified ones are read too.
+        With `explicit`, the user mentioned this file, and generated and minified files are read as well.
         """
         view = self._views.get(path)
         if view is None or (explicit and isinstance(view, Problem)):
             view = self._views[path] = self._read(path, explicit)
         return view
 
-    def text(self, path: str) -> str | Problem:
-        """The text of a file that somebody asked for, or why there is none; its structure nobody waits for."""
+    def read_text(self, path: str) -> str | Problem:
+        """Read the text of an explicitly mentioned file without its outline; return a problem if that fails."""
         view = self._views.get(path)
-        if isinstance(view, TextView):
+        if isinstance(view, FileText):
             return view.text
         document = self.snapshot.documents.get(path)
         if document is not None:
             return document.text
-        got = disk.read_any(path, self.limits, self.secrets)
-        return got.text if isinstance(got, disk.ReadText) else Problem(got.reason)
+        content = read_any_text(path, self.limits, self.allow_secrets)
+        return content.text if isinstance(content, FileContent) else Problem(content.reason)
 
-    def exhibit(self, name: str, text: str) -> str:
-        """The path under which a text that is no file can be read during this request.
+    def add_virtual_document(self, name: str, text: str) -> str:
+        """Add a text that is not a file, and return the path under which this request can read it.
 
-        `name` is what people see, with a number where another text has it already.
+        `name` is the display name.  A number is appended if another text already has this name.
         """
-        number, path = 1, EXHIBIT + name
-        while (known := self.exhibits.get(path)) is not None and known.text != text:
+        number, path = 1, VIRTUAL_SCHEME + name
+        while (existing := self.virtual_documents.get(path)) is not None and existing.text != text:
             number += 1
-            path = EXHIBIT + _distinct(name, number)
+            path = VIRTUAL_SCHEME + _numbered_name(name, number)
         lines = tuple(split_lines(text))
-        entry = FileEntry(path, "", name, len(text), digest=digest_of(text), outlined=pack(Outline("text", len(lines))))
-        self.lend({path: TextView(entry, text, lines)})
+        entry = FileEntry(
+            path,
+            "",
+            name,
+            len(text),
+            content_hash=content_hash(text),
+            encoded_outline=encode_outline(Outline("text", len(lines))),
+        )
+        self.share_virtual_documents({path: FileText(entry, text, lines)})
         return path
 
-    def lend(self, exhibits: dict[str, TextView]) -> bool:
-        """Let exhibits of another request be read in this one; False if here another text has the name of one."""
-        if any(path in self.exhibits and self.exhibits[path].text != view.text for path, view in exhibits.items()):
+    def share_virtual_documents(self, documents: dict[str, FileText]) -> bool:
+        """Add virtual documents of another request; return False if a name is already used for another text."""
+        if any(
+            path in self.virtual_documents and self.virtual_documents[path].text != view.text
+            for path, view in documents.items()
+        ):
             return False
-        self.exhibits.update(exhibits)
-        self._views.update(exhibits)
+        self.virtual_documents.update(documents)
+        self._views.update(documents)
         return True
 
-    def _read(self, path: str, explicit: bool) -> TextView | Problem:
-        if is_exhibit(path):
+    def _read(self, path: str, explicit: bool) -> FileText | Problem:
+        if is_virtual(path):
             return Problem("it belongs to another request")
         entry = self.snapshot.files.get(path)
         document = self.snapshot.documents.get(path)
         if document is not None:
-            text, version, same = document.text, document.version, _is_of(document.text, entry)
+            text, version, is_current = document.text, document.version, _is_outline_of(document.text, entry)
         else:
-            got, same = self._on_disk(path, entry, explicit)
-            if isinstance(got, disk.Skipped):
-                return Problem(got.reason)
-            text, version = got.text, None
-        if entry is None or not same:
+            content, is_current = self._read_from_disk(path, entry, explicit)
+            if isinstance(content, UnreadableFile):
+                return Problem(content.reason)
+            text, version = content.text, None
+        if entry is None or not is_current:
             if self._outliner is None:
                 return Problem("the file has changed since it was indexed")
             entry = self._outliner(path, text, version)
-        return TextView(entry, text, tuple(split_lines(text)))
+        return FileText(entry, text, tuple(split_lines(text)))
 
-    def _on_disk(self, path: str, entry: FileEntry | None, explicit: bool) -> tuple[disk.ReadText | disk.Skipped, bool]:
-        """The text on disk, and whether the entry was made from it."""
-        if explicit or (entry is not None and entry.outlined):  # a text that was taken in is not examined again
-            got = disk.read_any(path, self.limits, explicit and self.secrets)
-            same = isinstance(got, disk.ReadText) and _is_of(got.text, entry)
-            if explicit or same:
-                return got, same
-        got = disk.read_text(path, self.limits)
-        return got, isinstance(got, disk.ReadText) and _is_of(got.text, entry)
+    def _read_from_disk(
+        self, path: str, entry: FileEntry | None, explicit: bool
+    ) -> tuple[FileContent | UnreadableFile, bool]:
+        """Return the text on disk, and whether the entry was made from it."""
+        if explicit or (
+            entry is not None and entry.encoded_outline
+        ):  # an indexed text is not checked for generated content again
+            content = read_any_text(path, self.limits, explicit and self.allow_secrets)
+            is_current = isinstance(content, FileContent) and _is_outline_of(content.text, entry)
+            if explicit or is_current:
+                return content, is_current
+        content = read_text(path, self.limits)
+        return content, isinstance(content, FileContent) and _is_outline_of(content.text, entry)
 
 
-def _distinct(name: str, number: int) -> str:
-    """The name with a number, in the brackets at its end if it has some: what a text is, is read off its name."""
+def _numbered_name(name: str, number: int) -> str:
+    """Return the name with a number, inside the parentheses at its end if it has any."""
     return f"{name[:-1]}, {number})" if name.endswith(")") else f"{name} ({number})"
 
 
-def _is_of(text: str, entry: FileEntry | None) -> bool:
-    """Whether an entry's outline was made from exactly this text."""
-    return entry is not None and bool(entry.outlined) and entry.digest == digest_of(text)
+def _is_outline_of(text: str, entry: FileEntry | None) -> bool:
+    """Return whether the outline of an entry was made from exactly this text."""
+    return entry is not None and bool(entry.encoded_outline) and entry.content_hash == content_hash(text)
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Lines without their ends; only \n, \r\n and \r end a line, as in LSP."""
+    r"""Split a text into lines without line ends; only \n, \r\n and \r end a line, as in LSP."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     lines = text.split("\n")

@@ -1,4 +1,4 @@
-"""How far the index is, as values; `protocol.py` gives them their wire names."""
+"""Index state and status as values; `promptls.api.results` defines their wire names."""
 
 from __future__ import annotations
 
@@ -9,71 +9,74 @@ from msgspec import Struct
 
 from promptls.model import Root
 
-State = Literal["scanning", "indexing", "ready", "degraded"]
+Phase = Literal["scanning", "indexing", "ready", "degraded"]
 
 
-READ = 0.8
-"""What of the work on a file is done when it is read; the rest makes its vectors.  Measured, as a share of the seconds that
-a first scan of Python's standard library takes."""
+READ_SHARE = 0.8
+"""Share of the work on a file that is done once it is outlined; embedding is the rest.  Measured on a first scan of
+Python's standard library."""
 
 
 class RootStatus(Struct, frozen=True):
-    """One workspace folder."""
+    """Counts and last error of one workspace folder."""
 
     root: Root
     files: int
     symbols: int
     chunks: int
-    vectors: int  # chunk texts that have a row
-    pending: int  # files that are queued or being worked on
-    skipped: int  # files known by name only, each with a reason
+    vectors: int  # chunks with a vector
+    pending: int  # files that are queued or in work
+    skipped: int  # files that are listed but not read, each with a reason
     last_error: str
     disk: Mapping[str, int]  # bytes, rows, versions, fragments; {} without a store
 
 
-class Standing(Struct, frozen=True):
-    """How far the index is, at no cost.  `ready`: every file known has its symbols, keywords and vectors in place."""
+class IndexState(Struct, frozen=True):
+    """Current phase and progress of the index, cheap to compute.
 
-    state: State
+    In the phase `ready`, every known file has its symbols, terms and vectors.
+    """
+
+    phase: Phase
     generation: int
     files: int
-    unread: int  # of them, those that nobody has outlined yet
-    pending: int  # of them, queued or being worked on
-    trouble: str  # what is wrong, as a sentence; "" if nothing is
-    usable: bool = True  # files and symbols can be mentioned, words are found; what that needs is read first
+    unread: int  # files that are not outlined yet
+    pending: int  # files that are queued or in work
+    problem: str  # a sentence for users, "" without a problem
+    usable: bool = True  # whether questions can be answered; files they need are read first
 
     @property
-    def complete(self) -> float:
-        """Share of the work on the known files that is done; 0 while the first files are being listed."""
+    def progress(self) -> float:
+        """Share of the work on the known files that is done; 0 while the first files are listed."""
         if self.files == 0:
-            return 0.0 if self.state == "scanning" else 1.0
-        return max(0.0, 1 - (READ * self.unread + (1 - READ) * self.pending) / self.files)
+            return 0.0 if self.phase == "scanning" else 1.0
+        return max(0.0, 1 - (READ_SHARE * self.unread + (1 - READ_SHARE) * self.pending) / self.files)
 
     @property
     def message(self) -> str:
-        """The standing as a sentence for people."""
-        if self.trouble:
-            return self.trouble
-        if self.state == "scanning":
+        """Sentence for users that describes the state."""
+        if self.problem:
+            return self.problem
+        if self.phase == "scanning":
             return "Listing files."
-        if self.state == "ready":
+        if self.phase == "ready":
             return f"{self.files:,} files indexed."
         if self.unread:
             return f"Indexing: {max(0, self.files - self.unread):,} of {self.files:,} files read."
-        return f"Indexing: vectors of {max(0, self.files - self.pending):,} of {self.files:,} files made."
+        return f"Indexing: {max(0, self.files - self.pending):,} of {self.files:,} files embedded."
 
 
-class Status(Struct, frozen=True):
-    """The whole index, counted."""
+class IndexStatus(Struct, frozen=True):
+    """State of the index with the counts of every root."""
 
-    standing: Standing
+    state: IndexState
     roots: tuple[RootStatus, ...]
     model: str
     dimension: int  # 0: no vectors
-    problem: str  # why there are none
-    embedded: int  # chunk texts embedded since the start; what was seen before is not embedded again
+    problem: str  # reason why there are no vectors, "" otherwise
+    embedded_chunks: int  # chunks embedded since the start; known chunks are not embedded again
 
 
-def why(error: BaseException) -> str:
-    """What went wrong, in a few words for people."""
+def error_reason(error: BaseException) -> str:
+    """Return the reason of an error in a few words for users."""
     return str(getattr(error, "strerror", None) or error or type(error).__name__)

@@ -1,7 +1,7 @@
-"""What the roots have on disk: opened when they come, again when that has failed, made anew when it is damaged.
+"""Lifecycle of the stores and manifests of all roots: open, retry after failures, rebuild after damage.
 
-Manifests are opened by the thread that walks, stores by the one that writes; what comes of it is taken in by the
-indexer's.  What cannot be opened costs a sentence, never the index: it lives in memory then.
+The walk thread opens manifests and the writer thread opens stores. The indexer's thread takes over the results. A root
+whose cache cannot be opened is indexed in memory only.
 """
 
 from __future__ import annotations
@@ -12,182 +12,201 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
-from promptls.index.config import IndexConfig, made_with
+from promptls.index.config import IndexConfig, outline_fingerprint
 from promptls.index.embedding.embedder import declared_dimension, model_identity
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
-from promptls.index.search.analyzer import TERMS_VERSION
-from promptls.index.search.row_batch import Rows
+from promptls.index.search.analyzer import ANALYZER_VERSION
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.search.segment import Segment
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.index.store import cache_dir
-from promptls.index.store.checkpoint import Part
-from promptls.index.store.lance_table import Identity, reason
+from promptls.index.store.lance_table import short_error
 from promptls.index.store.manifest import Manifest
-from promptls.index.store.row_store import Store, open_store
-from promptls.index.store.writer import Writer
+from promptls.index.store.row_store import RowStore, open_store
 from promptls.index.syntax.chunks import CHUNKER_VERSION
-from promptls.index.workers.pool import Pool
+from promptls.index.workers.pool import WorkerPool
+from promptls.index.writer import IndexWriter
 from promptls.model import CancelToken, FileEntry, Root
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 
-class Opening:
-    """`opened` is called on the indexer's thread when a store has been taken in (or there is none to be had), and
-    `again` on the writer's when what was lacking has been tried, with the roots that it was tried for."""
+class StoreLifecycle:
+    """Opens, rebuilds and cleans up the stores and manifests of all roots. For the indexer's thread, except where noted."""
 
     def __init__(
         self,
         config: IndexConfig,
         model: str,
         roots: Mapping[str, RootState],
-        pool: Pool,
+        pool: WorkerPool,
         publisher: Publisher,
-        writer: Writer,
+        writer: IndexWriter,
         closed: CancelToken,
         post: Callable[[Callable[[], None]], None],
-        opened: Callable[[RootState], None],
-        again: Callable[[Sequence[RootState]], None],
+        on_opened: Callable[[RootState], None],
+        on_retried: Callable[[Sequence[RootState]], None],
     ) -> None:
+        """Create the lifecycle of the stores.
+
+        Args:
+            config: Configuration of the index.
+            model: Identity of the embedding model, "" if unknown.
+            roots: Roots by path.
+            pool: Worker pool, asked for the dimension of a model that does not declare it.
+            publisher: Receives the rows of opened stores.
+            writer: Its thread opens stores.
+            closed: Set when the indexer is closed.
+            post: Runs a function on the indexer's thread.
+            on_opened: Called on the indexer's thread when a store was opened, or could not be.
+            on_retried: Called on the writer thread after a retry, with the roots.
+        """
         self._config = config
-        self._model = model  # its identity, "" while it is not known
+        self._model = model
         self._roots = roots
         self._pool = pool
         self._publisher = publisher
         self._writer = writer
         self._closed = closed
         self._post = post
-        self._opened = opened
-        self._again = again
-        self.dimension: int | None = None  # None while it is not known
-        self.trying = False  # whether what is lacking is opened, or the work that this brings goes on
-        self._busy = False  # whether the writer's thread is opening it
-        self.pause = Backoff()  # until it is tried again
-        self._tend_at = 0.0  # time.monotonic() from which the cache is to be tended
+        self._on_opened = on_opened
+        self._on_retried = on_retried
+        self.dimension: int | None = None  # of the vectors, None while unknown
+        self.retrying = False  # whether a retry, or the indexing that follows it, is in progress
+        self._opening = False  # whether the writer thread is busy with a retry
+        self.backoff = Backoff()
+        self._collect_at = 0.0  # time.monotonic() from which `collect_garbage` runs again
 
-    def _identity(self) -> Identity:
+    def _identity(self) -> StoreIdentity:
         if self.dimension is None:
             declared = declared_dimension(self._config.embedding)
-            self.dimension = declared or self._pool.interactive(jobs.dimension).result()
+            self.dimension = declared or self._pool.submit_interactive(jobs.probe_dimension).result()
         self._model = self._model or model_identity(self._config.embedding)
-        return Identity(self._model, self.dimension, CHUNKER_VERSION, TERMS_VERSION)
+        return StoreIdentity(self._model, self.dimension, CHUNKER_VERSION, ANALYZER_VERSION)
 
-    def _folder(self, root: Root) -> Path:
-        return cache_dir.index_folder(Path(self._config.cache), root, self._identity())
+    def _index_directory(self, root: Root) -> Path:
+        return cache_dir.index_directory(Path(self._config.cache_folder), root, self._identity())
 
-    def _manifest(self, root: Root) -> Manifest:
-        return Manifest(self._folder(root) / "files.sqlite", made_with(self._config))
+    def _open_manifest(self, root: Root) -> Manifest:
+        return Manifest(self._index_directory(root) / "files.sqlite", outline_fingerprint(self._config))
 
     # ---- opening
 
-    def recall(self, state: RootState) -> dict[str, FileEntry]:
-        """What is known of the files of a new root (walk thread)."""
+    def load_manifest(self, state: RootState) -> dict[str, FileEntry]:
+        """Open the manifest of a new root and return its entries. Walk thread."""
         try:
-            state.manifest = self._manifest(state.root)
+            state.manifest = self._open_manifest(state.root)
             return state.manifest.load(state.root.path)
         except Exception as error:
-            log.warning("nothing is recalled of %s: %s", state.root.path, error)
-            state.trouble("records", f"The cache cannot be written ({reason(error)}); the index lives in memory only.")
+            log.warning("Cannot load the manifest of %s: %s", state.root.path, error)
+            problem = f"Cannot write the cache ({short_error(error)}); the index is in memory only."
+            state.set_problem("records", problem)
             return {}
 
-    def open(self, state: RootState) -> None:
-        """Have the store of a new root opened."""
+    def open_store(self, state: RootState) -> None:
+        """Open the store of a new root, on the writer thread."""
         self._writer.submit(lambda: self._open_store(state))
 
     def _open_store(self, state: RootState) -> None:
         """Writer thread."""
-        store: Store | None = None
-        contents: Sequence[Part | Rows] = ()
-        waiting: list[Rows] = []
+        store: RowStore | None = None
+        rows: Sequence[Segment | RowBatch] = ()
+        pending: list[RowBatch] = []
         try:
             if self._identity().dimension:
-                store, contents = open_store(self._folder(state.root) / "rows", self._identity())
-                waiting = store.waiting()
-            state.trouble("rows")
+                store, rows = open_store(self._index_directory(state.root) / "rows", self._identity())
+                pending = store.load_pending()
+            state.set_problem("rows")
         except Exception as error:
-            log.warning("no store for %s: %s", state.root.path, error)
-            state.trouble("rows", f"The store cannot be opened ({reason(error)}); the index lives in memory only.")
-        self._post(lambda: self._take_in(state, store, contents, waiting))
+            log.warning("Cannot open the store of %s: %s", state.root.path, error)
+            state.set_problem("rows", f"Cannot open the index ({short_error(error)}); the index is in memory only.")
+        self._post(lambda: self._take_over(state, store, rows, pending))
 
-    def _take_in(
-        self, state: RootState, store: Store | None, contents: Sequence[Part | Rows], waiting: Sequence[Rows]
+    def _take_over(
+        self,
+        state: RootState,
+        store: RowStore | None,
+        rows: Sequence[Segment | RowBatch],
+        pending: Sequence[RowBatch],
     ) -> None:
         state.store = store
-        for part in contents:
-            self._publisher.take_in(part)
+        for part in rows:
+            self._publisher.load_rows(part)
         if store is not None:
-            store.keys = self._publisher.own(store.keys)
+            store.keys = self._publisher.intern_keys(store.keys)
             self._writer.retry()
-        for part in waiting:
-            self._publisher.take_over(part)
-        if state.store_ready.done():  # it could not be opened at first
+        for batch in pending:
+            self._publisher.load_unstored(batch)
+        if state.store_ready.done():  # an earlier attempt failed
             state.store_ready = Future()
         state.store_ready.set_result(store)
-        self._opened(state)
+        self._on_opened(state)
 
-    # ---- again
+    # ---- retries
 
-    def try_again(self) -> None:
-        """Open what could not be opened, from time to time: a full disk has room again some day."""
+    def retry_failed(self) -> None:
+        """Retry what could not be opened, with exponential back-off."""
         states = list(self._roots.values())
-        lacking = [state for state in states if state.lacking]
-        if self.trying:
-            if self._busy or not all(state.complete for state in states):
+        failed = [state for state in states if state.needs_retry]
+        if self.retrying:
+            if self._opening or not all(state.complete for state in states):
                 return
-            self.trying = False
-            self.pause.record(failed=bool(lacking))
-        if not lacking:
-            self.pause.record(failed=False)
-        elif not self.pause.remaining_s:
-            self.trying = self._busy = True
-            self._writer.submit(lambda: self._open_lacking(lacking))
+            self.retrying = False
+            self.backoff.record(failed=bool(failed))
+        if not failed:
+            self.backoff.record(failed=False)
+        elif not self.backoff.remaining_s:
+            self.retrying = self._opening = True
+            self._writer.submit(lambda: self._retry(failed))
 
-    def _open_lacking(self, lacking: Sequence[RootState]) -> None:
+    def _retry(self, failed: Sequence[RootState]) -> None:
         """Writer thread."""
         try:
-            states = [state for state in lacking if self._open_again(state)]
-            self._again(states)
+            states = [state for state in failed if self._reopen(state)]
+            self._on_retried(states)
         finally:
-            self._post(self._tried)
+            self._post(self._retry_finished)
 
-    def _open_again(self, state: RootState) -> bool:
-        """Open what a root lacks, unless nobody wants it any more."""
+    def _reopen(self, state: RootState) -> bool:
+        """Open the missing manifest or store of a root; return False for a removed root. Writer thread."""
         if self._closed.cancelled or self._roots.get(state.root.path) is not state:
             return False
         if state.manifest is None:
             try:
-                state.manifest = self._manifest(state.root)
-                state.trouble("records")
+                state.manifest = self._open_manifest(state.root)
+                state.set_problem("records")
             except Exception as error:
-                log.info("still no manifest for %s: %s", state.root.path, error)
-        if state.store is None and "rows" in state.troubles:
+                log.info("Cannot open the manifest of %s: %s", state.root.path, error)
+        if state.store is None and "rows" in state.problems:
             self._open_store(state)
         return True
 
-    def _tried(self) -> None:
-        self._busy = False
+    def _retry_finished(self) -> None:
+        self._opening = False
 
-    # ---- anew
+    # ---- rebuilding
 
     def purge(self, state: RootState) -> None:
-        """Forget the rows of files that the user's policy has taken away: make the store anew from what is left."""
+        """Rebuild the store of a root, so that it has no rows of files that a policy excludes."""
         if state.store is not None:
             self._replace(state.store)
         elif not state.store_ready.done():
             state.store_ready.add_done_callback(lambda _: self._post(lambda: self.purge(state)))
 
-    def damaged(self, store: Store, error: BaseException) -> None:
-        """A store could not be read: have it made anew.  Any thread."""
-        log.warning("the store in %s is damaged: %s", store.folder, error)
+    def replace_damaged(self, store: RowStore, error: BaseException) -> None:
+        """Rebuild a store that could not be read. Thread-safe."""
+        log.warning("The store in %s is damaged: %s", store.folder, error)
         self._post(lambda: self._replace(store))
 
-    def _replace(self, store: Store) -> None:
+    def _replace(self, store: RowStore) -> None:
         state = next((s for s in self._roots.values() if s.store is store), None)
         if state is None:
-            return  # somebody else has said so
+            return  # the store was replaced before
         state.store, state.store_ready = None, Future()
-        self._publisher.lost(store.keys)
+        self._publisher.mark_lost(store.keys)
 
         def rebuild() -> None:
             store.remove()
@@ -195,18 +214,20 @@ class Opening:
 
         self._writer.submit(rebuild)
 
-    # ---- the cache
+    # ---- cache directory
 
-    def tend(self) -> None:
-        """Have the cache tended once all is made, and again from time to time."""
+    def collect_garbage(self) -> None:
+        """Remove unused indexes from the cache directory, once indexing is complete and then periodically."""
         states = list(self._roots.values())
-        if states and time.monotonic() >= self._tend_at and all(s.complete for s in states):
-            self._tend_at = time.monotonic() + cache_dir.TEND_EVERY_S
+        if states and time.monotonic() >= self._collect_at and all(s.complete for s in states):
+            self._collect_at = time.monotonic() + cache_dir.EVICTION_INTERVAL_S
             roots = [state.root for state in states if state.manifest is not None]
             self._writer.submit(
-                lambda: cache_dir.tend(Path(self._config.cache), [self._folder(root) for root in roots])
+                lambda: cache_dir.evict_unused(
+                    Path(self._config.cache_folder), [self._index_directory(root) for root in roots]
+                )
             )
 
-    def tend_soon(self) -> None:
-        """The roots are others now."""
-        self._tend_at = 0.0
+    def schedule_collection(self) -> None:
+        """Run `collect_garbage` at the next opportunity, because the roots have changed."""
+        self._collect_at = 0.0

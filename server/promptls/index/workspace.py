@@ -1,8 +1,8 @@
-"""Ground state: what the editor and the disk have said, nothing derived from it.
+"""Primary state of the workspace: roots, open documents, and the set of pending changes.
 
-Every kind of change (open, edit, save, close, watched file, folder added, rescan) becomes an entry of the dirty
-set here, under one lock, on the caller's thread.  The indexer takes all of it at once, so a burst of
-changes to one file costs one look at its last text.
+Every kind of change (open, edit, save, close, watched file, folder added, rescan) is recorded here, under one lock,
+on the caller's thread.  The indexer takes all pending changes at once.  A burst of changes to one file therefore
+causes one outline of its last text.
 """
 
 from __future__ import annotations
@@ -10,144 +10,144 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable
 
-from immutables import Map
 from msgspec import Struct
 
-from promptls.index.edit_history import Edits
+from promptls.index.edit_history import EditHistory
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
+from promptls.util.persistent_map import PersistentMap
 
 
-class Dirty(Struct, frozen=True):
-    """What has changed since the last take, and the ground state as of now."""
+class ChangeSet(Struct, frozen=True):
+    """Changes since the previous `Workspace.take_changes`, and the current workspace state."""
 
     sequence: int
     roots: tuple[Root, ...]
-    documents: Map[str, OpenDocument]
-    changed: frozenset[str] = frozenset()  # open documents with new text
-    paths: frozenset[str] = frozenset()  # files that may differ on disk
+    documents: PersistentMap[str, OpenDocument]
+    changed_documents: frozenset[str] = frozenset()  # open documents with new text
+    changed_paths: frozenset[str] = frozenset()  # files that may have changed on disk
     rescan: frozenset[str] = frozenset()  # roots to walk again
-    full: frozenset[str] = frozenset()  # roots to outline and embed from nothing
+    reindex: frozenset[str] = frozenset()  # roots whose files are all outlined and embedded again
 
 
 class Workspace:
-    """Thread-safe; `take` belongs to the indexer."""
+    """Thread-safe state of the workspace; only the indexer calls `take_changes`."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
         self.roots: tuple[Root, ...] = ()
-        self.documents: Map[str, OpenDocument] = Map()
+        self.documents: PersistentMap[str, OpenDocument] = PersistentMap()
         self.unsaved: frozenset[str] = frozenset()
-        self.edits = Edits()
+        self.edit_history = EditHistory()
         self.sequence = 0
-        self._changed: set[str] = set()
-        self._paths: set[str] = set()
+        self._changed_documents: set[str] = set()
+        self._changed_paths: set[str] = set()
         self._rescan: set[str] = set()
-        self._full: set[str] = set()
-        self._woken = False
+        self._reindex: set[str] = set()
+        self._wake_requested = False
         self._closed = False
 
     def set_roots(self, roots: Iterable[Root]) -> None:
-        """The workspace folders are now these."""
+        """Replace the workspace folders."""
         with self._condition:
             self.roots = tuple({r.path: r for r in roots}.values())
-            self._wake()
+            self._notify_change()
 
-    def put_document(self, path: str, text: str, version: int, edited: bool) -> None:
-        """A buffer was opened or edited."""
+    def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "") -> None:
+        """Set the text of a document that was opened or edited."""
         with self._condition:
             before = self.documents.get(path)
             if edited and before is not None and before.text != text:
-                self.edits.note(path, before.text)
-            self.documents = self.documents.set(path, OpenDocument(text, version))
+                self.edit_history.record(path, before.text)
+            self.documents = self.documents.set(path, OpenDocument(text, version, language))
             if edited:
                 self.unsaved |= {path}
-            self._changed.add(path)
-            self._wake()
+            self._changed_documents.add(path)
+            self._notify_change()
 
-    def saved(self, path: str) -> None:
-        """The buffer's text is on disk now."""
+    def mark_saved(self, path: str) -> None:
+        """Record that the text of a document was saved to disk."""
         with self._condition:
             self.unsaved -= {path}
-            self._changed.add(path)
-            self._paths.add(path)
-            self._wake()
+            self._changed_documents.add(path)
+            self._changed_paths.add(path)
+            self._notify_change()
 
-    def again(self, paths: Iterable[str]) -> None:
-        """Have these open documents outlined again; those that are no longer open are left alone."""
+    def mark_dirty(self, paths: Iterable[str]) -> None:
+        """Schedule open documents to be outlined again; paths that are not open are ignored."""
         with self._condition:
-            wanted = {path for path in paths if path in self.documents}
-            if wanted:
-                self._changed |= wanted
-                self._wake()
+            open_paths = {path for path in paths if path in self.documents}
+            if open_paths:
+                self._changed_documents |= open_paths
+                self._notify_change()
 
     def close_document(self, path: str) -> None:
-        """The buffer is gone; the disk counts again."""
+        """Remove a closed document; its file on disk is used again."""
         with self._condition:
             if path in self.documents:
                 self.documents = self.documents.delete(path)
             self.unsaved -= {path}
-            self._changed.discard(path)
-            self._wake()
+            self._changed_documents.discard(path)
+            self._notify_change()
 
     def touch(self, paths: Iterable[str]) -> None:
-        """These files may have been created, changed or deleted on disk."""
+        """Record that files may have been created, changed or deleted on disk."""
         with self._condition:
-            self._paths.update(paths)
-            self._wake()
+            self._changed_paths.update(paths)
+            self._notify_change()
 
-    def rescan(self, roots: Iterable[str] = (), full: bool = False) -> None:
-        """Walk these roots again (all without names); `full` also forgets what is known of their files."""
+    def rescan(self, roots: Iterable[str] = (), reindex: bool = False) -> None:
+        """Schedule a walk of these roots (of all by default); with `reindex`, all their files are indexed again."""
         with self._condition:
-            wanted = set(roots) or {r.path for r in self.roots}
-            self._rescan |= wanted
-            if full:
-                self._full |= wanted
-            self._wake()
+            root_paths = set(roots) or {r.path for r in self.roots}
+            self._rescan |= root_paths
+            if reindex:
+                self._reindex |= root_paths
+            self._notify_change()
 
-    def renewed(self) -> Workspace:
-        """The same ground state for another indexer; everything is dirty to it."""
+    def fork(self) -> Workspace:
+        """Return a copy for another indexer, in which everything counts as changed."""
         other = Workspace()
         with self._condition:
             other.roots, other.documents, other.unsaved = self.roots, self.documents, self.unsaved
-            other.edits = self.edits
+            other.edit_history = self.edit_history
         with other._condition:
-            other._changed = set(other.documents)
-            other._wake()
+            other._changed_documents = set(other.documents)
+            other._notify_change()
         return other
 
     def close(self) -> None:
-        """`take` returns None from now on."""
+        """Close the workspace: `take_changes` returns None from now on."""
         with self._condition:
             self._closed = True
             self._condition.notify_all()
 
-    def nudge(self) -> None:
-        """Wake the indexer though nothing has changed (a worker has reported)."""
+    def wake(self) -> None:
+        """Wake the indexer although nothing has changed, for example after a worker has reported."""
         with self._condition:
-            self._woken = True
+            self._wake_requested = True
             self._condition.notify_all()
 
-    def take(self, timeout: float | None = None) -> Dirty | None:
-        """All that has changed; waits for something, or `timeout` seconds.  None when closed."""
+    def take_changes(self, timeout: float | None = None) -> ChangeSet | None:
+        """Return all pending changes, after waiting for one up to `timeout` seconds; None once closed."""
         with self._condition:
-            self._condition.wait_for(lambda: self._woken or self._closed, timeout)
+            self._condition.wait_for(lambda: self._wake_requested or self._closed, timeout)
             if self._closed:
                 return None
-            dirty = Dirty(
+            changes = ChangeSet(
                 self.sequence,
                 self.roots,
                 self.documents,
-                frozenset(self._changed),
-                frozenset(self._paths),
+                frozenset(self._changed_documents),
+                frozenset(self._changed_paths),
                 frozenset(self._rescan),
-                frozenset(self._full),
+                frozenset(self._reindex),
             )
-            self._changed, self._paths, self._rescan, self._full = set(), set(), set(), set()
-            self._woken = False
-            return dirty
+            self._changed_documents, self._changed_paths, self._rescan, self._reindex = set(), set(), set(), set()
+            self._wake_requested = False
+            return changes
 
-    def _wake(self) -> None:
+    def _notify_change(self) -> None:
         self.sequence += 1
-        self._woken = True
+        self._wake_requested = True
         self._condition.notify_all()

@@ -1,7 +1,8 @@
-"""Writing rows and records, in few large writes, on one thread of its own.
+"""Index writer: writes rows and manifest records in few large batches, on its own thread.
 
-Rows go first, so that a record never promises rows that are not there; the image, a copy for the next start, goes
-last, and nobody waits for it.  What belongs to unsaved text only is not written.  `flush` is called by the indexer's thread after every step; it decides whether a write is due.
+Rows are written before records, so that a record never refers to missing rows. The checkpoint, a copy for the next
+start, is written last. Content of unsaved text is not written. The indexer calls `flush` after every step; the writer
+decides whether a write is due.
 """
 
 from __future__ import annotations
@@ -11,229 +12,242 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
+from msgspec import Struct, field
+
 from promptls.index.publisher import Publisher
 from promptls.index.scan.root_state import RootState
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import Rows
+from promptls.index.search.row_batch import RowBatch
 from promptls.index.snapshot import Snapshot
-from promptls.index.store.lance_table import VERSIONS_KEPT, reason
-from promptls.index.store.row_store import Store, StoreFailed
-from promptls.index.workers.memory import trim
+from promptls.index.store.lance_table import VERSION_RETENTION, short_error
+from promptls.index.store.row_store import RowStore, StoreError
+from promptls.index.workers.memory import release_free_memory
 from promptls.model import FileEntry
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
-FLUSH_ROWS, FLUSH_SHARE, MOST_ROWS = 2_000, 16, 8_000
-"""Rows gathered before they are written while a scan runs, at least and at most; between these, one for so many that
-are stored.  LanceDB wants few, large writes: what a scan has written in many small ones is soon joined, and lies there
-twice until the old ones may go."""
+MIN_FLUSH_ROWS, FLUSH_FRACTION, MAX_FLUSH_ROWS = 2_000, 16, 8_000
+"""Rows that are collected before a write during a scan: one for 16 stored rows, between 2,000 and 8,000.
 
-FEW_ROWS, LAZY_S = 200, 30.0
-"""Fewer rows than this are not written within so many seconds after others: each write wakes a process."""
+LanceDB prefers few large writes. Fragments of many small writes are soon merged, and are on disk twice until the old
+ones may be removed.
+"""
 
-SWEEP_S = VERSIONS_KEPT.total_seconds() + 30
-"""After the last write; then nothing is written until something changes."""
+SMALL_BATCH_ROWS, SMALL_BATCH_DELAY_S = 200, 30.0
+"""Fewer rows than this wait so many seconds after the previous write: each write starts a process."""
 
-Batch = list[tuple[RootState, list[Rows]]]
-Records = list[tuple[RootState, dict[str, FileEntry | None]]]
-Shown = list[tuple[Store, Sequence[bytes], bytes]]
-"""What `Store.show` is to be given: (store, keys, version)."""
+CLEANUP_DELAY_S = VERSION_RETENTION.total_seconds() + 30
+"""Seconds from the last write to the removal of old versions."""
+
+RowsByRoot = list[tuple[RootState, list[RowBatch]]]
+RecordsByRoot = list[tuple[RootState, dict[str, FileEntry | None]]]
 
 
-class Writer:
-    """`written` is called on the writer thread after each write, with the keys that are in a store now and those that
-    no longer are; `damaged` when a store cannot even be read."""
+class _WriteResult(Struct):
+    """Result of one write, filled in step by step."""
+
+    stored_keys: list[bytes] = field(default_factory=list)
+    deleted_keys: list[bytes] = field(default_factory=list)
+    # (store, new keys, table version before) for `RowStore.update_checkpoint`
+    checkpoint_updates: list[tuple[RowStore, Sequence[bytes], bytes]] = field(default_factory=list)
+    failed: bool = False
+
+
+class IndexWriter:
+    """Writes to the stores and manifests of all roots."""
 
     def __init__(
-        self, written: Callable[[list[bytes], list[bytes]], None], damaged: Callable[[Store, BaseException], None]
+        self,
+        on_written: Callable[[list[bytes], list[bytes]], None],
+        on_damage: Callable[[RowStore, BaseException], None],
     ) -> None:
-        self._written = written
-        self._damaged = damaged
-        self._thread = ThreadPoolExecutor(1, "index-store")
+        """Create a writer.
+
+        Args:
+            on_written: Called on the writer thread after each write with the stored and the deleted keys.
+            on_damage: Called when a store cannot be read.
+        """
+        self._on_written = on_written
+        self._on_damage = on_damage
+        self._executor = ThreadPoolExecutor(1, "index-store")
         self.writing = False
-        self.pause = Backoff()
-        self._unkept: Records = []  # of a write that failed
-        self._lazy_until = 0.0  # time.monotonic() until which a few rows wait for more
-        self._stale_since = 0.0  # time.monotonic() of the last write whose old versions are still there
+        self.backoff = Backoff()
+        self._failed_records: RecordsByRoot = []
+        self._small_batch_at = 0.0  # time.monotonic() from which a small batch is due
+        self._stale_since = 0.0  # time.monotonic() of the last write whose old versions still exist, 0 without
 
     def submit(self, work: Callable[[], object]) -> None:
-        """Run something on the writer thread, between writes."""
-        self._thread.submit(work)
+        """Run a function on the writer thread, between writes."""
+        self._executor.submit(work)
 
-    def sweep(self, stores: Iterable[Store]) -> None:
-        """Have versions removed that nobody can be reading any more, if there are any; call it now and then."""
-        if self._stale_since and not self.writing and time.monotonic() - self._stale_since > SWEEP_S:
+    def schedule_cleanup(self, stores: Iterable[RowStore]) -> None:
+        """Remove old table versions if the last write is long enough ago. Call it from time to time."""
+        if self._stale_since and not self.writing and time.monotonic() - self._stale_since > CLEANUP_DELAY_S:
             self._stale_since = 0.0
             for store in stores:
-                self._thread.submit(_drop_old_versions, store)
+                self._executor.submit(_drop_old_versions, store)
 
     def retry(self) -> None:
-        """Forget that writes have failed: the user asks for it."""
-        self.pause.end()
-        self._lazy_until = 0.0
+        """Make the next write due, regardless of earlier failures."""
+        self.backoff.reset()
+        self._small_batch_at = 0.0
 
     def close(self) -> None:
-        """Finish the write that runs, drop those that wait."""
-        self._thread.shutdown(wait=True, cancel_futures=True)
+        """Finish the running write, and cancel queued ones."""
+        self._executor.shutdown(wait=True, cancel_futures=True)
 
     def flush(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> None:
-        """Begin a write if there is enough to write, or something and nothing else is going on."""
-        if self.writing or self.pausing:
+        """Start a write if there is enough to write, or anything while the index is idle."""
+        if self.writing or self.is_backing_off:
             return
-        mine = list(states)
-        while self._unkept:
-            again, old = self._unkept.pop()
-            again.records = {**old, **again.records}
-        idle = all(s.complete for s in mine)
-        if not idle and sum(map(len, publisher.fresh)) < self._enough(mine):
+        roots = list(states)
+        while self._failed_records:
+            root, failed = self._failed_records.pop()
+            root.unsaved_records = {**failed, **root.unsaved_records}
+        idle = all(root.complete for root in roots)
+        if not idle and sum(map(len, publisher.unstored)) < self._min_rows(roots):
             return
-        rows = self.due(publisher, mine, unsaved)
+        rows = self.due_rows(publisher, roots, unsaved)
         if idle and not rows:
-            for state in mine:
-                if state.store is not None and "rows" in state.troubles and not unwritten(publisher, [state], unsaved):
-                    state.trouble("rows")  # what could not be written is not there any more
-        records = [(s, s.records) for s in mine if s.records and s.manifest is not None]
-        behind = idle and any(s.store is not None and s.store.behind for s in mine)
-        if not rows and not records and not behind:
+            for root in roots:
+                if (
+                    root.store is not None
+                    and "rows" in root.problems
+                    and not unwritten_rows(publisher, [root], unsaved)
+                ):
+                    root.set_problem("rows")  # the rows that could not be written are gone
+        records = [(root, root.unsaved_records) for root in roots if root.unsaved_records and root.manifest is not None]
+        outdated = idle and any(root.store is not None and root.store.checkpoint_outdated for root in roots)
+        if not rows and not records and not outdated:
             return
-        for state, _ in records:
-            state.records = {}
+        for root, _ in records:
+            root.unsaved_records = {}
         self.writing = True
-        self._thread.submit(self._write, mine, rows, records, publisher.columns.view(), publisher.snapshot, idle)
+        reader = publisher.chunk_index.reader()
+        self._executor.submit(self._write, roots, rows, records, reader, publisher.snapshot, idle)
 
     @property
-    def pausing(self) -> bool:
-        """Whether the last write failed and the next one has to wait."""
-        return self.pause.remaining_s > 0
+    def is_backing_off(self) -> bool:
+        """Whether the last write failed and the next one must wait."""
+        return self.backoff.remaining_s > 0
 
     @property
-    def patience(self) -> float:
-        """Seconds for which a few rows still wait for more; 0 if they are due."""
-        return max(0.0, self._lazy_until - time.monotonic())
+    def batch_delay_s(self) -> float:
+        """Seconds until a small batch is due, 0 if it is."""
+        return max(0.0, self._small_batch_at - time.monotonic())
 
-    def _enough(self, states: Iterable[RootState]) -> int:
+    def _min_rows(self, states: Iterable[RootState]) -> int:
         stored = sum(len(state.store.keys) for state in states if state.store is not None)
-        return min(max(FLUSH_ROWS, stored // FLUSH_SHARE), MOST_ROWS)
+        return min(max(MIN_FLUSH_ROWS, stored // FLUSH_FRACTION), MAX_FLUSH_ROWS)
 
-    def due(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
-        """What is to be written now: a few rows of edits wait for more of them."""
-        few = sum(map(len, publisher.fresh)) < FEW_ROWS
-        if few and self.patience:
+    def due_rows(self, publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> RowsByRoot:
+        """Return the rows to write now; a small batch waits for more rows."""
+        is_small = sum(map(len, publisher.unstored)) < SMALL_BATCH_ROWS
+        if is_small and self.batch_delay_s:
             return []
-        return unwritten(publisher, states, unsaved)
+        return unwritten_rows(publisher, states, unsaved)
 
     def _write(
-        self, states: list[RootState], rows: Batch, records: Records, view: IndexReader, snapshot: Snapshot, idle: bool
-    ) -> None:
-        keys: list[bytes] = []
-        swept: list[bytes] = []
-        shown: Shown = []
-        failed = True
-        try:
-            failed = not self._written_all(states, rows, records, view, snapshot, idle, keys, swept, shown)
-        except Exception:
-            log.exception("what was to be written is written later")
-        self._stale_since = time.monotonic()
-        if rows:
-            self._lazy_until = time.monotonic() + LAZY_S if idle and not failed else 0.0
-        self.pause.record(failed)
-        self._written(keys, swept)
-        for store, new, before in shown:
-            store.show(view, new, before)
-        if idle:
-            trim()
-
-    def _written_all(
         self,
         states: list[RootState],
-        rows: Batch,
-        records: Records,
-        view: IndexReader,
+        rows: RowsByRoot,
+        records: RecordsByRoot,
+        reader: IndexReader,
         snapshot: Snapshot,
         idle: bool,
-        keys: list[bytes],
-        swept: list[bytes],
-        shown: Shown,
-    ) -> bool:
-        """Write, and tell whether all went well.
+    ) -> None:
+        result = _WriteResult()
+        try:
+            self._write_rows(states, rows, reader, idle, result)
+            self._write_records(records, snapshot, result)
+        except Exception:
+            result.failed = True
+            log.exception("Cannot write the index; will retry")
+        self._stale_since = time.monotonic()
+        if rows:
+            self._small_batch_at = time.monotonic() + SMALL_BATCH_DELAY_S if idle and not result.failed else 0.0
+        self.backoff.record(result.failed)
+        self._on_written(result.stored_keys, result.deleted_keys)
+        for store, new_keys, before in result.checkpoint_updates:
+            store.update_checkpoint(reader, new_keys, before)
+        if idle:
+            release_free_memory()
 
-        Notes in `keys` and `swept` whose rows there are and are no longer, in `shown` which images are to follow.
-        """
-        failed = False
+    def _write_rows(
+        self, states: list[RootState], rows: RowsByRoot, reader: IndexReader, idle: bool, result: _WriteResult
+    ) -> None:
         for state in states:
-            if state.store is not None and state.store.gone:
-                self._damaged(state.store, StoreFailed("somebody has deleted it"))
-        for state, new in rows:
+            if state.store is not None and state.store.is_deleted:
+                self._on_damage(state.store, StoreError("the table was deleted"))
+        for state, batches in rows:
+            store = state.store
+            assert store is not None
             try:
-                assert state.store is not None
-                before = state.store.version
-                state.store.add(new)
-                added = [key for part in new for key in part.keys]
-                keys += added
-                swept += state.store.tidy(view.count, view.living)
+                before = store.version
+                store.add(batches)
+                new_keys = [key for batch in batches for key in batch.keys]
+                result.stored_keys += new_keys
+                result.deleted_keys += store.delete_dead(reader.live_count, reader.live_keys)
                 if idle:
-                    state.store.behind = False  # whatever becomes of it: not tried again before the next write
-                    shown.append((state.store, added, before))
-                state.trouble("rows")
+                    store.checkpoint_outdated = False  # even if it fails: no second attempt before the next write
+                    result.checkpoint_updates.append((store, new_keys, before))
+                state.set_problem("rows")
             except Exception as error:
-                assert state.store is not None
-                failed = True
-                log.warning("rows of %s were not written: %s", state.root.path, error)
-                said = f"The store cannot be written ({reason(error)}); it is tried again from time to time."
-                state.trouble("rows", said)
-                if isinstance(error, StoreFailed) and error.damaged:
-                    self._damaged(state.store, error)
-        for state in states if idle and not failed else ():
-            if state.store is not None and state.store.behind:  # what a scan wrote before it was done
-                state.store.behind = False
-                shown.append((state.store, (), b""))
+                result.failed = True
+                log.warning("Cannot write rows of %s: %s", state.root.path, error)
+                state.set_problem("rows", f"Cannot write the index ({short_error(error)}); will retry.")
+                if isinstance(error, StoreError) and error.damaged:
+                    self._on_damage(store, error)
+        for state in states if idle and not result.failed else ():
+            if state.store is not None and state.store.checkpoint_outdated:  # rows of a scan that has ended
+                state.store.checkpoint_outdated = False
+                result.checkpoint_updates.append((state.store, (), b""))
+
+    def _write_records(self, records: RecordsByRoot, snapshot: Snapshot, result: _WriteResult) -> None:
         for state, changed in records:
             try:
-                _record(state, changed, snapshot)
-                state.trouble("records")
+                _save_records(state, changed, snapshot)
+                state.set_problem("records")
             except Exception as error:
-                failed = True
-                log.warning("records of %s were not written: %s", state.root.path, error)
-                state.trouble(
-                    "records", f"The cache cannot be written ({reason(error)}); it is tried again from time to time."
-                )
-                self._unkept.append((state, changed))
-        return not failed
+                result.failed = True
+                log.warning("Cannot write records of %s: %s", state.root.path, error)
+                state.set_problem("records", f"Cannot write the cache ({short_error(error)}); will retry.")
+                self._failed_records.append((state, changed))
 
 
-def _record(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:
-    """Write records; all of them, if the file that held the others is gone."""
+def _save_records(state: RootState, changed: Mapping[str, FileEntry | None], snapshot: Snapshot) -> None:
+    """Write records; the records of all files if the manifest was lost."""
     assert state.manifest is not None
-    kept = [e for e in changed.values() if e is not None]
-    if not state.manifest.save(kept, [name for name, e in changed.items() if e is None]):
-        known = (e for e in snapshot.files.values() if e.root == state.root.path and e.version is None)
-        others = [e for e in known if e.name not in changed and (e.outline is not None or e.skipped)]
-        state.manifest.save(kept + others)
+    entries = [e for e in changed.values() if e is not None]
+    if not state.manifest.save(entries, [name for name, e in changed.items() if e is None]):
+        on_disk = (e for e in snapshot.files.values() if e.root == state.root.path and e.version is None)
+        others = [e for e in on_disk if e.name not in changed and (e.outline is not None or e.skip_reason)]
+        state.manifest.save(entries + others)
 
 
-def _drop_old_versions(store: Store) -> None:
+def _drop_old_versions(store: RowStore) -> None:
     try:
         store.drop_old_versions()
     except Exception as error:
-        log.warning("old versions of %s are still there: %s", store.folder, error)
+        log.warning("Cannot remove old versions of %s: %s", store.folder, error)
 
 
-def unwritten(publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> Batch:
-    """Fresh rows that belong on disk, by root: those of texts that stand in more than unsaved buffers."""
-    if not publisher.fresh:
+def unwritten_rows(publisher: Publisher, states: Iterable[RootState], unsaved: frozenset[str]) -> RowsByRoot:
+    """Return the unstored rows by root, without chunks that occur only in unsaved text."""
+    if not publisher.unstored:
         return []
-    by_root = {s.root.path: s for s in states if s.store is not None}
-    view, files = publisher.columns.view(), publisher.snapshot.files
-    out: dict[str, tuple[RootState, list[Rows]]] = {}
-    for part in publisher.fresh:
-        mine: dict[str, set[bytes]] = {}
-        for key in part.keys:
-            for path, _ in view.places(view.row(key)):
+    state_by_root = {s.root.path: s for s in states if s.store is not None}
+    reader, files = publisher.chunk_index.reader(), publisher.snapshot.files
+    rows: dict[str, tuple[RootState, list[RowBatch]]] = {}
+    for batch in publisher.unstored:
+        keys_by_root: dict[str, set[bytes]] = {}
+        for key in batch.keys:
+            for path, _ in reader.locations(reader.row_of(key)):
                 entry = files.get(path)
-                if entry is not None and entry.root in by_root and path not in unsaved:
-                    mine.setdefault(entry.root, set()).add(key)
+                if entry is not None and entry.root in state_by_root and path not in unsaved:
+                    keys_by_root.setdefault(entry.root, set()).add(key)
                     break
-        for root, keys in mine.items():
-            out.setdefault(root, (by_root[root], []))[1].append(part.only(keys))
-    return list(out.values())
+        for root, keys in keys_by_root.items():
+            rows.setdefault(root, (state_by_root[root], []))[1].append(batch.select(keys))
+    return list(rows.values())

@@ -1,22 +1,23 @@
-"""The kinds of symbols, and the families of them that rules speak of."""
+"""The kinds of symbols, and the sets of kinds that rules refer to."""
 
 from __future__ import annotations
 
 TYPE_KINDS = frozenset({"class", "interface", "trait", "struct", "enum", "union", "object", "impl"})
-"""What can have methods; an "impl" is nameless and stands for the type that it adds to."""
+"""Kinds that can have methods. An "impl" has no name and extends the type that it names."""
 
 CALLABLE_KINDS = frozenset({"function", "method", "constructor", "macro", "test"})
+"""Kinds that can be called, tests included."""
 
 SPACE_KINDS = frozenset({"namespace", "module", "impl"})
-"""What only holds other definitions: no content of its own beyond a name."""
+"""Kinds that only contain other definitions: no content of their own beyond a name."""
 
 TITLED_KINDS = frozenset({"test", "section", "key", "rule", "block", "target", "stage"})
-"""Named by any text, which is not taken apart."""
+"""Kinds that are named by arbitrary text, which is never split into parts."""
 
 REPEATED_KINDS = frozenset({"variable", "constant", "field"})
-"""A second one of the same name in the same place is an assignment, no second definition."""
+"""Kinds where a second one of the same name and parent is an assignment, not another definition."""
 
 SYMBOL_KINDS = frozenset(
     {*TYPE_KINDS, *CALLABLE_KINDS, *SPACE_KINDS, *TITLED_KINDS, *REPEATED_KINDS, "type", "property", "table", "view"}
 )
-"""Every `Symbol.kind` there is."""
+"""Every value of `Symbol.kind`."""

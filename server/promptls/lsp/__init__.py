@@ -1,14 +1,15 @@
-"""The language server, the only importer of pygls and lsprotocol.
+"""The language server: the only package that imports pygls and lsprotocol.
 
-offers: what can be asked for; lean: the protocol's classes; wire: how it comes and goes; connection: the state of one
-client, the handlers and the one wrapper of answers.
+Start with `server` (handler registration), `connection` (state of one client), `dispatch` (requests) and `handlers`
+(table of requests and LSP features).
 """
 
 from promptls.lsp.fast_lsprotocol import import_lsprotocol
 
 import_lsprotocol()
 
-from promptls.lsp.handlers import ENDPOINTS, LANGUAGE  # noqa: E402
-from promptls.lsp.server import create_server, serve_stdio, serve_tcp  # noqa: E402
+from promptls.lsp.handlers import CUSTOM_REQUESTS, LSP_FEATURES  # noqa: E402
+from promptls.lsp.server import create_server  # noqa: E402
+from promptls.lsp.stdio import serve_stdio, serve_tcp  # noqa: E402
 
-__all__ = ["ENDPOINTS", "LANGUAGE", "create_server", "serve_stdio", "serve_tcp"]
+__all__ = ["CUSTOM_REQUESTS", "LSP_FEATURES", "create_server", "serve_stdio", "serve_tcp"]

@@ -1,7 +1,7 @@
-"""What a client says of settings: its options at the start, what it answers when asked, what it pushes.
+"""Settings of one connection: initialization options, `workspace/configuration` responses and pushed changes.
 
-The newest word counts, in whatever order answers come, and requests wait for an answer only as long as it is likely to
-come.  On the loop.
+The newest request or push takes precedence, whatever the order of responses. Requests wait for a pending response for a
+bounded time. Runs on the event loop.
 """
 
 from __future__ import annotations
@@ -19,76 +19,76 @@ from promptls.settings import Settings, parse, user_settings
 log = logging.getLogger(__name__)
 
 WAIT_S = 2.0
-"""How long requests wait for settings that the client is asked for; then the old ones hold."""
+"""Maximum time that requests wait for requested settings, in seconds; then the previous settings are used."""
 
 
 class Configuration:
-    """The settings of one connection."""
+    """The current settings and the state of the settings requests to the client."""
 
     def __init__(self) -> None:
         self.settings = Settings()
-        self._options: Any = None  # what the server was started with: the user's own settings, too
-        self._asked = 0  # questions to the client, and pushes
-        self._heard = 0  # the newest of them that was answered
-        self._patience = 0.0  # until when requests wait, time.monotonic()
-        self._settled = asyncio.Event()
-        self._settled.set()
+        self._options: Any = None  # initialization options, part of the user's own settings
+        self._last_requested = 0  # number of the newest settings request or push
+        self._last_received = 0  # number of the newest one that was answered
+        self._deadline = 0.0  # until when requests wait, as time.monotonic()
+        self._current = asyncio.Event()
+        self._current.set()
         self._problems: tuple[str, ...] = ()
-        self._told: frozenset[str] = frozenset()
+        self._reported: frozenset[str] = frozenset()
 
-    def begin(self, options: Any) -> None:
-        """What the user's own file and the start of the server say."""
+    def initialize(self, options: Any) -> None:
+        """Load the user's settings file and the initialization options."""
         self._options = options
-        self._use(None)
+        self._update(None)
 
-    async def ask(self, question: Callable[[], Awaitable[Any]]) -> None:
-        """Ask the client for the workspace's settings and use them, unless there is a newer word by then."""
-        self._asked += 1
-        number = self._asked
-        self._settled.clear()
-        self._patience = time.monotonic() + WAIT_S
+    async def request(self, fetch: Callable[[], Awaitable[Any]]) -> None:
+        """Fetch the workspace settings from the client and apply them unless newer ones have arrived meanwhile."""
+        self._last_requested += 1
+        number = self._last_requested
+        self._current.clear()
+        self._deadline = time.monotonic() + WAIT_S
         try:
-            said = await question()
+            values = await fetch()
         except JsonRpcException as error:
-            log.info("the client gave no settings: %s", error)
-            self._hear(number)
+            log.info("the client did not return settings: %s", error)
+            self._receive(number)
         else:
-            if self._hear(number):
-                self._use(said)
+            if self._receive(number):
+                self._update(values)
 
-    def push(self, said: Any) -> None:
-        """Use the workspace's settings that the client tells by itself."""
-        self._asked += 1
-        self._hear(self._asked)
-        self._use(said)
+    def push(self, values: Any) -> None:
+        """Apply workspace settings that the client sent unrequested."""
+        self._last_requested += 1
+        self._receive(self._last_requested)
+        self._update(values)
 
-    async def settled(self) -> None:
-        """Wait for what the client was asked, as long as there is hope."""
-        left = self._patience - time.monotonic()
-        if not self._settled.is_set() and left > 0:
+    async def wait_current(self) -> None:
+        """Wait for pending settings, at most until the deadline."""
+        remaining = self._deadline - time.monotonic()
+        if not self._current.is_set() and remaining > 0:
             try:
-                await asyncio.wait_for(self._settled.wait(), left)
+                await asyncio.wait_for(self._current.wait(), remaining)
             except asyncio.TimeoutError:
-                log.info("the client does not tell its settings; they count when they come")
+                log.info("the client has not returned settings yet; they are applied on arrival")
 
-    def news(self) -> list[str]:
-        """What is wrong with the settings and was not when somebody asked last."""
-        new = [problem for problem in self._problems if problem not in self._told]
-        self._told = frozenset(self._problems)
+    def new_problems(self) -> list[str]:
+        """Return the problems of the settings that were not returned by the previous call."""
+        new = [problem for problem in self._problems if problem not in self._reported]
+        self._reported = frozenset(self._problems)
         return new
 
-    def _hear(self, number: int) -> bool:
-        """Whether this is the newest answer so far."""
-        if number < self._heard:
+    def _receive(self, number: int) -> bool:
+        """Record a response and return whether it is the newest one so far."""
+        if number < self._last_received:
             return False
-        self._heard = number
-        if number == self._asked:
-            self._settled.set()
+        self._last_received = number
+        if number == self._last_requested:
+            self._current.set()
         return True
 
-    def _use(self, said: Any) -> None:
-        """The workspace's settings over the user's own; one that it no longer names is as the user has it."""
+    def _update(self, values: Any) -> None:
+        """Layer the workspace settings over the user's own; a setting that the workspace drops falls back to these."""
         own, problems = user_settings()
-        own, more = parse(self._options, own, trusted=True)
-        self.settings, most = parse(said, own)
-        self._problems = tuple(dict.fromkeys(p.message for p in (*problems, *more, *most)))
+        own, option_problems = parse(self._options, own, trusted=True)
+        self.settings, workspace_problems = parse(values, own)
+        self._problems = tuple(dict.fromkeys(p.message for p in (*problems, *option_problems, *workspace_problems)))

@@ -1,4 +1,4 @@
-"""Finished prompts as files, for clients that can only be shown a document."""
+"""Export of built prompts to files, for clients that can only open a document."""
 
 from __future__ import annotations
 
@@ -7,21 +7,25 @@ import re
 import time
 from pathlib import Path
 
-from promptls.documents import BUILT_ENDING
-from promptls.settings import Settings, cache_folder
+from promptls.lsp.documents import EXPORTED_SUFFIX
+from promptls.settings import Settings, cache_directory
 
-KEPT = 20
-"""Files that stay: the newest."""
+MAX_EXPORTS = 20
+"""Number of exported prompts that are kept; older ones are deleted."""
 
 
-def write_built(settings: Settings, uri: str, prompt: str) -> Path:
-    """The file that holds a prompt now; readable by the user alone.  Raises OSError."""
-    folder = cache_folder(settings) / "prompts"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+def export_prompt(settings: Settings, uri: str, prompt: str) -> Path:
+    """Write a prompt to a new file in the cache that only the user can read.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    directory = cache_directory(settings) / "prompts"
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     name = re.sub(r"[^\w-]+", "-", uri.rsplit("/", 1)[-1].removesuffix(".md"))[:40].strip("-") or "prompt"
-    file = folder / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}{BUILT_ENDING}"
+    file = directory / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}{EXPORTED_SUFFIX}"
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as out:
         out.write(prompt)
-    for old in sorted(folder.glob(f"*{BUILT_ENDING}"))[:-KEPT]:
+    for old in sorted(directory.glob(f"*{EXPORTED_SUFFIX}"))[:-MAX_EXPORTS]:
         old.unlink(missing_ok=True)
     return file

@@ -1,71 +1,79 @@
-"""Messages out of a stream of bytes, as LSP frames them: headers, a blank line, a body of the length they tell.
+"""Message framing of LSP: reads header block and body of one message from a byte stream.
 
-Header names are read in any case and with any blanks around the value, unknown headers are passed over.  Where it
-cannot be told any more where a message begins there is nothing to resynchronise by, since a body may look like a
-header: `Lost` says what was wrong, and the connection ends.
+Header names are case-insensitive, white space around values is ignored, unknown headers are skipped. A body may contain
+text that resembles a header, so the reader cannot resynchronize after an error. It raises `FramingError`, and the
+connection ends.
 """
 
 from __future__ import annotations
 
 from typing import BinaryIO
 
-MOST_BODY = 1 << 29
-"""Bytes of a message: half a gigabyte."""
-MOST_HEADER = 4096
-"""Bytes of a header line."""
-MOST_HEADERS = 32
+MAX_BODY_BYTES = 1 << 29
+"""Maximum size of a message body in bytes: 512 MiB, far above any document, below what exhausts memory."""
+MAX_HEADER_BYTES = 4096
+"""Maximum length of a header line in bytes; real headers are below 100."""
+MAX_HEADERS = 32
+"""Maximum number of header lines of a message; LSP defines two."""
 
 
-class Lost(Exception):
-    """The stream cannot be read on; the text says why."""
+class FramingError(Exception):
+    """Raised when the stream cannot be split into messages any longer."""
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The body of the next message, None at the end of the stream; waits for it.  Raises `Lost`."""
-    length = _length(stream)
+    """Read the body of the next message, blocking until it has arrived.
+
+    Returns:
+        The body, None at the end of the stream.
+
+    Raises:
+        FramingError: The headers are invalid or the stream ends within a message.
+    """
+    length = _read_headers(stream)
     if length is None:
         return None
     body = stream.read(length)
     if len(body) < length:
-        raise Lost(f"the stream ended {length - len(body):,} bytes before the end of a message")
+        raise FramingError(f"the stream ended {length - len(body):,} bytes before the end of a message")
     return body
 
 
-def _length(stream: BinaryIO) -> int | None:
-    """The length that the next headers tell, None at the end of the stream."""
+def _read_headers(stream: BinaryIO) -> int | None:
+    """Read one header block and return its Content-Length, None at the end of the stream."""
     length: int | None = None
     count = 0
-    while line := stream.readline(MOST_HEADER):
+    while line := stream.readline(MAX_HEADER_BYTES):
         if not line.endswith(b"\n"):
-            what = "is too long" if len(line) >= MOST_HEADER else "has no end"
-            raise Lost(f"a header line {what}: {_shown(line)}")
+            problem = "is too long" if len(line) >= MAX_HEADER_BYTES else "is not terminated"
+            raise FramingError(f"a header line {problem}: {_excerpt(line)}")
         if not line.strip():
             if length is not None:
                 return length
             if count:
-                raise Lost("headers without Content-Length")
-            continue  # a line end too many after the message before
+                raise FramingError("the Content-Length header is missing")
+            continue  # an extra line break after the previous message
         count += 1
         name, colon, value = line.partition(b":")
-        if not colon or count > MOST_HEADERS:
-            raise Lost(f"{_shown(line)} is no header")
+        if not colon or count > MAX_HEADERS:
+            raise FramingError(f"invalid header line: {_excerpt(line)}")
         if name.strip().lower() == b"content-length":
-            told = _number(value.strip())
-            if length not in (None, told):
-                raise Lost("two headers tell different lengths")
-            length = told
+            parsed = _parse_length(value.strip())
+            if length not in (None, parsed):
+                raise FramingError("two Content-Length headers differ")
+            length = parsed
     if count:
-        raise Lost("the stream ended among headers")
+        raise FramingError("the stream ended within the headers")
     return None
 
 
-def _number(value: bytes) -> int:
+def _parse_length(value: bytes) -> int:
     if not value.isdigit() or len(value) > 12:
-        raise Lost(f"Content-Length is {_shown(value)}, which is no length")
-    if int(value) > MOST_BODY:
-        raise Lost(f"a message of {int(value):,} bytes is announced, more than the {MOST_BODY:,} that are read")
+        raise FramingError(f"invalid Content-Length: {_excerpt(value)}")
+    if int(value) > MAX_BODY_BYTES:
+        raise FramingError(f"the message has {int(value):,} bytes; the limit is {MAX_BODY_BYTES:,}")
     return int(value)
 
 
-def _shown(data: bytes) -> str:
+def _excerpt(data: bytes) -> str:
     return ascii(data[:60].decode("utf-8", "replace"))

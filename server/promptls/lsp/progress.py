@@ -1,50 +1,47 @@
-"""The client's progress bar of indexing: it begins once, when the client has allowed it, and ends once.
+"""Work-done progress of indexing, shown as the client's progress bar.
 
-On the loop.
+A progress begins after the client has accepted its token, and ends exactly once. Runs on the event loop.
 """
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
+from pygls.lsp.server import LanguageServer
 
 from promptls.api.params import Json
 
-if TYPE_CHECKING:
-    from pygls.lsp.server import LanguageServer
 
-
-class Progress:
-    """The bar of one connection."""
+class IndexingProgress:
+    """The indexing progress of one connection."""
 
     def __init__(self, server: LanguageServer) -> None:
         self._server = server
-        self._status: Json = {}  # the newest
+        self._status: Json = {}  # the latest result of promptls/status
         self._token = ""
         self._begun = False
-        self._refused = False
+        self._rejected = False
 
-    def is_shown(self, token: object) -> bool:
-        """Whether this is the token of the bar."""
+    def is_active(self, token: object) -> bool:
+        """Return whether the token belongs to the progress that is currently shown."""
         return self._begun and token == self._token
 
-    async def show(self, status: Json) -> None:
-        """Show a status, the newest one."""
+    async def update(self, status: Json) -> None:
+        """Begin, report or end the progress according to the latest status."""
         self._status = status
         window = self._server.client_capabilities.window
-        if window is None or not window.work_done_progress or self._refused:
+        if window is None or not window.work_done_progress or self._rejected:
             return
         if self._begun:
-            self._go_on()
-        elif not self._token and _busy(status):
+            self._report()
+        elif not self._token and _is_busy(status):
             self._token = f"promptls-index-{time.monotonic_ns()}"
             try:
                 await self._server.work_done_progress.create_async(self._token)
             except JsonRpcException:
-                self._refused = True
+                self._rejected = True
                 return
             self._begin()
 
@@ -52,23 +49,22 @@ class Progress:
         begin = lsp.WorkDoneProgressBegin("promptls", percentage=0, message=self._status["message"], cancellable=True)
         self._server.work_done_progress.begin(self._token, begin)
         self._begun = True
-        self._go_on()
+        self._report()
 
-    def _go_on(self) -> None:
+    def _report(self) -> None:
         progress, message = self._server.work_done_progress, self._status["message"]
-        if _busy(self._status):
-            report = lsp.WorkDoneProgressReport(message=message, percentage=percentage_of(self._status))
+        if _is_busy(self._status):
+            report = lsp.WorkDoneProgressReport(message=message, percentage=_percentage(self._status))
             progress.report(self._token, report)
         else:
             progress.end(self._token, lsp.WorkDoneProgressEnd(message=message))
-            progress.tokens.pop(self._token, None)  # pygls keeps it for ever; there is one for each burst of changes
+            progress.tokens.pop(self._token, None)  # pygls never removes tokens; each burst of changes creates one
             self._token, self._begun = "", False
 
 
-def _busy(status: Json) -> bool:
+def _is_busy(status: Json) -> bool:
     return status["state"] in ("scanning", "indexing")
 
 
-def percentage_of(status: Json) -> int:
-    """How much is done, as the bar shows it."""
+def _percentage(status: Json) -> int:
     return int(100 * status["complete"])

@@ -1,7 +1,7 @@
-"""One editor's prompt documents, and what their mentions stand for right now.
+"""Analyses of the open prompt documents: resolved mentions and token counts.
 
-A `Reading` belongs to one version of a document and one snapshot of the workspace; the last one of each document
-is kept, because editors ask many things about the same text.  Any thread.
+An analysis belongs to one version of a document and one snapshot of the index. The latest analysis of each document is
+cached, because editors send many requests about the same text.
 """
 
 from __future__ import annotations
@@ -9,144 +9,144 @@ from __future__ import annotations
 import threading
 
 from msgspec import Struct, structs
-from msgspec.structs import replace
 
-from promptls.api import params
+from promptls.api import params as protocol
+from promptls.api.client_context import decode_client_context
 from promptls.api.params import Json
-from promptls.api.prompt import budget_of
-from promptls.documents import Documents, PromptDocument, Text
 from promptls.engine import Engine
-from promptls.mentions.context import Request
-from promptls.mentions.resolution_cache import Recall
+from promptls.lsp.documents import OpenDocuments, PromptDocument
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, MentionOutcome, Span
-from promptls.prompt.assemble import Placed
+from promptls.prompt.assemble import PromptItem
+from promptls.prompt.budget import BudgetRequest, budget_of
 from promptls.prompt.build import DryRun, dry_run
-from promptls.prompt.tokens import Counter, UnknownName
+from promptls.prompt.errors import InvalidOption
+from promptls.prompt.tokens import Counter
+from promptls.util.line_index import LineIndex
 
-LOOK_S = 15.0
-"""How old the last walk of the roots may be while a question is only being written."""
+RECONCILE_MAX_AGE_S = 15.0
+"""Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""
+FALLBACK_TOKENS = 4000
+"""Budget assumed when the settings name an unknown model or counter; building the prompt reports the error."""
 
-_SILENCE = params.Context()
-UNCOUNTED = 4000
-"""Tokens assumed where the settings name a model or counter that does not exist; building says what is wrong."""
+_NO_CONTEXT = protocol.Context()
 
 
-class Reading(Struct, frozen=True):
-    """A prompt document as it would be sent."""
+class DocumentAnalysis(Struct, frozen=True):
+    """A dry run of a prompt document: the outcomes of its mentions and what they cost."""
 
     document: PromptDocument
-    text: Text
-    request: Request
+    lines: LineIndex
+    context: ResolveContext
     run: DryRun
     budget: int
     counter: Counter
 
     @property
     def mentions(self) -> tuple[MentionOutcome, ...]:
+        """The outcomes of all mentions in document order."""
         return self.run.mentions
 
     @property
     def used(self) -> int:
-        """Tokens of message and mentions, without anything found."""
-        return self.run.used
+        """Tokens of the message and its mentions, without retrieved items."""
+        return self.run.tokens_used
 
-    def at(self, line: int, character: int) -> MentionOutcome | None:
-        """The mention at a position, its end included."""
-        offset = self.text.offset(line, character)
+    def mention_at(self, position: protocol.Position) -> MentionOutcome | None:
+        """Return the mention at a position, its end included."""
+        offset = self.lines.offset(position.line, position.character)
         return next((m for m in self.mentions if m.mention.start <= offset <= m.mention.end), None)
 
-    def range(self, outcome: MentionOutcome) -> Json:
-        """Where a mention stands, as an LSP range."""
-        return range_of(self.text, outcome.mention.start, outcome.mention.end)
+    def range_of(self, outcome: MentionOutcome) -> Json:
+        """Return the LSP range of a mention."""
+        return offset_range(self.lines, outcome.mention.start, outcome.mention.end)
 
-    def placed(self, outcome: MentionOutcome) -> tuple[Placed, ...]:
-        """What of the prompt is there because of a mention."""
-        wanted = {(t.path, t.span, t.symbol) for t in outcome.targets}
-        return tuple(p for p in self.run.items if any((s.path, s.span, s.symbol) in wanted for s in p.sources))
+    def items_for(self, outcome: MentionOutcome) -> tuple[PromptItem, ...]:
+        """Return the prompt items that a mention brings in."""
+        targets = {(t.path, t.span, t.symbol) for t in outcome.targets}
+        return tuple(p for p in self.run.items if any((s.path, s.span, s.symbol) in targets for s in p.sources))
 
 
-class Desk:
-    """The prompt documents of one connection, read when somebody looks at them."""
+class PromptDocumentSession:
+    """The prompt documents of one connection with their analyses and client contexts; thread-safe."""
 
-    def __init__(self, engine: Engine, documents: Documents) -> None:
+    def __init__(self, engine: Engine, documents: OpenDocuments) -> None:
         self.engine = engine
         self.documents = documents
         self._lock = threading.Lock()
-        self._readings: dict[str, Reading] = {}
-        self._recalls: dict[str, Recall] = {}
-        self._said: dict[str, params.Context] = {}
+        self._analyses: dict[str, DocumentAnalysis] = {}
+        self._resolution_caches: dict[str, ResolutionCache] = {}
+        self._client_contexts: dict[str, protocol.Context] = {}
 
-    def context(self, uri: str) -> params.Context:
-        """What the editor has last said of itself for a document; where it says nothing, which were used last."""
-        said, recent = self._said.get(uri, _SILENCE), self.documents.recent
+    def client_context(self, uri: str) -> protocol.Context:
+        """Return the last client context of a document; documents default to those used most recently."""
+        context, recent = self._client_contexts.get(uri, _NO_CONTEXT), self.documents.recent
         return structs.replace(
-            said,
-            active_document=said.active_document or (recent[0] if recent else None),
-            open_documents=said.open_documents or recent,
+            context,
+            active_document=context.active_document or (recent[0] if recent else None),
+            open_documents=context.open_documents or recent,
         )
 
-    def hear(self, uri: str, context: params.Context) -> None:
-        """The editor has told of itself what the mentions of a document need."""
-        self._said[uri] = context
+    def set_client_context(self, uri: str, context: protocol.Context) -> None:
+        """Store the client context that the mentions of a document need."""
+        self._client_contexts[uri] = context
 
-    def text(self, uri: str) -> Text | None:
-        """The text of an open prompt document."""
+    def line_index(self, uri: str) -> LineIndex | None:
+        """Return the text of an open prompt document, None for any other URI."""
         document = self.documents.get(uri)
-        return Text(document.text, self.engine.encoding) if document is not None else None
+        return LineIndex(document.text, self.engine.encoding) if document is not None else None
 
-    def read(self, uri: str, token: CancelToken) -> Reading | None:
-        """The reading of an open prompt document as of now, None for any other."""
+    def analyze(self, uri: str, token: CancelToken) -> DocumentAnalysis | None:
+        """Return the current analysis of an open prompt document, None for any other URI."""
         document = self.documents.get(uri)
         if document is None:
             return None
-        context = self.context(uri)
-        snapshot = self.engine.view(token, LOOK_S)
+        client = decode_client_context(self.client_context(uri))
+        snapshot = self.engine.snapshot(token, RECONCILE_MAX_AGE_S)
         with self._lock:
-            recall = self._recalls.setdefault(uri, Recall())
-            known = self._readings.get(uri)
-        if (
-            known is not None
-            and known.document == document
-            and known.request.snapshot is snapshot
-            and known.request.client == self.engine.request(context, snapshot, token).client
-        ):
-            return replace(known, request=replace(known.request, token=token))
-        request = self.engine.request(context, snapshot, token, document.uri)
-        request = replace(request, around=replace(request.around, recall=recall))
+            resolution_cache = self._resolution_caches.setdefault(uri, ResolutionCache())
+            cached = self._analyses.get(uri)
+        context = self.engine.resolve_context(client, snapshot, token, document.uri)
+        unchanged = cached is not None and cached.context.snapshot is snapshot
+        if cached is not None and unchanged and cached.document == document and cached.context.client == context.client:
+            return structs.replace(cached, context=structs.replace(cached.context, token=token))
+        context = structs.replace(context, cache=resolution_cache)
         try:
-            budget, counter, _ = budget_of(self.engine, params.Budget())
-        except UnknownName:
-            budget, counter, _ = budget_of(self.engine, params.Budget(UNCOUNTED, counter="estimate"))
-        same = (
-            known is not None
-            and known.request.snapshot is snapshot
-            and (known.budget, known.counter) == (budget, counter)
+            budget = budget_of(self.engine.settings.budget, BudgetRequest())
+        except InvalidOption:
+            budget = budget_of(self.engine.settings.budget, BudgetRequest(FALLBACK_TOKENS, counter="estimate"))
+        reusable = (
+            cached.run
+            if cached is not None and unchanged and (cached.budget, cached.counter) == (budget.tokens, budget.counter)
+            else None
         )
-        run = dry_run(document.text, request, budget, counter, known.run if known is not None and same else None)
-        reading = Reading(document, Text(document.text, self.engine.encoding), request, run, budget, counter)
+        run = dry_run(document.text, context, budget.tokens, budget.counter, reusable)
+        lines = LineIndex(document.text, self.engine.encoding)
+        analysis = DocumentAnalysis(document, lines, context, run, budget.tokens, budget.counter)
         with self._lock:
-            self._readings[uri] = reading
-        return reading
+            self._analyses[uri] = analysis
+        return analysis
 
-    def forget(self, uri: str) -> None:
-        """The document is closed."""
+    def close(self, uri: str) -> None:
+        """Drop everything that is cached for a document."""
         with self._lock:
-            self._readings.pop(uri, None)
-            self._recalls.pop(uri, None)
-            self._said.pop(uri, None)
+            self._analyses.pop(uri, None)
+            self._resolution_caches.pop(uri, None)
+            self._client_contexts.pop(uri, None)
 
 
-def position_of(text: Text, offset: int) -> Json:
-    """An offset as an LSP position."""
-    line, character = text.position(offset)
+def offset_position(lines: LineIndex, offset: int) -> Json:
+    """Return an offset as an LSP position."""
+    line, character = lines.position(offset)
     return {"line": line, "character": character}
 
 
-def range_of(text: Text, start: int, end: int) -> Json:
-    """Offsets as an LSP range."""
-    return {"start": position_of(text, start), "end": position_of(text, end)}
+def offset_range(lines: LineIndex, start: int, end: int) -> Json:
+    """Return two offsets as an LSP range."""
+    return {"start": offset_position(lines, start), "end": offset_position(lines, end)}
 
 
-def lines_of(span: Span) -> Json:
-    """The lines of a target, to be jumped to: an open end is cut by the editor."""
+def span_range(span: Span) -> Json:
+    """Return the lines of a span as an LSP range; an open end is limited to the maximum of LSP's integers."""
     return {"start": {"line": span.start, "character": 0}, "end": {"line": min(span.end, 2**31 - 1), "character": 0}}

@@ -1,6 +1,6 @@
-"""Mentions: what "@src/app.py:10-20" in a message means, and what to offer while one is typed.
+"""Mentions: parses, resolves and completes "@…" references such as "@src/app.py:10-20" in a message.
 
-Read in this order: `grammar` (text → mentions, pure) on top of `scanner`; `registry` (the kinds) and one
-resolver a file (`file`, `symbol`, `folder`, `workspace`, `client`); `resolve` (message → outcomes);
-`complete` (text being typed → items) on top of `catalog` and `haystack`.  Knows nothing of LSP or of prompts.
+Parsing is `lexer` → `grammar`, with `format` as the inverse.  `resolve` calls the resolver of each kind in the
+`registry` and returns outcomes.  `anchors` follow the mentioned lines through edits.  `completion` offers items for the
+mention at the cursor.  Independent of LSP and of prompts.
 """

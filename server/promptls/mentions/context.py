@@ -1,86 +1,109 @@
-"""What a resolver may look at: the sources of this request, what the client says of itself, the token.
+"""Input of resolvers: file sources, client context, long-lived services and the cancellation token.
 
-A value; the same one serves every mention of a message.  Nothing here knows LSP: paths are absolute
-with forward slashes, lines 0-based and half-open.
+One `ResolveContext` serves all mentions of a message.  Independent of LSP: paths are absolute with forward slashes,
+lines are 0-based and half-open.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
-from promptls.index.edit_history import Edits
-from promptls.index.snapshot import Snapshot, Sources
+from promptls.git import HistoryCache
+from promptls.graph.graph import GraphView
+from promptls.index.edit_history import EditHistory
+from promptls.index.snapshot import Snapshot, SourceReader
+from promptls.index.workers.queries import PatternMatches
+from promptls.knowledge.memory import MemoryStore
+from promptls.knowledge.project import ProjectIndex
+from promptls.mentions.anchor_store import DocumentAnchors
+from promptls.mentions.completion.index import CompletionIndex, PathIndex, SymbolIndex
+from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, Span
-
-if TYPE_CHECKING:  # they look at files and know nothing of mentions
-    from promptls.graph.graph import GraphView
-    from promptls.index.workers.client import PatternMatches
-    from promptls.knowledge.memory import Memory
-    from promptls.mentions.anchors import Bound
-    from promptls.mentions.resolution_cache import Recall
-    from promptls.retrieval import Index, Strategy
+from promptls.retrieval import RetrievalIndex, RetrievalStrategy
+from promptls.retrieval.query_expansion import Cooccurrence
 
 
-class Finding(Struct, frozen=True):
-    """One problem that the editor shows."""
+class EditorDiagnostic(Struct, frozen=True):
+    """A problem reported by the editor."""
 
     path: str
     span: Span
     message: str
-    severity: int = 0  # 1 error, 2 warning, 3 information, 4 hint, 0 not said
+    severity: int = 0  # 1 error, 2 warning, 3 information, 4 hint, 0 unknown
     code: str = ""
     source: str = ""
 
 
-class Client(Struct, frozen=True):
-    """What stands in front of the user, as far as the client says it."""
+class ClientContext(Struct, frozen=True):
+    """Editor state as reported by the client."""
 
-    active: str = ""  # path of the active document, "" for none
+    active_document: str = ""  # path, "" for none
     selection: tuple[str, Span] | None = None
-    open: tuple[str, ...] = ()  # open documents, most recent first
-    visible: tuple[str, ...] = ()  # those of them that can be seen
-    diagnostics: tuple[Finding, ...] = ()  # what the editor shows as wrong
+    open_documents: tuple[str, ...] = ()  # most recently used first
+    visible_documents: tuple[str, ...] = ()
+    diagnostics: tuple[EditorDiagnostic, ...] = ()
     quickfix: tuple[tuple[str, Span], ...] = ()
     terminal: str = ""
     clipboard: str = ""
     history: tuple[tuple[str, str], ...] = ()  # (role, content) of earlier turns, oldest first
 
 
-class Around(Struct, frozen=True):
-    """What kinds draw on that are no files and definitions; None where there is none."""
+class Services(Struct, frozen=True):
+    """Long-lived services of the engine (index, graph, memory, git history, …), shared by all requests."""
 
-    index: Index | None = None
-    graph: Callable[[], GraphView] | None = None
-    memory: Memory | None = None
-    strategy: Strategy | None = None
-    edits: Edits | None = None
-    matches: Callable[[str, Sequence[str], CancelToken, float], PatternMatches] | None = None
-    recall: Recall | None = None  # of a document that is only looked at
-    anchors: Bound | None = None  # of the document that the message stands in
-    layers: Mapping[str, tuple[str, ...]] = {}  # the user's own layers
-    partial: Callable[[], bool] = lambda: False  # whether files of the workspace wait to be listed or read
-    waiting: Callable[[str], Iterable[tuple[str, str]]] | None = None  # (name, file) of what those seem to define
+    index: RetrievalIndex | None = None
+    graph: Callable[[Snapshot], GraphView] | None = None
+    memory: MemoryStore | None = None
+    edits: EditHistory | None = None
+    find_pattern: Callable[[str, Sequence[str], CancelToken, float], PatternMatches] | None = None
+    strategy: RetrievalStrategy = RetrievalStrategy()
+    layers: Mapping[str, tuple[str, ...]] = {}  # layers of the user's settings
+    completion_index: CompletionIndex = field(default_factory=CompletionIndex)
+    cooccurrence: Cooccurrence = field(default_factory=Cooccurrence)
+    projects: ProjectIndex = field(default_factory=ProjectIndex)
+    git_history: HistoryCache = field(default_factory=HistoryCache)
 
 
-class Request(Struct, frozen=True):
-    """One message's surroundings."""
+class ResolveContext(Struct, frozen=True):
+    """Everything that resolvers may use for one message."""
 
-    sources: Sources
-    client: Client = Client()
+    sources: SourceReader
+    client: ClientContext = ClientContext()
     token: CancelToken = field(default_factory=CancelToken)
-    around: Around = Around()
+    services: Services = field(default_factory=Services)
     question: str = ""  # the message without its mentions
-    document: str = ""  # path of the prompt document in which the message stands, if it has one
+    document: str = ""  # path of the prompt document that contains the message, if any
+    anchors: DocumentAnchors | None = None  # of that document
+    cache: ResolutionCache | None = None  # of that document; None to resolve everything now
+    index_complete: bool = True  # false until the first scan of the workspace is done
+    is_partial: Callable[[], bool] = lambda: False  # whether files are not listed or parsed yet
+    pending_symbols: Callable[[str], Iterable[tuple[str, str]]] | None = None  # prefix → (name, path) in unparsed files
 
     @property
     def snapshot(self) -> Snapshot:
+        """Snapshot that the request works on."""
         return self.sources.snapshot
 
     @property
     def graph(self) -> GraphView:
-        """The knowledge graph of the snapshot."""
-        assert self.around.graph is not None, "the graph is always there where mentions are that draw on it"
-        return self.around.graph()
+        """Knowledge graph of the snapshot."""
+        assert self.services.graph is not None, "the engine provides a graph"
+        return self.services.graph(self.snapshot)
+
+    @property
+    def path_index(self) -> PathIndex:
+        """Completion index of the files and folders of the snapshot."""
+        return self.services.completion_index.paths(self.snapshot)
+
+    @property
+    def symbol_index(self) -> SymbolIndex:
+        """Completion index of the symbol names of the snapshot."""
+        return self.services.completion_index.symbols(self.snapshot)
+
+    @property
+    def index(self) -> RetrievalIndex:
+        """Retrieval index."""
+        assert self.services.index is not None, "the engine provides an index"
+        return self.services.index

@@ -1,17 +1,17 @@
-"""The grammar of mentions: text in, mentions out, and back.
+"""Grammar of mentions: parses message text into mentions.
 
-Pure and total: `parse` takes any text, never raises, and needs time linear in its length.  Nothing is
-looked up here, so a bare "@word" comes out as a file mention; whether it names anything, or was only
-prose or a decorator, is decided in `resolve` with the help of `is_reference`.
-A change of what a text means raises `GRAMMAR_VERSION`; old spellings stay as aliases.
+`parse` is pure and total: it accepts any text, never raises and takes time linear in the length of the text.
+It does not access the workspace, so an unknown "@word" is parsed as a file mention.  `resolve` decides whether it
+is a mention at all, with the help of `is_explicit_reference`.
+Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain as aliases.
 
-    @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\\ b.py   @@name       a file ("@@": one called "@name")
-    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-20  @a.py#L10-L20  @a.py#L10:20     lines of it
+    @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\\ b.py   @@name       a file ("@@": a name that begins with "@")
+    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-20  @a.py#L10-L20  @a.py#L10:20     lines of a file
     @dir/                                                                   a folder
-    @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that fit, where none is called so
+    @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that match a glob
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
-    @root:path   @root:                                                     in, or all of, one workspace root
-    @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a kind that is called by its name
+    @root:path   @root:                                                     a path in a workspace root, or the whole root
+    @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a mention kind with a keyword
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from promptls.mentions.lexer import QUOTED, Token, tokens
+from promptls.mentions.lexer import QUOTED_CHAR, MentionToken, scan_mentions
 from promptls.model import Mention, Span
 
 GRAMMAR_VERSION = 3
 
-Words = Mapping[str, str]
-"""Kind called by its name → whether "@name:argument" is its as well: "nothing", "optional" or "required"."""
+Keywords = Mapping[str, str]
+"""Keyword → whether it takes an argument ("@keyword:argument"): "nothing", "optional" or "required"."""
 
-WORDS: Words = dict.fromkeys(("active", "selection", "open", "visible", "workspace"), "nothing")
-"""Those that there are always."""
+CORE_KEYWORDS: Keywords = dict.fromkeys(("active", "selection", "open", "visible", "workspace"), "nothing")
+"""Keywords that exist without any registered kind."""
 
 LAST_LINE = 2**31 - 1
-"""End of an open range ("@a.py:10-"): the resolver cuts it to the file."""
+"""End of an open range ("@a.py:10-"): resolvers clamp it to the length of the file."""
 
 _COLON_LINES = re.compile(r":L?(?P<a>[0-9]+)(?:(?P<dash>[-–])L?(?P<b>[0-9]*)|(?::[0-9]+){0,2})$")
 _HASH_LINES = re.compile(r"#L(?P<a>[0-9]+)(?:C[0-9]+)?(?:(?P<dash>[-–:])(?:L?(?P<b>[0-9]+)(?:C[0-9]+)?)?)?$")
@@ -40,7 +40,7 @@ _EXTENSION = re.compile(r"[^\s.][^/\\]*\.([A-Za-z][A-Za-z0-9_+-]*)$")
 _CHOICES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _PACKAGE = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.~-]+)+(?:@[\w.^~-]+)?$")
 
-_ENDINGS = """
+_EXTENSION_LIST = """
     adoc asm astro awk bash bat bazel bib bzl c c++ cc cfg cjs clj cljs cmake cmd conf cpp cs csproj css csv cts cu
     cuh cxx d dart diff dockerfile ejs el elm env erb erl ex exs f90 feature fish fs fsx gemspec go gql gradle
     graphql groovy h haml hbs hcl hh hpp hrl hs htm html hxx ini ino ipynb java jinja jinja2 jl js json json5 jsonc
@@ -49,56 +49,56 @@ _ENDINGS = """
     s sass sbt scala scm scss sh sln slim sol sql styl sum sv svelte svg swift t tcl tex tf tfvars thrift tmpl toml
     tpl ts tsv tsx txt v vb vhd vhdl vim vue wasm wat wgsl xml xsd xsl xslt yaml yml zig zsh
 """
-EXTENSIONS = frozenset(_ENDINGS.split())
-"""Endings that make a bare dotted word a file ("@app.py") and not an attribute ("@app.route")."""
+EXTENSIONS = frozenset(_EXTENSION_LIST.split())
+"""Extensions that make a dotted word a file ("@app.py") instead of an attribute ("@app.route")."""
 
 
-def parse(message: str, words: Words = WORDS) -> list[Mention]:
-    """The mentions of a message in text order; they never overlap.
+def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
+    """Return the mentions of a message in text order, without overlaps.
 
-    `words` are the kinds called by name, with whether they take an argument: `registry.words()`.
+    `keywords` usually come from `KindRegistry.keywords`.
     """
-    return [m for token in tokens(message) if (m := mention_of(token, message, words)) is not None]
+    return [m for token in scan_mentions(message) if (m := parse_token(token, message, keywords)) is not None]
 
 
-def mention_of(token: Token, message: str, words: Words = WORDS) -> Mention | None:
-    """What one token means, or None where it names nothing at all ("@@")."""
-    plain, shape = token.plain, token.shape
-    if not plain.strip("@"):
+def parse_token(token: MentionToken, message: str, keywords: Keywords = CORE_KEYWORDS) -> Mention | None:
+    """Return the mention that a token represents, or None for an empty one ("@@")."""
+    value, masked = token.value, token.masked
+    if not value.strip("@"):
         return None
     text, start, end = message[token.start : token.end], token.start, token.end
-    head, colon, _ = shape.partition(":")
-    if plain[: len(head)] in words and QUOTED not in head and text[1] not in "\"'":
-        word, argument = plain[: len(head)], plain[len(head) + 1 :]
-        if not argument and words[word] != "required":
-            return Mention(text.rstrip(":"), start, end - len(colon), word, "")
-        if argument and words[word] != "nothing":
-            scope, target = _argument(argument, shape[len(head) + 1 :])
-            return Mention(text, start, end, word, target, None, "", scope)
+    head, colon, _ = masked.partition(":")
+    if value[: len(head)] in keywords and QUOTED_CHAR not in head and text[1] not in "\"'":
+        keyword, argument = value[: len(head)], value[len(head) + 1 :]
+        if not argument and keywords[keyword] != "required":
+            return Mention(text.rstrip(":"), start, end - len(colon), keyword, "")
+        if argument and keywords[keyword] != "nothing":
+            scope, target = _split_argument(argument, masked[len(head) + 1 :])
+            return Mention(text, start, end, keyword, target, None, "", scope)
 
-    if shape[0] == "#":
-        return Mention(text, start, end, "symbol", plain[1:]) if len(plain) > 1 else None
+    if masked[0] == "#":
+        return Mention(text, start, end, "symbol", value[1:]) if len(value) > 1 else None
     lines = None
-    if (found := _HASH_LINES.search(shape) or _COLON_LINES.search(shape)) and found.start() > 0:
-        lines = _span(found)
-        plain, shape = plain[: found.start()], shape[: found.start()]
+    if (match := _HASH_LINES.search(masked) or _COLON_LINES.search(masked)) and match.start() > 0:
+        lines = _parse_lines(match)
+        value, masked = value[: match.start()], masked[: match.start()]
     else:
-        at = shape.find("#")
+        at = masked.find("#")
         if at > 0:
-            root, path = _root(plain[:at], shape[:at])
-            return Mention(text, start, end, "symbol", plain[at + 1 :], None, root, path)
-        at = _symbol_colon(plain, shape)
+            root, path = _split_root(value[:at], masked[:at])
+            return Mention(text, start, end, "symbol", value[at + 1 :], None, root, path)
+        at = _symbol_colon(value, masked)
         if at > 0:
-            root, path = _root(plain[:at], shape[:at])
-            return Mention(text, start, end, "symbol", plain[at:].lstrip(":"), None, root, path)
-        if "::" in shape and not shape.startswith(":"):
-            return Mention(text, start, end, "symbol", plain)
+            root, path = _split_root(value[:at], masked[:at])
+            return Mention(text, start, end, "symbol", value[at:].lstrip(":"), None, root, path)
+        if "::" in masked and not masked.startswith(":"):
+            return Mention(text, start, end, "symbol", value)
 
-    root, path = _root(plain, shape)
+    root, path = _split_root(value, masked)
     if lines is not None and path:
         return Mention(text, start, end, "file", path, lines, root)
-    if path.endswith("/") or (path and shape.endswith("\\")):
-        path = path.rstrip("/") if path[-1] == "/" else path[: len(shape.rstrip("\\")) - len(shape)]
+    if path.endswith("/") or (path and masked.endswith("\\")):
+        path = path.rstrip("/") if path[-1] == "/" else path[: len(masked.rstrip("\\")) - len(masked)]
         kind = "folder" if path not in ("", ".") else "workspace"
         return Mention(text, start, end, kind, "" if kind == "workspace" else path, None, root)
     if root and not path:
@@ -106,120 +106,108 @@ def mention_of(token: Token, message: str, words: Words = WORDS) -> Mention | No
     return Mention(text, start, end, "file", path, None, root)
 
 
-def argument(mention: Mention) -> str:
-    """All that stands behind "@kind:", for the kinds whose argument is one name, path or pattern."""
+def full_argument(mention: Mention) -> str:
+    """Return everything after "@kind:", for kinds whose argument is a single name, path or pattern."""
     return f"{mention.scope}:{mention.target}" if mention.scope else mention.target
 
 
-def is_reference(mention: Mention) -> bool:
-    """Whether a mention that names nothing is a mistake to report, and not prose, a decorator or a handle.
+def is_explicit_reference(mention: Mention) -> bool:
+    """Return whether an unresolved mention is an error, as opposed to prose, a decorator or a handle.
 
-    It is one if it has the look of a path or of a symbol reference: "#", "::", lines, a slash, a known file
-    ending, a leading dot, choices in braces.  A bare word ("@alice", "@Override"), a dotted one ("@app.route") and an npm
+    It is an error if it has the form of a path or symbol: "#", "::", lines, a slash, a known file extension, a
+    leading dot, or choices in braces.  A plain word ("@alice", "@Override"), a dotted word ("@app.route") and an npm
     package ("@types/node") are text.
     """
     if mention.kind != "file" and not (mention.kind == "workspace" and mention.root):
         return True
     if mention.kind == "workspace":
         return False
-    return mention.lines is not None or looks_like_path(mention.target)
+    return mention.lines is not None or is_path_like(mention.target)
 
 
-def looks_like_path(target: str) -> bool:
-    """Whether a text has the look of a path: a slash, a known ending, a leading dot, choices in braces."""
-    if is_package(target):
+def is_path_like(target: str) -> bool:
+    """Return whether a text has the form of a path: a slash, a known extension, a leading dot, choices in braces."""
+    if is_package_like(target):
         return False
     if "/" in target or "\\" in target or _CHOICES.search(target):
         return True
     if len(target) > 1 and target[0] == "." and target[1] not in ". ":
         return True
-    found = _EXTENSION.match(target)
-    return found is not None and found.group(1).lower() in EXTENSIONS
+    match = _EXTENSION.match(target)
+    return match is not None and match.group(1).lower() in EXTENSIONS
 
 
-def is_package(target: str) -> bool:
-    """Whether a target reads like an npm package ("types/node", "scope/pkg@1.2"): no file ending, plain segments."""
+def is_package_like(target: str) -> bool:
+    """Return whether a text has the form of an npm package name: "types/node", "scope/pkg@1.2"."""
     if not _PACKAGE.match(target):
         return False
-    found = _EXTENSION.match(target.rsplit("/", 1)[-1])
-    return found is None or found.group(1).lower() not in EXTENSIONS
+    match = _EXTENSION.match(target.rsplit("/", 1)[-1])
+    return match is None or match.group(1).lower() not in EXTENSIONS
 
 
-def strip(message: str, mentions: Sequence[Mention]) -> str:
-    """The message as a query: mentions taken out, except that symbol names stay as words."""
-    out: list[str] = []
-    at = 0
+def strip_mentions(message: str, mentions: Sequence[Mention]) -> str:
+    """Return the message as a query: without mentions, but with the names of mentioned symbols."""
+    parts: list[str] = []
+    end = 0
     for mention in sorted(mentions, key=lambda m: m.start):
-        if mention.start < at:
+        if mention.start < end:
             continue
-        out.append(message[at : mention.start])
-        at = mention.end
+        parts.append(message[end : mention.start])
+        end = mention.end
         if mention.kind == "symbol":
-            out.append(mention.target)
-        elif out[-1].endswith(" ") and (at == len(message) or message[at] in " .,;:!?)"):
-            out[-1] = out[-1][:-1]  # one blank less, so that no gap is left behind
-    out.append(message[at:])
-    return "".join(out).strip()
+            parts.append(mention.target)
+        elif parts[-1].endswith(" ") and (end == len(message) or message[end] in " .,;:!?)"):
+            parts[-1] = parts[-1][:-1]  # avoids a double space
+    parts.append(message[end:])
+    return "".join(parts).strip()
 
 
 def utf16_offset(message: str, offset: int) -> int:
-    """A code point offset as LSP counts it: in UTF-16 units."""
+    """Convert a code point offset to an LSP offset in UTF-16 code units."""
     head = message[:offset]
     return len(head) if head.isascii() else len(head) + sum(char > "\uffff" for char in head)
 
 
-def code_point_offset(message: str, offset: int) -> int:
-    """The reverse of `utf16_offset`; an offset inside a surrogate pair goes back to its start."""
-    if message.isascii():
-        return min(offset, len(message))
-    units = 0
-    for i, char in enumerate(message):
-        units += 2 if char > "\uffff" else 1
-        if units > offset:
-            return i
-    return len(message)
+def _split_argument(value: str, masked: str) -> tuple[str, str]:
+    """Split "src/:'an argument'" into scope and argument; only a quoted argument can have a scope."""
+    unquoted = masked.rstrip(QUOTED_CHAR)
+    if unquoted.endswith(":") and len(unquoted) < len(masked) and len(unquoted) > 1:
+        return value[: len(unquoted) - 1], value[len(unquoted) :]
+    return "", value
 
 
-def _argument(plain: str, shape: str) -> tuple[str, str]:
-    """(path, argument) of "src/:'what is looked for'": only a quoted argument can have a path before it."""
-    bare = shape.rstrip(QUOTED)
-    if bare.endswith(":") and len(bare) < len(shape) and len(bare) > 1:
-        return plain[: len(bare) - 1], plain[len(bare) :]
-    return "", plain
-
-
-def _span(found: re.Match[str]) -> Span:
-    first = _line(found["a"])
-    if not found["dash"]:
+def _parse_lines(match: re.Match[str]) -> Span:
+    first = _line_number(match["a"])
+    if not match["dash"]:
         return Span(first - 1, first)
-    if not found["b"]:
+    if not match["b"]:
         return Span(first - 1, LAST_LINE)
-    last = _line(found["b"])
+    last = _line_number(match["b"])
     return Span(min(first, last) - 1, max(first, last))
 
 
-def _line(digits: str) -> int:
+def _line_number(digits: str) -> int:
     return min(max(int(digits), 1), LAST_LINE)
 
 
-def _root(plain: str, shape: str) -> tuple[str, str]:
-    """(root, path) of "root:path"; a drive letter is no root."""
-    if _DRIVE.match(shape):
-        return "", plain
-    at = shape.find(":")
-    return (plain[:at], plain[at + 1 :]) if at > 0 else ("", plain)
+def _split_root(value: str, masked: str) -> tuple[str, str]:
+    """Split "root:path" into root and path; a drive letter is not a root."""
+    if _DRIVE.match(masked):
+        return "", value
+    at = masked.find(":")
+    return (value[:at], value[at + 1 :]) if at > 0 else ("", value)
 
 
-def _symbol_colon(plain: str, shape: str) -> int:
-    """Offset of the colon in "src/a.py:name" and "src/a.py::Class::name", 0 if there is none.
+def _symbol_colon(value: str, masked: str) -> int:
+    """Return the offset of the colon in "src/a.py:name" and "src/a.py::Class::name", or 0.
 
-    Only after something that is a file by its look, and before something that cannot be a path: else it
-    is "root:path".
+    The text before it must have the form of a file and the text after it must not be a path.  Otherwise the text is
+    "root:path".
     """
-    start = 2 if _DRIVE.match(shape) else 0
-    for found in re.finditer(":+", shape[start:]):
-        at = start + found.start()
-        left, right = plain[:at], plain[start + found.end() :]
-        if right and looks_like_path(left.rsplit(":", 1)[-1]) and not set(right) & set("/\\"):
+    start = 2 if _DRIVE.match(masked) else 0
+    for match in re.finditer(":+", masked[start:]):
+        at = start + match.start()
+        left, right = value[:at], value[start + match.end() :]
+        if right and is_path_like(left.rsplit(":", 1)[-1]) and not set(right) & set("/\\"):
             return at
     return 0

@@ -1,12 +1,13 @@
-"""From a path as people write it to files and folders of the workspace.
+"""Path lookup: matches a path as written in a mention to files and folders of the workspace.
 
-Shared by the resolvers.  The ladder is: exact path below a root > end of a path in the letters as written >
-the same two with letter case and Unicode form aside; only the best rung that holds anything counts.  What no
-rung holds is looked for on disk.  Whether a path may be shown at all is `barred`'s to say.
+Match levels are an exact path below a root, a path suffix, and both again ignoring letter case and Unicode normal
+form.  Only matches of the best level count.  Paths without a match are searched on disk.
+`access_denied_reason` decides whether a path may be shown.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
@@ -15,195 +16,190 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from promptls.index import files
+from promptls.index.files.secret_files import secret_reason
+from promptls.index.files.uris import is_inside
+from promptls.index.files.walk import explain_path, ignored_paths
 from promptls.index.snapshot import Snapshot
-from promptls.mentions.completion.index import fold, paths_of
-from promptls.mentions.context import Request
-from promptls.mentions.format import spell
-from promptls.mentions.grammar import WORDS, Words
+from promptls.knowledge.project.file_kind import is_test_path
+from promptls.mentions.completion.index import fold_case
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.format import format_mention
+from promptls.mentions.grammar import CORE_KEYWORDS, Keywords
 from promptls.model import Root, Span
 
-Lookup = Callable[[str], list[str]]
-"""Last segment of a path → paths that may end in it."""
+PathsByName = Callable[[str], list[str]]
+"""Maps the last segment of a path to the paths that may end in it."""
 
 _DRIVE = re.compile(r"[A-Za-z]:(?:/|$)")
-_TEST = re.compile(
-    r"(?:^|[/:])(?:tests?|specs?|__tests__|testing)/|(?:^|[/:])(?:test_|conftest)[^/]*$|[._-](?:test|spec)s?\.\w+$"
-)
-
-_NOTHING_THERE = frozenset(
-    {"there is no such file", "a part of its path is not a folder", "its path holds a NUL character"}
-)
-"""What `disk` says of a path that leads nowhere."""
 
 
-class Rung(IntEnum):
-    """How well a path fits what was written, best first."""
+class MatchLevel(IntEnum):
+    """Match quality of a path, best first."""
 
     EXACT = 0
-    END = 1
-    FOLDED = 2
-    FOLDED_END = 3
+    SUFFIX = 1
+    CASE_INSENSITIVE = 2
+    CASE_INSENSITIVE_SUFFIX = 3
     NONE = 9
 
+    @property
+    def differs_in_case(self) -> bool:
+        """True if the path was matched ignoring letter case."""
+        return self in (MatchLevel.CASE_INSENSITIVE, MatchLevel.CASE_INSENSITIVE_SUFFIX)
 
-class Found(Struct, frozen=True):
-    """Paths on the same rung; `outside` if what was written leads out of every root."""
+
+class PathMatches(Struct, frozen=True):
+    """Matching paths of the best level."""
 
     paths: tuple[str, ...] = ()
-    rung: Rung = Rung.NONE
-    outside: bool = False
+    level: MatchLevel = MatchLevel.NONE
+    outside: bool = False  # whether the path as written leads out of every root
 
 
-def roots_named(snapshot: Snapshot, name: str) -> tuple[Root, ...]:
-    """The roots that a mention may mean: all without a name; by letter case aside if no name fits exactly."""
+def find_roots(snapshot: Snapshot, name: str) -> tuple[Root, ...]:
+    """Return the roots with this name, ignoring case if none matches exactly; all roots without a name."""
     if not name:
         return snapshot.roots
     exact = tuple(root for root in snapshot.roots if root.name == name)
-    return exact or tuple(root for root in snapshot.roots if fold(root.name) == fold(name))
+    return exact or tuple(root for root in snapshot.roots if fold_case(root.name) == fold_case(name))
 
 
-def find_files(request: Request, target: str, roots: tuple[Root, ...]) -> Found:
-    """Indexed files and open documents that the target may mean."""
-    return _climb(request.snapshot, target, roots, lambda name: _files_named(request.snapshot, name))
+def find_files(context: ResolveContext, target: str, roots: tuple[Root, ...]) -> PathMatches:
+    """Return the indexed files and open documents that match a path."""
+    return _best_matches(context.snapshot, target, roots, lambda name: _files_named(context.snapshot, name))
 
 
-def find_folders(request: Request, target: str, roots: tuple[Root, ...]) -> Found:
-    """Folders with indexed files that the target may mean; a root by its absolute path is one of them."""
-    catalog = paths_of(request.snapshot)
-    tops = [root.path for root in roots]
-    return _climb(request.snapshot, target, roots, lambda name: [*catalog.folders_named(name), *tops])
+def find_folders(context: ResolveContext, target: str, roots: tuple[Root, ...]) -> PathMatches:
+    """Return the folders of indexed files that match a path; a root matches by its absolute path."""
+    index = context.path_index
+    root_paths = [root.path for root in roots]
+    return _best_matches(context.snapshot, target, roots, lambda name: [*index.folders_named(name), *root_paths])
 
 
-def root_and_path(snapshot: Snapshot, argument: str) -> tuple[str, str]:
-    """(root, path) of a "root:path" that is an argument or a scope; ("", all of it) where no root is called so."""
+def split_root(snapshot: Snapshot, argument: str) -> tuple[str, str]:
+    """Split "root:path" into root and path; the root is "" if no root has this name."""
     root, colon, path = argument.partition(":")
-    if not root or not colon or path.startswith(":") or _DRIVE.match(argument) or not roots_named(snapshot, root):
+    if not root or not colon or path.startswith(":") or _DRIVE.match(argument) or not find_roots(snapshot, root):
         return "", argument
     return root, path
 
 
-def folders_at(request: Request, argument: str) -> tuple[str, ...]:
-    """The folders that "path/", "root:path/" or "root:" may mean."""
-    name, path = root_and_path(request.snapshot, argument)
-    roots = roots_named(request.snapshot, name)
+def resolve_folders(context: ResolveContext, argument: str) -> tuple[str, ...]:
+    """Return the folders that match "path/", "root:path/" or "root:"."""
+    name, path = split_root(context.snapshot, argument)
+    roots = find_roots(context.snapshot, name)
     if name and not path:
         return tuple(root.path for root in roots)
-    return find_folders(request, path.rstrip("/"), roots).paths
+    return find_folders(context, path.rstrip("/"), roots).paths
 
 
-def files_at(request: Request, argument: str) -> tuple[str, ...]:
-    """The files that "path" or "root:path" may mean."""
-    name, path = root_and_path(request.snapshot, argument)
-    return find_files(request, path, roots_named(request.snapshot, name)).paths
+def resolve_files(context: ResolveContext, argument: str) -> tuple[str, ...]:
+    """Return the files that match "path" or "root:path"."""
+    name, path = split_root(context.snapshot, argument)
+    return find_files(context, path, find_roots(context.snapshot, name)).paths
 
 
-def files_in(snapshot: Snapshot, folders: Iterable[str]) -> list[str]:
-    """The indexed files below these folders."""
-    below = tuple(folder.rstrip("/") + "/" for folder in folders)
-    return [path for path in snapshot.files if path.startswith(below)]
+def files_below(snapshot: Snapshot, folders: Iterable[str]) -> list[str]:
+    """Return the indexed files below these folders."""
+    prefixes = tuple(folder.rstrip("/") + "/" for folder in folders)
+    return [path for path in snapshot.files if path.startswith(prefixes)]
 
 
-def within(request: Request, argument: str) -> frozenset[str]:
-    """The files of the folder or root that an argument names, or the file itself."""
-    return frozenset(files_in(request.snapshot, folders_at(request, argument)) or files_at(request, argument))
+def files_in_scope(context: ResolveContext, argument: str) -> frozenset[str]:
+    """Return the files of the folder or root that an argument names, or the file itself."""
+    folders = resolve_folders(context, argument)
+    return frozenset(files_below(context.snapshot, folders) or resolve_files(context, argument))
 
 
-def on_disk(request: Request, target: str, roots: tuple[Root, ...]) -> str | None:
-    """The absolute path of what is there, though the index does not know it; None if nothing is."""
-    for way in spellings(target):
-        for path in _absolute(way, roots):
-            if files.stat(path) is not None or files.is_folder(path):
-                return path
-            # Neither file nor folder, yet there: a link, a pipe.
-            got = files.read_any(path, request.sources.limits)
-            if isinstance(got, files.Skipped) and got.reason not in _NOTHING_THERE:
+def find_on_disk(context: ResolveContext, target: str, roots: tuple[Root, ...]) -> str | None:
+    """Return the absolute path of an existing file or folder that is not indexed, or None."""
+    for variant in path_variants(target):
+        for path in _absolute_paths(variant, roots):
+            if _exists(path):
                 return path
     return None
 
 
-def barred(request: Request, path: str) -> str:
-    """Why a file or folder must not be shown, as a sentence; "" if it may be."""
-    snapshot = request.snapshot
+def access_denied_reason(context: ResolveContext, path: str) -> str:
+    """Return why a file or folder must not be shown, or "" if it may be."""
+    snapshot = context.snapshot
     label = snapshot.label(path)
     root = snapshot.root_of(path)
-    why = files.secret(path)
-    if why and not request.sources.secrets:
-        return f"{label} is not shown: {why}. The setting secrets.allowFiles lets a mention show it."
+    secret = secret_reason(path)
+    if secret and not context.sources.allow_secrets:
+        return f"{label} is not shown: {secret}. Set secrets.allowFiles to allow it."
     if root is None:
         return "" if path in snapshot.documents else f"{path} is outside of the workspace."
     entry = snapshot.files.get(path)
     if entry is not None and entry.mtime_ns:
-        return ""  # the walk has listed it
-    if path not in snapshot.documents and not files.inside(root.path, path):
+        return ""  # listed by the walk, which applies all rules
+    if path not in snapshot.documents and not is_inside(root.path, path):
         return f"{label} is a link that leads out of the workspace."
-    if path not in files.ignored(root.path, [path], request.sources.limits):
+    if path not in ignored_paths(root.path, [path], context.sources.limits):
         return ""
-    verdict = files.explain(root.path, path, request.sources.limits)
+    verdict = explain_path(root.path, path, context.sources.limits)
     if not verdict.rule:
         return f"{label} is not shown: {verdict.reason}."
-    where = "built-in" if verdict.file == "built-in" else f"{_place(snapshot, verdict.file)}, line {verdict.line}"
-    return f'{label} is ignored by the rule "{verdict.rule}" ({where}).'
+    origin = "built-in" if verdict.file == "built-in" else f"{_rule_file(snapshot, verdict.file)}, line {verdict.line}"
+    return f'{label} is ignored by the rule "{verdict.rule}" ({origin}).'
 
 
-def name_for(
+def mention_for(
     snapshot: Snapshot,
     path: str,
     *,
     folder: bool = False,
     lines: Span | None = None,
     symbol: str = "",
-    words: Words = WORDS,
+    keywords: Keywords = CORE_KEYWORDS,
 ) -> str | None:
-    """The mention that names a path of the workspace and nothing else; None if no mention can."""
+    """Return the mention that resolves to exactly this path of the workspace, or None if there is none."""
     root = snapshot.root_of(path)
     name = path if root is None else path[len(root.path) + 1 :]
     if root is None or len(snapshot.roots) == 1:
         if not name:
             return "@workspace"
-        return spell(name, folder=folder, lines=lines, symbol=symbol, words=words)
+        return format_mention(name, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
     if sum(other.name == root.name for other in snapshot.roots) > 1:
-        return spell(path, folder=folder, lines=lines, symbol=symbol, words=words)
-    return spell(name, root.name, folder=folder, lines=lines, symbol=symbol, words=words)
+        return format_mention(path, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
+    return format_mention(name, root.name, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
 
 
-def nearest_first(request: Request, paths: Iterable[str]) -> list[str]:
-    """Paths in the order in which they are likely meant.
+def sort_by_proximity(context: ResolveContext, paths: Iterable[str]) -> list[str]:
+    """Sort paths by proximity to the active document, without duplicates.
 
-    Open documents, then those that share most folders with the active one, tests last among equals.
+    Open documents come first, then paths that share most folders with the active one; tests come last among equals.
     """
-    active = request.client.active.split("/")[:-1]
-    opened = {path: i for i, path in enumerate((request.client.active, *request.client.open))}
+    active_folders = context.client.active_document.split("/")[:-1]
+    open_documents = {
+        path: i for i, path in enumerate((context.client.active_document, *context.client.open_documents))
+    }
 
     def key(path: str) -> tuple[int, int, bool, int, str]:
         shared = 0
-        for mine, theirs in zip(active, path.split("/"), strict=False):
-            if mine != theirs:
+        for own, other in zip(active_folders, path.split("/"), strict=False):
+            if own != other:
                 break
             shared += 1
-        return opened.get(path, len(opened)), -shared, is_test(request.snapshot.label(path)), path.count("/"), path
+        is_test = is_test_path(context.snapshot.label(path))
+        return open_documents.get(path, len(open_documents)), -shared, is_test, path.count("/"), path
 
     return sorted(dict.fromkeys(paths), key=key)
 
 
-def is_test(label: str) -> bool:
-    """Whether a path is a test by its name or its folder."""
-    return _TEST.search(label.lower()) is not None
-
-
-def spellings(target: str) -> Iterator[str]:
-    """The ways to read a target: as it stands, with backslashes as slashes, percent-decoded."""
+def path_variants(target: str) -> Iterator[str]:
+    """Yield the readings of a path: as written, with backslashes as slashes, and percent-decoded."""
     seen: set[str] = set()
     slashed = target.replace("\\", "/")
-    for way in (target, slashed, unquote(target), unquote(slashed)):
-        way = _tidy(way)
-        if way and way not in seen:
-            seen.add(way)
-            yield way
+    for variant in (target, slashed, unquote(target), unquote(slashed)):
+        variant = _normalize(variant)
+        if variant and variant not in seen:
+            seen.add(variant)
+            yield variant
 
 
-def _tidy(path: str) -> str:
-    """Without "." and empty segments; ".." is taken back where it can be."""
+def _normalize(path: str) -> str:
+    """Remove "." and empty segments, and resolve ".." where possible."""
     parts: list[str] = []
     for part in path.split("/"):
         if part == ".." and parts and parts[-1] != "..":
@@ -213,59 +209,71 @@ def _tidy(path: str) -> str:
     return ("/" if path.startswith("/") else "") + "/".join(parts)
 
 
-def _climb(snapshot: Snapshot, target: str, roots: tuple[Root, ...], named: Lookup) -> Found:
+def _best_matches(snapshot: Snapshot, target: str, roots: tuple[Root, ...], by_name: PathsByName) -> PathMatches:
     outside = False
-    for way in spellings(target):
-        best, rung = [], Rung.NONE
-        for path in dict.fromkeys(named(way.rsplit("/", 1)[-1])):
+    for variant in path_variants(target):
+        best, best_level = [], MatchLevel.NONE
+        for path in dict.fromkeys(by_name(variant.rsplit("/", 1)[-1])):
             root = snapshot.root_of(path)
             if root not in roots and (root is not None or len(roots) != len(snapshot.roots)):
                 continue
-            fit = _fit(way, path, root)
-            if fit < rung:
-                best, rung = [path], fit
-            elif fit == rung != Rung.NONE:
+            level = _match_level(variant, path, root)
+            if level < best_level:
+                best, best_level = [path], level
+            elif level == best_level != MatchLevel.NONE:
                 best.append(path)
         if best:
-            return Found(tuple(best), rung)
-        outside = outside or way.startswith("../") or way == ".." or bool(_DRIVE.match(way))
-    return Found(outside=outside)
+            return PathMatches(tuple(best), best_level)
+        outside = outside or variant.startswith("../") or variant == ".." or bool(_DRIVE.match(variant))
+    return PathMatches(outside=outside)
 
 
-def _fit(way: str, path: str, root: Root | None) -> Rung:
+def _match_level(written: str, path: str, root: Root | None) -> MatchLevel:
     name = path[len(root.path) + 1 :] if root is not None else path
-    if way == path or way.lstrip("/") == name:
-        return Rung.EXACT
-    if path.endswith(way if way.startswith("/") else "/" + way):
-        return Rung.END
-    if fold(way) == fold(path) or fold(way.lstrip("/")) == fold(name):
-        return Rung.FOLDED
-    return Rung.FOLDED_END if fold(path).endswith(fold(way if way.startswith("/") else "/" + way)) else Rung.NONE
+    if written == path or written.lstrip("/") == name:
+        return MatchLevel.EXACT
+    suffix = written if written.startswith("/") else "/" + written
+    if path.endswith(suffix):
+        return MatchLevel.SUFFIX
+    if fold_case(written) == fold_case(path) or fold_case(written.lstrip("/")) == fold_case(name):
+        return MatchLevel.CASE_INSENSITIVE
+    return MatchLevel.CASE_INSENSITIVE_SUFFIX if fold_case(path).endswith(fold_case(suffix)) else MatchLevel.NONE
 
 
 def _files_named(snapshot: Snapshot, name: str) -> list[str]:
-    """Indexed files and open documents with this last segment, letter case and Unicode form aside."""
-    wanted = fold(name)
-    found = [path for form in _forms(name) for path in snapshot.basenames.get(form, ())]
-    found += [path for path in snapshot.documents if fold(path.rsplit("/", 1)[-1]) == wanted]
-    return found
+    """Return indexed files and open documents with this name, ignoring letter case and Unicode normal form."""
+    key = fold_case(name)
+    paths = [path for form in _normal_forms(name) for path in snapshot.basenames.get(form, ())]
+    paths += [path for path in snapshot.documents if fold_case(path.rsplit("/", 1)[-1]) == key]
+    return paths
 
 
-def _forms(name: str) -> set[str]:
+def _normal_forms(name: str) -> set[str]:
     if name.isascii():
         return {name.lower()}
     return {name.lower(), *(unicodedata.normalize(form, name).lower() for form in ("NFC", "NFD"))}
 
 
-def _absolute(way: str, roots: tuple[Root, ...]) -> Iterator[str]:
-    inside = way.lstrip("/")
-    if way != inside or _DRIVE.match(way):
+def _absolute_paths(written: str, roots: tuple[Root, ...]) -> Iterator[str]:
+    relative = written.lstrip("/")
+    if written != relative or _DRIVE.match(written):
         for root in roots:
-            if way == root.path or way.startswith(root.path + "/"):
-                yield way
-    if not way.startswith("../") and way != "..":
-        yield from (f"{root.path}/{inside}" for root in roots)
+            if written == root.path or written.startswith(root.path + "/"):
+                yield written
+    if not written.startswith("../") and written != "..":
+        yield from (f"{root.path}/{relative}" for root in roots)
 
 
-def _place(snapshot: Snapshot, file: str) -> str:
+def _exists(path: str) -> bool:
+    """Return whether anything has this path, including links, pipes and files that cannot be accessed."""
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _rule_file(snapshot: Snapshot, file: str) -> str:
     return snapshot.label(file) if snapshot.root_of(file) is not None else file.rsplit("/", 1)[-1]

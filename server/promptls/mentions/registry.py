@@ -1,8 +1,7 @@
-"""The kinds of mentions: which there are, how they are written, who resolves them.
+"""Registry of mention kinds: names, syntax, help texts and resolvers.
 
-Kinds enter by one door, the entry-point group `promptls.mentions`; ours are no exception.  An entry point
-names a `Kind` or an iterable of them.  Loaded when first asked for; a kind that cannot be loaded is a
-problem to report, never a crash.
+Kinds are loaded from the entry-point group `promptls.mentions`, the built-in ones included.  An entry point names
+a `MentionKind` or an iterable of them.  A kind that cannot be loaded is reported as a `Problem`.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.mentions.context import Request
+from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import parse
 from promptls.mentions.resolvers import (
     editor,
@@ -31,52 +30,54 @@ from promptls.mentions.resolvers import (
 )
 from promptls.model import Mention, MentionOutcome, Problem
 
-GROUP = "promptls.mentions"
+ENTRY_POINT_GROUP = "promptls.mentions"
+
+BUILT_IN_PRIORITY = 100
+"""Priority of all built-in kinds: a plugin kind with a greater one precedes and can replace them."""
 
 log = getLogger(__name__)
 
 
-class Kind(Struct, frozen=True):
+class MentionKind(Struct, frozen=True):
     """A kind of mention.
 
-    `resolve` says what became of one mention: items with the origin MENTION and the score 1, or a status
-    and a sentence.  It looks at `request.token` in loops, reads text through `request.sources` only, and raises
-    nothing but `Cancelled`.
+    `resolve` returns the outcome of one mention: items with the origin MENTION and the score 1, or a status with a
+    reason.  It checks `context.token` in loops, reads text only through `context.sources`, and raises only `Cancelled`.
     """
 
-    name: str  # what `Mention.kind` holds; an identifier
-    syntax: tuple[str, ...]  # how it is written, by example
+    name: str  # identifier, the value of `Mention.kind`
+    syntax: tuple[str, ...]  # examples
     help: str  # one or two sentences
-    resolve: Callable[[Mention, Request], MentionOutcome]
-    priority: int = 0  # place in menus, highest first; of two kinds of one name the higher one counts
-    word: bool = True  # called by its name, "@name"; False for the kinds that have a form of their own
-    argument: Literal["nothing", "optional", "required"] = "nothing"  # whether "@name:argument" is its as well
-    aliases: tuple[str, ...] = ()  # other names for it
-    takes: Literal["", "symbol", "path"] = ""  # what an argument names, for completion
-    offers: tuple[str, ...] = ()  # arguments to offer
-    costly: bool = False  # whether it may take more than a few milliseconds
-    needs: tuple[str, ...] = ()  # fields of the client's context that it cannot do without
+    resolve: Callable[[Mention, ResolveContext], MentionOutcome]
+    priority: int = 0  # of plugin kinds: sort order in menus, highest first; the highest of one name is used
+    keyword: bool = True  # written "@name"; False for kinds with a syntax of their own
+    argument: Literal["nothing", "optional", "required"] = "nothing"  # whether "@name:argument" is allowed
+    aliases: tuple[str, ...] = ()
+    argument_type: Literal["", "symbol", "path"] = ""  # for completion of the argument
+    suggestions: tuple[str, ...] = ()  # fixed arguments that completion offers
+    expensive: bool = False  # may take more than a few milliseconds
+    required_fields: tuple[str, ...] = ()  # fields of the client context that the resolver needs
 
 
-class Registry(Struct, frozen=True):
-    """The kinds that could be loaded, and what was wrong with the others."""
+class KindRegistry(Struct, frozen=True):
+    """Loaded kinds, and the problems of kinds that could not be loaded."""
 
-    kinds: Mapping[str, Kind]  # by name, in the order of menus
+    kinds: Mapping[str, MentionKind]  # by name, in menu order
     problems: tuple[Problem, ...] = ()
 
-    def words(self) -> dict[str, str]:
-        """The names that are mentions by themselves, for `grammar.parse`, with whether they take an argument."""
-        words = {alias: kind.argument for kind in self.kinds.values() if kind.word for alias in kind.aliases}
-        return {**words, **{kind.name: kind.argument for kind in self.kinds.values() if kind.word}}
+    def keywords(self) -> dict[str, str]:
+        """Return the keyword table for `grammar.parse`: name or alias → argument policy."""
+        table = {alias: kind.argument for kind in self.kinds.values() if kind.keyword for alias in kind.aliases}
+        return {**table, **{kind.name: kind.argument for kind in self.kinds.values() if kind.keyword}}
 
-    def named(self, name: str) -> Kind | None:
-        """The kind of this name, or the first that has it as another one."""
-        found = self.kinds.get(name)
-        return found or next((kind for kind in self.kinds.values() if name in kind.aliases), None)
+    def get(self, name: str) -> MentionKind | None:
+        """Return the kind with this name, else the first one with this alias."""
+        kind = self.kinds.get(name)
+        return kind or next((kind for kind in self.kinds.values() if name in kind.aliases), None)
 
 
-BUILT_IN: tuple[Kind, ...] = (
-    Kind(
+BUILT_IN: tuple[MentionKind, ...] = (
+    MentionKind(
         "file",
         (
             "@src/app.py",
@@ -88,327 +89,321 @@ BUILT_IN: tuple[Kind, ...] = (
             "@@name",
             "@src/*.{ts,tsx}",
         ),
-        "A file by its path, the end of its path or its name; with lines, only those (1-based, inclusive); with stars or braces, all that fit.",
+        "A file by path, path suffix or name; a line range (1-based, inclusive) selects lines, a glob selects several files.",
         file.resolve,
-        100,
-        word=False,
+        keyword=False,
     ),
-    Kind(
+    MentionKind(
         "symbol",
         ("@#Name", "@#Class.method", "@src/app.py#Name", "@#module::name"),
-        "A definition by its name, qualified as far as it takes to be clear, anywhere or in one file.",
+        "A symbol by name, qualified as far as necessary, anywhere or in one file.",
         symbol.resolve,
-        90,
-        word=False,
+        keyword=False,
     ),
-    Kind(
+    MentionKind(
         "folder",
         ("@src/", "@root:src/"),
-        "A folder: its tree, and what of its files serves the question.",
+        "A folder: its tree, and the files relevant to the question.",
         folder.resolve,
-        80,
-        word=False,
+        keyword=False,
     ),
-    Kind("active", ("@active",), "The document in front of you.", editor.resolve_active, 75, needs=("activeDocument",)),
-    Kind(
-        "selection", ("@selection",), "The lines that are selected.", editor.resolve_selection, 74, needs=("selection",)
+    MentionKind(
+        "active",
+        ("@active",),
+        "The active document.",
+        editor.resolve_active,
+        required_fields=("activeDocument",),
     ),
-    Kind(
+    MentionKind(
+        "selection",
+        ("@selection",),
+        "The selected lines.",
+        editor.resolve_selection,
+        required_fields=("selection",),
+    ),
+    MentionKind(
         "open",
         ("@open",),
-        "All documents that are open in the editor.",
+        "All documents open in the editor.",
         editor.resolve_open,
-        73,
-        needs=("openDocuments",),
+        required_fields=("openDocuments",),
     ),
-    Kind(
+    MentionKind(
         "visible",
         ("@visible",),
-        "The documents that can be seen in the editor.",
+        "The documents visible in the editor.",
         editor.resolve_visible,
-        72,
-        needs=("visibleDocuments",),
+        required_fields=("visibleDocuments",),
     ),
-    Kind(
+    MentionKind(
         "diff",
         ("@diff", "@diff:staged", "@diff:unstaged", "@diff:unsaved", "@diff:main..HEAD"),
-        "What has changed since the last commit, with text that is not saved yet; or between two commits.",
+        "Uncommitted changes, unsaved text included, or the changes between two commits.",
         git.resolve_diff,
-        70,
         argument="optional",
         aliases=("changes",),
-        offers=("staged", "unstaged", "unsaved"),
-        costly=True,
+        suggestions=("staged", "unstaged", "unsaved"),
+        expensive=True,
     ),
-    Kind("staged", ("@staged",), "What the next commit will change.", git.resolve_staged, 69, costly=True),
-    Kind(
+    MentionKind("staged", ("@staged",), "Staged changes.", git.resolve_staged, expensive=True),
+    MentionKind(
         "recent",
         ("@recent", "@recent:10m", "@recent:prompt"),
-        "What was edited within a time, or since the last prompt was built.",
+        "Edits within a period, or since the last prompt was built.",
         git.resolve_recent,
-        69,
         argument="optional",
-        offers=("prompt", "10m", "1h", "1d"),
-        costly=True,
+        suggestions=("prompt", "10m", "1h", "1d"),
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "commit",
         ("@commit:1a2b3c4", "@commit:v1.0..v1.1"),
-        "What a commit, or all between two, have changed, and what they say.",
+        "Changes and messages of one commit or a range of commits.",
         git.resolve_commit,
-        68,
         argument="required",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "branch",
         ("@branch", "@branch:feature/login"),
-        "What a branch has changed since it left the main one; without a name that which is checked out.",
+        "Changes on a branch since it diverged from the default branch; defaults to the current branch.",
         git.resolve_branch,
-        67,
         argument="optional",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "codebase",
         ("@codebase", '@codebase:"where are retries limited"', '@codebase:src/net/:"retries"'),
-        "What the workspace has on the question, or on what stands in quotes, everywhere or in a folder.",
+        "Semantic and keyword search for the question or a quoted query, optionally in one folder.",
         search.resolve_codebase,
-        65,
         argument="optional",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "text",
         ("@text:timeout", '@text:"retry limit"', '@text:src/:"retry limit"'),
-        "The lines that hold a text, letter case aside unless it has capitals, with what is around them.",
+        "Lines containing the text (smart case), with context.",
         search.resolve_text,
-        64,
         argument="required",
         aliases=("grep",),
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "regex",
         (r'@regex:"def \w+_cart"', r'@regex:src/:"TODO\(\w+\)"'),
-        "The lines that a regular expression matches, with what is around them.",
+        "Lines matching a regular expression, with context.",
         search.resolve_regex,
-        63,
         argument="required",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "pattern",
         ('@pattern:"reserve($A, $$$)"', '@pattern:"(class_definition) @c"', '@pattern:src/:"$X == None"'),
-        "Code of a shape: $A is one expression, $$$ any number of them; or what a tree-sitter query captures.",
+        "Structural search: $A matches one expression, $$$ any number of them; or the captures of a tree-sitter query.",
         search.resolve_pattern,
-        62,
         argument="required",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "callers",
         ("@callers:Cart.total", "@callers:src/cart.py#total"),
-        "What calls a definition, as far as the syntax tells.",
+        "Callers of a function, found by syntactic analysis.",
         relations.resolve_callers,
-        60,
         argument="required",
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "callees",
         ("@callees:Cart.total",),
-        "What a definition calls, as far as the syntax tells.",
+        "Functions called by a function, found by syntactic analysis.",
         relations.resolve_callees,
-        59,
         argument="required",
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "usages",
         ("@usages:Money",),
-        "Where a definition is used: called, extended, named as a type.",
+        "Usages of a symbol: calls, subtypes, type annotations.",
         relations.resolve_usages,
-        58,
         argument="required",
         aliases=("references",),
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "implementations",
         ("@implementations:Store", "@implementations:Store.load"),
-        "What extends or implements a type, or overrides a method.",
+        "Subtypes of a type, or overrides of a method.",
         relations.resolve_implementations,
-        57,
         argument="required",
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "tests",
         ("@tests:apply_discount", "@tests:src/cart.py"),
-        "The tests of a definition or a file.",
+        "Tests of a symbol or a file.",
         relations.resolve_tests,
-        56,
         argument="required",
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "path",
         ("@path:main..Store.save",),
-        "The shortest ways of calls from one definition to another.",
+        "The shortest call paths from one function to another.",
         relations.resolve_path,
-        55,
         argument="required",
-        takes="symbol",
-        costly=True,
+        argument_type="symbol",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "map",
         ("@map", "@map:src/"),
-        "The outline of the files that most others lean on, everywhere or in a folder.",
+        "A repo map: outlines of the most-referenced files, optionally under one folder.",
         file_sets.resolve_map,
-        50,
         argument="optional",
         aliases=("repomap",),
-        takes="path",
-        costly=True,
+        argument_type="path",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "tree",
         ("@tree", "@tree:src/"),
-        "The names of all folders and files, everywhere or in a folder.",
+        "The names of all folders and files, optionally under one folder.",
         file_sets.resolve_tree,
-        49,
         argument="optional",
-        takes="path",
-        costly=True,
+        argument_type="path",
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "glob",
         ("@glob:src/**/*.sql", "@glob:*.{ts,tsx}"),
-        "The files whose paths fit a pattern.",
+        "Files whose paths match a glob pattern.",
         file_sets.resolve_glob,
-        48,
         argument="required",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
+    MentionKind(
         "layer",
         ("@layer:api",),
-        "The files of a layer: api, service, data, ui, test and so on, or one of your own.",
+        "Files of one architectural layer: api, service, data, ui, test and others, or a layer of your settings.",
         file_sets.resolve_layer,
-        47,
         argument="required",
-        costly=True,
+        expensive=True,
     ),
-    Kind(
-        "rules", ("@rules",), "The rule files of the workspace: AGENTS.md and the like.", rules_memory.resolve_rules, 45
+    MentionKind(
+        "rules",
+        ("@rules",),
+        "Rule files of the workspace, such as AGENTS.md.",
+        rules_memory.resolve_rules,
     ),
-    Kind(
+    MentionKind(
         "memory",
         ("@memory", '@memory:"deployment"'),
-        "What promptls was told to remember, all of it or what is about something.",
+        "Entries of the memory, all of them or those relevant to a query.",
         rules_memory.resolve_memory,
-        44,
         argument="optional",
     ),
-    Kind(
+    MentionKind(
         "diagnostics",
         ("@diagnostics", "@diagnostics:errors", "@diagnostics:src/app.py"),
-        "What the editor shows as wrong, with the code it is about.",
+        "Diagnostics reported by the editor, with the code they refer to.",
         editor.resolve_diagnostics,
-        42,
         argument="optional",
         aliases=("problems",),
-        offers=("errors", "warnings"),
-        needs=("diagnostics",),
+        suggestions=("errors", "warnings"),
+        required_fields=("diagnostics",),
     ),
-    Kind(
+    MentionKind(
         "terminal",
         ("@terminal", "@terminal:50"),
-        "The last output of the terminal, or its last lines.",
+        "The latest terminal output, or its last lines.",
         editor.resolve_terminal,
-        41,
         argument="optional",
-        needs=("terminal",),
+        required_fields=("terminal",),
     ),
-    Kind(
+    MentionKind(
         "quickfix",
         ("@quickfix",),
-        "The places in the editor's quickfix or location list, with the code around them.",
+        "Locations in the editor's quickfix or location list, with the surrounding code.",
         editor.resolve_quickfix,
-        40,
-        needs=("quickfix",),
+        required_fields=("quickfix",),
     ),
-    Kind("clipboard", ("@clipboard",), "The clipboard.", editor.resolve_clipboard, 39, needs=("clipboard",)),
-    Kind(
+    MentionKind(
+        "clipboard",
+        ("@clipboard",),
+        "The content of the clipboard.",
+        editor.resolve_clipboard,
+        required_fields=("clipboard",),
+    ),
+    MentionKind(
         "history",
         ("@history", "@history:4"),
         "Earlier turns of the conversation, or the last few.",
         editor.resolve_history,
-        38,
         argument="optional",
-        needs=("history",),
+        required_fields=("history",),
     ),
-    Kind(
+    MentionKind(
         "workspace",
         ("@workspace", "@root:"),
-        "Everything: all folders of the workspace, or the one of this name.",
+        "All workspace folders, or the one with this name.",
         workspace.resolve,
-        37,
     ),
 )
-"""The kinds of this package; its own entry point names this table."""
+"""Built-in kinds in menu order; registered as an entry point like those of plugins."""
 
 
 @cache
-def registry() -> Registry:
-    """The kinds of all installed packages."""
-    return load(entry_points(group=GROUP))
+def registry() -> KindRegistry:
+    """Return the kinds of all installed packages."""
+    return load_kinds(entry_points(group=ENTRY_POINT_GROUP))
 
 
-def needed(message: str, kinds: Registry | None = None) -> tuple[str, ...]:
-    """The fields of the client's context that the mentions of a message cannot do without."""
+def required_context_fields(message: str, kinds: KindRegistry | None = None) -> tuple[str, ...]:
+    """Return the fields of the client context that the mentions of a message need."""
     kinds = kinds or registry()
-    found = (kinds.named(mention.kind) for mention in parse(message, kinds.words()))
-    return tuple(dict.fromkeys(need for kind in found if kind is not None for need in kind.needs))
+    mentioned = (kinds.get(mention.kind) for mention in parse(message, kinds.keywords()))
+    return tuple(dict.fromkeys(field for kind in mentioned if kind is not None for field in kind.required_fields))
 
 
-def load(points: Iterable[EntryPoint]) -> Registry:
-    """The kinds that these entry points name, and always our own (a source tree has no metadata)."""
-    found: list[Kind] = list(BUILT_IN)
+def load_kinds(points: Iterable[EntryPoint]) -> KindRegistry:
+    """Load the kinds of entry points; built-in kinds are always present, even without package metadata."""
+    loaded_kinds: list[MentionKind] = list(BUILT_IN)
     problems: list[Problem] = []
     for point in points:
         try:
             loaded = point.load()
-            kinds = [loaded] if isinstance(loaded, Kind) else list(loaded)
-            wrong = [kind for kind in kinds if not isinstance(kind, Kind) or not kind.name.isidentifier()]
-            if wrong:
-                raise TypeError(f"{wrong[0]!r} is no kind with a proper name")
+            kinds = [loaded] if isinstance(loaded, MentionKind) else list(loaded)
+            invalid = [kind for kind in kinds if not isinstance(kind, MentionKind) or not kind.name.isidentifier()]
+            if invalid:
+                raise TypeError(f"{invalid[0]!r} is not a MentionKind with an identifier as its name")
         except Exception as error:
-            log.warning("mention kind %s (%s) cannot be loaded", point.name, point.value, exc_info=True)
+            log.warning("cannot load the mention kind %s (%s)", point.name, point.value, exc_info=True)
             problems.append(
                 Problem(
-                    f'The mention kind "{point.name}" cannot be loaded from {point.value}: {error}.',
-                    "Repair or remove the package that brings it; all other mentions work.",
+                    f'Cannot load the mention kind "{point.name}" from {point.value}: {error}.',
+                    "Update or uninstall its package. All other mentions work.",
                 )
             )
             continue
-        found += [kind for kind in kinds if kind not in BUILT_IN]
-    chosen: dict[str, Kind] = {}
-    for kind in sorted(found, key=lambda kind: -kind.priority):
-        if kind.name in chosen:
+        loaded_kinds += [kind for kind in kinds if kind not in BUILT_IN]
+    by_name: dict[str, MentionKind] = {}
+    for kind in sorted(loaded_kinds, key=_sort_key):
+        if kind.name in by_name:
             problems.append(
                 Problem(
-                    f'Two packages bring a mention kind "{kind.name}"; the one with the lower priority is left out.',
-                    "Remove one of them, or rename its kind.",
+                    f'Two packages define the mention kind "{kind.name}"; the one with lower priority is ignored.',
+                    "Uninstall one of them, or rename its kind.",
                 )
             )
             continue
-        chosen[kind.name] = kind
-    return Registry(chosen, tuple(problems))
+        by_name[kind.name] = kind
+    return KindRegistry(by_name, tuple(problems))
+
+
+def _sort_key(kind: MentionKind) -> int:
+    return -(BUILT_IN_PRIORITY if kind in BUILT_IN else kind.priority)

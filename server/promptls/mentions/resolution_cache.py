@@ -1,7 +1,7 @@
-"""What costly mentions have brought a moment ago, for documents that are looked at with every keystroke.
+"""Cache for outcomes of expensive mentions, used while a prompt document is edited.
 
-Git, searches through all files and walks over the graph take tens of milliseconds or more; while a question is being
-written their answers may be a few seconds old.  When the prompt is built nothing is recalled.
+Git, full-text search and graph traversal take tens of milliseconds or more, and the document is analyzed after
+every keystroke.  A cached outcome may be a few seconds old.  Building a prompt bypasses the cache.
 """
 
 from __future__ import annotations
@@ -11,44 +11,52 @@ import time
 
 from msgspec import Struct
 
-from promptls.model import MentionOutcome, TextView
+from promptls.model import FileText, MentionOutcome
 
-GOOD_S = 2.0
-"""How long an answer is good for at least."""
+MIN_TTL_S = 2.0
+"""Minimum time to live of an outcome, in seconds."""
 
-REST = 20
-"""How many times as long as it took an answer is good for: so looking costs at most a twentieth of a core."""
+TTL_FACTOR = 20
+"""Time to live as a multiple of the resolution time: limits re-resolution to 5 % of one core."""
+
+MAX_ENTRIES = 200
+"""Outcomes per document; the cache is cleared when there are more."""
 
 
-class Kept(Struct, frozen=True):
-    """An outcome and the texts that it speaks of."""
+class CachedOutcome(Struct, frozen=True):
+    """An outcome and the virtual documents that its targets refer to."""
 
-    until: float  # time.monotonic()
+    expires_at: float  # time.monotonic()
     question: str
     outcome: MentionOutcome
-    exhibits: dict[str, TextView]
+    virtual_documents: dict[str, FileText]
 
 
-class Recall:
-    """The answers for one document, by the text of the mention.  Thread-safe."""
+class ResolutionCache:
+    """Outcomes for one prompt document, by the text of the mention.  Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._kept: dict[str, Kept] = {}
+        self._entries: dict[str, CachedOutcome] = {}
 
-    def get(self, text: str, question: str) -> Kept | None:
-        """What a mention brought, if that is still good; another question makes another answer."""
+    def get(self, text: str, question: str) -> CachedOutcome | None:
+        """Return the outcome of a mention unless it has expired or belongs to another question."""
         with self._lock:
-            found = self._kept.get(text)
-        fresh = found is not None and time.monotonic() < found.until and found.question == question
-        return found if fresh else None
+            entry = self._entries.get(text)
+        valid = entry is not None and time.monotonic() < entry.expires_at and entry.question == question
+        return entry if valid else None
 
     def put(
-        self, text: str, question: str, outcome: MentionOutcome, exhibits: dict[str, TextView], took: float
+        self,
+        text: str,
+        question: str,
+        outcome: MentionOutcome,
+        virtual_documents: dict[str, FileText],
+        duration_s: float,
     ) -> None:
-        """Keep an answer that took so many seconds."""
+        """Store an outcome; `duration_s` is the time that resolution took."""
         with self._lock:
-            if len(self._kept) > 200:
-                self._kept.clear()
-            until = time.monotonic() + max(GOOD_S, REST * took)
-            self._kept[text] = Kept(until, question, outcome, exhibits)
+            if len(self._entries) > MAX_ENTRIES:
+                self._entries.clear()
+            expires_at = time.monotonic() + max(MIN_TTL_S, TTL_FACTOR * duration_s)
+            self._entries[text] = CachedOutcome(expires_at, question, outcome, virtual_documents)

@@ -1,176 +1,213 @@
-"""From a message to what became of each of its mentions.
+"""Resolves all mentions of a message: one outcome per mention, in text order.
 
-One outcome for each mention, in text order; none is lost and none stops the others.  What only looked like a
-mention (a handle, a decorator, an npm package) and names nothing is text and has no outcome.
+A failing mention never affects the others.  An `@word` that resolves to nothing and has the form of a handle,
+decorator or npm package is plain text and produces no outcome.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from logging import getLogger
 
 from msgspec.structs import replace
 
 from promptls.index.snapshot import Snapshot
-from promptls.mentions import anchors
-from promptls.mentions.context import Request
-from promptls.mentions.grammar import argument, is_package, is_reference, looks_like_path, parse, strip
-from promptls.mentions.registry import BUILT_IN, Kind, Registry, registry
-from promptls.mentions.resolvers.symbol import split
+from promptls.mentions.anchor_resolution import apply_anchor
+from promptls.mentions.anchors import ANCHORED_KINDS
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.grammar import (
+    full_argument,
+    is_explicit_reference,
+    is_package_like,
+    is_path_like,
+    parse,
+    strip_mentions,
+)
+from promptls.mentions.registry import BUILT_IN, KindRegistry, MentionKind, registry
+from promptls.mentions.resolvers.symbol import split_name
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 
 log = getLogger(__name__)
 
-STILL_READING = "The workspace is still being read; ask again in a moment."
-MOST_NAMES, LONGEST_NAME = 16, 200
-"""Names that files are looked through for, and characters of one."""
-_OF_PLACES = ("file", "symbol", "folder", "workspace")
+INDEXING_NOTE = "Indexing is in progress; try again in a moment."
+
+MAX_SYMBOL_NAMES = 16
+"""Maximum number of symbol names per message for which unparsed files are searched."""
+
+MAX_NAME_LENGTH = 200
+"""Maximum number of characters of such a name."""
+
+_LOCATION_KINDS = ("file", "symbol", "folder", "workspace")
+_MAX_LISTED_OWNERS = 3
 
 
-def resolve_all(message: str, request: Request, kinds: Registry | None = None) -> tuple[MentionOutcome, ...]:
-    """The outcomes of a message's mentions.
+def parse_mentions(message: str, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
+    """Parse the mentions of a message with the keywords of all kinds."""
+    return tuple(parse(message, (kinds or registry()).keywords()))
 
-    Each item carries in `mention` the index of the first outcome that asked for it; an outcome that asks for the
-    same again keeps the item and says "same as", so `items` gives every region once.
+
+def resolve_mentions(
+    message: str,
+    context: ResolveContext,
+    kinds: KindRegistry | None = None,
+    mentions: Sequence[Mention] | None = None,
+) -> tuple[MentionOutcome, ...]:
+    """Resolve the mentions of a message.
+
+    `Item.mention` is the index of the first outcome that contains the item.  A later outcome with the same item
+    keeps it and notes "Same as …", so `collect_items` returns every item once.
+
+    Args:
+        message: Text of the message.
+        context: Sources and services to resolve with.
+        kinds: Mention kinds, by default all installed ones.
+        mentions: Result of `parse_mentions`, if known.
+
+    Raises:
+        Cancelled: The token of the context was cancelled.
     """
     kinds = kinds or registry()
+    if mentions is None:
+        mentions = parse_mentions(message, kinds)
     outcomes: list[MentionOutcome] = []
-    seen: dict[tuple[str, Span], int] = {}
-    known: dict[Mention, MentionOutcome] = {}  # a pasted log says the same a thousand times
-    partial = cache(request.around.partial)  # it looks at all files
-    found = parse(message, kinds.words())
-    request = replace(request, question=strip(message, found))
-    for mention in found:
-        request.token.check()
-        kind = kinds.named(mention.kind)
+    first_owner: dict[tuple[str, Span], int] = {}
+    resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times
+    is_partial = cache(context.is_partial)  # checks all files
+    context = replace(context, question=strip_mentions(message, mentions))
+    for mention in mentions:
+        context.token.check()
+        kind = kinds.get(mention.kind)
         if kind is None:
             continue
         mention = replace(mention, kind=kind.name)
-        same = replace(mention, start=0, end=len(mention.text))
-        if same not in known:
-            outcome = _recalled(kind, same, request) if kind.costly else _resolved(kind, same, request)
-            if request.around.anchors is not None and mention.kind in anchors.KINDS:
-                outcome = anchors.held(outcome, request.around.anchors, request)
-            known[same] = outcome
-        outcome = _moved(known[same], mention.start)
-        if not _meant(message, outcome):
+        key = replace(mention, start=0, end=len(mention.text))
+        if key not in resolved:
+            outcome = _resolve_cached(kind, key, context) if kind.expensive else _resolve_one(kind, key, context)
+            if context.anchors is not None and mention.kind in ANCHORED_KINDS:
+                outcome = apply_anchor(outcome, context.anchors, context)
+            resolved[key] = outcome
+        outcome = _shift(resolved[key], mention.start)
+        if not _is_mention(message, outcome):
             continue
-        if (outcome.status == "unresolved" or kind.takes == "symbol") and partial():
-            outcome = replace(outcome, reason=f"{outcome.reason} {STILL_READING}".strip())
-        outcomes.append(_numbered(outcome, len(outcomes), seen, outcomes))
-    if request.around.anchors is not None:
-        request.around.anchors.keep({o.mention.text for o in outcomes if o.mention.kind in anchors.KINDS})
+        if (outcome.status == "unresolved" or kind.argument_type == "symbol") and is_partial():
+            outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
+        outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
+    if context.anchors is not None:
+        context.anchors.retain({o.mention.text for o in outcomes if o.mention.kind in ANCHORED_KINDS})
     return tuple(outcomes)
 
 
-def asks_for_places(message: str) -> bool:
-    """Whether a message has mentions of files, folders or definitions."""
-    return any(kind.name in _OF_PLACES or kind.takes for _, kind in _kinds_in(message))
+def has_location_mentions(mentions: Sequence[Mention]) -> bool:
+    """Return whether mentions refer to files, folders or symbols."""
+    return any(kind.name in _LOCATION_KINDS or kind.argument_type for _, kind in _with_kinds(mentions))
 
 
-def names_wanted(message: str, snapshot: Snapshot) -> frozenset[str]:
-    """Names that a message's mentions ask the definitions of, and that nothing defines which was read so far."""
+def undefined_symbol_names(mentions: Sequence[Mention], snapshot: Snapshot) -> frozenset[str]:
+    """Return the mentioned symbol names without a definition in the snapshot."""
     names: dict[str, None] = {}
-    for mention, kind in _kinds_in(message):
-        if kind.name == "symbol" or kind.takes == "symbol":
-            names |= dict.fromkeys(split(argument(mention) if kind.takes else mention.target)[-1:])
-    wanted = [name for name in names if len(name) <= LONGEST_NAME and name.lower() not in snapshot.names]
-    return frozenset(wanted[:MOST_NAMES])
+    for mention, kind in _with_kinds(mentions):
+        if kind.name == "symbol" or kind.argument_type == "symbol":
+            target = full_argument(mention) if kind.argument_type else mention.target
+            names |= dict.fromkeys(split_name(target)[-1:])
+    undefined = [name for name in names if len(name) <= MAX_NAME_LENGTH and name.lower() not in snapshot.names]
+    return frozenset(undefined[:MAX_SYMBOL_NAMES])
 
 
-def _kinds_in(message: str) -> Iterator[tuple[Mention, Kind]]:
+def collect_items(outcomes: tuple[MentionOutcome, ...]) -> tuple[Item, ...]:
+    """Return the items of all outcomes, each one once, in text order."""
+    return tuple(item for i, outcome in enumerate(outcomes) for item in outcome.targets if item.mention == i)
+
+
+def _with_kinds(mentions: Sequence[Mention]) -> Iterator[tuple[Mention, MentionKind]]:
     kinds = registry()
-    for mention in parse(message, kinds.words()):
-        kind = kinds.named(mention.kind)
+    for mention in mentions:
+        kind = kinds.get(mention.kind)
         if kind is not None:
             yield mention, kind
 
 
-def items(outcomes: tuple[MentionOutcome, ...]) -> tuple[Item, ...]:
-    """What the mentions asked for, each region once, in text order."""
-    return tuple(item for i, outcome in enumerate(outcomes) for item in outcome.targets if item.mention == i)
-
-
-def _moved(outcome: MentionOutcome, start: int) -> MentionOutcome:
-    """The outcome for the same mention at another place."""
+def _shift(outcome: MentionOutcome, start: int) -> MentionOutcome:
+    """Return the outcome for the same mention at another offset."""
     mention = outcome.mention
     return replace(outcome, mention=replace(mention, start=mention.start + start, end=mention.end + start))
 
 
-def _recalled(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
-    """The outcome of a moment ago, where the request may have it."""
-    recall = request.around.recall
-    if recall is None:
-        return _resolved(kind, mention, request)
-    question = request.question if not mention.target else ""
-    known = recall.get(mention.text, question)
-    if known is not None and request.sources.lend(known.exhibits):
-        return known.outcome
+def _resolve_cached(kind: MentionKind, mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve a mention through the cache of the context, if it has one."""
+    cache = context.cache
+    if cache is None:
+        return _resolve_one(kind, mention, context)
+    question = context.question if not mention.target else ""
+    entry = cache.get(mention.text, question)
+    if entry is not None and context.sources.share_virtual_documents(entry.virtual_documents):
+        return entry.outcome
     start = time.monotonic()
-    outcome = _resolved(kind, mention, request)
-    exhibits = request.sources.exhibits
-    shown = {item.path: exhibits[item.path] for item in outcome.targets if item.path in exhibits}
-    recall.put(mention.text, question, outcome, shown, time.monotonic() - start)
+    outcome = _resolve_one(kind, mention, context)
+    documents = context.sources.virtual_documents
+    referenced = {item.path: documents[item.path] for item in outcome.targets if item.path in documents}
+    cache.put(mention.text, question, outcome, referenced, time.monotonic() - start)
     return outcome
 
 
-def _resolved(kind: Kind, mention: Mention, request: Request) -> MentionOutcome:
+def _resolve_one(kind: MentionKind, mention: Mention, context: ResolveContext) -> MentionOutcome:
     if kind in BUILT_IN:
-        return kind.resolve(mention, request)
+        return kind.resolve(mention, context)
     try:
-        outcome = kind.resolve(mention, request)
+        outcome = kind.resolve(mention, context)
         if not isinstance(outcome, MentionOutcome):
-            raise TypeError(f"it gave {outcome!r} and no outcome")
+            raise TypeError(f"expected a MentionOutcome, got {outcome!r}")
         return outcome
     except Cancelled:
         raise
     except Exception as error:
-        # Somebody else's code: its bug costs its own mention, not the prompt.
-        log.exception("the mention kind %s failed on %r", kind.name, mention.text)
+        # A bug of a plugin must not fail the prompt.
+        log.exception("the mention kind %s failed for %r", kind.name, mention.text)
         return MentionOutcome(mention, "omitted", reason=f'The mention kind "{kind.name}" failed: {error}.')
 
 
-def _meant(message: str, outcome: MentionOutcome) -> bool:
-    """Whether this was a mention at all.
+def _is_mention(message: str, outcome: MentionOutcome) -> bool:
+    """Return whether the token is a mention, as opposed to plain text.
 
-    What names something is one, except a folder's name before a parenthesis ("@test(…)"), which is a decorator.
-    What names nothing is one if it looks like a path or symbol; a bare word also if it is the name of a file
-    without its ending, unless it stands alone on its line as decorators do; an npm package only if there is
-    something in the workspace that it nearly is.
+    A resolved token is a mention, except a folder name before a parenthesis ("@test(…)"), which is a decorator.
+    An unresolved token is a mention if it has the form of a path or symbol.  A plain word is one if it is a file
+    name without its extension and not alone on its line, as decorators are.  An npm package is one only if
+    something similar exists in the workspace.
     """
     mention = outcome.mention
     called = message[mention.end : mention.end + 1] == "("
-    if called and mention.kind not in _OF_PLACES and not mention.target:
+    if called and mention.kind not in _LOCATION_KINDS and not mention.target:
         return False  # "@open(…)" is a decorator
-    bare = mention.kind == "file" and not mention.root and not looks_like_path(mention.target)
+    plain_word = mention.kind == "file" and not mention.root and not is_path_like(mention.target)
     if outcome.status != "unresolved":
-        return not (called and bare and any(item.kind == "folder" for item in outcome.targets))
-    if is_reference(mention):
+        return not (called and plain_word and any(item.kind == "folder" for item in outcome.targets))
+    if is_explicit_reference(mention):
         return True
-    if called or not bare or not outcome.suggestion:
+    if called or not plain_word or not outcome.suggestion:
         return False
-    return is_package(mention.target) or not _alone(message, mention)
+    return is_package_like(mention.target) or not _is_alone_on_line(message, mention)
 
 
-def _alone(message: str, mention: Mention) -> bool:
+def _is_alone_on_line(message: str, mention: Mention) -> bool:
     start = message.rfind("\n", 0, mention.start) + 1
     end = message.find("\n", mention.end)
     return message[start : end if end >= 0 else len(message)].strip() == mention.text
 
 
-def _numbered(
-    outcome: MentionOutcome, index: int, seen: dict[tuple[str, Span], int], before: list[MentionOutcome]
+def _assign_items(
+    outcome: MentionOutcome, index: int, first_owner: dict[tuple[str, Span], int], earlier: list[MentionOutcome]
 ) -> MentionOutcome:
-    """The outcome with its items numbered, and a word on those that were asked for before."""
-    numbered = tuple(replace(item, mention=seen.setdefault((item.path, item.span), index)) for item in outcome.targets)
-    owners = {item.mention for item in numbered}
-    if not numbered or (index in owners and len(owners) > 3) or owners == {index}:
-        return replace(outcome, targets=numbered)
+    """Set `Item.mention` to the first outcome with the item, and note items of earlier outcomes in the reason."""
+    items = tuple(
+        replace(item, mention=first_owner.setdefault((item.path, item.span), index)) for item in outcome.targets
+    )
+    owners = {item.mention for item in items}
+    if not items or (index in owners and len(owners) > _MAX_LISTED_OWNERS) or owners == {index}:
+        return replace(outcome, targets=items)
     if index not in owners:
-        # The first target is the thing itself, a folder's files come behind it.
-        note = f"Same as {before[numbered[0].mention].mention.text}."
+        # The first target is the folder or file itself; the files of a folder follow.
+        note = f"Same as {earlier[items[0].mention].mention.text}."
     else:
-        note = f"Partly the same as {', '.join(before[i].mention.text for i in sorted(owners - {index}))}."
-    return replace(outcome, targets=numbered, reason=f"{note} {outcome.reason}".strip())
+        note = f"Partly the same as {', '.join(earlier[i].mention.text for i in sorted(owners - {index}))}."
+    return replace(outcome, targets=items, reason=f"{note} {outcome.reason}".strip())

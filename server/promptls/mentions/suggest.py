@@ -1,7 +1,7 @@
-"""What was probably meant: the nearest path or symbol name to one that names nothing.
+"""Suggestions for unresolved mentions: the most similar path or symbol name.
 
-Names that hold what was written (or its letters in order) come first, then names within a few typing
-errors by RapidFuzz's ratio, compared on the last segment and then on as much of the path as was written.
+Candidates are names that contain the written name (or its letters in order), then names within a few typing
+errors.  Similarity is RapidFuzz's ratio of the last path segments and of the folders as far as they were written.
 """
 
 from __future__ import annotations
@@ -11,101 +11,112 @@ from heapq import nlargest
 from rapidfuzz import fuzz
 
 from promptls.index.snapshot import Snapshot
-from promptls.mentions.completion.fuzzy import Tier
-from promptls.mentions.completion.index import fold, paths_of, symbols_of
-from promptls.mentions.context import Request
-from promptls.mentions.format import spell
-from promptls.mentions.path_lookup import name_for, nearest_first, spellings
+from promptls.mentions.completion.fuzzy import MatchTier
+from promptls.mentions.completion.index import fold_case
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.format import format_mention
+from promptls.mentions.path_lookup import mention_for, path_variants, sort_by_proximity
 from promptls.model import Root
 
-_NAME = 75  # ratio of last segments from which on a path is looked at
-_PATH = 72  # mean of both ratios from which on it is worth a suggestion
-_SURVIVORS = 50  # names whose whole paths are compared
+MIN_NAME_RATIO = 75
+"""Minimum ratio (0 to 100) of the last segments for a path to become a candidate."""
+
+MIN_PATH_RATIO = 72
+"""Minimum mean ratio of name and folders for a suggestion."""
+
+MIN_CONFIDENT_RATIO = 90
+"""The same for text that may not be a path at all."""
+
+MAX_CANDIDATES = 50
+"""Candidates whose whole paths are compared."""
+
+SAME_STEM_RATIO = 95.0
+"""Ratio of names that differ only in a missing extension."""
 
 
-def near_path(request: Request, target: str, roots: tuple[Root, ...], sure: bool = False) -> str:
-    """A mention of the path nearest to the target, or of the deepest folder of it that exists; "" for none.
+def suggest_path(context: ResolveContext, target: str, roots: tuple[Root, ...], confident: bool = False) -> str:
+    """Return a mention of the most similar path, or of its deepest existing folder; "" for none.
 
-    `sure`: only what is almost the same; for text that may not have been meant as a path at all.
+    `confident` requires near equality, for text that may not be a path.
     """
-    snapshot = request.snapshot
-    way = next(iter(spellings(target.replace("\\", "/"))), "")
-    if not way:
+    snapshot = context.snapshot
+    written = next(iter(path_variants(target.replace("\\", "/"))), "")
+    if not written:
         return ""
-    catalog = paths_of(snapshot)
-    base = fold(way.rsplit("/", 1)[-1])
-    # Shortest first, so what one letter was added to or taken from is found among the few that hold it.
-    pool = [key for _, key in catalog.search(base, _SURVIVORS, Tier.INSIDE)]
-    pool += [key for _, key in nlargest(_SURVIVORS, catalog.alike(base, _NAME))]
+    index = context.path_index
+    name = fold_case(written.rsplit("/", 1)[-1])
+    # Shortest first: names that differ by one letter are among the few that contain the written name.
+    candidates = [key for _, key in index.search(name, MAX_CANDIDATES, MatchTier.SUBSTRING)]
+    candidates += [key for _, key in nlargest(MAX_CANDIDATES, index.similar(name, MIN_NAME_RATIO))]
     scored: list[tuple[float, str]] = []
-    for key in dict.fromkeys(pool):
+    for key in dict.fromkeys(candidates):
         if snapshot.root_of(key.rstrip("/")) not in roots:
             continue
-        label = fold(snapshot.label(key.rstrip("/")))
-        above, _, last = label.rpartition("/")
-        score = _likeness(base, last)
-        if "/" in way:
-            score = (score + _above(fold(way).rpartition("/")[0], above)) / 2
+        label = fold_case(snapshot.label(key.rstrip("/")))
+        folders, _, last = label.rpartition("/")
+        score = _name_ratio(name, last)
+        if "/" in written:
+            score = (score + _folder_ratio(fold_case(written).rpartition("/")[0], folders)) / 2
         scored.append((score, key))
     best = max((score for score, _ in scored), default=0.0)
-    if best >= (90 if sure else _PATH):
-        first = nearest_first(request, [key for score, key in scored if score == best])[0]
-        return name_for(snapshot, first.rstrip("/"), folder=first.endswith("/")) or ""
-    return _deepest_folder(snapshot, way, roots)
+    if best >= (MIN_CONFIDENT_RATIO if confident else MIN_PATH_RATIO):
+        first = sort_by_proximity(context, [key for score, key in scored if score == best])[0]
+        return mention_for(snapshot, first.rstrip("/"), folder=first.endswith("/")) or ""
+    return _deepest_folder(context, written, roots)
 
 
-def stem_path(request: Request, word: str) -> str:
-    """A mention of the file whose name up to its ending is the word exactly ("utils" → utils.py); "" for none."""
+def suggest_by_stem(context: ResolveContext, word: str) -> str:
+    """Return a mention of the file whose name without extension is the word ("utils" → utils.py); "" for none."""
     paths = [
         key
-        for tier, key in paths_of(request.snapshot).search(word, _SURVIVORS, Tier.STEM)
-        if tier == Tier.STEM and key.rsplit("/", 1)[-1].startswith(word + ".")
+        for tier, key in context.path_index.search(word, MAX_CANDIDATES, MatchTier.STEM)
+        if tier == MatchTier.STEM and key.rsplit("/", 1)[-1].startswith(word + ".")
     ]
-    return (name_for(request.snapshot, nearest_first(request, paths)[0]) or "") if paths else ""
+    return (mention_for(context.snapshot, sort_by_proximity(context, paths)[0]) or "") if paths else ""
 
 
-def near_symbol(request: Request, name: str) -> str:
-    """A mention of the symbol name nearest to this one; "" for none."""
-    catalog = symbols_of(request.snapshot)
-    errors = 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
-    found = ((distance, layer.keys[index]) for layer in catalog.layers for distance, index in layer.near(name, errors))
-    best = min((pair for pair in found if snapshot_has(request.snapshot, pair[1])), default=None)
+def suggest_symbol(context: ResolveContext, name: str) -> str:
+    """Return a mention of the most similar symbol name; "" for none."""
+    index = context.symbol_index
+    max_edits = 1 if len(name) <= 4 else 2 if len(name) <= 8 else 3
+    similar = ((edits, layer.keys[row]) for layer in index.layers for edits, row in layer.within_edits(name, max_edits))
+    best = min((pair for pair in similar if symbol_exists(context.snapshot, pair[1])), default=None)
     if best is not None:
-        return spell(symbol=best[1]) or ""
+        return format_mention(symbol=best[1]) or ""
     if len(name) < 3:
         return ""
-    for _, key in catalog.search(name, 5, Tier.WORD):
-        if snapshot_has(request.snapshot, key):
-            return spell(symbol=key) or ""
+    for _, key in index.search(name, 5, MatchTier.WORD):
+        if symbol_exists(context.snapshot, key):
+            return format_mention(symbol=key) or ""
     return ""
 
 
-def snapshot_has(snapshot: Snapshot, name: str) -> bool:
-    """Whether a symbol of this name is still there: a catalog may know names that have gone."""
+def symbol_exists(snapshot: Snapshot, name: str) -> bool:
+    """Return whether a symbol with this name exists; the index may contain removed names."""
     return bool(snapshot.names.get(name.lower()))
 
 
-def _likeness(name: str, other: str) -> float:
-    """Ratio of two last segments; an ending that both have says nothing, one that was left out little."""
+def _name_ratio(name: str, other: str) -> float:
+    """Return the ratio of two last segments, ignoring a common extension and mostly a missing one."""
     if other.rpartition(".")[0] == name:
-        return 95
-    stem, dot, ending = name.rpartition(".")
-    if dot and stem and other.endswith(dot + ending):
-        return fuzz.ratio(stem, other[: -len(ending) - 1])
+        return SAME_STEM_RATIO
+    stem, dot, extension = name.rpartition(".")
+    if dot and stem and other.endswith(dot + extension):
+        return fuzz.ratio(stem, other[: -len(extension) - 1])
     return fuzz.ratio(name, other)
 
 
-def _above(written: str, there: str) -> float:
-    """Ratio of the folders before two last segments; those that were not written count nothing."""
-    return fuzz.partial_ratio(written, there) if len(there) > len(written) else fuzz.ratio(written, there)
+def _folder_ratio(written: str, actual: str) -> float:
+    """Return the ratio of two folder paths; folders that were not written are ignored."""
+    return fuzz.partial_ratio(written, actual) if len(actual) > len(written) else fuzz.ratio(written, actual)
 
 
-def _deepest_folder(snapshot: Snapshot, way: str, roots: tuple[Root, ...]) -> str:
-    catalog = paths_of(snapshot)
-    folder = way.lstrip("/")
+def _deepest_folder(context: ResolveContext, written: str, roots: tuple[Root, ...]) -> str:
+    index = context.path_index
+    folder = written.lstrip("/")
     while "/" in folder:
         folder = folder.rsplit("/", 1)[0]
         for root in roots:
-            if catalog.is_folder(f"{root.path}/{folder}"):
-                return name_for(snapshot, f"{root.path}/{folder}", folder=True) or ""
+            if index.is_folder(f"{root.path}/{folder}"):
+                return mention_for(context.snapshot, f"{root.path}/{folder}", folder=True) or ""
     return ""

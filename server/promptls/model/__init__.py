@@ -1,89 +1,65 @@
-"""The nouns of promptls, shared by every floor: values that are frozen, without I/O.
+"""Frozen values that every package shares. No I/O.
 
-No behaviour beyond what a reader needs to look inside.  Lines are 0-based and spans half-open everywhere except in
-text written for people, where lines are 1-based and inclusive.  A `path` is always absolute with forward slashes.
+Lines are 0-based and spans half-open, except in text for people, where lines are 1-based and inclusive. A `path` is
+always absolute, with forward slashes.
 """
 
 from __future__ import annotations
 
-from promptls.model.outline import (
-    CALL,
-    IMPLEMENT,
-    INHERIT,
-    MENTION,
-    USE,
-    Chunk,
-    Import,
-    Outline,
-    Reference,
-    Span,
-    Symbol,
-)
+from promptls.model.cancel import CancelToken, Cancelled
+from promptls.model.files import FileEntry, FileText, Root
+from promptls.model.items import EXPLICIT_ORIGINS, FormName, Item, MentionOutcome, Origin, RenderedItem, SectionEntry
+from promptls.model.mentions import Mention, MentionStatus, Problem
+from promptls.model.outline import CALL, IMPLEMENT, INHERIT, PROSE, USE, Chunk, Import, Outline, Reference, Symbol
 from promptls.model.outline_codec import (
     AnyOutline,
     OutlineView,
-    forget,
-    keys_in,
-    names_in,
-    pack,
-    spoken_in,
-    symbols_in,
-    unpack,
-    view_of,
+    count_symbols,
+    decode_chunk_keys,
+    decode_outline,
+    decode_references,
+    decode_symbol_names,
+    drop_cached_outline,
+    encode_outline,
+    outline_view,
 )
-from promptls.model.values import (
-    EXPLICIT,
-    Block,
-    Cancelled,
-    CancelToken,
-    FileEntry,
-    FormName,
-    Item,
-    Mention,
-    MentionOutcome,
-    MentionStatus,
-    Note,
-    Origin,
-    Problem,
-    Root,
-    TextView,
-)
+from promptls.util.span import Span
 
 __all__ = [
     "CALL",
-    "EXPLICIT",
+    "EXPLICIT_ORIGINS",
     "IMPLEMENT",
     "INHERIT",
-    "MENTION",
+    "PROSE",
     "USE",
     "AnyOutline",
-    "Block",
     "CancelToken",
     "Cancelled",
     "Chunk",
     "FileEntry",
+    "FileText",
     "FormName",
     "Import",
     "Item",
     "Mention",
     "MentionOutcome",
     "MentionStatus",
-    "Note",
     "Origin",
     "Outline",
     "OutlineView",
     "Problem",
     "Reference",
+    "RenderedItem",
     "Root",
+    "SectionEntry",
     "Span",
     "Symbol",
-    "TextView",
-    "forget",
-    "keys_in",
-    "names_in",
-    "pack",
-    "spoken_in",
-    "symbols_in",
-    "unpack",
-    "view_of",
+    "count_symbols",
+    "decode_chunk_keys",
+    "decode_outline",
+    "decode_references",
+    "decode_symbol_names",
+    "drop_cached_outline",
+    "encode_outline",
+    "outline_view",
 ]

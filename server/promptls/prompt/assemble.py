@@ -1,7 +1,7 @@
-"""The finished prompt: laid out, counted as a whole, and made smaller until it is within the budget.
+"""Assembly of the finished prompt: laid out, counted as a whole, and reduced until it is within the budget.
 
-Order, headings and markup are the layout's; wording lives in variants/*.md.  Only layouts put text outside
-of fences, and that text is ours or the user's own.  Knows nothing of how blocks were chosen.
+Order, headings and markup are those of the layout; the text of variants is in variants/*.md.  Only layouts put text
+outside of fences, and that text is written by promptls or by the user.
 """
 
 from __future__ import annotations
@@ -12,28 +12,42 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.model import Block, Item
+from promptls.model import Item, RenderedItem
 from promptls.prompt import fences
-from promptls.prompt.layouts import LAYOUTS, Chat, Draft, Facts, Layout, Message, Parts, Section
-from promptls.prompt.pack import Kept, Omitted, Packed
+from promptls.prompt.errors import UnknownName
+from promptls.prompt.layouts import (
+    Chat,
+    Layout,
+    Message,
+    MessageParts,
+    PromptContent,
+    PromptMetadata,
+    Section,
+    default_layout,
+)
+from promptls.prompt.pack import OmittedItem, PackedItem, PackResult
 from promptls.prompt.render import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
-from promptls.prompt.tokens import Counter, UnknownName
+from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS
 
-NO_FACTS = Facts()
+NO_METADATA = PromptMetadata()
 OUTPUTS = ("messages", "text")
+"""Valid outputs: chat messages, or one text."""
 
-MESSAGE_COST = 4
-"""Tokens that chat formats put around one message: role, start and end; the largest of those in use."""
+TOKENS_PER_MESSAGE = 4
+"""Tokens that a chat format adds to a message: role, start and end; the largest of the common formats."""
 
+MAX_BOUNDARY_ATTEMPTS = 32
+"""Maximum number of boundaries that are tried; every second one costs no more tokens than counted."""
 
-DRAWS = 32
-"""Boundaries that are tried; of two one costs no more than was counted on."""
+_MIN_IMPLICIT_LINES = 3
+_MIN_EXPLICIT_LINES = 1
+"""Minimum number of lines of a trimmed block."""
 
 
 class BudgetTooSmall(ValueError):
-    """The message alone is over the budget."""
+    """The message alone exceeds the budget."""
 
     def __init__(self, needed: int, budget: int) -> None:
         self.needed = needed
@@ -41,26 +55,26 @@ class BudgetTooSmall(ValueError):
         super().__init__(f"the message alone needs {needed} tokens, the budget is {budget}")
 
 
-class Placed(Struct, frozen=True):
-    """A block that is in the prompt."""
+class PromptItem(Struct, frozen=True):
+    """A block in the prompt."""
 
-    block: Block
-    sources: tuple[Item, ...]  # the candidates that it stands for
+    rendered: RenderedItem
+    sources: tuple[Item, ...]  # the candidates that it shows
     citation: str  # "P1"; shown in the prompt by the variant "citation"
     explicit: bool
 
 
-class Assembled(Struct, frozen=True):
-    """A prompt and what is in it."""
+class AssembledPrompt(Struct, frozen=True):
+    """A prompt, its token counts, and what it contains."""
 
     prompt: str  # "" for output "messages"
     messages: tuple[Message, ...]  # () for output "text"
     budget: int
-    used: int  # the finished text counted as a whole; with messages, `MESSAGE_COST` each included
-    sections: dict[str, int]  # tokens by section; with "frame" (headings, separators) they add up to `used`
-    items: tuple[Placed, ...]  # in prompt order
-    omitted: tuple[Omitted, ...]
-    dropped: tuple[str, ...]  # sections that did not fit; "history" once for each earlier turn
+    tokens_used: int  # of the finished text; of messages, with `TOKENS_PER_MESSAGE` each
+    section_tokens: dict[str, int]  # with "frame" (headings, separators) they add up to `tokens_used`
+    items: tuple[PromptItem, ...]  # in prompt order
+    omitted: tuple[OmittedItem, ...]
+    dropped_sections: tuple[str, ...]  # sections that did not fit; "history" once for each earlier turn
     warnings: tuple[str, ...]
 
 
@@ -71,17 +85,17 @@ def frame_tokens(
     counter: Counter,
     sections: Sequence[Section] = (),
     history: Sequence[Message] = (),
-    layout: str = "default",
-    facts: Facts = NO_FACTS,
+    layout: Layout = default_layout,
+    metadata: PromptMetadata = NO_METADATA,
 ) -> int:
-    """Tokens of a prompt without blocks, the message included: the rest of the budget is for blocks."""
-    draft = _draft(message, variant, output, sections, history, facts)
-    return _used(_chat(draft, _layout(layout), fences.SPECIMEN, None), output, counter)
+    """Return the tokens of a prompt without blocks, the message included; the rest of the budget is for blocks."""
+    content = _content(message, variant, output, sections, history, metadata)
+    return _count(_lay_out(content, layout, fences.SPECIMEN, None), output, counter)
 
 
 def assemble(
     message: str,
-    packed: Packed,
+    packed: PackResult,
     *,
     variant: str = "baseline",
     output: str = "text",
@@ -89,109 +103,128 @@ def assemble(
     renderer: Renderer,
     sections: Sequence[Section] = (),
     history: Sequence[Message] = (),
-    layout: str = "default",
-    facts: Facts = NO_FACTS,
-    absence: str = "",
-    complete: float = 1.0,
+    layout: Layout = default_layout,
+    metadata: PromptMetadata = NO_METADATA,
+    empty_text: str = "",
+    index_completeness: float = 1.0,
     secret: bytes | None = None,
-) -> Assembled:
-    """The prompt for a message, at most `budget` tokens.
+) -> AssembledPrompt:
+    """Assemble the prompt for a message, at most `budget` tokens.
 
-    `packed` should come from `pack` with the budget that `frame_tokens` leaves; if the result is over all the
-    same (joints of an estimate, another budget), what is worth least is trimmed, then left out: implicit blocks,
-    earlier turns, sections, explicit blocks, the frame.  `absence` is the sentence that stands where no block
-    does; without one it is made from what was left out and from `complete`, the share of the workspace that
-    was indexed (0 to 1).  `secret` fixes the boundary for tests.  Raises `BudgetTooSmall` and `UnknownName`.
+    The blocks should be packed with the budget that `frame_tokens` leaves.  If the prompt is still too long, because
+    counts are estimates or the budget differs, it is reduced: implicit blocks, earlier turns, sections, explicit
+    blocks, and the frame, in this order.
+
+    Args:
+        message: the user's message.
+        packed: the packed blocks.
+        variant: one of `VARIANTS`.
+        output: one of `OUTPUTS`.
+        budget: in tokens.
+        renderer: the renderer of the blocks.
+        sections: sections without code.
+        history: earlier turns, oldest first.
+        layout: the layout function.
+        metadata: facts that the layout may show.
+        empty_text: the notice of a prompt without blocks; by default it gives the reason.
+        index_completeness: share of the workspace that is indexed, 0 to 1.
+        secret: key of the boundary; tests set it to get reproducible prompts.
+
+    Raises:
+        BudgetTooSmall: the message alone exceeds the budget.
+        UnknownName: the variant or the output is unknown.
     """
-    counter, lay_out = renderer.counter, _layout(layout)
-    draft = _draft(message, variant, output, sections, history, facts)
-    needed = _used(_chat(replace(draft, bare=True), lay_out, "", None), output, counter)
+    counter = renderer.counter
+    content = _content(message, variant, output, sections, history, metadata)
+    needed = _count(_lay_out(replace(content, message_only=True), layout, "", None), output, counter)
     if needed > budget:
         raise BudgetTooSmall(needed, budget)
-    state = _State(replace(draft, kept=packed.kept, empty=absence or _empty(packed, budget, complete)))
-    while True:  # what stands in a prompt must not hang on which boundary is drawn
-        used = _used(_chat(state.draft, lay_out, fences.SPECIMEN, renderer), output, counter)
-        if used <= budget:
-            chat, used = _fenced(state.draft, lay_out, renderer, budget, secret)
-            if used <= budget:
+    notice = empty_text or _empty_notice(packed, budget, index_completeness)
+    state = _State(replace(content, items=packed.items, empty_notice=notice))
+    while True:
+        # First with the specimen: the content of a prompt must not depend on the boundary.
+        tokens = _count(_lay_out(state.content, layout, fences.SPECIMEN, renderer), output, counter)
+        if tokens <= budget:
+            chat, tokens = _fence(state.content, layout, renderer, budget, secret)
+            if tokens <= budget:
                 break
-        state = _smaller(state, used - budget)
-    draft = state.draft
+        state = _reduce(state, tokens - budget)
+    blocks = state.content.items
     text = "" if output == "messages" else _join(chat[0][1])
     messages = tuple(Message(role, _join(parts)) for role, parts in chat) if output == "messages" else ()
-    return Assembled(
+    return AssembledPrompt(
         prompt=text,
         messages=messages,
         budget=budget,
-        used=used,
-        sections=_ledger(chat, used, counter),
-        items=tuple(Placed(k.block, k.sources, f"P{i}", k.explicit) for i, k in enumerate(draft.kept, 1)),
+        tokens_used=tokens,
+        section_tokens=_section_tokens(chat, tokens, counter),
+        items=tuple(PromptItem(b.rendered, b.sources, f"P{i}", b.explicit) for i, b in enumerate(blocks, 1)),
         omitted=packed.omitted + state.omitted,
-        dropped=state.dropped,
-        warnings=(*_lost(state.dropped, budget), *_warnings(draft.kept, renderer)),
+        dropped_sections=state.dropped,
+        warnings=(*_dropped_warnings(state.dropped, budget), *_sanitizer_warnings(blocks, renderer)),
     )
 
 
-def _layout(name: str) -> Layout:
-    try:
-        return LAYOUTS[name]
-    except KeyError:
-        raise UnknownName("layout", name, LAYOUTS) from None
-
-
-# ---------------------------------------------------------------- drafts
+# ---------------------------------------------------------------- content
 
 
 class _State(Struct, frozen=True):
-    """A draft on its way to the budget, and what it has lost so far."""
+    """The content of a prompt while it is reduced, and what was removed from it."""
 
-    draft: Draft
-    omitted: tuple[Omitted, ...] = ()
+    content: PromptContent
+    omitted: tuple[OmittedItem, ...] = ()
     dropped: tuple[str, ...] = ()
 
 
-def _draft(
-    message: str, variant: str, output: str, sections: Sequence[Section], history: Sequence[Message], facts: Facts
-) -> Draft:
+def _content(
+    message: str,
+    variant: str,
+    output: str,
+    sections: Sequence[Section],
+    history: Sequence[Message],
+    metadata: PromptMetadata,
+) -> PromptContent:
     if variant not in VARIANTS:
         raise UnknownName("variant", variant, VARIANTS)
     if output not in OUTPUTS:
         raise UnknownName("output", output, OUTPUTS)
     cleaned = tuple(replace(s, text="\n".join(clean(s.text.replace("\r\n", "\n")).lines)) for s in sections if s.text)
-    return Draft(message, variant, output, cleaned, tuple(history), facts=facts)
+    return PromptContent(message, variant, output, cleaned, tuple(history), metadata=metadata)
 
 
-def _chat(draft: Draft, layout: Layout, boundary: str, renderer: Renderer | None) -> Chat:
-    """The messages as parts; `renderer` None leaves the blocks out."""
-    if draft.bare:
-        return [("user", [("question", "", draft.message)])]
-    return layout(draft, boundary, renderer)
+def _lay_out(content: PromptContent, layout: Layout, boundary: str, renderer: Renderer | None) -> Chat:
+    """Return the messages as parts; without a renderer, blocks are left out."""
+    if content.message_only:
+        return [("user", [("question", "", content.message)])]
+    return layout(content, boundary, renderer)
 
 
-def _join(parts: Parts) -> str:
+def _join(parts: MessageParts) -> str:
     return SEPARATOR.join(heading + text for _, heading, text in parts)
 
 
-def _fenced(draft: Draft, layout: Layout, renderer: Renderer, budget: int, secret: bytes | None) -> tuple[Chat, int]:
-    """The messages with a boundary, and their tokens: one that costs too many of them is drawn again."""
-    texts = [section.text for section in draft.sections] + [turn.content for turn in draft.history]
-    for kept in draft.kept:
-        texts += [kept.block.body, renderer.label(kept.block.item.path), kept.block.item.symbol]
-    chat, used = [], budget + 1
-    for boundary in islice(fences.boundaries(draft.message, texts, secret), DRAWS):
-        chat = _chat(draft, layout, boundary, renderer)
-        used = _used(chat, draft.output, renderer.counter)
-        if used <= budget:
+def _fence(
+    content: PromptContent, layout: Layout, renderer: Renderer, budget: int, secret: bytes | None
+) -> tuple[Chat, int]:
+    """Return the messages with a boundary, and their tokens; a boundary that exceeds the budget is drawn again."""
+    texts = [section.text for section in content.sections] + [turn.content for turn in content.history]
+    for packed in content.items:
+        texts += [packed.rendered.body, renderer.label(packed.rendered.item.path), packed.rendered.item.symbol]
+    chat, tokens = [], budget + 1
+    for boundary in islice(fences.boundaries(content.message, texts, secret), MAX_BOUNDARY_ATTEMPTS):
+        chat = _lay_out(content, layout, boundary, renderer)
+        tokens = _count(chat, content.output, renderer.counter)
+        if tokens <= budget:
             break
-    return chat, used
+    return chat, tokens
 
 
-def _empty(packed: Packed, budget: int, complete: float) -> str:
-    """Why there is no code, as one sentence."""
-    if packed.kept or packed.omitted:
+def _empty_notice(packed: PackResult, budget: int, index_completeness: float) -> str:
+    """Return the reason why the prompt contains no code."""
+    if packed.items or packed.omitted:
         why = f"the budget of {budget} tokens leaves no room for it"
-    elif complete < 1:
-        why = f"nothing was found, and the index is not complete yet ({int(100 * complete)} %)"
+    elif index_completeness < 1:
+        why = f"nothing was found, and the index is not complete yet ({int(100 * index_completeness)} %)"
     else:
         why = "nothing was found that belongs to the question"
     return f"No code from the workspace is included: {why}."
@@ -200,81 +233,98 @@ def _empty(packed: Packed, budget: int, complete: float) -> str:
 # ---------------------------------------------------------------- counting
 
 
-def _used(chat: Chat, output: str, counter: Counter) -> int:
-    around = MESSAGE_COST if output == "messages" else 0
-    return sum(counter.count(_join(parts)) + around for _, parts in chat)
+def _count(chat: Chat, output: str, counter: Counter) -> int:
+    per_message = TOKENS_PER_MESSAGE if output == "messages" else 0
+    return sum(counter.count(_join(parts)) + per_message for _, parts in chat)
 
 
-def _ledger(chat: Chat, used: int, counter: Counter) -> dict[str, int]:
-    ledger: dict[str, int] = {}
+def _section_tokens(chat: Chat, total: int, counter: Counter) -> dict[str, int]:
+    """Return the tokens by section, so that with "frame" they add up to `total`."""
+    by_section: dict[str, int] = {}
     for _, parts in chat:
         for name, _, text in parts:
             if name != "frame":
-                ledger[name] = ledger.get(name, 0) + counter.count(text)
-    rest = used - sum(ledger.values())
-    while rest < 0:  # parts counted one by one are rounded up more often than the whole
-        largest = max(ledger, key=lambda name: ledger[name])
-        less = min(-rest, ledger[largest])
-        ledger[largest] -= less
-        rest += less
-    return {**ledger, "frame": rest}
+                by_section[name] = by_section.get(name, 0) + counter.count(text)
+    rest = total - sum(by_section.values())
+    while rest < 0:  # each part is rounded up, the whole text only once
+        largest = max(by_section, key=lambda name: by_section[name])
+        excess = min(-rest, by_section[largest])
+        by_section[largest] -= excess
+        rest += excess
+    return {**by_section, "frame": rest}
 
 
-def _smaller(state: _State, excess: int) -> _State:
-    """The draft with what is worth least made smaller by about `excess` tokens, or left out."""
-    draft = state.draft
-    by_rank = sorted(draft.kept, key=lambda kept: kept.rank)
-    found = [kept for kept in by_rank if not kept.explicit]
-    if found:
-        return _without(state, found[-1], excess, least=3)
-    if draft.history:
-        return replace(state, draft=replace(draft, history=draft.history[1:]), dropped=(*state.dropped, "history"))
-    for place in ("context", "instructions", "task"):
-        for section in reversed(draft.sections):
-            if section.place == place:
-                left = tuple(s for s in draft.sections if s is not section)
-                return replace(state, draft=replace(draft, sections=left), dropped=(*state.dropped, section.name))
+# ---------------------------------------------------------------- reduction
+
+
+def _reduce(state: _State, excess: int) -> _State:
+    """Reduce the content of lowest priority by about `excess` tokens, or remove it."""
+    content = state.content
+    by_rank = sorted(content.items, key=lambda packed: packed.rank)
+    implicit = [packed for packed in by_rank if not packed.explicit]
+    if implicit:
+        return _reduce_block(state, implicit[-1], excess, _MIN_IMPLICIT_LINES)
+    if content.history:
+        shorter = replace(content, history=content.history[1:])
+        return replace(state, content=shorter, dropped=(*state.dropped, "history"))
+    for placement in ("context", "instructions", "task"):
+        for section in reversed(content.sections):
+            if section.placement == placement:
+                remaining = tuple(s for s in content.sections if s is not section)
+                shorter = replace(content, sections=remaining)
+                return replace(state, content=shorter, dropped=(*state.dropped, section.name))
     if by_rank:
-        return _without(state, by_rank[-1], excess, least=1)
-    return replace(state, draft=replace(draft, bare=True))
+        return _reduce_block(state, by_rank[-1], excess, _MIN_EXPLICIT_LINES)
+    return replace(state, content=replace(content, message_only=True))
 
 
-def _without(state: _State, kept: Kept, excess: int, least: int) -> _State:
-    """The draft with a block trimmed to what `excess` leaves of it; explicit ones end as a reference line."""
-    block = kept.forms.trimmed(kept.block, kept.block.tokens - excess)
-    if block is not None and block.spans and sum(map(len, block.spans)) < least:
+def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int) -> _State:
+    """Trim a block by `excess` tokens, or remove it; an explicit block ends as a reference line."""
+    block = packed.forms.trim(packed.rendered, packed.rendered.tokens - excess)
+    if block is not None and block.spans and sum(map(len, block.spans)) < min_lines:
         block = None
-    if block is None and kept.explicit and kept.block.form != "reference":
-        line = kept.forms.reference("asked for, does not fit")
-        block = line if line.tokens < kept.block.tokens else None
-    draft = state.draft
+    if block is None and packed.explicit and packed.rendered.form != "reference":
+        reference = packed.forms.reference("asked for, does not fit")
+        block = reference if reference.tokens < packed.rendered.tokens else None
+    content = state.content
     if block is not None:
-        smaller = replace(kept, block=block)
-        return replace(state, draft=replace(draft, kept=tuple(smaller if k is kept else k for k in draft.kept)))
-    gone = tuple(Omitted(item, "over the budget in the final count", kept.block.tokens) for item in kept.sources)
-    left = replace(draft, kept=tuple(k for k in draft.kept if k is not kept))
-    return replace(state, draft=left, omitted=state.omitted + gone)
+        trimmed = replace(packed, rendered=block)
+        blocks = tuple(trimmed if other is packed else other for other in content.items)
+        return replace(state, content=replace(content, items=blocks))
+    reason = "over the budget in the final count"
+    omitted = tuple(OmittedItem(item, reason, packed.rendered.tokens) for item in packed.sources)
+    remaining = replace(content, items=tuple(other for other in content.items if other is not packed))
+    return replace(state, content=remaining, omitted=state.omitted + omitted)
 
 
-def _lost(dropped: Sequence[str], budget: int) -> Iterator[str]:
-    """One sentence on the sections and turns that did not fit."""
-    called = {"task": "the task of the recipe", "history": "earlier turns"}
-    names = ", ".join(called.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
+# ---------------------------------------------------------------- warnings
+
+
+def _dropped_warnings(dropped: Sequence[str], budget: int) -> Iterator[str]:
+    """Yield a warning about the sections and turns that did not fit."""
+    labels = {"task": "the task of the recipe", "history": "earlier turns"}
+    names = ", ".join(labels.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
     if names:
-        yield f"The budget of {budget:,} tokens leaves no room for {names}; raise it to have them in the prompt."
+        yield f"The budget of {budget:,} tokens leaves no room for {names}; increase it to include them."
 
 
-def _warnings(kept: Sequence[Kept], renderer: Renderer) -> Iterator[str]:
-    """One sentence a file on what was redacted, on what was made visible, on what poses as instructions."""
-    found: dict[str, dict[str, int]] = {}
-    secret: dict[str, dict[str, int]] = {}
-    orders: dict[str, dict[str, int]] = {}
-    for entry in kept:
-        told = [(secret if f.secret else found, f) for f in entry.forms.findings(entry.block)]
-        for table, finding in [*told, *((orders, f) for f in entry.forms.orders(entry.block))]:
-            by_name = table.setdefault(entry.block.item.path, {})
-            by_name[finding.name] = by_name.get(finding.name, 0) + 1
-    for verb, by_path in (("redacted", secret), ("made visible", found), ("reads like instructions", orders)):
+def _sanitizer_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield one warning per file and class of finding: secrets, invisible characters, injections."""
+    secrets: dict[str, dict[str, int]] = {}
+    invisible: dict[str, dict[str, int]] = {}
+    injections: dict[str, dict[str, int]] = {}
+    for packed in blocks:
+        block, forms = packed.rendered, packed.forms
+        findings = [(secrets if f.secret else invisible, f) for f in forms.findings(block)]
+        findings += [(injections, f) for f in forms.injections(block)]
+        for by_path, finding in findings:
+            counts = by_path.setdefault(block.item.path, {})
+            counts[finding.name] = counts.get(finding.name, 0) + 1
+    for prefix, by_path in (
+        ("redacted", secrets),
+        ("made visible", invisible),
+        ("reads like instructions", injections),
+    ):
         for path in sorted(by_path):
             names = ", ".join(f"{n} x {name}" for name, n in sorted(by_path[path].items()))
-            yield f"{verb} in {renderer.label(path)}: {names}"
+            yield f"{prefix} in {renderer.label(path)}: {names}"

@@ -1,331 +1,322 @@
-"""The pipeline, top to bottom: a message and a snapshot become a prompt within its budget.
+"""The prompt pipeline: builds a prompt within its budget from a message and a snapshot.
 
-mentions → intent → retrieval → threshold → each thing once → sections → pack → assemble.  Each stage takes
-values and gives values, and leaves its counts and milliseconds in the trace; the profile says which stages
-and which constants.  Explicit context goes before anything that was found.  Synchronous; the token is looked
-at between stages.
+mentions → intent → retrieval → threshold → deduplication → sections → packing → assembly.  Stages exchange frozen
+values, and each adds its counts and its duration to the trace.  The profile selects stages and constants.  Explicit
+context has priority over retrieved items.  Synchronous; cancellation is checked between stages.
 """
 
 from __future__ import annotations
 
 import time
-from collections import Counter as Counts
+from collections import Counter as Multiset
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.mentions.context import Request
-from promptls.mentions.grammar import strip
-from promptls.mentions.resolve import items as items_of
-from promptls.mentions.resolve import resolve_all
-from promptls.model import Item, MentionOutcome
-from promptls.prompt import assemble as assembling
-from promptls.prompt import explicit as asking
-from promptls.prompt import implicit as finding
-from promptls.prompt.assemble import Assembled, Placed, assemble
-from promptls.prompt.history import choose
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.grammar import strip_mentions
+from promptls.mentions.resolve import collect_items, resolve_mentions
+from promptls.model import Item, Mention, MentionOutcome
+from promptls.prompt import explicit, implicit
+from promptls.prompt.assemble import AssembledPrompt, PromptItem, assemble, frame_tokens
+from promptls.prompt.forms import item_forms
+from promptls.prompt.history import select_turns
 from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
-from promptls.prompt.layouts import QUOTING, Facts, Message, Section
-from promptls.prompt.pack import ALREADY_INCLUDED, Choice, Omitted, Packed, pack
-from promptls.prompt.profile import Profile, profile
-from promptls.prompt.query_understanding import Understood, understood
-from promptls.prompt.rank import above_threshold
-from promptls.prompt.render import Renderer, forms
-from promptls.prompt.sanitize import about_message, redact
-from promptls.prompt.scoring import Corpus
-from promptls.prompt.sections import gather
-from promptls.prompt.services import Surroundings
+from promptls.prompt.layouts import Message, PromptMetadata, Section
+from promptls.prompt.options import PromptOptions
+from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
+from promptls.prompt.rank import split_by_threshold
+from promptls.prompt.render import Renderer
+from promptls.prompt.sanitize import message_warnings, redact
+from promptls.prompt.scoring import CorpusStatistics
+from promptls.prompt.sections import gather_sections
 from promptls.prompt.tokens import Counter
 
-OMITTED = 50
-"""Left-out regions that are told."""
+MAX_OMITTED = 50
+"""Maximum number of omitted items in a result."""
 
 HISTORY_SHARE = 0.25
-"""Of what the message and the sections leave, for earlier turns."""
+"""Share of earlier turns in the tokens that the message and the sections leave."""
 
 
-class Wanted(Struct, frozen=True):
-    """What a request asks for beside the message."""
-
-    budget: int  # tokens
-    counter: Counter
-    profile: Profile = profile("default")
-    variant: str = "baseline"
-    output: str = "text"
-    task: str = ""  # text of a recipe
-    brings: tuple[str, ...] = ()  # mentions of a recipe, resolved as if they stood in the message
-    history: tuple[Message, ...] = ()
-    switched: tuple[tuple[str, bool], ...] = ()  # sections, and "retrieval", that are on or off for this request
-    threshold: float | None = None  # None: the profile's
-    completeness: float = 1.0  # share of the index that is there
-    warnings: tuple[str, ...] = ()
-
-    def wants(self, section: str) -> bool:
-        """Whether a section may be in the prompt."""
-        return dict(self.switched).get(section, True)
-
-
-class Stage(Struct, frozen=True):
-    """One step of the pipeline, as it went."""
+class TraceStage(Struct, frozen=True):
+    """Counts and duration of one stage of the pipeline."""
 
     name: str
-    taken: int
-    given: int
+    input_count: int
+    output_count: int
     ms: float
 
 
-class Built(Struct, frozen=True):
-    """A prompt and how it came about."""
+class BuildResult(Struct, frozen=True):
+    """A prompt, and how it was built."""
 
-    assembled: Assembled
-    omitted: tuple[Omitted, ...]  # at most OMITTED of them
-    dropped: int  # how many the budget left out
+    assembled: AssembledPrompt
+    omitted: tuple[OmittedItem, ...]  # at most MAX_OMITTED
+    dropped_count: int  # number of items that the budget left out
     mentions: tuple[MentionOutcome, ...]
     intent: Intent
-    stages: tuple[Stage, ...]
-    line: str
+    stages: tuple[TraceStage, ...]
+    trace_line: str
     warnings: tuple[str, ...]
 
 
-class _Clock:
-    """Collects the stages."""
+class _Trace:
+    """Collects the stages of one build."""
 
     def __init__(self) -> None:
-        self.stages: list[Stage] = []
+        self.stages: list[TraceStage] = []
 
     @contextmanager
-    def stage(self, name: str, taken: int) -> Iterator[list[int]]:
-        """Time a stage; it puts the number of what it gives into the list."""
-        start, given = time.perf_counter(), [0]
-        yield given
-        self.stages.append(Stage(name, taken, given[-1], round((time.perf_counter() - start) * 1000, 2)))
+    def stage(self, name: str, input_count: int) -> Iterator[list[int]]:
+        """Time a stage; the stage appends its output count to the list."""
+        start, counts = time.perf_counter(), [0]
+        yield counts
+        duration = round((time.perf_counter() - start) * 1000, 2)
+        self.stages.append(TraceStage(name, input_count, counts[-1], duration))
 
 
-def build(message: str, wanted: Wanted, request: Request, around: Surroundings) -> Built:
-    """The prompt for a message.  Raises Cancelled, and BudgetTooSmall if the message alone does not fit."""
-    clock, token, counter = _Clock(), request.token, wanted.counter
-    renderer = Renderer(counter, request.snapshot.label, citations=wanted.variant == "citation")
+def build(
+    message: str, options: PromptOptions, context: ResolveContext, mentions: Sequence[Mention] | None = None
+) -> BuildResult:
+    """Build the prompt for a message; `mentions` are those of the message if it is parsed already.
 
-    with clock.stage("mentions", 0) as given:
-        outcomes = resolve_all(message, request)
-        in_front, gone = asking.in_front(message, request)
-        brought, missing = asking.brought(wanted.brings, request, len(outcomes))
-        asked = [*items_of(outcomes), *in_front, *brought]
-        mentioned = {o.mention.kind for o in outcomes if o.targets}  # what is asked for does not come twice
-        given.append(len(asked))
+    Raises:
+        Cancelled: the request was cancelled.
+        BudgetTooSmall: the message alone exceeds the budget.
+    """
+    trace, token, counter, profile = _Trace(), context.token, options.counter, options.profile
+    renderer = Renderer(counter, context.snapshot.label, citations=options.variant == "citation")
+
+    with trace.stage("mentions", 0) as count:
+        outcomes = resolve_mentions(message, context, mentions=mentions)
+        active_items, active_warnings = explicit.active_context(message, context)
+        recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
+        explicit_items = [*collect_items(outcomes), *active_items, *recipe_items]
+        mentioned_kinds = {o.mention.kind for o in outcomes if o.targets}
+        count.append(len(explicit_items))
     token.check()
 
-    with clock.stage("intent", 0) as given:
-        question = strip(message, [o.mention for o in outcomes])
-        taken = understood(message, question, wanted.profile, request, around)
-        intent = taken.intent
-        given.append(len(intent.query.terms))
+    with trace.stage("intent", 0) as count:
+        question = strip_mentions(message, [o.mention for o in outcomes])
+        understanding = understand_query(message, question, options, context)
+        intent = understanding.intent
+        count.append(len(intent.query.terms))
 
-    candidates, ranked = _found(taken, question, asked, wanted, request, around, clock)
+    candidates, retrieved = _retrieve(understanding, question, explicit_items, options, context, trace)
 
-    with clock.stage("sections", 0) as given:
-        files = [*(i.path for i in asked), request.client.active, *(r.item.path for r in candidates.regions)]
-        gathered = gather(
-            wanted.profile,
+    with trace.stage("sections", 0) as count:
+        explicit_paths = [item.path for item in explicit_items]
+        files = [*explicit_paths, context.client.active_document, *(r.item.path for r in candidates.items)]
+        gathered = gather_sections(
+            options,
             intent,
             files,
-            lambda section: wanted.wants(section) and section not in mentioned,
-            wanted.budget,
-            counter,
-            request,
-            around,
-            frozenset(i.path for i in asking.alone(asked) if i.kind == "file"),
-            not candidates.regions and not asked,
+            context,
+            exclude=mentioned_kinds.__contains__,  # a mentioned section does not appear twice
+            full_files=frozenset(i.path for i in explicit.top_level_items(explicit_items) if i.kind == "file"),
+            retrieval_empty=not candidates.items and not explicit_items,
         )
-        candidates = finding.without(candidates, gathered.shown)
-        sections = (*gathered.sections, *([Section("task", wanted.task, "task")] if wanted.task else []))
-        facts = Facts(intent.types, intent.action, wanted.budget)
-        frame = _frame(message, wanted, sections, (), facts)
-        earlier, hidden = _without_secrets(() if "history" in mentioned else wanted.history)
-        quoted = wanted.profile.layout in QUOTING
-        turns = choose(earlier, int(HISTORY_SHARE * max(0, wanted.budget - frame)), counter, {}, quoted)
-        frame = _frame(message, wanted, sections, turns.turns, facts)
-        given.append(len(sections))
+        candidates = implicit.exclude_shown(candidates, gathered.shown)
+        task = [Section("task", options.task, "task")] if options.task else []
+        sections = (*gathered.sections, *task)
+        metadata = PromptMetadata(intent.types, intent.action, options.budget)
+        frame = _frame_tokens(message, options, sections, (), metadata)
+        history, history_warnings = _redact_turns(() if "history" in mentioned_kinds else options.history)
+        quoted = profile.hooks.quotes_history
+        turns = select_turns(history, int(HISTORY_SHARE * max(0, options.budget - frame)), counter, {}, quoted)
+        if turns.turns:
+            frame = _frame_tokens(message, options, sections, turns.turns, metadata)
+        count.append(len(sections))
     token.check()
 
-    with clock.stage("budget", len(asked) + len(candidates.regions)) as given:
-        explicit, problems = asking.choices(asked, ranked, request, renderer)
-        implicit = [Choice(forms(r.item, candidates.views[r.item.path], renderer)) for r in candidates.regions]
-        rules = wanted.profile.packing
+    with trace.stage("budget", len(explicit_items) + len(candidates.items)) as count:
+        packing_candidates, unreadable = explicit.packing_candidates(explicit_items, retrieved, context, renderer)
         packed = pack(
-            explicit,
-            implicit,
-            wanted.budget - frame,
-            mode=rules.mode,
-            keep_top=rules.keep_top,
-            order=rules.order,
-            found_share=rules.found_share,
-            reserved=rules.reserved,
+            packing_candidates,
+            [PackingCandidate(item_forms(r.item, candidates.files[r.item.path], renderer)) for r in candidates.items],
+            options.budget - frame,
+            mode=profile.packing.mode,
+            trim_first=profile.packing.trim_first,
+            order=profile.packing.order,
+            implicit_share=profile.packing.implicit_share,
+            explicit_reserve=profile.packing.explicit_reserve,
         )
-        # Only now it is known what older copies are of; the room that they leave is for turns before them.
-        lighter = choose(earlier, turns.tokens, counter, _shown(packed, renderer), quoted)
-        turns = lighter if lighter.superseded > turns.superseded else turns
-        given.append(len(packed.kept))
+        if history:  # copies of the shown code can be recognized now; without them, more turns may fit
+            lighter = select_turns(history, turns.tokens, counter, _shown_text(packed, renderer), quoted)
+            turns = lighter if lighter.removed_copies > turns.removed_copies else turns
+        count.append(len(packed.items))
     token.check()
 
-    with clock.stage("assemble", len(packed.kept)) as given:
+    with trace.stage("assemble", len(packed.items)) as count:
         assembled = assemble(
             message,
             packed,
-            variant=wanted.variant,
-            output=wanted.output,
-            budget=wanted.budget,
+            variant=options.variant,
+            output=options.output,
+            budget=options.budget,
             renderer=renderer,
             sections=sections,
             history=turns.turns,
-            layout=wanted.profile.layout,
-            facts=Facts(facts.types, facts.action, facts.budget, len(_left_out(packed.omitted))),
-            complete=wanted.completeness,
+            layout=profile.layout,
+            metadata=replace(metadata, omitted_count=len(_over_budget(packed.omitted))),
+            index_completeness=options.index_completeness,
         )
-        given.append(len(assembled.items))
-    left_out = _left_out(assembled.omitted)
-    return Built(
+        count.append(len(assembled.items))
+    omitted = _over_budget(assembled.omitted)
+    dropped = (OmittedItem(d.item, d.reason, 0) for d in candidates.dropped[:MAX_OMITTED])
+    return BuildResult(
         assembled,
-        (*left_out, *(Omitted(d.item, d.reason, 0) for d in candidates.dropped[:OMITTED]))[:OMITTED],
-        len(left_out),
-        tuple(asking.outcome_of(o, assembled, problems) for o in outcomes),
+        (*omitted, *dropped)[:MAX_OMITTED],
+        len(omitted),
+        tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes),
         intent,
-        tuple(clock.stages),
-        trace_line(clock.stages, assembled.used),
+        tuple(trace.stages),
+        trace_line(trace.stages, assembled.tokens_used),
         (
-            *wanted.warnings,
-            *about_message(message),
-            *gone,
-            *missing,
-            *hidden,
-            *taken.warnings,
+            *options.warnings,
+            *message_warnings(message),
+            *active_warnings,
+            *recipe_warnings,
+            *history_warnings,
+            *understanding.warnings,
             *gathered.warnings,
             *assembled.warnings,
         ),
     )
 
 
-def _without_secrets(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
-    """Earlier turns with secrets redacted, and a sentence about them; the question itself is never rewritten."""
-    cleaned = [(turn.role, *redact(turn.content)) for turn in turns]
-    names = Counts(finding.name for _, _, findings in cleaned for finding in findings)
-    told = ", ".join(f"{n} x {name}" for name, n in sorted(names.items()))
-    said = (f"redacted in earlier turns: {told}",) if told else ()
-    return tuple(Message(role, text) for role, text, _ in cleaned), said
+def _redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
+    """Return earlier turns with secrets redacted, and a warning; the message itself is never rewritten."""
+    redacted = [(turn.role, *redact(turn.content)) for turn in turns]
+    counts = Multiset(finding.name for _, _, findings in redacted for finding in findings)
+    names = ", ".join(f"{n} x {name}" for name, n in sorted(counts.items()))
+    warnings = (f"redacted in earlier turns: {names}",) if names else ()
+    return tuple(Message(role, text) for role, text, _ in redacted), warnings
 
 
-def _found(
-    taken: Understood,
+def _retrieve(
+    understanding: QueryUnderstanding,
     question: str,
-    asked: Sequence[Item],
-    wanted: Wanted,
-    request: Request,
-    around: Surroundings,
-    clock: _Clock,
+    explicit_items: Sequence[Item],
+    options: PromptOptions,
+    context: ResolveContext,
+    trace: _Trace,
 ) -> tuple[Candidates, Sequence[Item]]:
-    """Regions that nobody asked for, and all that were found before anything was left out."""
-    profile_, token = wanted.profile, request.token
-    most = finding.considered(profile_, wanted.budget)
-    found: Sequence[Item] = ()
-    with clock.stage("retrieval", 0) as given:
-        if taken.intent.codebase and wanted.wants("retrieval") and (profile_.gathering.beside_mentions or not asked):
-            if profile_.gathering.source == "graph":
-                found = finding.from_graph(around.graph(request), question, profile_.gathering.considered, request)
+    """Return the candidates for implicit context, and all retrieved items by rank."""
+    profile, token = options.profile, context.token
+    max_candidates = implicit.max_candidates(profile, options.budget)
+    retrieved: Sequence[Item] = ()
+    with trace.stage("retrieval", 0) as count:
+        allowed = options.includes("retrieval") and (profile.gathering.with_mentions or not explicit_items)
+        if understanding.intent.about_codebase and allowed:
+            if profile.gathering.source == "graph":
+                retrieved = implicit.graph_items(question, profile.gathering.max_items, context)
             else:
-                query, strategy = taken.intent.query, around.strategy
-                found = finding.regions_for(query, asked, request, around.index, strategy, most)
-        given.append(len(found))
+                query = understanding.intent.query
+                retrieved = implicit.retrieve_items(query, explicit_items, context, max_candidates)
+        count.append(len(retrieved))
     token.check()
 
-    threshold = profile_.scoring.threshold if wanted.threshold is None else wanted.threshold
-    if profile_.scoring.formula == "legs":  # scored already: only what is good enough is read
-        with clock.stage("threshold", len(found)) as given:
-            good, late = above_threshold(found, threshold, profile_.scoring.relative)
-            read = finding.best(good, request, profile_, wanted.budget)
-            given.append(len(good))
-        with clock.stage("dedup", len(read.regions)) as given:
-            candidates = finding.distinct(read, profile_)
-            candidates = Candidates(candidates.regions, candidates.views, (*candidates.dropped, *late))
-            given.append(len(candidates.regions))
+    if profile.keeps_retrieval_scores:  # the threshold goes first, so that fewer items are read
+        with trace.stage("threshold", len(retrieved)) as count:
+            passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
+            read = implicit.read_top_items(passed, context, profile, options.budget)
+            count.append(len(passed))
+        with trace.stage("dedup", len(read.items)) as count:
+            candidates = implicit.deduplicate(read, profile)
+            candidates = replace(candidates, dropped=(*candidates.dropped, *below))
+            count.append(len(candidates.items))
     else:
-        with clock.stage("threshold", min(most, len(found))) as given:
-            columns = around.index.columns()
-            corpus = Corpus(max(1, columns.count), columns.frequency)
-            candidates = finding.with_texts(found[:most], request)
-            candidates = finding.scored(candidates, profile_, taken.asked, corpus)
-            candidates = finding.above(candidates, threshold, profile_)
-            given.append(len(candidates.regions))
-        with clock.stage("dedup", len(candidates.regions)) as given:
-            candidates = finding.distinct(candidates, profile_)
-            given.append(len(candidates.regions))
+        with trace.stage("threshold", min(max_candidates, len(retrieved))) as count:
+            reader = context.index.reader()
+            corpus = CorpusStatistics(max(1, reader.live_count), reader.document_frequency)
+            candidates = implicit.read_items(retrieved[:max_candidates], context)
+            candidates = implicit.apply_scores(candidates, profile, understanding.scoring_query, corpus)
+            candidates = implicit.apply_threshold(candidates, options.threshold, profile)
+            count.append(len(candidates.items))
+        with trace.stage("dedup", len(candidates.items)) as count:
+            candidates = implicit.deduplicate(candidates, profile)
+            count.append(len(candidates.items))
     token.check()
-    return candidates, found
+    return candidates, retrieved
 
 
-def _frame(message: str, wanted: Wanted, sections: Sequence[Section], turns: Sequence[Message], facts: Facts) -> int:
-    """Tokens of the prompt without blocks."""
-    return assembling.frame_tokens(
-        message, wanted.variant, wanted.output, wanted.counter, sections, turns, wanted.profile.layout, facts
+def _frame_tokens(
+    message: str,
+    options: PromptOptions,
+    sections: Sequence[Section],
+    turns: Sequence[Message],
+    metadata: PromptMetadata,
+) -> int:
+    """Return the tokens of the prompt without items."""
+    return frame_tokens(
+        message, options.variant, options.output, options.counter, sections, turns, options.profile.layout, metadata
     )
 
 
 class DryRun(Struct, frozen=True):
-    """A message with what its mentions bring, and nothing that was found."""
+    """A message with the items of its mentions, without retrieval."""
 
     message: str
-    resolved: tuple[MentionOutcome, ...]  # as the resolvers gave them
-    mentions: tuple[MentionOutcome, ...]  # as they stand in the prompt
-    items: tuple[Placed, ...]
-    used: int  # tokens of message and mentions
+    resolved: tuple[MentionOutcome, ...]  # as returned by the resolvers
+    mentions: tuple[MentionOutcome, ...]  # with the status in the prompt
+    items: tuple[PromptItem, ...]
+    tokens_used: int  # by the message and the items of its mentions
 
 
-def dry_run(message: str, request: Request, budget: int, counter: Counter, before: DryRun | None = None) -> DryRun:
-    """What would become of a message's mentions: `build` without retrieval and without sections.
+def dry_run(
+    message: str, context: ResolveContext, budget: int, counter: Counter, previous: DryRun | None = None
+) -> DryRun:
+    """Return the outcome of a message's mentions: `build` without retrieval and without sections.
 
-    `before` is the run for an earlier text of the same message on the same snapshot: where other words around the
-    same mentions are all that has changed, nothing is packed again.
+    `previous` is the run for an earlier text of the message on the same snapshot.  If the mentions are the same apart
+    from their offsets, its items are reused.
     """
     budget = max(budget, 4 * len(message) + 200)
-    outcomes = resolve_all(message, request)
-    if before is not None and [_meaning(o) for o in outcomes] == [_meaning(o) for o in before.resolved]:
-        moved = [replace(now, mention=o.mention) for now, o in zip(before.mentions, outcomes, strict=True)]
-        used = before.used + counter.count(message) - counter.count(before.message)
-        return DryRun(message, outcomes, tuple(moved), before.items, used)
-    renderer = Renderer(counter, request.snapshot.label)
-    explicit, problems = asking.choices(items_of(outcomes), (), request, renderer)
-    packed = pack(explicit, [], budget - assembling.frame_tokens(message, "baseline", "text", counter))
+    outcomes = resolve_mentions(message, context)
+    if previous is not None and [_without_offsets(o) for o in outcomes] == [
+        _without_offsets(o) for o in previous.resolved
+    ]:
+        moved = [replace(old, mention=o.mention) for old, o in zip(previous.mentions, outcomes, strict=True)]
+        tokens_used = previous.tokens_used + counter.count(message) - counter.count(previous.message)
+        return DryRun(message, outcomes, tuple(moved), previous.items, tokens_used)
+    renderer = Renderer(counter, context.snapshot.label)
+    candidates, unreadable = explicit.packing_candidates(collect_items(outcomes), (), context, renderer)
+    packed = pack(candidates, [], budget - frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)
-    mentions = tuple(asking.outcome_of(o, assembled, problems) for o in outcomes)
-    return DryRun(message, outcomes, mentions, assembled.items, assembled.used)
+    final = tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes)
+    return DryRun(message, outcomes, final, assembled.items, assembled.tokens_used)
 
 
-def _meaning(outcome: MentionOutcome) -> MentionOutcome:
-    """An outcome wherever its mention stands."""
+def _without_offsets(outcome: MentionOutcome) -> MentionOutcome:
     return replace(outcome, mention=replace(outcome.mention, start=0, end=0))
 
 
-def _shown(packed: Packed, renderer: Renderer) -> dict[str, str]:
-    """What the blocks show of each file, by its path as the prompt shows it."""
-    texts: dict[str, list[str]] = {}
-    for kept in packed.kept:
-        if kept.block.spans:
-            texts.setdefault(renderer.label(kept.block.item.path), []).append(kept.block.body)
-    return {path: "\n".join(bodies) for path, bodies in texts.items()}
+def _shown_text(packed: PackResult, renderer: Renderer) -> dict[str, str]:
+    """Return the text that the prompt shows of each file, by the label of the file."""
+    bodies: dict[str, list[str]] = {}
+    for packed_block in packed.items:
+        block = packed_block.rendered
+        if block.spans:
+            bodies.setdefault(renderer.label(block.item.path), []).append(block.body)
+    return {label: "\n".join(parts) for label, parts in bodies.items()}
 
 
-def _left_out(omitted: Sequence[Omitted]) -> tuple[Omitted, ...]:
-    """What the budget left out; what is in the prompt as a part of something else is not."""
-    return tuple(o for o in omitted if o.reason != ALREADY_INCLUDED)
+def _over_budget(omitted: Sequence[OmittedItem]) -> tuple[OmittedItem, ...]:
+    """Return the items that the budget left out, without those that are part of another item in the prompt."""
+    return tuple(item for item in omitted if item.reason != ALREADY_INCLUDED)
 
 
-def trace_line(stages: Sequence[Stage], used: int) -> str:
-    """ "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens" """
-    by_name = {s.name: s for s in stages}
-    first = by_name["retrieval"].given
-    considered = by_name["threshold"].taken
-    steps = [str(min(first, considered) if considered else first)]
-    steps += [f"{by_name[name].given} ({name})" for name in ("threshold", "dedup", "budget")]
-    return f"{' → '.join(steps)}, {used:,} tokens"
+def trace_line(stages: Sequence[TraceStage], tokens_used: int) -> str:
+    """Summarize a build in one line: "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens"."""
+    by_name = {stage.name: stage for stage in stages}
+    retrieved = by_name["retrieval"].output_count
+    considered = by_name["threshold"].input_count
+    steps = [str(min(retrieved, considered) if considered else retrieved)]
+    steps += [f"{by_name[name].output_count} ({name})" for name in ("threshold", "dedup", "budget")]
+    return f"{' → '.join(steps)}, {tokens_used:,} tokens"

@@ -1,7 +1,7 @@
-"""What the user asked for by name: mentions, the selection, the document in front; and what became of it.
+"""Explicit context: items of mentions, the selection and the active document, and the final outcome of mentions.
 
-Explicit context goes before anything that was found.  A folder stands for itself (its outline); its files are
-asked for only through it, so they compete with what was found.
+Explicit context has priority over implicit context.  A folder is represented by its outline.  The files in it are
+requested only through it, so they compete with retrieved items.
 """
 
 from __future__ import annotations
@@ -11,154 +11,160 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.index.snapshot import is_exhibit
-from promptls.mentions.context import Request
-from promptls.mentions.resolve import items as items_of
-from promptls.mentions.resolve import resolve_all
-from promptls.model import Item, MentionOutcome, MentionStatus, Origin, Problem, Span, TextView
-from promptls.prompt.assemble import Assembled, Placed
-from promptls.prompt.pack import Choice
-from promptls.prompt.render import Renderer, forms
+from promptls.index.snapshot import is_virtual
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.resolve import collect_items, resolve_mentions
+from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, Span
+from promptls.prompt.assemble import AssembledPrompt, PromptItem
+from promptls.prompt.forms import item_forms
+from promptls.prompt.pack import PackingCandidate
+from promptls.prompt.render import Renderer
 
-INSIDE = 12
-"""Definitions of a mentioned file that may stand for it when it does not fit."""
-FOLDER_FILES = 40
-"""Files of a mentioned folder whose outlines are listed."""
+MAX_DEFINITIONS = 12
+"""Maximum number of definitions that represent a mentioned file that does not fit."""
+MAX_FOLDER_FILES = 40
+"""Maximum number of files in the outline of a mentioned folder."""
 
-_HERE = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
+_DEICTIC = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
+"""A reference to the active document in the message."""
+
+UnreadableItems = dict[tuple[str, Span], str]
+"""Why an item cannot be shown, by path and span."""
 
 
-def in_front(message: str, request: Request) -> tuple[list[Item], list[str]]:
-    """The selection, or the active document if the message points at it; and a sentence on lines that have gone."""
-    client, files = request.client, request.snapshot.files
-    gone: list[str] = []
+def active_context(message: str, context: ResolveContext) -> tuple[list[Item], list[str]]:
+    """Return the selection, else the active document if the message refers to it; and warnings."""
+    client, files = context.client, context.snapshot.files
+    warnings: list[str] = []
     if client.selection is not None and client.selection[0] in files:
         path, span = client.selection
-        view = request.sources.read(path, explicit=True)
+        view = context.sources.read(path, explicit=True)
         if isinstance(view, Problem) or span.start < len(view.lines):
-            return [_named(Item(path, span, "text", Origin.SELECTION, 1.0), request)], []
-        place = f"{request.snapshot.label(path)}:{span.label}"
-        gone = [f"The selected lines {place} are no longer in the file; select them again."]
-    if client.active in files and _HERE.search(message):
-        return [Item(client.active, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)], gone
-    return [], gone
+            return [_with_symbol(Item(path, span, "text", Origin.SELECTION, 1.0), context)], []
+        location = f"{context.snapshot.label(path)}:{span.label}"
+        warnings = [f"The selected lines {location} are no longer in the file; select them again."]
+    if client.active_document in files and _DEICTIC.search(message):
+        return [Item(client.active_document, Span(0, 1 << 30), "file", Origin.ACTIVE, 1.0)], warnings
+    return [], warnings
 
 
-def brought(mentions: Sequence[str], request: Request, first: int) -> tuple[list[Item], list[str]]:
-    """What the mentions of a recipe bring, and a sentence for each that brings nothing.
+def recipe_items(mentions: Sequence[str], context: ResolveContext, first: int) -> tuple[list[Item], list[str]]:
+    """Return the items of a recipe's mentions, and a warning for each mention without items.
 
-    They are counted on from `first`, the number of mentions in the message.
+    The mentions are numbered from `first`, the number of mentions in the message.
     """
     items: list[Item] = []
     warnings: list[str] = []
     for text in mentions:
-        outcomes = resolve_all(text, request)
-        found = [replace(item, mention=first + item.mention) for item in items_of(outcomes)]
+        outcomes = resolve_mentions(text, context)
+        resolved = [replace(item, mention=first + item.mention) for item in collect_items(outcomes)]
         first += len(outcomes)
-        items += found
-        if not found:
-            why = next((o.reason for o in outcomes if o.reason), "there is no such kind of mention.")
-            warnings.append(f"The recipe asks for {text}: {why}")
+        items += resolved
+        if not resolved:
+            reason = next((o.reason for o in outcomes if o.reason), "there is no such kind of mention.")
+            warnings.append(f"The recipe mentions {text}: {reason}")
     return items, warnings
 
 
-def _named(item: Item, request: Request) -> Item:
-    """The item with the name of the innermost definition around it."""
-    entry = request.snapshot.files.get(item.path)
-    around = [s for s in (entry.outline.symbols if entry and entry.outline else ()) if s.span.contains(item.span)]
-    if not around:
+def _with_symbol(item: Item, context: ResolveContext) -> Item:
+    """Return the item with the name of the innermost definition that encloses it."""
+    entry = context.snapshot.files.get(item.path)
+    symbols = entry.outline.symbols if entry and entry.outline else ()
+    enclosing = [symbol for symbol in symbols if symbol.span.contains(item.span)]
+    if not enclosing:
         return item
-    innermost = min(around, key=lambda s: len(s.span))
-    return replace(item, symbol=innermost.qualified, kind=innermost.kind if innermost.span == item.span else item.kind)
+    innermost = min(enclosing, key=lambda symbol: len(symbol.span))
+    kind = innermost.kind if innermost.span == item.span else item.kind
+    return replace(item, symbol=innermost.qualified, kind=kind)
 
 
-def alone(asked: Sequence[Item]) -> list[Item]:
-    """What is asked for by itself, folders and groups included, and not only as a part of one."""
-    folders = {(i.path, i.mention) for i in asked if i.kind == "folder"}
-    groups = {mention for path, mention in folders if is_exhibit(path)}
+def top_level_items(items: Sequence[Item]) -> list[Item]:
+    """Return the items that are mentioned themselves, folders and groups included, not as a part of another item."""
+    folders = {(item.path, item.mention) for item in items if item.kind == "folder"}
+    groups = {mention for path, mention in folders if is_virtual(path)}
 
-    def inside(item: Item) -> bool:
-        return item.mention in groups or any(m == item.mention and item.path.startswith(f + "/") for f, m in folders)
+    def is_member(item: Item) -> bool:
+        return item.mention in groups or any(
+            mention == item.mention and item.path.startswith(folder + "/") for folder, mention in folders
+        )
 
-    return [i for i in asked if i.kind == "folder" or not inside(i)]
+    return [item for item in items if item.kind == "folder" or not is_member(item)]
 
 
-def choices(
-    asked: Sequence[Item], found: Sequence[Item], request: Request, renderer: Renderer
-) -> tuple[list[Choice], dict[tuple[str, Span], str]]:
-    """Choices for what was asked for, in order, and why some of it cannot be shown.
+def packing_candidates(
+    items: Sequence[Item], retrieved: Sequence[Item], context: ResolveContext, renderer: Renderer
+) -> tuple[list[PackingCandidate], UnreadableItems]:
+    """Return candidates for explicit items in their order, and the items that cannot be shown.
 
-    `found` are regions by rank; those inside of something asked for may stand for it.
+    `retrieved` are ranked items; those inside of an explicit item may represent it.
     """
-    out: list[Choice] = []
-    problems: dict[tuple[str, Span], str] = {}
-    for item in alone(asked):
-        request.token.check()
+    candidates: list[PackingCandidate] = []
+    unreadable: UnreadableItems = {}
+    for item in top_level_items(items):
+        context.token.check()
         if item.kind == "folder":
-            files = _files_of(item, asked, found)
-            views = [v for p in files if isinstance(v := request.sources.read(p), TextView)]
-            out.append(Choice(forms(item, views, renderer)))
+            files = _files_of(item, items, retrieved)
+            views = [view for path in files if isinstance(view := context.sources.read(path), FileText)]
+            candidates.append(PackingCandidate(item_forms(item, views, renderer)))
             continue
-        view = request.sources.read(item.path, explicit=True)
+        view = context.sources.read(item.path, explicit=True)
         if isinstance(view, Problem):
-            problems[item.path, item.span] = view.message
+            unreadable[item.path, item.span] = view.message
             continue
-        inside = [i for i in found if i.path == item.path and item.span.contains(i.span)][:INSIDE]
-        kept = [in_view(i, view, request) for i in inside]
-        out.append(Choice(forms(item, view, renderer), tuple(forms(i, view, renderer) for i in kept if i)))
-    return out, problems
+        inside = [r for r in retrieved if r.path == item.path and item.span.contains(r.span)][:MAX_DEFINITIONS]
+        located = [locate_item(r, view, context) for r in inside]
+        definitions = tuple(item_forms(r, view, renderer) for r in located if r)
+        candidates.append(PackingCandidate(item_forms(item, view, renderer), definitions))
+    return candidates, unreadable
 
 
-def _files_of(folder: Item, asked: Sequence[Item], found: Sequence[Item]) -> list[str]:
-    """Files of a folder or group: those with the best regions first, then in the order of the mention."""
-    if is_exhibit(folder.path):
-        held = {i.path for i in asked if i.mention == folder.mention}
-        inside = [i.path for i in (*found, *asked) if i.path in held and i.kind != "folder"]
+def _files_of(folder: Item, items: Sequence[Item], retrieved: Sequence[Item]) -> list[str]:
+    """Return the files of a folder or group: first by the rank of retrieved items, then in mention order."""
+    files = [item for item in (*retrieved, *items) if item.kind != "folder"]
+    if is_virtual(folder.path):
+        members = {item.path for item in items if item.mention == folder.mention}
+        paths = [item.path for item in files if item.path in members]
     else:
-        inside = [i.path for i in (*found, *asked) if i.kind != "folder" and i.path.startswith(folder.path + "/")]
-    return list(dict.fromkeys(inside))[:FOLDER_FILES]
+        paths = [item.path for item in files if item.path.startswith(folder.path + "/")]
+    return list(dict.fromkeys(paths))[:MAX_FOLDER_FILES]
 
 
-def in_view(item: Item, view: TextView, request: Request) -> Item | None:
-    """The item in the text as it is now: the definition of the same name if the file has changed."""
-    entry = request.snapshot.files.get(item.path)
-    if entry is not None and entry.digest == view.entry.digest:
+def locate_item(item: Item, view: FileText, context: ResolveContext) -> Item | None:
+    """Return the item in the current text of its file; if the file has changed, the definition of the same name."""
+    entry = context.snapshot.files.get(item.path)
+    if entry is not None and entry.content_hash == view.entry.content_hash:
         return item
     outline = view.entry.outline
     same = [s for s in outline.symbols if s.qualified == item.symbol] if outline and item.symbol else []
     return replace(item, span=same[0].span) if same else None
 
 
-# ---------------------------------------------------------------- what became of it
+# ---------------------------------------------------------------- outcomes
 
 
-def outcome_of(outcome: MentionOutcome, assembled: Assembled, problems: dict[tuple[str, Span], str]) -> MentionOutcome:
-    """A mention's outcome with what became of its targets in the prompt."""
+def final_outcome(outcome: MentionOutcome, assembled: AssembledPrompt, unreadable: UnreadableItems) -> MentionOutcome:
+    """Return a mention's outcome with the status that its targets have in the finished prompt."""
     if outcome.status not in ("included", "partial") or not outcome.targets:
         return outcome
-    folder = next((t for t in outcome.targets if t.kind == "folder"), None)
+    folder = next((target for target in outcome.targets if target.kind == "folder"), None)
     targets = [folder] if folder is not None else list(outcome.targets)
-    placed = [p for p in assembled.items if any(_same(t, s) for t in targets for s in p.sources)]
-    shown = [t for t in targets if any(_same(t, s) for p in placed for s in p.sources)]
-    missing = [problems[t.path, t.span] for t in targets if (t.path, t.span) in problems]
+    items = [p for p in assembled.items if any(_is_same(t, source) for t in targets for source in p.sources)]
+    shown = [t for t in targets if any(_is_same(t, source) for p in items for source in p.sources)]
+    problems = [unreadable[t.path, t.span] for t in targets if (t.path, t.span) in unreadable]
     reason = outcome.reason
     status: MentionStatus = "included"
     if not shown:
         status = "omitted"
-        reason = missing[0] if missing else "The budget leaves no room for it."
-    elif len(shown) < len(targets) or any(_reduced(p) for p in placed):
+        reason = problems[0] if problems else "The budget leaves no room for it."
+    elif len(shown) < len(targets) or any(_is_reduced(p) for p in items):
         status = "partial"
-        what = sorted({p.block.form for p in placed if _reduced(p)})
-        why = (
-            f"The budget allows {' and '.join(_FORM_WORDS[f] for f in what)}."
-            if what
-            else "Not all of it could be shown."
-        )
-        reason = f"{reason} {why}".strip()
-    return replace(outcome, status=status, reason=reason, tokens=sum(p.block.tokens for p in placed))
+        forms = sorted({p.rendered.form for p in items if _is_reduced(p)})
+        allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}."
+        reason = f"{reason} {allowed if forms else 'Not all of it could be shown.'}".strip()
+    return replace(outcome, status=status, reason=reason, tokens=sum(p.rendered.tokens for p in items))
 
 
-_FORM_WORDS = {
+_FORM_TEXT = {
     "partial": "a part of it",
     "signature": "its signature",
     "outline": "an outline of it",
@@ -167,10 +173,11 @@ _FORM_WORDS = {
 }
 
 
-def _same(a: Item, b: Item) -> bool:
+def _is_same(a: Item, b: Item) -> bool:
     return (a.path, a.span, a.kind) == (b.path, b.span, b.kind)
 
 
-def _reduced(placed: Placed) -> bool:
-    folder = placed.sources[0].kind == "folder"
-    return placed.block.form != "full" and not (folder and placed.block.form == "outline")
+def _is_reduced(item: PromptItem) -> bool:
+    """Return whether an item is shown in less than its full form; the full form of a folder is its outline."""
+    is_folder = item.sources[0].kind == "folder"
+    return item.rendered.form != "full" and not (is_folder and item.rendered.form == "outline")

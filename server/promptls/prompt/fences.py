@@ -1,16 +1,15 @@
-r"""The fences around what is quoted in a prompt, and the boundary that nobody can guess.
+r"""Fences around quoted content in a prompt, with an unpredictable boundary.
 
-Grammar, for readers that know nothing else (BOUNDARY is the same string in the whole prompt):
+Grammar (BOUNDARY is the same string in the whole prompt):
 
     element   = "<context-" BOUNDARY attribute* ">" LF content LF "</context-" BOUNDARY ">"
-              | "<context-" BOUNDARY attribute* "/>"            something named but not shown
+              | "<context-" BOUNDARY attribute* "/>"            named but not shown
     attribute = " " name '="' value '"'                         name: letters a-z
     value     = any characters but `"`, `<`, `>` and line ends; see sanitize.header_text
     content   = any text in which BOUNDARY does not occur, to the last character as given
 
-An element starts at the start of a line.  Its content ends before the LF of the only line that closes
-it: BOUNDARY is chosen after the contents are known and occurs in none of them, nor in the message.
-This module knows nothing of items, files or budgets.
+An element starts at the start of a line.  Its content ends before the LF of the only line that closes the element:
+BOUNDARY is chosen after the contents are known, and occurs neither in them nor in the message.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ from collections.abc import Iterable, Iterator
 from promptls.prompt.sanitize import header_text
 
 BOUNDARY_LENGTH = 12
-"""Hexadecimal digits: 48 bits, of which a file cannot learn one before the prompt is made."""
+"""Length of a boundary in hexadecimal digits: 48 bits, none of which a file can know in advance."""
 
 SPECIMEN = "3f90127c048e"
-"""Stands for the boundary while a prompt is measured: it costs what the average one costs."""
+"""Boundary with which prompts are counted: it has the average number of tokens."""
 
 _SECRET = secrets.token_bytes(32)
 
 
 def boundary(message: str, contents: Iterable[str], secret: bytes | None = None, length: int = BOUNDARY_LENGTH) -> str:
-    """The boundary of one prompt: HMAC-SHA256 of message and contents, cut to `length` digits.
+    """Return the boundary of one prompt: HMAC-SHA256 of message and contents, cut to `length` digits.
 
-    `contents` are all texts that will stand in the prompt, the texts of headers included.  `secret`
-    is drawn once per process; tests give their own to get prompts that can be compared.
+    `contents` are all texts in the prompt, those of headers included.  The default `secret` is random for each process;
+    tests pass their own to get reproducible prompts.
     """
     return next(boundaries(message, contents, secret, length))
 
@@ -42,7 +41,7 @@ def boundary(message: str, contents: Iterable[str], secret: bytes | None = None,
 def boundaries(
     message: str, contents: Iterable[str], secret: bytes | None = None, length: int = BOUNDARY_LENGTH
 ) -> Iterator[str]:
-    """The boundary, and what may be taken in its place: each as hard to guess."""
+    """Yield the boundary, followed by alternatives that are equally unpredictable."""
     texts = [message, *contents]
     for attempt in range(1 << 32):
         digest = hmac.new(_SECRET if secret is None else secret, attempt.to_bytes(4, "big"), "sha256")
@@ -57,6 +56,6 @@ def boundaries(
 
 
 def fence(attributes: Iterable[tuple[str, str]], content: str | None, name: str) -> str:
-    """One element of the grammar above; `content` None gives the short form.  Empty values are left out."""
+    """Return one element of the grammar; without content in its short form.  Empty attributes are left out."""
     head = f"<context-{name}" + "".join(f' {key}="{header_text(value)}"' for key, value in attributes if value)
     return head + "/>" if content is None else f"{head}>\n{content}\n</context-{name}>"

@@ -1,6 +1,6 @@
-"""What a client may tell its model: temperature, room for the answer, and which practices the prompt follows.
+"""Model hints for clients: temperature, maximum answer length, and the practices that the prompt follows.
 
-prompto's numbers.  The practices are read off what the prompt really contains.  Pure; knows no request.
+The practices are derived from the content of the finished prompt.  Pure functions.
 """
 
 from __future__ import annotations
@@ -11,62 +11,64 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 TEMPERATURES = {"fix": 0.3, "modify": 0.3, "refactor": 0.4, "create": 0.5, "other": 0.5, "explain": 0.7}
-"""prompto's, by action: the more there is one right answer, the lower."""
+"""Temperature by action: lower if there is only one right answer."""
 
 MAX_TOKENS = 16_384
-"""prompto's, for every action."""
+"""Maximum length of the answer in tokens, for all actions: long enough for a whole file."""
 
-_FIXED = re.compile(r"(?:^|[/.:])(?:o[1-9](?:-|$)|gpt-5)")
-"""Families that take no temperature but their own."""
+_FIXED_TEMPERATURE = re.compile(r"(?:^|[/.:])(?:o[1-9](?:-|$)|gpt-5)")
+"""Model families with a fixed temperature."""
 
-_NO_PRACTICE = frozenset({"context", "frame", "question"})
-"""Entries of a prompt's ledger that every prompt has."""
+_ALWAYS_PRESENT = frozenset({"context", "frame", "question"})
+"""Entries of `AssembledPrompt.section_tokens` that every prompt has."""
 
 
-class Contents(Struct, frozen=True):
-    """What is in a prompt, as far as it has a name."""
+class PromptContents(Struct, frozen=True):
+    """Summary of a prompt's content."""
 
     variant: str = "baseline"
     recipe: str = ""
-    sections: tuple[str, ...] = ()  # in prompt order, as the ledger calls them
-    typed: bool = False  # whether there are instructions for the type of question
-    mentioned: int = 0  # blocks that were asked for
-    found: int = 0  # blocks that were found
-    reduced: int = 0  # blocks that are shown by a part, a signature or an outline
+    sections: tuple[str, ...] = ()  # in prompt order
+    has_type_instructions: bool = False  # whether there are instructions for the question types
+    explicit_count: int = 0  # explicit items
+    implicit_count: int = 0  # retrieved items
+    reduced_count: int = 0  # items that are not shown in full
     redacted: bool = False
-    messages: bool = False  # chat messages with a stable beginning, instead of one text
+    messages: bool = False  # whether the prompt is chat messages with a stable prefix, not one text
 
 
 class ModelHints(Struct, frozen=True):
-    """For the client: none of it is needed to use the prompt."""
+    """Optional hints for the client."""
 
-    temperature: float | None  # None where the model takes none
+    temperature: float | None  # None if the model has a fixed one
     max_tokens: int
     practices: tuple[str, ...]
 
 
-def hints(action: str, types: Iterable[str], model: str, contents: Contents) -> ModelHints:
-    """The hints for a question of this action and these types, and the prompt that was made of it."""
-    temperature = None if _FIXED.search(model.strip().lower()) else TEMPERATURES.get(action, TEMPERATURES["other"])
+def model_hints(action: str, types: Iterable[str], model: str, contents: PromptContents) -> ModelHints:
+    """Return the hints for a question's action and types, and for its prompt."""
+    temperature = (
+        None if _FIXED_TEMPERATURE.search(model.strip().lower()) else TEMPERATURES.get(action, TEMPERATURES["other"])
+    )
     return ModelHints(temperature, MAX_TOKENS, tuple(_practices(tuple(types), contents)))
 
 
-def _practices(types: Collection[str], contents: Contents) -> Iterable[str]:
-    yield from (name for name in dict.fromkeys(contents.sections) if name not in _NO_PRACTICE)
-    if contents.typed:
+def _practices(types: Collection[str], contents: PromptContents) -> Iterable[str]:
+    yield from (name for name in dict.fromkeys(contents.sections) if name not in _ALWAYS_PRESENT)
+    if contents.has_type_instructions:
         yield f"for questions of type: {', '.join(types) or 'general'}"
     if contents.recipe:
         yield f"recipe: {contents.recipe}"
     yield f"variant: {contents.variant}"
     if contents.variant == "citation":
         yield "citations"
-    if contents.mentioned:
+    if contents.explicit_count:
         yield "mentioned context"
-    if contents.found:
+    if contents.implicit_count:
         yield "gathered context"
-    if contents.mentioned or contents.found:
+    if contents.explicit_count or contents.implicit_count:
         yield "fenced data"
-    if contents.reduced:
+    if contents.reduced_count:
         yield "shortened code"
     if contents.redacted:
         yield "secrets redacted"

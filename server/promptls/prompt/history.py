@@ -1,9 +1,9 @@
-"""Which earlier turns go into a prompt, and what is left of them.
+"""Selection of earlier turns for a prompt, without outdated copies of files.
 
-Newest first, a question and its answers together; the oldest go first (Cody's order, CodeBuddy's numbers).
-Copies of files in earlier turns are out of date as soon as the file is edited, and a model may trust the
-older one: blocks of our own earlier prompts give way to a line that names them, and so do tagged code blocks,
-but only where they clearly are copies of what the prompt shows.  Pure; reads no files.
+Turns are selected newest first, a question together with its answers.  A copy of a file in an earlier turn is outdated
+after the next edit, and a model may trust it more than the current text.  Items of earlier prompts are therefore
+replaced by a line that names them.  So are code blocks tagged with a path, if they clearly are copies of the shown
+text.  Pure functions.
 """
 
 from __future__ import annotations
@@ -14,83 +14,84 @@ from bisect import bisect_left
 from collections import Counter as Multiset
 from collections.abc import Container, Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal
 
 from msgspec import Struct
 
 from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.layouts.types import Message
 from promptls.prompt.render import SEPARATOR
-from promptls.prompt.sanitize import visible
+from promptls.prompt.sanitize import escape_invisible
 from promptls.prompt.tokens import Counter
-from promptls.prompt.variants import wording
+from promptls.prompt.variants import variant_text
 
-COPY_LINES = 8
-"""A tagged block is a copy of what is shown of a file if at least so many of its lines stand there …"""
-COPY_SHARE = 0.8
-"""… and they are at least this share of it; of an answer's block all, for what differs is a proposal."""
+MIN_COPY_LINES = 8
+"""Minimum number of lines that a tagged code block has in common with the shown text of its file to be a copy."""
+MIN_COPY_SHARE = 0.8
+"""Minimum share of these lines in a code block; in an answer all, because different lines are a proposal."""
 
-LEAST = 60
-"""Tokens below which a turn is not worth being cut to."""
+MIN_TURN_TOKENS = 60
+"""Minimum tokens of a truncated turn; less is not worth showing."""
 
-WARN, COMPACT, KEPT = 0.8, 0.9, 4
-"""CodeBuddy: warns at 80 % of the window, compacts at 90 %, keeps the last four messages."""
-
-_CHARACTERS_PER_TOKEN = 12  # more than any text has
+_MAX_CHARACTERS_PER_TOKEN = 12  # more than any text has
 
 
-class Chosen(Struct, frozen=True):
+class SelectedTurns(Struct, frozen=True):
     """Earlier turns for a prompt, oldest first."""
 
     turns: tuple[Message, ...]
-    dropped: int  # turns that the budget leaves out
-    tokens: int  # at most the budget; what the turns cost in the prompt, fences included
-    superseded: int  # copies of files that were taken out of them
-    cut: bool  # whether the oldest turns kept are shortened
+    dropped_count: int  # number of turns that the budget leaves out
+    tokens: int  # of the turns in the prompt, fences included; at most the budget
+    removed_copies: int  # number of copies of files that were removed from the turns
+    truncated: bool  # whether the oldest selected turns are shortened
 
 
-def choose(
+def select_turns(
     history: Sequence[Message], budget: int, counter: Counter, current: Mapping[str, str], quoted: bool = False
-) -> Chosen:
-    """The newest turns that cost at most `budget` tokens.
+) -> SelectedTurns:
+    """Select the newest turns that cost at most `budget` tokens.
 
-    `current` has what the prompt shows of each file, by the path as it shows it.
-    `quoted`: the layout shows turns as Markdown quotations, which cost more than fences.
-    A question stays together with its answers.  The first pair that does not fit ends the choice; if it is
-    the newest one, its longest turns are cut in their middle instead.
+    A question is kept together with its answers.  Selection ends at the first exchange that does not fit; if it is the
+    newest one, its longest turns are truncated in the middle instead.
+
+    Args:
+        history: earlier turns, oldest first.
+        budget: in tokens.
+        counter: the token counter of the prompt.
+        current: the text that the prompt shows of each file, by the label of the file.
+        quoted: whether the layout shows turns as Markdown quotations, which cost more than fences.
     """
-    kept: list[Message] = []
-    left, superseded, cut = budget, 0, False
-    price = _Price(counter, quoted)
-    pairs = _pairs([turn for turn in history if turn.content.strip()])
-    while pairs and not cut:
-        pair, copies = _cleaned(pairs[-1], current)
-        if sum(price(turn) for turn in pair) > left:
-            pair = () if kept else _shortened(pair, left, price)
-            if not pair:
+    selected: list[Message] = []
+    left, removed_copies, truncated = budget, 0, False
+    cost = _TurnCost(counter, quoted)
+    exchanges = _exchanges([turn for turn in history if turn.content.strip()])
+    while exchanges and not truncated:
+        exchange, copies = _without_file_copies(exchanges[-1], current)
+        if sum(cost(turn) for turn in exchange) > left:
+            exchange = () if selected else _truncate_exchange(exchange, left, cost)
+            if not exchange:
                 break
-            cut = True
-        pairs.pop()
-        superseded += copies
-        kept = [*pair, *kept]
-        left -= sum(price(turn) for turn in pair)
-    return Chosen(tuple(kept), sum(map(len, pairs)), budget - left, superseded, cut)
+            truncated = True
+        exchanges.pop()
+        removed_copies += copies
+        selected = [*exchange, *selected]
+        left -= sum(cost(turn) for turn in exchange)
+    return SelectedTurns(tuple(selected), sum(map(len, exchanges)), budget - left, removed_copies, truncated)
 
 
-def _cleaned(pair: Sequence[Message], current: Mapping[str, str]) -> tuple[tuple[Message, ...], int]:
-    """The turns without copies of files; those of which nothing is left are gone."""
+def _without_file_copies(exchange: Sequence[Message], current: Mapping[str, str]) -> tuple[tuple[Message, ...], int]:
+    """Return the turns without copies of files, and the number of copies; empty turns are left out."""
     cleaned: list[Message] = []
-    superseded = 0
-    for turn in pair:
-        content, copies = _without_copies(turn, current)
-        superseded += copies
+    removed_copies = 0
+    for turn in exchange:
+        content, copies = _remove_copies(turn, current)
+        removed_copies += copies
         if content.strip():
             cleaned.append(Message(turn.role, content))
-    return tuple(cleaned), superseded
+    return tuple(cleaned), removed_copies
 
 
-def _pairs(turns: Sequence[Message]) -> list[tuple[Message, ...]]:
-    """The turns in groups that begin with a user's turn; what comes before the first is a group as well."""
+def _exchanges(turns: Sequence[Message]) -> list[tuple[Message, ...]]:
+    """Group the turns into exchanges that start with a user's turn; turns before the first one are a group too."""
     groups: list[list[Message]] = []
     for turn in turns:
         if turn.role == "user" or not groups:
@@ -99,8 +100,8 @@ def _pairs(turns: Sequence[Message]) -> list[tuple[Message, ...]]:
     return [tuple(group) for group in groups]
 
 
-class _Price(Struct, frozen=True):
-    """Tokens of a turn as a part of one text, which is more than as a chat message; one more for the joint."""
+class _TurnCost(Struct, frozen=True):
+    """Tokens of a turn as a part of one text, which is more than as a chat message; one more for the separator."""
 
     counter: Counter
     quoted: bool
@@ -112,178 +113,166 @@ class _Price(Struct, frozen=True):
         return self.counter.count(fence([("turn", turn.role)], turn.content, SPECIMEN) + SEPARATOR) + 1
 
 
-# ---------------------------------------------------------------- shortening
+# ---------------------------------------------------------------- truncation
 
 
-def _shortened(pair: Sequence[Message], room: int, price: _Price) -> tuple[Message, ...]:
-    """The turns cut in their middle so that they fit, the longest first; () if too little would be left."""
-    costs = [price(turn) for turn in pair]
-    ceiling = _ceiling(costs, room)
-    if ceiling < LEAST:
+def _truncate_exchange(exchange: Sequence[Message], max_tokens: int, cost: _TurnCost) -> tuple[Message, ...]:
+    """Truncate the longest turns in the middle so that all fit; () if too little would be left of them."""
+    costs = [cost(turn) for turn in exchange]
+    limit = _turn_limit(costs, max_tokens)
+    if limit < MIN_TURN_TOKENS:
         return ()
-    turns = [turn if cost <= ceiling else _cut(turn, ceiling, price) for turn, cost in zip(pair, costs, strict=True)]
+    turns = [
+        turn if tokens <= limit else _truncate(turn, limit, cost) for turn, tokens in zip(exchange, costs, strict=True)
+    ]
     return tuple(turn for turn in turns if turn is not None) if all(turns) else ()
 
 
-def _ceiling(costs: Sequence[int], room: int) -> int:
-    """The largest cost that every turn may have so that all together fit."""
+def _turn_limit(costs: Sequence[int], total: int) -> int:
+    """Return the largest limit of each turn so that all together cost at most `total`."""
     ordered = sorted(costs)
-    for i, cost in enumerate(ordered):
-        share = room // (len(ordered) - i)
-        if cost > share:
+    for i, tokens in enumerate(ordered):
+        share = total // (len(ordered) - i)
+        if tokens > share:
             return share
-        room -= cost
+        total -= tokens
     return max(ordered, default=0)
 
 
-def _cut(turn: Message, room: int, price: _Price) -> Message | None:
-    """The turn's beginning and end (two thirds and one) around a line that says how much is left out."""
+def _truncate(turn: Message, max_tokens: int, cost: _TurnCost) -> Message | None:
+    """Return the start and the end of a turn (two thirds and one third), with a mark of the omission between them."""
     lines = turn.content.split("\n")
-    return _cut_between(turn, lines, "\n", "lines", room, price) or _cut_between(
-        turn, re.findall(r"\S+\s*|\s+", turn.content), "", "words", room, price
+    return _truncate_parts(turn, lines, "\n", "lines", max_tokens, cost) or _truncate_parts(
+        turn, re.findall(r"\S+\s*|\s+", turn.content), "", "words", max_tokens, cost
     )
 
 
-def _cut_between(
-    turn: Message, parts: Sequence[str], joint: str, what: str, room: int, price: _Price
+def _truncate_parts(
+    turn: Message, parts: Sequence[str], separator: str, unit: str, max_tokens: int, cost: _TurnCost
 ) -> Message | None:
-    sizes = [0, *accumulate(len(part) + len(joint) for part in parts)]
+    sizes = [0, *accumulate(len(part) + len(separator) for part in parts)]
     low, high, best = 1, len(parts) - 1, None
     while low <= high:
         middle = (low + high) // 2
         head = -(-2 * middle // 3)
         tail = len(parts) - (middle - head)
         shorter = None
-        if sizes[head] + sizes[-1] - sizes[tail] <= _CHARACTERS_PER_TOKEN * room:  # else it need not be counted
-            ends = joint.join(parts[:head]).strip("\n"), joint.join(parts[tail:]).strip("\n")
-            marker = f"… {len(parts) - middle} {what} left out …"
-            shorter = Message(turn.role, "\n".join(filter(None, [ends[0], marker, ends[1]])))
-        if shorter is not None and price(shorter) <= room:
+        if sizes[head] + sizes[-1] - sizes[tail] <= _MAX_CHARACTERS_PER_TOKEN * max_tokens:  # may fit: count tokens
+            start, end = separator.join(parts[:head]).strip("\n"), separator.join(parts[tail:]).strip("\n")
+            marker = f"… {len(parts) - middle} {unit} left out …"
+            shorter = Message(turn.role, "\n".join(filter(None, [start, marker, end])))
+        if shorter is not None and cost(shorter) <= max_tokens:
             best, low = shorter, middle + 1
         else:
             high = middle - 1
     return best
 
 
-# ---------------------------------------------------------------- superseded copies
+# ---------------------------------------------------------------- copies of files
 
 
-def _without_copies(turn: Message, current: Mapping[str, str]) -> tuple[str, int]:
-    """The turn without copies of files, and how many there were."""
-    text = visible(turn.content.replace("\r\n", "\n"))[0]
-    text, shown = _without_blocks(text)
+def _remove_copies(turn: Message, current: Mapping[str, str]) -> tuple[str, int]:
+    """Return the text of a turn without copies of files, and the number of copies."""
+    text = escape_invisible(turn.content.replace("\r\n", "\n"))[0]
+    text, elements = _remove_elements(text)
     if not current:
-        return text, shown
+        return text, elements
     out: list[str] = []
     at = copies = 0
-    for start, end, path, body in _tagged(text, current):
-        if _is_copy(body, current[path], whole=turn.role == "assistant"):
+    for start, end, path, body in _tagged_code_blocks(text, current):
+        if _is_copy(body, current[path], exact=turn.role == "assistant"):
             out += [text[at:start], f"[an earlier copy of {path} stood here]"]
             at = end
             copies += 1
-    return "".join([*out, text[at:]]), shown + copies
+    return "".join([*out, text[at:]]), elements + copies
 
 
-_NAME = rf"[0-9a-f]{{{BOUNDARY_LENGTH}}}"
-_OPEN = re.compile(rf'^<((?:context|file)-{_NAME})((?: [a-z]+="[^"<>\n]*")*)(/?)>$', re.MULTILINE)
-_CLOSE = re.compile(rf"^</((?:context|file)-{_NAME})>$", re.MULTILINE)
+_BOUNDARY = rf"[0-9a-f]{{{BOUNDARY_LENGTH}}}"
+_OPEN = re.compile(rf'^<((?:context|file)-{_BOUNDARY})((?: [a-z]+="[^"<>\n]*")*)(/?)>$', re.MULTILINE)
+_CLOSE = re.compile(rf"^</((?:context|file)-{_BOUNDARY})>$", re.MULTILINE)
 _ATTRIBUTE = re.compile(r' ([a-z]+)="([^"]*)"')
-_LABEL = re.compile(r"(?m)^\[P\d+\] \S[^\n]*\n\Z")
-_FRAME = re.compile(rf"(?m)^Boundary: ({_NAME})$")
+_CITATION_LINE = re.compile(r"(?m)^\[P\d+\] \S[^\n]*\n\Z")
+_BOUNDARY_LINE = re.compile(rf"(?m)^Boundary: ({_BOUNDARY})$")
 _QUESTION = "\n# Question\n"
 
 
-def _without_blocks(text: str) -> tuple[str, int]:
-    """The text with each element of one of our prompts (prompto's layout included) replaced by a line that names it.
+def _remove_elements(text: str) -> tuple[str, int]:
+    """Replace each element of an earlier prompt by a line that names it, and return the number of elements.
 
-    A whole prompt of ours is reduced to these lines and its question: its instructions speak of a
-    boundary that is no longer true.
+    A whole earlier prompt is reduced to these lines and its question: its instructions mention an outdated boundary.
     """
-    if "<context-" not in text and "<file-" not in text:  # the clause has the first
+    if "<context-" not in text and "<file-" not in text:  # the instructions of a prompt contain the first one
         return text, 0
-    closers: dict[str, list[tuple[int, int]]] = {}
+    closing_tags: dict[str, list[tuple[int, int]]] = {}
     for close in _CLOSE.finditer(text):
-        closers.setdefault(close[1], []).append(close.span())
+        closing_tags.setdefault(close[1], []).append(close.span())
     out: list[str] = []
-    named: list[str] = []
-    names: set[str] = set()
+    lines: list[str] = []
+    boundaries: set[str] = set()
     at = count = 0
     for opening in _OPEN.finditer(text):
         if opening.start() < at:
-            continue  # inside an element: quoted
+            continue  # quoted inside of an element
         end = opening.end()
         if not opening[3]:
-            ends = closers.get(opening[1], [])
+            ends = closing_tags.get(opening[1], [])
             i = bisect_left(ends, (end, 0))
             if i == len(ends):
                 continue
             end = ends[i][1]
         attributes = {key: html.unescape(value) for key, value in _ATTRIBUTE.findall(opening[2])}
-        line = _was_shown(attributes)
-        before = _LABEL.sub("", text[at : opening.start()])
+        line = _element_line(attributes)
+        before = _CITATION_LINE.sub("", text[at : opening.start()])
         out += [before, line]
-        names.add(opening[1].partition("-")[2])
-        named += [line] if line else []
+        boundaries.add(opening[1].partition("-")[2])
+        lines += [line] if line else []
         count += 1
         at = end
-    if not count:  # perhaps one of our prompts for which nothing was found
-        return (text.split(_QUESTION, 1)[1] if wording("clause") in text and _QUESTION in text else text), 0
+    if not count:  # possibly an earlier prompt without items
+        return (text.split(_QUESTION, 1)[1] if variant_text("clause") in text and _QUESTION in text else text), 0
     rest = text[at:]
-    whole = "".join(out)
-    frame = _FRAME.search(whole)
-    if frame and frame[1] in names and _QUESTION in rest:
-        return "\n".join([*named, rest.split(_QUESTION, 1)[1]]), count
-    return whole + rest, count
+    text_before = "".join(out)
+    boundary_line = _BOUNDARY_LINE.search(text_before)
+    if boundary_line and boundary_line[1] in boundaries and _QUESTION in rest:
+        return "\n".join([*lines, rest.split(_QUESTION, 1)[1]]), count
+    return text_before + rest, count
 
 
-def _was_shown(attributes: Mapping[str, str]) -> str:
-    """ "[src/a.py:3-9 was shown here]"; "" for a section, a turn or a reference, which have no text worth naming."""
+def _element_line(attributes: Mapping[str, str]) -> str:
+    """Return "[src/a.py:3-9 was shown here]"; "" for a section, a turn or a reference."""
     path, lines = attributes.get("path", ""), attributes.get("lines", "")
     return f"[{path}{':' if lines else ''}{lines} was shown here]" if path else ""
 
 
 _FENCE = re.compile(r"^(`{3,}|~{3,})([^\n`]{0,300})$", re.MULTILINE)
-_IN_TAG = re.compile(r"""\b(?:path|file|filename|title|source)=["']?([^"'\s]+)""")
+_PATH_ATTRIBUTE = re.compile(r"""\b(?:path|file|filename|title|source)=["']?([^"'\s]+)""")
 
 
-def _tagged(text: str, paths: Container[str]) -> Iterator[tuple[int, int, str, str]]:
-    """(start, end, path, code) of each code block whose opening line names one of `paths`."""
+def _tagged_code_blocks(text: str, paths: Container[str]) -> Iterator[tuple[int, int, str, str]]:
+    """Yield (start, end, path, code) of each code block whose info string names one of `paths`."""
     opening: re.Match[str] | None = None
     for line in _FENCE.finditer(text):
         if opening is None:
             opening = line
         elif line[1].startswith(opening[1]) and not line[2].strip():
-            path = next((p for p in _paths(opening[2]) if p in paths), None)
+            path = next((p for p in _paths_in_info(opening[2]) if p in paths), None)
             if path is not None:
                 yield opening.start(), line.end(), path, text[opening.end() + 1 : line.start()]
             opening = None
 
 
-def _paths(tag: str) -> Iterator[str]:
-    """What the opening line of a block may call its file: `py:src/a.py:3-9`, `py src/a.py`, `py title="src/a.py"`."""
-    named = _IN_TAG.search(tag)
-    word = named[1] if named else (tag.split() or [""])[-1]
+def _paths_in_info(info: str) -> Iterator[str]:
+    """Yield possible paths in an info string: `py:src/a.py:3-9`, `py src/a.py`, `py title="src/a.py"`."""
+    attribute = _PATH_ATTRIBUTE.search(info)
+    word = attribute[1] if attribute else (info.split() or [""])[-1]
     word = re.sub(r":\d+(?:-\d+)?$", "", word)
     for path in (word, word.partition(":")[2]):
         yield path.removeprefix("./")
 
 
-def _is_copy(body: str, current: str, whole: bool) -> bool:
-    """Whether a block is what is shown of the file, or was: enough of its lines stand in it; all of them if `whole`."""
+def _is_copy(body: str, current: str, exact: bool) -> bool:
+    """Return whether enough lines of a code block are in the shown text; all of them if `exact`."""
     lines = [line.strip() for line in body.split("\n") if line.strip()]
-    there = Multiset(line.strip() for line in current.split("\n"))
-    equal = sum(min(n, there[line]) for line, n in Multiset(lines).items())
-    return equal >= COPY_LINES and equal >= (len(lines) if whole else COPY_SHARE * len(lines))
-
-
-# ---------------------------------------------------------------- CodeBuddy's compaction
-
-
-def compact(
-    history: Sequence[Message], window: int, counter: Counter
-) -> tuple[tuple[Message, ...], Literal["fits", "nearly full", "compacted"]]:
-    """The history as CodeBuddy keeps it: all of it below 90 % of the window, else the last four messages."""
-    used = sum(counter.count(turn.content) for turn in history)
-    if used >= COMPACT * window:
-        return tuple(history[-KEPT:]), "compacted"
-    return tuple(history), "nearly full" if used >= WARN * window else "fits"
+    current_lines = Multiset(line.strip() for line in current.split("\n"))
+    common = sum(min(n, current_lines[line]) for line, n in Multiset(lines).items())
+    return common >= MIN_COPY_LINES and common >= (len(lines) if exact else MIN_COPY_SHARE * len(lines))

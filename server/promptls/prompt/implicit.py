@@ -1,6 +1,6 @@
-"""What nobody asked for by name: regions for the question, scored and thinned out as the profile says.
+"""Implicit context: items that retrieval finds for the question, scored, filtered and deduplicated.
 
-retrieval → score → threshold → each thing once → diversity.  Every step leaves a reason in what it drops.
+Stages: retrieval, scoring, threshold, deduplication, diversity.  Each stage gives a reason for what it drops.
 """
 
 from __future__ import annotations
@@ -11,113 +11,127 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.graph import GraphView
 from promptls.graph.search import search
-from promptls.mentions.context import Request
-from promptls.model import Item, Origin, TextView
-from promptls.prompt.explicit import in_view
+from promptls.mentions.context import ResolveContext
+from promptls.model import FileText, Item, Origin
+from promptls.prompt.explicit import locate_item
 from promptls.prompt.profile import Profile
-from promptls.prompt.rank import DISTINCT, Dropped, above_threshold, by_worth, decayed, diverse
-from promptls.prompt.scoring import Asked, Corpus, Region, boosted, score
-from promptls.retrieval import Index, Strategy, retrieve, scanned
+from promptls.prompt.rank import (
+    DEDUPLICATORS,
+    DroppedItem,
+    apply_time_decay,
+    by_value_per_token,
+    diversify,
+    split_by_threshold,
+)
+from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
+from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
 
-LEAST, LEAST_PER_TOKEN = 12, 1 / 250
-"""Found regions that are read, and more of them for each token of the budget."""
-MOST, MOST_PER_TOKEN = 40, 1 / 60
-"""Regions that are read at most, whichever is more: one seldom costs less than 60 tokens."""
-ENOUGH_PER_TOKEN = 8
-"""Characters of regions, for each token of the budget, after which no more are read: about twice what fits."""
+MIN_ITEMS, MIN_ITEMS_PER_TOKEN = 12, 1 / 250
+"""Items that are read at least: a constant, plus a number for each token of the budget."""
+MAX_ITEMS, MAX_ITEMS_PER_TOKEN = 40, 1 / 60
+"""Items that are read at most, the larger of both: an item seldom costs less than 60 tokens."""
+CHARACTERS_PER_TOKEN = 8
+"""Characters of items for each token of the budget, after which reading stops: about twice what fits."""
 
 
 class Candidates(Struct, frozen=True):
-    """Regions by rank, with their texts; and what was left out on the way."""
+    """Retrieved items by rank, the text of their files, and the items dropped so far."""
 
-    regions: tuple[Region, ...]
-    views: dict[str, TextView]
-    dropped: tuple[Dropped, ...] = ()
+    items: tuple[RetrievedItem, ...]
+    files: dict[str, FileText]  # by path
+    dropped: tuple[DroppedItem, ...] = ()
 
 
-def regions_for(
-    query: Query, asked: Sequence[Item], request: Request, index: Index, strategy: Strategy, most: int
-) -> Sequence[Item]:
-    """Regions for the question; those of mentioned folders and files are looked for there too and come first.
+def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveContext, max_items: int) -> Sequence[Item]:
+    """Return ranked items for the question, those in mentioned files and folders first.
 
-    `most` of them will be read.
+    `max_items` is the number of items that are read later.
     """
-    snapshot, token = request.snapshot, request.token
-    strategy = replace(strategy, reach=strategy.reach.for_regions(most))
-    paths = {i.path for i in asked if i.kind != "folder"}
-    seen = scanned(query, snapshot, index, token, paths)
-    everywhere = retrieve(query, snapshot, index, strategy, token, seen=seen).items
+    snapshot, index, token = context.snapshot, context.index, context.token
+    strategy = context.services.strategy
+    strategy = replace(strategy, limits=strategy.limits.for_regions(max_items))
+    paths = {item.path for item in explicit if item.kind != "folder"}
+    first_stage = score_first_stage(query, snapshot, index, token, paths)
+    everywhere = retrieve(query, snapshot, index, strategy, token, first_stage=first_stage).items
     if not paths:
         return everywhere
-    there = retrieve(query, snapshot, index, strategy, token, paths, seen).items
-    known = {(i.path, i.span) for i in there}
-    return [*there, *(i for i in everywhere if (i.path, i.span) not in known)]
+    in_mentioned = retrieve(query, snapshot, index, strategy, token, paths, first_stage).items
+    known = {(item.path, item.span) for item in in_mentioned}
+    return [*in_mentioned, *(item for item in everywhere if (item.path, item.span) not in known)]
 
 
-def from_graph(view: GraphView, question: str, seeds: int, request: Request) -> list[Item]:
-    """Nodes of the knowledge graph that match the question, as regions, best first."""
+def graph_items(question: str, max_items: int, context: ResolveContext) -> list[Item]:
+    """Return the nodes of the knowledge graph that match the question as items, best first."""
+    graph = context.graph
     out: list[Item] = []
-    for hit in search(view, question, seeds, token=request.token):
-        node = view.node(hit.place)
+    for hit in search(graph, question, max_items, token=context.token):
+        node = graph.node(hit.place)
         if node is not None:
-            symbol = view.symbol(hit.place)
+            symbol = graph.symbol(hit.place)
             name = symbol.qualified if symbol is not None else ""
             out.append(Item(node.path, node.span, node.type, Origin.GRAPH, hit.score, name, {"graph": hit.score}))
     return out
 
 
-def considered(profile: Profile, budget: int) -> int:
-    """How many regions are read at most."""
-    return profile.gathering.considered or int(max(MOST, budget * MOST_PER_TOKEN))
+def max_candidates(profile: Profile, budget: int) -> int:
+    """Return the maximum number of items that are read."""
+    return profile.gathering.max_items or int(max(MAX_ITEMS, budget * MAX_ITEMS_PER_TOKEN))
 
 
-def best(items: Sequence[Item], request: Request, profile: Profile, budget: int) -> Candidates:
-    """The first items with their texts: as many as the profile says, or as fill the budget several times over."""
-    if profile.gathering.considered:
-        return with_texts(items[: profile.gathering.considered], request, scored=True)
-    least, enough = int(LEAST + budget * LEAST_PER_TOKEN), ENOUGH_PER_TOKEN * budget
-    return with_texts(items[: considered(profile, budget)], request, scored=True, least=least, enough=enough)
+def read_top_items(items: Sequence[Item], context: ResolveContext, profile: Profile, budget: int) -> Candidates:
+    """Read the text of the first items: as many as the profile sets, or as fill the budget about twice."""
+    if profile.gathering.max_items:
+        return read_items(items[: profile.gathering.max_items], context, scored=True)
+    min_items = int(MIN_ITEMS + budget * MIN_ITEMS_PER_TOKEN)
+    max_characters = CHARACTERS_PER_TOKEN * budget
+    top = items[: max_candidates(profile, budget)]
+    return read_items(top, context, scored=True, min_items=min_items, max_characters=max_characters)
 
 
-def with_texts(
-    items: Sequence[Item], request: Request, scored: bool = False, least: int = 0, enough: int | None = None
+def read_items(
+    items: Sequence[Item],
+    context: ResolveContext,
+    scored: bool = False,
+    min_items: int = 0,
+    max_characters: int | None = None,
 ) -> Candidates:
-    """Items with the text they are cut from; what is no longer there is dropped, what has moved is found again.
+    """Read the text of items; items that are no longer in their file are dropped, moved ones are located again.
 
-    No more than `least` items once their texts have `enough` characters.  Those that are `scored` come without what
-    only formulas look at.
+    Stops after `max_characters` of text, but not before `min_items` items.  For `scored` items, properties that only
+    formulas use are not filled in.
     """
-    regions: list[Region] = []
-    views: dict[str, TextView] = {}
+    retrieved: list[RetrievedItem] = []
+    files: dict[str, FileText] = {}
     now = time.time()
     characters = 0
     for i, item in enumerate(items):
-        if enough is not None and i >= least and characters >= enough:
+        if max_characters is not None and i >= min_items and characters >= max_characters:
             break
-        view = request.sources.read(item.path)
-        if isinstance(view, TextView) and (current := in_view(item, view, request)) is not None:
-            views[item.path] = view
-            region = Region(current, view.slice(current.span)) if scored else _region(current, view, now)
-            regions.append(region)
-            characters += len(region.text)
-        request.token.check()
-    return Candidates(tuple(regions), views)
+        view = context.sources.read(item.path)
+        if isinstance(view, FileText) and (current := locate_item(item, view, context)) is not None:
+            files[item.path] = view
+            text = view.slice(current.span)
+            retrieved.append(RetrievedItem(current, text) if scored else _with_properties(current, view, now))
+            characters += len(text)
+        context.token.check()
+    return Candidates(tuple(retrieved), files)
 
 
-def _region(item: Item, view: TextView, now: float) -> Region:
+def _with_properties(item: Item, view: FileText, now: float) -> RetrievedItem:
+    """Return the item with the properties that formulas use."""
     entry = view.entry
     age = 0.0 if entry.version is not None else (now - entry.mtime_ns / 1e9) / 86_400 if entry.mtime_ns else None
     symbols = entry.outline.symbols if entry.outline is not None else ()
     at = next((i for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span), -1)
-    region = Region(item, view.slice(item.span), entry.size or len(view.text), age_days=age, file=view.lines)
+    size = entry.size or len(view.text)
+    retrieved = RetrievedItem(item, view.slice(item.span), size, age_days=age, file_lines=view.lines)
     if at < 0:
-        return region
+        return retrieved
     symbol = symbols[at]
     return replace(
-        region,
+        retrieved,
         summary=symbol.doc or symbol.signature,
         children=sum(s.parent == at for s in symbols),
         complexity=symbol.complexity,
@@ -125,41 +139,42 @@ def _region(item: Item, view: TextView, now: float) -> Region:
     )
 
 
-def scored(candidates: Candidates, profile: Profile, asked: Asked, corpus: Corpus) -> Candidates:
-    """The regions with the profile's scores and boosts, best first."""
-    rules = profile.scoring
-    regions = score(rules.formula, candidates.regions, asked, corpus, rules.cap)
-    if rules.boosts:
-        regions = boosted(regions, rules.boosts, asked, rules.cap, corpus)
-    if rules.half_life_days:
-        regions = decayed(regions, rules.half_life_days)
-    return replace(candidates, regions=tuple(regions))
+def apply_scores(candidates: Candidates, profile: Profile, query: ScoringQuery, corpus: CorpusStatistics) -> Candidates:
+    """Score the items with the profile's formula and boosts, best first."""
+    constants = profile.scoring
+    items = score_items(profile.formula, candidates.items, query, corpus, constants.max_score)
+    if constants.boosts:
+        items = apply_boosts(items, profile.boosts, query, constants.max_score, corpus)
+    if constants.half_life_days:
+        items = apply_time_decay(items, constants.half_life_days)
+    return replace(candidates, items=tuple(items))
 
 
-def above(candidates: Candidates, threshold: float, profile: Profile) -> Candidates:
-    """The regions whose score is high enough, at most as many as the profile wants."""
-    kept, dropped = above_threshold([r.item for r in candidates.regions], threshold, profile.scoring.relative)
-    names = {(i.path, i.span, i.kind) for i in kept}
-    regions = [r for r in candidates.regions if (r.item.path, r.item.span, r.item.kind) in names]
-    limit = profile.scoring.limit or len(regions)
-    late = [Dropped(r.item, f"after the best {limit}") for r in regions[limit:]]
-    return replace(candidates, regions=tuple(regions[:limit]), dropped=(*candidates.dropped, *dropped, *late))
+def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) -> Candidates:
+    """Drop items with a score below the threshold, and items beyond the profile's maximum number."""
+    constants = profile.scoring
+    passed, dropped = split_by_threshold([r.item for r in candidates.items], threshold, constants.relative_threshold)
+    keys = {(item.path, item.span, item.kind) for item in passed}
+    items = [r for r in candidates.items if (r.item.path, r.item.span, r.item.kind) in keys]
+    limit = constants.max_items or len(items)
+    beyond = [DroppedItem(r.item, f"after the best {limit}") for r in items[limit:]]
+    return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
 
 
-def without(candidates: Candidates, shown: frozenset[str]) -> Candidates:
-    """The regions whose files do not stand in a section already."""
-    twice = [Dropped(r.item, "it stands in the section of rules") for r in candidates.regions if r.item.path in shown]
-    if not twice:
+def exclude_shown(candidates: Candidates, shown: frozenset[str]) -> Candidates:
+    """Drop items of files whose whole text is in a section."""
+    dropped = [DroppedItem(r.item, "already in the section of rules") for r in candidates.items if r.item.path in shown]
+    if not dropped:
         return candidates
-    kept = tuple(r for r in candidates.regions if r.item.path not in shown)
-    return replace(candidates, regions=kept, dropped=(*candidates.dropped, *twice))
+    items = tuple(r for r in candidates.items if r.item.path not in shown)
+    return replace(candidates, items=items, dropped=(*candidates.dropped, *dropped))
 
 
-def distinct(candidates: Candidates, profile: Profile) -> Candidates:
-    """Each thing once, in the profile's sense; then the profile's order."""
-    regions, dropped = DISTINCT[profile.packing.distinct](candidates.regions)
-    if profile.scoring.diversity < 1:
-        regions = diverse(regions, profile.scoring.diversity, profile.scoring.alike)
-    if profile.packing.thrift:
-        regions = by_worth(regions, profile.packing.thrift)
-    return replace(candidates, regions=tuple(regions), dropped=(*candidates.dropped, *dropped))
+def deduplicate(candidates: Candidates, profile: Profile) -> Candidates:
+    """Drop duplicates, then apply the profile's order."""
+    items, dropped = DEDUPLICATORS[profile.packing.deduplication](candidates.items)
+    if profile.scoring.mmr_lambda < 1:
+        items = diversify(items, profile.scoring.mmr_lambda, profile.scoring.similarity)
+    if profile.packing.token_cost_exponent:
+        items = by_value_per_token(items, profile.packing.token_cost_exponent)
+    return replace(candidates, items=tuple(items), dropped=(*candidates.dropped, *dropped))

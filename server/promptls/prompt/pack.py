@@ -1,9 +1,8 @@
-"""Blocks and a budget → what is kept, what is left out and why.
+"""Packing: selects forms of the candidates so that their tokens fit the budget.
 
-The budget is a law: the tokens of what is kept never add up to more.  What the user asked for comes
-before what was found: whole, else its relevant bodies, else an outline or a signature, else one line;
-several explicit items that do not all fit share the budget by filling the smallest first.  What was
-found is taken by rank.  No line of a file is shown twice.  Pure and deterministic.
+The budget is never exceeded.  Explicit candidates come first: in full, else their relevant definitions, else an outline
+or a signature, else a reference line.  If they do not all fit, they share the budget, smallest first.  Implicit
+candidates follow by rank.  No line of a file is shown twice.  Pure and deterministic.
 """
 
 from __future__ import annotations
@@ -14,429 +13,479 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.model import Block, Item, Span
-from promptls.prompt.render import Forms, bodies, make_full
+from promptls.model import Item, RenderedItem, Span
+from promptls.prompt.forms import ItemForms, render_definitions, render_full_forms
+from promptls.prompt.spans import count_lines, merge_across_blank_lines, subtract_spans
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
 
-PARTIAL_SHARE = 0.4
-"""An implicit item is shown in part only if at least this share of its lines fits."""
+MIN_PARTIAL_SHARE = 0.4
+"""Minimum share of an item's lines in its partial form."""
 
-FILL_SHARE, FILL_LINES = 0.1, 4
-"""The same for what fills the rest of the budget at the end."""
+MIN_FILL_SHARE, MIN_FILL_LINES = 0.1, 4
+"""Minimum share and number of lines in a partial form that fills the rest of the budget."""
 
-HIGH = 0.5
-"""An implicit item of at least this share of the best one's score is worth a signature."""
+SIGNATURE_SCORE_SHARE = 0.5
+"""Minimum score of an implicit item that is shown by its signature, as a share of the best score."""
 
-LARGE = 400
-"""Tokens up to which an implicit item is not held back for the sake of others."""
+MIN_CAPPED_TOKENS = 400
+"""Tokens up to which an implicit item is never limited in favor of other items."""
 
-LEAST_REST, MOST_REST, REST_SHARE = 24, 48, 1 / 80
-"""Tokens that are not worth filling: this share of the budget, between less than a fence and two lines of code."""
+MIN_REMAINDER, MAX_REMAINDER, REMAINDER_SHARE = 24, 48, 1 / 80
+"""Tokens that are not worth filling: a share of the budget, between the cost of a fence and of two lines of code."""
 
-COUNTED = 64
-"""Left-out candidates whose cost is counted; nobody reads further."""
+MAX_COUNTED_OMITTED = 64
+"""Maximum number of omitted candidates whose cost is counted; later ones are not shown to the user."""
 
 ALREADY_INCLUDED = "already included"
-_NO_ROOM = "asked for, does not fit"
-_OVER = "over the budget"
+_DOES_NOT_FIT = "asked for, does not fit"
+_OVER_BUDGET = "over the budget"
+
+_FULL, _DEFINITIONS, _PARTIAL, _OUTLINE, _SIGNATURE, _REFERENCE = 5, 4, 3, 2, 1, 0
+"""Quality of a form; a higher one shows more of the item."""
 
 
-class Choice(Struct, frozen=True):
-    """A candidate."""
+class PackingCandidate(Struct, frozen=True):
+    """An item that may be packed."""
 
-    forms: Forms
-    inside: tuple[Forms, ...] = ()  # for an explicit file or class: relevant definitions in it, best first
+    forms: ItemForms
+    definitions: tuple[ItemForms, ...] = ()  # of an explicit file or class: relevant definitions in it, best first
 
 
-class Kept(Struct, frozen=True):
-    """A block of the prompt and the candidates that it stands for."""
+class PackedItem(Struct, frozen=True):
+    """A rendered item of the prompt, and the candidates that it shows."""
 
-    block: Block
-    forms: Forms  # of exactly this block, so that it can be trimmed
-    sources: tuple[Item, ...]  # more than one where neighbours became one block
+    rendered: RenderedItem
+    forms: ItemForms  # of the rendered item; for trimming
+    sources: tuple[Item, ...]  # several if neighbors were merged
     explicit: bool
-    rank: int  # of its best source: explicit ones in mention order, then implicit ones by rank
+    rank: int  # of the best source: explicit ones in mention order, then implicit ones by rank
 
 
-class Omitted(Struct, frozen=True):
+class OmittedItem(Struct, frozen=True):
     """A candidate that is not in the prompt."""
 
     item: Item
     reason: str
-    tokens: int  # what it would cost in full; 0 if nothing, if it cannot be shown, or after `COUNTED` of them
+    tokens: int  # of the full form; 0 without a full form, and after MAX_COUNTED_OMITTED candidates
 
 
-class Packed(Struct, frozen=True):
-    kept: tuple[Kept, ...] = ()  # in prompt order
-    omitted: tuple[Omitted, ...] = ()  # explicit ones first, then by rank
-    trace: tuple[str, ...] = ()  # one line per decision, in the order in which they were taken
+class PackResult(Struct, frozen=True):
+    """Packed and omitted items."""
+
+    items: tuple[PackedItem, ...] = ()  # in prompt order
+    omitted: tuple[OmittedItem, ...] = ()  # explicit ones first, then by rank
+    trace: tuple[str, ...] = ()  # one line for each decision, in order
 
     @property
     def tokens(self) -> int:
-        return sum(kept.block.tokens for kept in self.kept)
+        """Sum of the tokens of all packed items."""
+        return sum(packed.rendered.tokens for packed in self.items)
 
 
 def pack(
-    explicit: Sequence[Choice],
-    implicit: Sequence[Choice],
+    explicit: Sequence[PackingCandidate],
+    implicit: Sequence[PackingCandidate],
     budget: int,
     *,
     mode: Mode = "best",
-    keep_top: bool = False,
+    trim_first: bool = False,
     order: Order = "file",
-    share: float = 0.6,
-    found_share: float = 1.0,
-    reserved: int = 0,
-) -> Packed:
-    """Choose forms so that their tokens add up to at most `budget`.
+    max_item_share: float = 0.6,
+    implicit_share: float = 1.0,
+    explicit_reserve: int = 0,
+) -> PackResult:
+    """Select forms of the candidates whose tokens add up to at most `budget`.
 
-    `explicit` is in the order of the message, `implicit` by rank, best first.  Modes: "best" takes each
-    implicit item in full if it fits, else in part or by its signature, and fills what is left; no large
-    item takes more than `share` of the implicit budget while others wait; in the order by file, those of one file
-    share a block.  "skip" leaves out what does not fit
-    in full and goes on, "signature" shows it by its signature, "stop" stops there; with `keep_top` the first
-    implicit item is then trimmed to fit.  "cut" trims the first that does not fit, whichever it is, and stops.
-
-    All implicit items together take at most `found_share` of what the explicit ones leave.  A budget above
-    `reserved` tokens is split: that many are for explicit items alone, and the rest for implicit ones alone.
+    Args:
+        explicit: candidates in the order of the message.
+        implicit: candidates by rank, best first.
+        budget: in tokens.
+        mode: how implicit candidates are packed.  "best": in full, else in part or by signature, then the rest of the
+            budget is filled.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
+            all.  "signature": by its signature.  "stop": not at all, nor any after it.  "cut": trimmed, and none after
+            it.
+        trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
+        order: order of implicit items in the prompt; with "file" and mode "best", items of one file are merged.
+        max_item_share: maximum share of one implicit item in the implicit budget, in mode "best".
+        implicit_share: maximum share of implicit items in what explicit items leave.
+        explicit_reserve: a larger budget is split into this part for explicit items and the rest for implicit items.
     """
-    split = 0 < reserved < budget
+    split = 0 < explicit_reserve < budget
     if implicit:
-        make_full((choice.forms for choice in implicit), implicit[0].forms.renderer)
-    shelf = _Shelf(reserved if split else max(0, budget), order == "file" and mode == "best")
-    _place_explicit(shelf, explicit)
-    shelf.room = int((budget - reserved if split else shelf.room) * found_share)
+        render_full_forms((candidate.forms for candidate in implicit), implicit[0].forms.renderer)
+    packer = _Packer(explicit_reserve if split else max(0, budget), order == "file" and mode == "best")
+    _pack_explicit(packer, explicit)
+    packer.remaining = int((budget - explicit_reserve if split else packer.remaining) * implicit_share)
     if mode == "best":
-        _place_best(shelf, implicit, len(explicit), share)
+        _pack_best(packer, implicit, len(explicit), max_item_share)
     else:
-        _place_whole(shelf, implicit, len(explicit), mode, keep_top)
-    candidates = [choice.forms for choice in (*explicit, *implicit)]
-    omitted: list[Omitted] = []
-    for rank, forms in enumerate(candidates):
-        if not shelf.holds(rank):
-            reason = shelf.reasons.get(rank, _OVER)
-            full = forms.full() if reason != ALREADY_INCLUDED and len(omitted) < COUNTED else None
-            omitted.append(Omitted(forms.item, reason, full.tokens if full else 0))
-    kept = [
-        Kept(e.block, e.forms, tuple(candidates[r].item for r in sorted(e.ranks)), e.explicit, min(e.ranks))
-        for e in shelf.entries
+        _pack_whole(packer, implicit, len(explicit), mode, trim_first)
+    all_forms = [candidate.forms for candidate in (*explicit, *implicit)]
+    omitted: list[OmittedItem] = []
+    for rank, forms in enumerate(all_forms):
+        if not packer.contains(rank):
+            reason = packer.reasons.get(rank, _OVER_BUDGET)
+            full = forms.full() if reason != ALREADY_INCLUDED and len(omitted) < MAX_COUNTED_OMITTED else None
+            omitted.append(OmittedItem(forms.item, reason, full.tokens if full else 0))
+    items = [
+        PackedItem(e.rendered, e.forms, tuple(all_forms[r].item for r in sorted(e.ranks)), e.explicit, min(e.ranks))
+        for e in packer.entries
     ]
-    return Packed(tuple(_ordered(kept, order)), tuple(omitted), tuple(shelf.trace))
+    return PackResult(tuple(_in_order(items, order)), tuple(omitted), tuple(packer.trace))
 
 
-def _ordered(kept: Iterable[Kept], order: Order) -> list[Kept]:
-    ranked = sorted(kept, key=lambda k: k.rank)
+def _in_order(items: Iterable[PackedItem], order: Order) -> list[PackedItem]:
+    """Sort items for the prompt: explicit ones first, by rank, then implicit ones in `order`."""
+    by_rank = sorted(items, key=lambda packed: packed.rank)
     if order == "score":
-        return ranked
+        return by_rank
+    explicit = [packed for packed in by_rank if packed.explicit]
+    implicit = [packed for packed in by_rank if not packed.explicit]
     if order == "reverse":
-        return [k for k in ranked if k.explicit] + [k for k in reversed(ranked) if not k.explicit]
-    found = [k for k in ranked if not k.explicit]
-    place = {path: i for i, path in reversed([*enumerate(k.block.item.path for k in found)])}
-    found.sort(key=lambda k: (place[k.block.item.path], _first_line(k.block), k.rank))
-    return [k for k in ranked if k.explicit] + found
+        return explicit + implicit[::-1]
+    file_order = {path: i for i, path in reversed([*enumerate(p.rendered.item.path for p in implicit)])}
+    implicit.sort(key=lambda p: (file_order[p.rendered.item.path], _first_line(p.rendered), p.rank))
+    return explicit + implicit
 
 
-def _first_line(block: Block) -> int:
-    return block.spans[0].start if block.spans else block.item.span.start
+def _first_line(rendered: RenderedItem) -> int:
+    return rendered.spans[0].start if rendered.spans else rendered.item.span.start
 
 
-# ---------------------------------------------------------------- the shelf
+# ---------------------------------------------------------------- the packer
 
 
 class _Entry:
-    """A block that is or may be kept, for the candidates `ranks`; a higher `tier` is a better form of them."""
+    """A rendered form that is or may be packed for the candidates `ranks`."""
 
-    __slots__ = ("block", "explicit", "forms", "ranks", "tier")
+    __slots__ = ("explicit", "forms", "quality", "ranks", "rendered")
 
-    def __init__(self, tier: int, block: Block, forms: Forms, ranks: set[int], explicit: bool) -> None:
-        self.tier = tier
-        self.block = block
+    def __init__(self, quality: int, rendered: RenderedItem, forms: ItemForms, ranks: set[int], explicit: bool) -> None:
+        self.quality = quality
+        self.rendered = rendered
         self.forms = forms
         self.ranks = ranks
         self.explicit = explicit
 
     @property
-    def worth(self) -> tuple[int, int, int]:
-        return (self.tier, _lines(self.block), self.block.tokens)
+    def priority(self) -> tuple[int, int, int]:
+        """Sort key; of two forms of the same candidates, the higher one is better."""
+        return (self.quality, count_lines(self.rendered.spans), self.rendered.tokens)
 
 
-class _Shelf:
-    """What has been kept so far.  Lives as long as one call of `pack`."""
+class _Packer:
+    """The packed entries and the remaining budget of one call of `pack`."""
 
-    __slots__ = ("by_file", "entries", "reasons", "rest", "room", "trace")
+    __slots__ = ("entries", "merge_files", "negligible", "reasons", "remaining", "trace")
 
-    def __init__(self, room: int, by_file: bool = False) -> None:
-        self.rest = min(MOST_REST, max(LEAST_REST, int(room * REST_SHARE)))
-        self.by_file = by_file  # whether what was found in one file stands in one block
+    def __init__(self, budget: int, merge_files: bool = False) -> None:
+        self.negligible = min(MAX_REMAINDER, max(MIN_REMAINDER, int(budget * REMAINDER_SHARE)))
+        self.merge_files = merge_files  # whether implicit items of one file are merged
         self.entries: list[_Entry] = []
-        self.room = room
-        self.reasons: dict[int, str] = {}  # why a candidate is not on the shelf, other than for want of room
+        self.remaining = budget  # tokens
+        self.reasons: dict[int, str] = {}  # why a candidate is omitted, by rank; the default is the budget
         self.trace: list[str] = []
 
+    @property
+    def has_room(self) -> bool:
+        """Whether the remaining budget is worth filling."""
+        return self.remaining >= self.negligible
+
     def shown(self, path: str) -> list[Span]:
-        return sorted(span for e in self.entries if e.block.item.path == path for span in e.block.spans)
+        """Return the lines of a file that are packed."""
+        return sorted(span for e in self.entries if e.rendered.item.path == path for span in e.rendered.spans)
 
-    def unseen(self, forms: Forms) -> list[Span]:
-        """The lines of an item that are not shown yet."""
-        return _minus(forms.whole(), self.shown(forms.item.path))
+    def not_shown(self, forms: ItemForms) -> list[Span]:
+        """Return the lines of an item that are not packed."""
+        return subtract_spans(forms.full_spans(), self.shown(forms.item.path))
 
-    def holds(self, rank: int) -> bool:
+    def contains(self, rank: int) -> bool:
+        """Return whether a candidate is packed."""
         return any(rank in e.ranks for e in self.entries)
 
-    def put(self, entry: _Entry, room: int) -> bool:
-        """Keep an entry if it fits into `room`, joined with its neighbours if it can be.
+    def add(self, entry: _Entry, max_tokens: int) -> bool:
+        """Pack an entry if it costs at most `max_tokens`, merged with its neighbors if possible.
 
-        Lines that are shown already are not shown again.  False if it does not fit or nothing of it is left.
+        Lines that are packed already are removed from it.  Returns False if it does not fit or no line is left.
         """
-        room = min(room, self.room)
-        spans = entry.block.spans
-        left = _minus(spans, self.shown(entry.block.item.path))
-        if left == list(spans) and entry.block.tokens - entry.forms.heading_allowance() > room:
-            return False  # nor would it fit beside its neighbours, under their header
-        near = [e for e in self.entries if _touch(e, entry)]
-        if near and self._join(near, entry, room):
+        max_tokens = min(max_tokens, self.remaining)
+        spans = entry.rendered.spans
+        left = subtract_spans(spans, self.shown(entry.rendered.item.path))
+        if left == list(spans) and entry.rendered.tokens - entry.forms.header_allowance() > max_tokens:
+            return False  # does not fit without a header of its own either
+        neighbors = [e for e in self.entries if _are_adjacent(e, entry)]
+        if neighbors and self._merge(neighbors, entry, max_tokens):
             return True
-        beside = [e for e in self.entries if _beside(e, entry)] if self.by_file else []
-        if beside and self._join(beside, entry, room):
+        same_file = [e for e in self.entries if _can_share_fence(e, entry)] if self.merge_files else []
+        if same_file and self._merge(same_file, entry, max_tokens):
             return True
         if spans and not left:
             return False
         if left != list(spans):
-            entry.block = entry.forms.lines(left)
-        if entry.block.tokens > room:
+            entry.rendered = entry.forms.render_lines(left)
+        if entry.rendered.tokens > max_tokens:
             return False
-        self._keep(entry)
+        self._append(entry)
         return True
 
-    def _join(self, near: list[_Entry], new: _Entry, room: int) -> bool:
-        """Replace `near` and `new` by one block of all their lines, unless that costs more than two."""
-        path, spans = new.block.item.path, [span for e in (*near, new) for span in e.block.spans]
+    def _merge(self, neighbors: list[_Entry], new: _Entry, max_tokens: int) -> bool:
+        """Replace the entries by one with all their lines, unless it costs more than two."""
+        path = new.rendered.item.path
+        spans = [span for e in (*neighbors, new) for span in e.rendered.spans]
         hull = Span(min(s.start for s in spans), max(s.end for s in spans))
-        best = min(*near, new, key=lambda e: min(e.ranks))
-        owner = next((e.forms for e in (new, *near) if e.forms.whole() == (hull,)), None) or best.forms.at(hull)
-        shown = _without_blank_gaps(spans, new.forms.raw)
-        block = owner.full() if shown == [hull] else owner.lines(shown, form="full")
-        others = [s for e in self.entries if e not in near and e.block.item.path == path for s in e.block.spans]
-        if block is None or _minus(spans, block.spans) or any(a.overlaps(b) for a in block.spans for b in others):
+        best = min(*neighbors, new, key=lambda e: min(e.ranks))
+        covering = next((e.forms for e in (new, *neighbors) if e.forms.full_spans() == (hull,)), None)
+        forms = covering or best.forms.for_span(hull)
+        merged = merge_across_blank_lines(spans, new.forms.raw_lines)
+        rendered = forms.full() if merged == [hull] else forms.render_lines(merged, form="full")
+        others = [
+            span
+            for e in self.entries
+            if e not in neighbors and e.rendered.item.path == path
+            for span in e.rendered.spans
+        ]
+        if (
+            rendered is None
+            or subtract_spans(spans, rendered.spans)
+            or any(a.overlaps(b) for a in rendered.spans for b in others)
+        ):
             return False
-        before = sum(e.block.tokens for e in near)
-        overlap = sum(map(len, spans)) > sum(map(len, block.spans))
-        if block.tokens - before > room or (not overlap and block.tokens > before + new.block.tokens):
+        before = sum(e.rendered.tokens for e in neighbors)
+        have_overlap = count_lines(spans) > count_lines(rendered.spans)
+        if rendered.tokens - before > max_tokens:
             return False
-        for entry in near:
-            self.drop(entry)
-        self._keep(_Entry(_FULL, block, owner, new.ranks.union(*(e.ranks for e in near)), new.explicit))
+        if not have_overlap and rendered.tokens > before + new.rendered.tokens:
+            return False
+        for entry in neighbors:
+            self._remove(entry)
+        ranks = new.ranks.union(*(e.ranks for e in neighbors))
+        self._append(_Entry(_FULL, rendered, forms, ranks, new.explicit))
         return True
 
-    def absorb(self, rank: int, forms: Forms) -> bool:
-        """Let the entry that shows most of an item's lines stand for it.  False unless all of them are shown."""
-        item, spans = forms.item, forms.whole()
-        same = [e for e in self.entries if e.block.item.path == item.path]
+    def merge_into_existing(self, rank: int, forms: ItemForms) -> bool:
+        """Add a candidate to the entry that shows most of its lines.  Returns False unless all lines are packed."""
+        item, spans = forms.item, forms.full_spans()
+        same_file = [e for e in self.entries if e.rendered.item.path == item.path]
         if spans:
-            if self.unseen(forms):
+            if self.not_shown(forms):
                 return False
-            min(same, key=lambda e: sum(map(len, _minus(spans, sorted(e.block.spans))))).ranks.add(rank)
+            closest = min(same_file, key=lambda e: count_lines(subtract_spans(spans, sorted(e.rendered.spans))))
+            closest.ranks.add(rank)
             return True
-        twin = next((e for e in same if (e.forms.item.span, e.forms.item.kind) == (item.span, item.kind)), None)
+        twin = next((e for e in same_file if (e.forms.item.span, e.forms.item.kind) == (item.span, item.kind)), None)
         if twin:
             twin.ranks.add(rank)
         return twin is not None
 
-    def raise_(self, entry: _Entry, offers: Callable[[int], Iterable[_Entry | None]]) -> None:
-        """Replace an entry by the first of `offers(room)` that is worth more and fits."""
-        self.drop(entry)
-        for offer in offers(self.room):
-            if offer is not None and offer.worth > entry.worth and self.put(offer, self.room):
+    def upgrade(self, entry: _Entry, alternatives: Callable[[int], Iterable[_Entry | None]]) -> None:
+        """Replace an entry by the first of `alternatives(remaining)` that is better and fits."""
+        self._remove(entry)
+        for alternative in alternatives(self.remaining):
+            if (
+                alternative is not None
+                and alternative.priority > entry.priority
+                and self.add(alternative, self.remaining)
+            ):
                 return
-        self.restore(entry)
+        self._restore(entry)
 
-    def _keep(self, entry: _Entry) -> None:
-        self.restore(entry)
-        block = entry.block
-        lines = ", ".join(span.label for span in block.spans) or block.item.span.label
-        self.trace.append(f"{block.form} {entry.forms.renderer.label(block.item.path)}:{lines} ({block.tokens})")
+    def _append(self, entry: _Entry) -> None:
+        self._restore(entry)
+        rendered = entry.rendered
+        lines = ", ".join(span.label for span in rendered.spans) or rendered.item.span.label
+        label = entry.forms.renderer.label(rendered.item.path)
+        self.trace.append(f"{rendered.form} {label}:{lines} ({rendered.tokens})")
 
-    def restore(self, entry: _Entry) -> None:
+    def _restore(self, entry: _Entry) -> None:
         self.entries.append(entry)
-        self.room -= entry.block.tokens
+        self.remaining -= entry.rendered.tokens
 
-    def drop(self, entry: _Entry) -> None:
+    def _remove(self, entry: _Entry) -> None:
         self.entries.remove(entry)
-        self.room += entry.block.tokens
+        self.remaining += entry.rendered.tokens
 
 
-def _touch(kept: _Entry, new: _Entry) -> bool:
-    """Full blocks of one file that overlap or have only blank lines between them, or one that holds the other."""
-    if kept.explicit != new.explicit or kept.block.item.path != new.block.item.path:
+def _are_adjacent(packed: _Entry, new: _Entry) -> bool:
+    """Return whether full forms of one file overlap, have only blank lines between them, or one contains the other."""
+    old, other = packed.rendered, new.rendered
+    if packed.explicit != new.explicit or old.item.path != other.item.path:
         return False
-    if kept.block.form != "full" or new.block.form != "full" or not kept.block.spans or not new.block.spans:
+    if old.form != "full" or other.form != "full" or not old.spans or not other.spans:
         return False
-    if len(kept.block.spans) > 1 or len(new.block.spans) > 1:
-        return not _minus(kept.block.spans, new.block.spans)
-    a, b = sorted((kept.block.spans[0], new.block.spans[0]))
-    return a.end >= b.start or not any(map(str.strip, kept.forms.raw[a.end : b.start]))
+    if len(old.spans) > 1 or len(other.spans) > 1:
+        return not subtract_spans(old.spans, other.spans)
+    a, b = sorted((old.spans[0], other.spans[0]))
+    return a.end >= b.start or not any(map(str.strip, packed.forms.raw_lines[a.end : b.start]))
 
 
-def _beside(kept: _Entry, new: _Entry) -> bool:
-    """Full blocks of one file that nobody asked for: one fence for both costs less than two."""
+def _can_share_fence(packed: _Entry, new: _Entry) -> bool:
+    """Return whether both are implicit full forms of one file; one fence for both costs less than two."""
     return (
-        not (kept.explicit or new.explicit)
-        and kept.block.item.path == new.block.item.path
-        and kept.block.form == new.block.form == "full"
-        and bool(kept.block.spans and new.block.spans)
+        not (packed.explicit or new.explicit)
+        and packed.rendered.item.path == new.rendered.item.path
+        and packed.rendered.form == new.rendered.form == "full"
+        and bool(packed.rendered.spans and new.rendered.spans)
     )
 
 
-def _without_blank_gaps(spans: Iterable[Span], lines: Sequence[str]) -> list[Span]:
-    """The spans in order, joined where they overlap or only blank lines lie between them."""
-    out: list[Span] = []
-    for span in sorted(spans):
-        if out and not any(map(str.strip, lines[out[-1].end : span.start])):
-            out[-1] = Span(out[-1].start, max(out[-1].end, span.end))
-        else:
-            out.append(span)
-    return out
+# ---------------------------------------------------------------- explicit candidates
 
 
-def _lines(block: Block) -> int:
-    return sum(map(len, block.spans))
-
-
-def _minus(spans: Sequence[Span], taken: Sequence[Span]) -> list[Span]:
-    """The parts of `spans` outside `taken` (sorted)."""
-    left: list[Span] = []
-    for span in spans:
-        at = span.start
-        for other in taken:
-            if other.end <= at or other.start >= span.end:
-                continue
-            if other.start > at:
-                left.append(Span(at, other.start))
-            at = max(at, other.end)
-        if at < span.end:
-            left.append(Span(at, span.end))
-    return left
-
-
-# ---------------------------------------------------------------- what the user asked for
-
-_FULL, _BODIES, _PARTIAL, _OUTLINE, _LITTLE, _REFERENCE = 5, 4, 3, 2, 1, 0
-
-
-def _place_explicit(shelf: _Shelf, explicit: Sequence[Choice]) -> None:
-    lines = [
-        _Entry(_REFERENCE, choice.forms.reference(_NO_ROOM), choice.forms, {rank}, True)
-        for rank, choice in enumerate(explicit)
+def _pack_explicit(packer: _Packer, explicit: Sequence[PackingCandidate]) -> None:
+    references = [
+        _Entry(_REFERENCE, candidate.forms.reference(_DOES_NOT_FIT), candidate.forms, {rank}, True)
+        for rank, candidate in enumerate(explicit)
     ]
-    if sum(entry.block.tokens for entry in lines) > shelf.room:
-        for entry in lines:
-            shelf.put(entry, shelf.room)
+    if sum(entry.rendered.tokens for entry in references) > packer.remaining:
+        for entry in references:
+            packer.add(entry, packer.remaining)
         return
-    sizes = [size.tokens if (size := c.forms.full() or c.forms.outline()) else 0 for c in explicit]
-    level = _level(sizes, shelf.room)
-    waiting = sorted(range(len(explicit)), key=lambda rank: (sizes[rank], rank))
-    while waiting:
-        rank = waiting.pop(0)
-        if shelf.absorb(rank, explicit[rank].forms):
+    sizes = [form.tokens if (form := c.forms.full() or c.forms.outline()) else 0 for c in explicit]
+    level = _water_level(sizes, packer.remaining)
+    queue = sorted(range(len(explicit)), key=lambda rank: (sizes[rank], rank))
+    while queue:
+        rank = queue.pop(0)
+        if packer.merge_into_existing(rank, explicit[rank].forms):
             continue
-        reserved = sum(lines[other].block.tokens for other in waiting)
-        fair = max(lines[rank].block.tokens, min(shelf.room - reserved, level))
-        offers = chain(_offers(explicit[rank], rank, fair), [lines[rank]])
-        any(offer is not None and shelf.put(offer, fair) for offer in offers)
-    for rank, choice in enumerate(explicit):  # what is left goes to those not shown in full, in mention order
-        held = next((e for e in shelf.entries if rank in e.ranks), None)
-        if held and held.tier < _FULL and len(held.ranks) == 1:
-            shelf.raise_(held, lambda room, choice=choice, rank=rank: _offers(choice, rank, room))  # type: ignore[misc]
+        reserved = sum(references[other].rendered.tokens for other in queue)
+        max_tokens = max(references[rank].rendered.tokens, min(packer.remaining - reserved, level))
+        alternatives = chain(_explicit_forms(explicit[rank], rank, max_tokens), [references[rank]])
+        any(entry is not None and packer.add(entry, max_tokens) for entry in alternatives)
+    for rank, candidate in enumerate(explicit):  # the rest of the budget upgrades reduced items, in mention order
+        packed = next((e for e in packer.entries if rank in e.ranks), None)
+        if packed and packed.quality < _FULL and len(packed.ranks) == 1:
+            packer.upgrade(packed, _ExplicitForms(candidate, rank))
 
 
-def _level(sizes: Sequence[int], room: int) -> int:
-    """The most that one may take so that all together take `room`: what water poured over the sizes reaches."""
+class _ExplicitForms(Struct, frozen=True):
+    """`_explicit_forms` of one candidate, as a function of the maximum number of tokens."""
+
+    candidate: PackingCandidate
+    rank: int
+
+    def __call__(self, max_tokens: int) -> Iterator[_Entry | None]:
+        return _explicit_forms(self.candidate, self.rank, max_tokens)
+
+
+def _water_level(sizes: Sequence[int], total: int) -> int:
+    """Return the limit of each size so that all limited sizes together take `total` (max-min fairness)."""
     for n, size in enumerate(sorted(sizes)):
-        if size * (len(sizes) - n) > room:
-            return room // (len(sizes) - n)
-        room -= size
+        if size * (len(sizes) - n) > total:
+            return total // (len(sizes) - n)
+        total -= size
     return max(sizes, default=0)
 
 
-def _offers(choice: Choice, rank: int, room: int) -> Iterator[_Entry | None]:
-    """The forms of an explicit item that may fit into `room`, best first; the reference line is not among them."""
-    forms = choice.forms
+def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> Iterator[_Entry | None]:
+    """Yield the forms of an explicit candidate that may fit, best first, without the reference line."""
+    forms = candidate.forms
 
-    def entry(tier: int, block: Block | None) -> _Entry | None:
-        return _Entry(tier, block, forms, {rank}, True) if block else None
+    def entry(quality: int, rendered: RenderedItem | None) -> _Entry | None:
+        return _Entry(quality, rendered, forms, {rank}, True) if rendered else None
 
     yield entry(_FULL, forms.full())
-    if choice.inside and not forms.item.sites:
-        yield entry(_BODIES, bodies(forms, choice.inside, room))
-    part = forms.partial(room)
-    if part is not None and (forms.item.sites or _lines(part) >= PARTIAL_SHARE * sum(map(len, forms.whole()))):
-        yield entry(_PARTIAL, part)
-    yield entry(_OUTLINE, forms.outline(room))
-    yield entry(_LITTLE, forms.signature())
-    yield entry(_LITTLE, part)
+    if candidate.definitions and not forms.item.call_sites:
+        yield entry(_DEFINITIONS, render_definitions(forms, candidate.definitions, max_tokens))
+    partial = forms.partial(max_tokens)
+    if partial is not None:
+        min_lines = MIN_PARTIAL_SHARE * count_lines(forms.full_spans())
+        if forms.item.call_sites or count_lines(partial.spans) >= min_lines:
+            yield entry(_PARTIAL, partial)
+    yield entry(_OUTLINE, forms.outline(max_tokens))
+    yield entry(_SIGNATURE, forms.signature())
+    yield entry(_SIGNATURE, partial)
 
 
-# ---------------------------------------------------------------- what was found
+# ---------------------------------------------------------------- implicit candidates
 
 
-def _place_best(shelf: _Shelf, implicit: Sequence[Choice], first: int, share: float) -> None:
-    high = HIGH * max((choice.forms.item.score for choice in implicit), default=0)
-    cap = max(LARGE, int(share * shelf.room))
+def _pack_best(packer: _Packer, implicit: Sequence[PackingCandidate], first: int, max_item_share: float) -> None:
+    """Pack implicit candidates in mode "best"; `first` is the rank of the first one."""
+    min_signature_score = SIGNATURE_SCORE_SHARE * max((c.forms.item.score for c in implicit), default=0)
+    item_limit = max(MIN_CAPPED_TOKENS, int(max_item_share * packer.remaining))
     last = first + len(implicit) - 1
-    for rank, choice in enumerate(implicit, first):
-        forms = choice.forms
-        if forms.whole() and not shelf.unseen(forms):
-            shelf.reasons[rank] = ALREADY_INCLUDED
-        elif shelf.room >= shelf.rest:
-            room = shelf.room if rank == last else min(cap, shelf.room)
-            _put_found(shelf, forms, rank, room, PARTIAL_SHARE, 1, signature=forms.item.score >= high)
-    for entry in sorted((e for e in shelf.entries if not e.explicit), key=lambda e: min(e.ranks)):
-        if shelf.room >= shelf.rest and entry.tier < _FULL and len(entry.ranks) == 1 and entry in shelf.entries:
-            shelf.raise_(entry, lambda room, entry=entry: _more(shelf, entry, room))  # type: ignore[misc]
-    for rank, choice in enumerate(implicit, first):
-        if shelf.room >= shelf.rest and rank not in shelf.reasons and not shelf.holds(rank):
-            _put_found(shelf, choice.forms, rank, shelf.room, FILL_SHARE, FILL_LINES, signature=True)
+    for rank, candidate in enumerate(implicit, first):
+        forms = candidate.forms
+        if forms.full_spans() and not packer.not_shown(forms):
+            packer.reasons[rank] = ALREADY_INCLUDED
+        elif packer.has_room:
+            max_tokens = packer.remaining if rank == last else min(item_limit, packer.remaining)
+            allow_signature = forms.item.score >= min_signature_score
+            _pack_implicit(packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature)
+    for entry in sorted((e for e in packer.entries if not e.explicit), key=lambda e: min(e.ranks)):
+        is_reduced = entry.quality < _FULL and len(entry.ranks) == 1
+        if packer.has_room and is_reduced and entry in packer.entries:
+            packer.upgrade(entry, _ImplicitForms(packer, entry))
+    for rank, candidate in enumerate(implicit, first):
+        if packer.has_room and rank not in packer.reasons and not packer.contains(rank):
+            _pack_implicit(
+                packer,
+                candidate.forms,
+                rank,
+                packer.remaining,
+                MIN_FILL_SHARE,
+                MIN_FILL_LINES,
+                allow_signature=True,
+            )
 
 
-def _put_found(
-    shelf: _Shelf, forms: Forms, rank: int, room: int, least_share: float, least_lines: int, *, signature: bool
+def _pack_implicit(
+    packer: _Packer,
+    forms: ItemForms,
+    rank: int,
+    max_tokens: int,
+    min_share: float,
+    min_lines: int,
+    *,
+    allow_signature: bool,
 ) -> bool:
-    def put(tier: int, block: Block | None) -> bool:
-        return block is not None and shelf.put(_Entry(tier, block, forms, {rank}, False), room)
+    """Pack the best form of a candidate that fits.  Returns False if none fits."""
 
-    if put(_FULL, forms.full()):
+    def add(quality: int, rendered: RenderedItem | None) -> bool:
+        return rendered is not None and packer.add(_Entry(quality, rendered, forms, {rank}, False), max_tokens)
+
+    if add(_FULL, forms.full()):
         return True
-    unseen = shelf.unseen(forms)
-    part = forms.partial(room, unseen)
-    if part is not None and _lines(part) >= max(least_lines, least_share * sum(map(len, unseen))):
-        return put(_PARTIAL, part)
-    return signature and (put(_LITTLE, forms.signature()) or put(_OUTLINE, forms.outline(room)))
+    not_shown = packer.not_shown(forms)
+    partial = forms.partial(max_tokens, not_shown)
+    if partial is not None and count_lines(partial.spans) >= max(min_lines, min_share * count_lines(not_shown)):
+        return add(_PARTIAL, partial)
+    return allow_signature and (add(_SIGNATURE, forms.signature()) or add(_OUTLINE, forms.outline(max_tokens)))
 
 
-def _more(shelf: _Shelf, entry: _Entry, room: int) -> Iterator[_Entry | None]:
-    forms = entry.forms
-    for tier, block in ((_FULL, forms.full()), (_PARTIAL, forms.partial(room, shelf.unseen(forms)))):
-        yield _Entry(tier, block, forms, entry.ranks, False) if block else None
+class _ImplicitForms(Struct, frozen=True):
+    """Better forms of a packed implicit entry, as a function of the maximum number of tokens."""
+
+    packer: _Packer
+    entry: _Entry
+
+    def __call__(self, max_tokens: int) -> Iterator[_Entry | None]:
+        forms, ranks = self.entry.forms, self.entry.ranks
+        full = forms.full()
+        partial = forms.partial(max_tokens, self.packer.not_shown(forms))
+        for quality, rendered in ((_FULL, full), (_PARTIAL, partial)):
+            yield _Entry(quality, rendered, forms, ranks, False) if rendered else None
 
 
-def _place_whole(shelf: _Shelf, implicit: Sequence[Choice], first: int, mode: Mode, keep_top: bool) -> None:
+def _pack_whole(
+    packer: _Packer, implicit: Sequence[PackingCandidate], first: int, mode: Mode, trim_first: bool
+) -> None:
+    """Pack implicit candidates in full, in all modes but "best"; `first` is the rank of the first one."""
     stopped = False
-    for rank, choice in enumerate(implicit, first):
-        forms, full = choice.forms, choice.forms.full()
-        if forms.whole() and not shelf.unseen(forms):
-            shelf.reasons[rank] = ALREADY_INCLUDED
+    for rank, candidate in enumerate(implicit, first):
+        forms, full = candidate.forms, candidate.forms.full()
+        if forms.full_spans() and not packer.not_shown(forms):
+            packer.reasons[rank] = ALREADY_INCLUDED
         elif stopped:
-            shelf.reasons[rank] = "after the first one that did not fit"
-        elif full is None or not shelf.put(_Entry(_FULL, full, forms, {rank}, False), shelf.room):
+            packer.reasons[rank] = "after the first one that did not fit"
+        elif full is None or not packer.add(_Entry(_FULL, full, forms, {rank}, False), packer.remaining):
             stopped = mode in ("stop", "cut")
-            if mode == "cut" or (keep_top and rank == first):
-                _put(shelf, forms.partial(shelf.room, shelf.unseen(forms)), _PARTIAL, forms, rank)
+            quality, reduced = _SIGNATURE, None
+            if mode == "cut" or (trim_first and rank == first):
+                quality, reduced = _PARTIAL, forms.partial(packer.remaining, packer.not_shown(forms))
             elif mode == "signature":
-                _put(shelf, forms.signature(), _LITTLE, forms, rank)
-
-
-def _put(shelf: _Shelf, block: Block | None, tier: int, forms: Forms, rank: int) -> None:
-    if block is not None:
-        shelf.put(_Entry(tier, block, forms, {rank}, False), shelf.room)
+                reduced = forms.signature()
+            if reduced is not None:
+                packer.add(_Entry(quality, reduced, forms, {rank}, False), packer.remaining)

@@ -1,111 +1,210 @@
-"""A profile: the constants and the choice of stages of one pipeline.
+"""Pipeline profiles: a set of constants (TOML) and optional hooks (functions) for one prompt pipeline.
 
-`default` is ours; the others reproduce the five systems that this project was modelled on, on our index, so
-that they can be compared.  Each is a file profiles/NAME.toml; what it does not say is as in `Profile`.
-Stages are named here and looked up where they run: scoring, rank, pack, layouts.
+The profile `default` is prompt/profiles/default.toml.  All others are found through the entry-point group
+`promptls.profiles`: the name of an entry point is the name of the profile, its value is a `Profile`.  An entry
+point is loaded when its profile is first requested.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from importlib.resources import files
+from logging import getLogger
 from typing import Literal
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
-from promptls.prompt.tokens import UnknownName
+from promptls.prompt.errors import UnknownName
+from promptls.prompt.intent import Intent
+from promptls.prompt.layouts import Layout, default_layout
+from promptls.prompt.scoring import BOOSTS, FORMULAS, Boost, Formula
+from promptls.prompt.section_types import SectionProducer
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
-PROFILES = ("attune", "codebuddy", "cody", "default", "prompto", "understand")
+GROUP = "promptls.profiles"
+"""Entry-point group of profiles."""
+
+DEFAULT = "default"
+"""Name of the default profile."""
+
+log = getLogger(__name__)
 
 
 class Understanding(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a question is taken."""
+    """How a question is classified."""
 
-    classifier: Literal["default", "codebuddy", "prompto", "none"] = "default"
-    keywords: int = 0  # keywords that count; 0: all
+    classifier: Literal["default", "none"] = "default"  # ignored if the profile has the hook `classify`
+    keywords: int = 0  # maximum number of keywords; 0: no limit
 
 
 class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where regions come from."""
+    """Where implicit context comes from."""
 
     source: Literal["regions", "graph"] = "regions"
-    considered: int = 0  # regions that are looked at; 0: as many as the budget could hold
-    beside_mentions: bool = True  # whether anything is gathered when something is mentioned
-    common_files: bool = False  # whether README and the like stand in when nothing is found
+    max_items: int = 0  # maximum number of retrieved items; 0: derived from the budget
+    with_mentions: bool = True  # whether retrieval runs for a message with mentions
 
 
 class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a region's score is made of."""
+    """Constants of scoring."""
 
-    formula: Literal["legs", "density", "hybrid", "rrf", "tfidf", "overlap"] = "legs"
-    boosts: tuple[Literal["terms", "action", "rare terms", "features"], ...] = ()
-    cap: float = 0.9  # the most that a region has that nobody asked for
-    threshold: float = 0.0  # below this a region is left out
-    relative: float = 0.0  # … and below this share of the best one's score
-    limit: int = 0  # regions that go on; 0: all
-    diversity: float = 1.0  # λ of maximal marginal relevance; 1: off
-    alike: Literal["words", "place"] = "words"  # what makes two regions alike
-    half_life_days: float = 0.0  # of a score, by the age of the last change; 0: off
+    formula: Literal["legs", "hybrid"] = "legs"  # ignored if the profile has the hook `formula`
+    boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
+    max_score: float = 0.9  # maximum score of implicit context
+    threshold: float = 0.0  # minimum score
+    relative_threshold: float = 0.0  # minimum score as a share of the best score
+    max_items: int = 0  # maximum number of items after the threshold; 0: no limit
+    mmr_lambda: float = 1.0  # λ of maximal marginal relevance; 1: off
+    similarity: Literal["words", "place"] = "words"  # similarity measure of maximal marginal relevance
+    half_life_days: float = 0.0  # half-life of a score by file age; 0: off
 
 
 class Packing(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is kept, in which order."""
+    """Constants of deduplication and packing."""
 
-    distinct: Literal["text", "lines", "overlap", "containment"] = "text"
-    thrift: float = 0.0  # how much the length of a region counts against it; see rank.by_worth
+    deduplication: Literal["text", "lines", "overlap", "containment"] = "text"
+    token_cost_exponent: float = 0.0  # exponent of an item's length in its value per token; see rank.py
     mode: Literal["best", "skip", "signature", "stop", "cut"] = "best"
-    keep_top: bool = False
+    trim_first: bool = False
     order: Literal["file", "score", "reverse"] = "file"
-    found_share: float = 1.0  # of the room that explicit context leaves, for what was found
-    reserved: int = 0  # tokens of a larger budget that are for explicit context alone; 0: shared
+    implicit_share: float = 1.0  # share of implicit context in the budget that explicit context leaves
+    explicit_reserve: int = 0  # tokens of a larger budget that only explicit context may use; 0: shared
 
 
-class Share(Struct, frozen=True, forbid_unknown_fields=True):
-    """A section and how much of the budget it may take."""
+class SectionShare(Struct, frozen=True, forbid_unknown_fields=True):
+    """A section and its share of the budget."""
 
     name: str
     share: float = 0.0
-    cap: int = 1 << 30  # tokens
+    max_tokens: int = 1 << 30
 
 
-class Profile(Struct, frozen=True, forbid_unknown_fields=True):
-    """One pipeline."""
+class Classification(Struct, frozen=True):
+    """Result of the hook `classify`."""
+
+    intent: Intent
+    keywords: tuple[str, ...]
+
+
+class ProfileHooks(Struct, frozen=True):
+    """Functions that replace stages of the default pipeline; `None` or no entry keeps the default stage."""
+
+    classify: Callable[[Intent, str], Classification] | None = None  # (default intent, question)
+    formula: Formula | None = None
+    boosts: Mapping[str, Boost] = {}  # boosts that `Scoring.boosts` may name
+    layout: Layout | None = None
+    quotes_history: bool = False  # whether the layout renders earlier turns as Markdown quotations
+    sections: Mapping[str, SectionProducer] = {}  # by name of the section
+    budget: Callable[[str], int] | None = None  # tokens for a model name, where requests and settings name no number
+
+
+class ProfileConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """Contents of a profile's TOML file."""
 
     name: str
     about: str
-    layout: str = "default"
-    variant: str = ""  # when neither request nor settings say; "" for baseline
-    budget: int | Literal["model", "codebuddy"] = "model"  # tokens, or whose table of models
-    counter: str = ""  # when neither request nor settings say
+    variant: str = ""  # used if neither the request nor the settings name one; "" for baseline
+    budget: int | Literal["model"] = "model"  # tokens, or by the table of models
+    counter: str = ""  # used if neither the request nor the settings name one
     understanding: Understanding = Understanding()
     gathering: Gathering = Gathering()
     scoring: Scoring = Scoring()
     packing: Packing = Packing()
-    sections: tuple[Share, ...] = field(default_factory=tuple)  # in order
+    sections: tuple[SectionShare, ...] = field(default_factory=tuple)  # in prompt order
+
+
+class Profile(ProfileConfig, frozen=True):
+    """Constants and hooks of one pipeline."""
+
+    hooks: ProfileHooks = ProfileHooks()
+
+    @property
+    def layout(self) -> Layout:
+        """The hook's layout, else the default layout."""
+        return self.hooks.layout or default_layout
+
+    @property
+    def formula(self) -> Formula:
+        """The hook's formula, else the formula named in the TOML file."""
+        return self.hooks.formula or FORMULAS[self.scoring.formula]
+
+    @property
+    def keeps_retrieval_scores(self) -> bool:
+        """Whether items keep the scores of retrieval."""
+        return self.hooks.formula is None and self.scoring.formula == "legs"
+
+    @property
+    def boosts(self) -> tuple[Boost, ...]:
+        """The boosts named in the TOML file."""
+        return tuple(self.hooks.boosts.get(name) or BOOSTS[name] for name in self.scoring.boosts)
 
 
 class ProfileError(ValueError):
-    """A file of a profile that cannot be used; one sentence says where and why."""
+    """A profile that cannot be loaded; one sentence with place and reason."""
 
 
-def parse(name: str, text: str) -> Profile:
-    """The profile that a TOML text describes.  Raises ProfileError."""
+def parse_profile(name: str, text: str, hooks: ProfileHooks | None = None) -> Profile:
+    """Parse a profile's TOML text.  Raises `ProfileError`."""
     try:
-        return msgspec.convert({"name": name, **tomllib.loads(text)}, Profile)
+        config = msgspec.convert({"name": name, **tomllib.loads(text)}, ProfileConfig)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ProfileError(f"profiles/{name}.toml: {error}") from None
+    hooks = hooks or ProfileHooks()
+    for boost in config.scoring.boosts:
+        if boost not in BOOSTS and boost not in hooks.boosts:
+            valid = ", ".join(sorted({*BOOSTS, *hooks.boosts}))
+            raise ProfileError(f"profiles/{name}.toml: unknown boost {boost!r}; valid: {valid}")
+    return Profile(**structs.asdict(config), hooks=hooks)
+
+
+def read_profile(package: str, name: str, hooks: ProfileHooks | None = None) -> Profile:
+    """Read the profile NAME.toml from a package.  Raises `ProfileError`."""
+    return parse_profile(name, files(package).joinpath(f"{name}.toml").read_text("utf-8"), hooks)
+
+
+@cache
+def _entry_points() -> Mapping[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name != DEFAULT}
+
+
+def profile_names() -> tuple[str, ...]:
+    """Names of all installed profiles, sorted; loads none of them."""
+    return tuple(sorted((DEFAULT, *_entry_points())))
 
 
 @cache
 def profile(name: str) -> Profile:
-    """The profile of that name.  Raises UnknownName for one that is not in PROFILES."""
-    if name not in PROFILES:
-        raise UnknownName("profile", name, PROFILES)
-    return parse(name, files(__package__).joinpath("profiles").joinpath(f"{name}.toml").read_text("utf-8"))
+    """Return the profile of this name.  Raises `UnknownName`, and `ProfileError` if it cannot be loaded."""
+    if name == DEFAULT:
+        return parse_profile(
+            DEFAULT, files(__package__).joinpath("profiles").joinpath(f"{DEFAULT}.toml").read_text("utf-8")
+        )
+    entry = _entry_points().get(name)
+    if entry is None:
+        raise UnknownName("profile", name, profile_names())
+    try:
+        loaded = entry.load()
+    except Exception as error:  # code of a plugin
+        raise ProfileError(f"Cannot load the profile {name!r} ({entry.value}): {error}.") from error
+    if not isinstance(loaded, Profile):
+        raise ProfileError(f"Cannot load the profile {name!r}: {entry.value} is not a Profile.")
+    return loaded
+
+
+def loadable_profiles() -> tuple[Profile, ...]:
+    """Load all installed profiles; those that cannot be loaded are logged and left out."""
+    loaded = []
+    for name in profile_names():
+        try:
+            loaded.append(profile(name))
+        except ProfileError as error:
+            log.warning("%s", error)
+    return tuple(loaded)

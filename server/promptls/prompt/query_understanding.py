@@ -1,7 +1,7 @@
-"""What a message is taken for: by our own reading, by a language model over it, or as another system would.
+"""Query understanding: the intent of a question, from the offline classifier, a profile hook and a language model.
 
-The offline reading always comes first; a model that is not there or does not answer costs a warning.
-Mentions are resolved whatever comes out here.
+The offline classifier always runs first; a language model that is not available or fails only costs a warning.
+Mentions are resolved whatever the intent.
 """
 
 from __future__ import annotations
@@ -9,82 +9,77 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.search.analyzer import STOP_WORDS, terms, words
-from promptls.mentions.context import Request
+from promptls.index.search.analyzer import STOP_WORDS, find_words, tokenize
+from promptls.mentions.context import ResolveContext
 from promptls.model import Problem
-from promptls.prompt.intent import Category, Intent, category_names, parity, refined, understand
-from promptls.prompt.language_model import LanguageModel, interpret
-from promptls.prompt.profile import Profile
-from promptls.prompt.scoring import Asked
-from promptls.prompt.services import Surroundings
+from promptls.prompt.intent import Intent, category_names, detect_intent, refine_intent
+from promptls.prompt.language_model import LanguageModel, interpret_question
+from promptls.prompt.options import PromptOptions
+from promptls.prompt.scoring import ScoringQuery
 
-SURE = 0.8
-"""Confidence below which a question that seems to be no matter of the code is looked up all the same: context that
-is not needed costs little, context that is missing costs the answer."""
+MIN_CONFIDENCE = 0.8
+"""Confidence from which a question counts as unrelated to the code.
+
+Below, retrieval runs anyway: unnecessary context costs little, missing context costs the answer.
+"""
 
 
-class Understood(Struct, frozen=True):
-    """A question as the pipeline goes on with it."""
+class QueryUnderstanding(Struct, frozen=True):
+    """The intent of a question, and the question as scoring formulas use it."""
 
     intent: Intent
-    asked: Asked  # for the formulas of a profile
+    scoring_query: ScoringQuery
     warnings: tuple[str, ...] = ()
 
 
-def understood(message: str, question: str, profile: Profile, request: Request, around: Surroundings) -> Understood:
-    """The reading that the profile wants.  `question` is the message without its file mentions."""
-    columns = around.index.columns()
-    intent = understand(
+def understand_query(
+    message: str, question: str, options: PromptOptions, context: ResolveContext
+) -> QueryUnderstanding:
+    """Determine the intent of a question; `question` is the message without its mentions."""
+    reader = context.index.reader()
+    intent = detect_intent(
         message,
         question,
-        lambda name: name.lower() in request.snapshot.names,
-        lambda word: any(map(columns.frequency, terms(word))),
+        lambda name: name.lower() in context.snapshot.names,
+        lambda word: any(map(reader.document_frequency, tokenize(word))),
     )
-    if not intent.codebase and intent.confidence < SURE:
-        intent = replace(intent, codebase=True)
-    classifier = profile.understanding.classifier
-    if classifier == "codebuddy":
-        intent, keywords = _codebuddy(intent, question)
-    elif classifier == "prompto":
-        fallback = parity.fallback(question)
-        intent, keywords = replace(intent, codebase=bool(fallback.keywords), action=fallback.action), fallback.keywords
+    if not intent.about_codebase and intent.confidence < MIN_CONFIDENCE:
+        intent = replace(intent, about_codebase=True)
+    profile = options.profile
+    classifier: str = profile.understanding.classifier
+    if profile.hooks.classify is not None:
+        classifier = "hook"
+        classification = profile.hooks.classify(intent, question)
+        intent, keywords = classification.intent, classification.keywords
     else:
-        found = (w.lower() for w in words(question))
-        keywords = tuple(dict.fromkeys(w for w in found if len(w) > 2 and w not in STOP_WORDS))
+        keywords = _keywords(question)
         if classifier == "none":
-            intent = replace(intent, codebase=bool(question.strip()))
-    intent, warnings = _with_model(intent, question, request, around.model)
+            intent = replace(intent, about_codebase=bool(question.strip()))
+    intent, warnings = _refine_with_model(intent, question, options.language_model, context)
     if classifier == "default":
-        query = around.companions.expand(intent.query, request.snapshot, columns, complete=around.complete)
+        query = context.services.cooccurrence.expand(
+            intent.query, context.snapshot, reader, complete=context.index_complete
+        )
         intent = replace(intent, query=query)
-    most = profile.understanding.keywords or len(keywords)
-    return Understood(intent, Asked(question, keywords[:most], intent.action), warnings)
+    max_keywords = profile.understanding.keywords or len(keywords)
+    return QueryUnderstanding(intent, ScoringQuery(question, keywords[:max_keywords], intent.action), warnings)
 
 
-def _codebuddy(intent: Intent, question: str) -> tuple[Intent, tuple[str, ...]]:
-    """CodeBuddy's keyword classifier, types and keywords.  Mentions are not lost where it says no."""
-    found = parity.classify(question)
-    categories = tuple(Category(name, found.confidence, matched) for name, matched in found.categories)
-    reading = replace(
-        intent,
-        codebase=found.codebase,
-        categories=categories,
-        types=parity.question_types(question),
-        confidence=found.confidence,
-        confidence_label=found.label,
-    )
-    return reading, parity.keywords(question)
+def _keywords(question: str) -> tuple[str, ...]:
+    """Return the words of a question without short words and stop words, each once."""
+    words = (word.lower() for word in find_words(question))
+    return tuple(dict.fromkeys(word for word in words if len(word) > 2 and word not in STOP_WORDS))
 
 
-def _with_model(
-    intent: Intent, question: str, request: Request, model: LanguageModel | Problem | None
+def _refine_with_model(
+    intent: Intent, question: str, model: LanguageModel | Problem | None, context: ResolveContext
 ) -> tuple[Intent, tuple[str, ...]]:
-    """What a language model says, over what was read offline; warnings say why it says nothing."""
+    """Refine the intent with the answer of a language model, and return warnings if there is no answer."""
     if model is None or not question.strip():
         return intent, ()
     if isinstance(model, Problem):
         return intent, (f"{model.message} {model.suggestion}".strip(),)
-    answer = interpret(question, category_names(), model, request.token)
+    answer = interpret_question(question, category_names(), model, context.token)
     if isinstance(answer, Problem):
         return intent, (*model.warnings, answer.message)
-    return refined(intent, answer), model.warnings
+    return refine_intent(intent, answer), model.warnings

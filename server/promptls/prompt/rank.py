@@ -1,7 +1,6 @@
-"""Stages between what was found and what is packed; each is a function of a ranked list.
+"""Stages between scoring and packing: threshold, deduplication, diversity and order of retrieved items.
 
-A stage drops or reorders, and leaves a reason in what it drops.  Scores are made in `context.retrieval` and
-`scoring`.
+Each stage is a function of a ranked list.  It drops or reorders items, and gives a reason for each dropped item.
 """
 
 from __future__ import annotations
@@ -13,170 +12,194 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Item
-from promptls.prompt.scoring.region import Region, by_score
+from promptls.prompt.scoring import RetrievedItem, by_score_then_location
+
+LINE_OFFSET = 4
+"""Lines added to an item's length in its value per token: about what its header and fence cost."""
 
 
-class Dropped(Struct, frozen=True):
-    """An item that a stage took out, and why."""
+class DroppedItem(Struct, frozen=True):
+    """An item that a stage dropped, with the reason."""
 
     item: Item
     reason: str
 
 
-Stage = tuple[list[Region], list[Dropped]]
+StageResult = tuple[list[RetrievedItem], list[DroppedItem]]
+"""Items that a stage keeps, and items that it drops."""
 
 
-def above_threshold(items: Sequence[Item], threshold: float, relative: float = 0.0) -> tuple[list[Item], list[Dropped]]:
-    """Items with at least this score, and at least this share of the best one's."""
-    least = max(threshold, relative * max((item.score for item in items), default=0.0))
-    kept = [item for item in items if item.score >= least]
-    return kept, [Dropped(i, f"score {_shown(i.score)} is below {_shown(least)}") for i in items if i.score < least]
+def split_by_threshold(
+    items: Sequence[Item], threshold: float, relative_threshold: float = 0.0
+) -> tuple[list[Item], list[DroppedItem]]:
+    """Split items by score; the minimum is `threshold`, and `relative_threshold` times the best score."""
+    minimum = max(threshold, relative_threshold * max((item.score for item in items), default=0.0))
+    passed = [item for item in items if item.score >= minimum]
+    dropped = [
+        DroppedItem(item, f"score {_format_score(item.score)} is below {_format_score(minimum)}")
+        for item in items
+        if item.score < minimum
+    ]
+    return passed, dropped
 
 
-# ---------------------------------------------------------------- each thing once
-
-
-def _shown(score: float) -> str:
+def _format_score(score: float) -> str:
     return f"{score:.2g}" if score >= 0.0001 else "0.0000"
 
 
-def first_of_each_text(regions: Sequence[Region]) -> Stage:
-    """The best region of each text: copies of code in other places add nothing."""
-    seen: dict[str, Item] = {}
-    kept: list[Region] = []
-    dropped: list[Dropped] = []
-    for region in regions:
-        first = seen.setdefault(region.text.strip(), region.item)
-        if first is region.item:
-            kept.append(region)
+# ---------------------------------------------------------------- deduplication
+
+
+def drop_equal_texts(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best item of each text: copies of code add nothing."""
+    first_by_text: dict[str, Item] = {}
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in items:
+        first = first_by_text.setdefault(retrieved.text.strip(), retrieved.item)
+        if first is retrieved.item:
+            kept.append(retrieved)
         else:
-            dropped.append(Dropped(region.item, f"the same text as {_place(first)}"))
+            dropped.append(DroppedItem(retrieved.item, f"the same text as {_location(first)}"))
     return kept, dropped
 
 
-def first_of_each_line(regions: Sequence[Region]) -> Stage:
-    """CodeBuddy: of regions that begin at one line of one file, the one with the higher score."""
-    return _against_kept(regions, lambda a, b: a.span.start == b.span.start, "begins where {} begins")
+def drop_equal_starts(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best of the items that start at the same line of a file."""
+    return _drop_duplicates(items, lambda a, b: a.span.start == b.span.start, "begins where {} begins")
 
 
-def without_overlaps(regions: Sequence[Region]) -> Stage:
-    """prompto: of regions of one file with a line in common, the one with the higher score; of equals the earlier."""
-    ordered = sorted(regions, key=lambda r: (-r.item.score, r.item.span.start))
-    kept, dropped = _against_kept(ordered, lambda a, b: a.span.overlaps(b.span), "overlaps {}")
-    names = {id(r) for r in kept}
-    return [r for r in regions if id(r) in names], dropped
+def drop_overlaps(items: Sequence[RetrievedItem]) -> StageResult:
+    """Keep the best of the items of a file that share a line; of equal scores, the first in the file."""
+    ordered = sorted(items, key=lambda r: (-r.item.score, r.item.span.start))
+    kept, dropped = _drop_duplicates(ordered, lambda a, b: a.span.overlaps(b.span), "overlaps {}")
+    kept_ids = {id(r) for r in kept}
+    return [r for r in items if id(r) in kept_ids], dropped
 
 
-def largest_of_each(regions: Sequence[Region]) -> Stage:
-    """Cody: a region that lies within another one is dropped, whichever has the higher score."""
-    kept: list[Region] = []
-    dropped: list[Dropped] = []
-    for i, region in enumerate(regions):
-        item = region.item
-        around = next(
+def drop_contained(items: Sequence[RetrievedItem]) -> StageResult:
+    """Drop items that are contained in another item, whichever has the better score."""
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for i, retrieved in enumerate(items):
+        item = retrieved.item
+        container = next(
             (
                 other.item
-                for j, other in enumerate(regions)
+                for j, other in enumerate(items)
                 if other.item.path == item.path
                 and other.item.span.contains(item.span)
                 and (other.item.span != item.span or j < i)
             ),
             None,
         )
-        if around is None:
-            kept.append(region)
+        if container is None:
+            kept.append(retrieved)
         else:
-            dropped.append(Dropped(item, f"is part of {_place(around)}"))
+            dropped.append(DroppedItem(item, f"is part of {_location(container)}"))
     return kept, dropped
 
 
-def _against_kept(regions: Sequence[Region], same: Callable[[Item, Item], bool], reason: str) -> Stage:
-    kept: list[Region] = []
-    dropped: list[Dropped] = []
-    for region in regions:
-        item = region.item
-        first = next((k.item for k in kept if k.item.path == item.path and same(k.item, item)), None)
+def _drop_duplicates(
+    items: Sequence[RetrievedItem], is_duplicate: Callable[[Item, Item], bool], reason: str
+) -> StageResult:
+    """Drop items that duplicate an earlier item of the same file."""
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in items:
+        item = retrieved.item
+        first = next((k.item for k in kept if k.item.path == item.path and is_duplicate(k.item, item)), None)
         if first is None:
-            kept.append(region)
+            kept.append(retrieved)
         else:
-            dropped.append(Dropped(item, reason.format(_place(first))))
+            dropped.append(DroppedItem(item, reason.format(_location(first))))
     return kept, dropped
 
 
-def _place(item: Item) -> str:
+def _location(item: Item) -> str:
     return f"{item.path.rsplit('/', 1)[-1]}:{item.span.label}"
 
 
-DISTINCT: dict[str, Callable[[Sequence[Region]], Stage]] = {
-    "text": first_of_each_text,
-    "lines": first_of_each_line,
-    "overlap": without_overlaps,
-    "containment": largest_of_each,
+DEDUPLICATORS: dict[str, Callable[[Sequence[RetrievedItem]], StageResult]] = {
+    "text": drop_equal_texts,
+    "lines": drop_equal_starts,
+    "overlap": drop_overlaps,
+    "containment": drop_contained,
 }
+"""Deduplication functions by their name in a profile."""
 
 
-# ---------------------------------------------------------------- other orders
+# ---------------------------------------------------------------- order
 
 
 def jaccard(a: Collection[str], b: Collection[str]) -> float:
-    """|a ∩ b| / |a ∪ b| of two sets of words, 0 for two empty ones."""
+    """Return the Jaccard similarity |a ∩ b| / |a ∪ b|, 0 for two empty sets."""
     one, two = set(a), set(b)
     return len(one & two) / len(one | two) if one or two else 0.0
 
 
-def _words(region: Region) -> frozenset[str]:
-    return frozenset(region.text.lower().split())
+def _words(retrieved: RetrievedItem) -> frozenset[str]:
+    return frozenset(retrieved.text.lower().split())
 
 
-def _places(region: Region) -> frozenset[str]:
-    """A region's file and the definitions around it."""
-    parts = region.item.symbol.split(".")[:-1]
-    return frozenset([region.item.path, *(".".join(parts[: n + 1]) for n in range(len(parts)))])
+def _enclosing_scopes(retrieved: RetrievedItem) -> frozenset[str]:
+    """Return the file of an item and the definitions that enclose it."""
+    parts = retrieved.item.symbol.split(".")[:-1]
+    return frozenset([retrieved.item.path, *(".".join(parts[: n + 1]) for n in range(len(parts)))])
 
 
-ALIKE: dict[str, Callable[[Region], frozenset[str]]] = {"words": _words, "place": _places}
-"""What two regions are compared by: the words of their texts, or their file and enclosing definitions."""
+SIMILARITY_FEATURES: dict[str, Callable[[RetrievedItem], frozenset[str]]] = {
+    "words": _words,
+    "place": _enclosing_scopes,
+}
+"""Feature sets whose Jaccard similarity is the similarity of two items, by their name in a profile."""
 
 
-def diverse(regions: Sequence[Region], balance: float = 0.7, alike: str = "words") -> list[Region]:
-    """Maximal marginal relevance (Carbonell and Goldstein 1998): λ·score − (1 − λ)·likeness to what is chosen.
+def diversify(
+    items: Sequence[RetrievedItem], mmr_lambda: float = 0.7, similarity: str = "words"
+) -> list[RetrievedItem]:
+    """Reorder items by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    CodeBuddy: λ 0.7, likeness by Jaccard on words.  Nothing is dropped, only the order changes.
+    The next item maximizes λ · score - (1 - λ) · its largest similarity to the items before it.
     """
-    left = [(r, ALIKE[alike](r)) for r in regions]
-    chosen: list[Region] = []
-    nearest = [0.0] * len(left)
-    while left:
-        best = max(range(len(left)), key=lambda i: (balance * left[i][0].item.score - (1 - balance) * nearest[i], -i))
-        region, found = left.pop(best)
-        nearest.pop(best)
-        chosen.append(region)
-        nearest = [max(n, jaccard(found, other)) for n, (_, other) in zip(nearest, left, strict=True)]
-    return chosen
+    features = SIMILARITY_FEATURES[similarity]
+    remaining = [(retrieved, features(retrieved)) for retrieved in items]
+    ordered: list[RetrievedItem] = []
+    redundancy = [0.0] * len(remaining)  # largest similarity to an item in `ordered`
+    while remaining:
+        best = max(
+            range(len(remaining)),
+            key=lambda i: (mmr_lambda * remaining[i][0].item.score - (1 - mmr_lambda) * redundancy[i], -i),
+        )
+        retrieved, selected = remaining.pop(best)
+        redundancy.pop(best)
+        ordered.append(retrieved)
+        redundancy = [max(n, jaccard(selected, other)) for n, (_, other) in zip(redundancy, remaining, strict=True)]
+    return ordered
 
 
-def by_worth(regions: Sequence[Region], thrift: float) -> list[Region]:
-    """What is worth most for its room first: ln(p / (1 - p)) - thrift · ln(lines + 4), with the score as p.
+def by_value_per_token(items: Sequence[RetrievedItem], token_cost_exponent: float) -> list[RetrievedItem]:
+    """Sort items by ln(p / (1 - p)) - exponent · ln(lines + 4), with the score as p; scores stay.
 
-    A budget is filled best by value per token (the greedy rule of the knapsack problem, Dantzig 1957), but long
-    regions hold more of an answer, too: the exponent was found on development questions.  Scores stay.
+    An exponent of 1 is the greedy rule of the knapsack problem (Dantzig 1957).  Long items contain more of an answer,
+    so a smaller exponent is better; it was fitted on development questions.
     """
 
-    def worth(region: Region) -> float:
-        p = min(max(region.item.score, 1e-6), 1 - 1e-6)
-        return math.log(p / (1 - p)) - thrift * math.log(len(region.item.span) + 4)
+    def value(retrieved: RetrievedItem) -> float:
+        p = min(max(retrieved.item.score, 1e-6), 1 - 1e-6)
+        return math.log(p / (1 - p)) - token_cost_exponent * math.log(len(retrieved.item.span) + LINE_OFFSET)
 
-    return sorted(regions, key=worth, reverse=True)
+    return sorted(items, key=value, reverse=True)
 
 
-def decayed(regions: Sequence[Region], half_life_days: float) -> list[Region]:
-    """CodeBuddy's temporal decay: a score halves every `half_life_days` of age; unknown ages keep theirs."""
+def apply_time_decay(items: Sequence[RetrievedItem], half_life_days: float) -> list[RetrievedItem]:
+    """Halve scores for every `half_life_days` since the last change of the file; unknown ages keep the score."""
     out = []
-    for region in regions:
-        age, item = region.age_days, region.item
+    for retrieved in items:
+        age, item = retrieved.age_days, retrieved.item
         if age is not None and age > 0:
             factor = math.exp(-math.log(2) * age / half_life_days)
             reasons = {**item.reasons, "age": round(item.score * (factor - 1), 4)}
-            region = replace(region, item=replace(item, score=item.score * factor, reasons=reasons))
-        out.append(region)
-    return sorted(out, key=by_score)
+            retrieved = replace(retrieved, item=replace(item, score=item.score * factor, reasons=reasons))
+        out.append(retrieved)
+    return sorted(out, key=by_score_then_location)

@@ -1,8 +1,8 @@
-"""A file's lines as they may stand in a prompt, cleaned as far as somebody looks.
+"""Lazily sanitized lines of a file.
 
-A prompt shows a few dozen lines of each file, and cleaning is the dearest thing that is done to a file.  Nothing
-that is cleaned reaches over more than two lines, apart from private keys and from files that are made for secrets;
-those are cleaned as a whole.
+A prompt shows a few dozen lines of a file, and sanitizing is the most expensive step on its text.  Lines are therefore
+sanitized in batches when they are first read.  Private keys and secret files span many lines; their text is sanitized
+as a whole.
 """
 
 from __future__ import annotations
@@ -10,29 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import overload
 
-from promptls.model import Span, TextView
-from promptls.prompt.sanitize import Finding, clean, injections, is_made_for_secrets
+from promptls.model import FileText, Span
+from promptls.prompt.sanitize import Finding, clean, find_injections, is_secret_file
 
-STRIP = 64
-"""Lines that are cleaned together."""
-MARGIN = 2
-"""Lines above and below that are looked at with them: the name of a value may stand on the line before it."""
+BATCH_LINES = 64
+"""Number of lines that are sanitized together."""
+CONTEXT_LINES = 2
+"""Number of lines above and below a batch that are sanitized with it: a name may be on the line before its value."""
+MAX_SENTENCE_LINES = 10
+"""Maximum number of lines with words in an injection; no pattern has more words."""
+
+_MAX_CLEAN_FILES = 1 << 16  # entries of `_CLEAN_BATCHES`
 
 
-SENTENCE = 10
-"""Lines with words in them that instructions may go on for: what is looked for has no more words."""
+class SanitizedLines(Sequence[str]):
+    """The sanitized lines of one file; as many as the file has."""
 
-
-class Page(Sequence[str]):
-    """The lines of one file, cleaned; as many as the file has."""
-
-    def __init__(self, view: TextView) -> None:
-        self._raw: Sequence[str] = view.lines
-        self._lines: list[str] | None = None  # made when something is not as it was
-        self._path = view.entry.path
-        self._key = (view.entry.digest, view.entry.path) if view.entry.digest else None
-        self._done = _FLAWLESS.get(self._key, 0) if self._key else 0  # a bit for each strip
-        self._whole = is_made_for_secrets(self._path) or "PRIVATE KEY" in view.text
+    def __init__(self, file: FileText) -> None:
+        self._raw: Sequence[str] = file.lines
+        self._lines: list[str] | None = None  # None while all sanitized lines equal the raw ones
+        self._path = file.entry.path
+        self._key = (file.entry.content_hash, file.entry.path) if file.entry.content_hash else None
+        self._done = _CLEAN_BATCHES.get(self._key, 0) if self._key else 0  # bit set of sanitized batches
+        self._as_whole = is_secret_file(self._path) or "PRIVATE KEY" in file.text
         self._findings: list[Finding] = []
 
     def __len__(self) -> int:
@@ -48,41 +48,43 @@ class Page(Sequence[str]):
     def __getitem__(self, at: int | slice) -> str | Sequence[str]:
         if isinstance(at, slice):
             start, end, _ = at.indices(len(self._raw))
-            self._clean(start, end)
+            self._sanitize(start, end)
         else:
             at = range(len(self._raw))[at]
-            self._clean(at, at + 1)
+            self._sanitize(at, at + 1)
         return (self._raw if self._lines is None else self._lines)[at]
 
     def findings(self, spans: Iterable[Span]) -> list[Finding]:
-        """What was redacted or made visible in these lines."""
+        """Return redacted secrets and escaped characters in the lines of the spans."""
         spans = tuple(spans)
         for span in spans:
-            self._clean(span.start, span.end)
+            self._sanitize(span.start, span.end)
         return sorted(f for f in self._findings if any(f.line in span for span in spans))
 
-    def orders(self, spans: Iterable[Span]) -> list[Finding]:
-        """What reads like instructions to a model in these lines; it stands there unchanged."""
-        found: list[Finding] = []
+    def injections(self, spans: Iterable[Span]) -> list[Finding]:
+        """Return prompt injections in the lines of the spans; the lines stay unchanged."""
+        findings: list[Finding] = []
         for span in spans:
             start, end = max(0, span.start - 1), self._sentence_end(span.end)
-            told = injections("\n".join(self._raw[start:end]))
-            found += [Finding(f.line + start, f.name, f.secret) for f in told if f.line + start in span]
-        return sorted(found)
+            for injection in find_injections("\n".join(self._raw[start:end])):
+                line = injection.line + start
+                if line in span:
+                    findings.append(Finding(line, injection.name, injection.secret))
+        return sorted(findings)
 
     def _sentence_end(self, line: int) -> int:
-        """Where a sentence that begins before a line has certainly ended."""
-        words, end = 0, min(line, len(self._raw))
-        while words < SENTENCE and end < len(self._raw):
-            words += any(map(str.isalnum, self._raw[end]))
+        """Return a line before which a sentence that starts before `line` has ended."""
+        lines_with_words, end = 0, min(line, len(self._raw))
+        while lines_with_words < MAX_SENTENCE_LINES and end < len(self._raw):
+            lines_with_words += any(map(str.isalnum, self._raw[end]))
             end += 1
         return end
 
-    def _clean(self, start: int, end: int) -> None:
-        """Clean what of these lines is not clean yet."""
-        first, last = start // STRIP, -(-min(end, len(self._raw)) // STRIP)
-        if self._whole:
-            first, last = 0, -(-len(self._raw) // STRIP)
+    def _sanitize(self, start: int, end: int) -> None:
+        """Sanitize the batches of these lines that are not sanitized yet."""
+        first, last = start // BATCH_LINES, -(-min(end, len(self._raw)) // BATCH_LINES)
+        if self._as_whole:
+            first, last = 0, -(-len(self._raw) // BATCH_LINES)
         while first < last:
             if self._done >> first & 1:
                 first += 1
@@ -90,28 +92,30 @@ class Page(Sequence[str]):
             after = first + 1
             while after < last and not self._done >> after & 1:
                 after += 1
-            self._clean_strips(first, after)
+            self._sanitize_batches(first, after)
             first = after
 
-    def _clean_strips(self, first: int, after: int) -> None:
-        start, end = first * STRIP, min(after * STRIP, len(self._raw))
-        above = max(0, start - MARGIN)
-        raw = self._raw[above : end + MARGIN]
-        page = clean("\n".join(raw), self._path)
-        shown = page.lines[start - above : end - above]
-        found = [Finding(f.line + above, f.name, f.secret) for f in page.findings if start <= f.line + above < end]
-        strips = ((1 << after - first) - 1) << first
-        self._done |= strips
-        self._findings += found
-        if shown != tuple(raw[start - above : end - above]):
+    def _sanitize_batches(self, first: int, after: int) -> None:
+        start, end = first * BATCH_LINES, min(after * BATCH_LINES, len(self._raw))
+        above = max(0, start - CONTEXT_LINES)
+        raw = self._raw[above : end + CONTEXT_LINES]
+        cleaned = clean("\n".join(raw), self._path)
+        lines = cleaned.lines[start - above : end - above]
+        findings = [
+            Finding(f.line + above, f.name, f.secret) for f in cleaned.findings if start <= f.line + above < end
+        ]
+        batches = ((1 << after - first) - 1) << first
+        self._done |= batches
+        self._findings += findings
+        if lines != tuple(raw[start - above : end - above]):
             if self._lines is None:
                 self._lines = list(self._raw)
-            self._lines[start:end] = shown
-        elif not found and self._key:
-            if len(_FLAWLESS) >= 1 << 16:
-                _FLAWLESS.clear()
-            _FLAWLESS[self._key] = _FLAWLESS.get(self._key, 0) | strips
+            self._lines[start:end] = lines
+        elif not findings and self._key:
+            if len(_CLEAN_BATCHES) >= _MAX_CLEAN_FILES:
+                _CLEAN_BATCHES.clear()
+            _CLEAN_BATCHES[self._key] = _CLEAN_BATCHES.get(self._key, 0) | batches
 
 
-_FLAWLESS: dict[tuple[bytes, str], int] = {}
-"""(digest, path) → the strips in which there was nothing to clean; losing entries only costs time."""
+_CLEAN_BATCHES: dict[tuple[bytes, str], int] = {}
+"""Cache: (content hash, path) → bit set of batches without findings.  Losing entries only costs time."""

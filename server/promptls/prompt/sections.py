@@ -1,8 +1,8 @@
-"""The sections of a prompt that are no code: instructions, rules, architecture, memory, team, graph.
+"""Sections of a prompt without code: instructions, rules, memory, architecture, overview, team.
 
-Each has its share of the budget; what one leaves unused rolls over to the next, and in the end to the
-code.  A section that is too long is cut between notes, then between lines, and says so.  Where the notes
-come from is the business of `context`; how sections look in the prompt is the layout's.
+A producer writes the notes of a section; `fit_sections` fits them into the section's share of the budget.  What a
+section leaves unused rolls over to the next one.  A section that is too long is truncated between notes, then between
+lines.
 """
 
 from __future__ import annotations
@@ -14,246 +14,229 @@ from itertools import groupby
 from msgspec import Struct
 
 from promptls import git
-from promptls.graph import markdown, queries
 from promptls.knowledge import project, rules, team
-from promptls.knowledge.memory import ranked, relevant
-from promptls.knowledge.memory.relevance import codebuddy_block
-from promptls.mentions.context import Request
-from promptls.model import Note, Problem
-from promptls.prompt.instructions import instructions_for, response_format
+from promptls.knowledge.memory import relevant_entries
+from promptls.mentions.context import ResolveContext
+from promptls.model import Problem, SectionEntry
+from promptls.prompt.instructions import render_instructions, render_response_format
 from promptls.prompt.intent import Intent
-from promptls.prompt.layouts import Place, Section
-from promptls.prompt.profile import Profile
+from promptls.prompt.layouts import Section, SectionPlacement
+from promptls.prompt.options import PromptOptions
 from promptls.prompt.sanitize import clean, header_text
-from promptls.prompt.services import Surroundings
+from promptls.prompt.section_types import SectionContext, SectionNotes, SectionProducer
 from promptls.prompt.tokens import Counter
 
-STRETCH = 2
-"""A section may grow by what others leave, up to this many times its own share."""
+MAX_SHARE_FACTOR = 2
+"""Maximum size of a section as a multiple of its own share, with what other sections leave unused."""
 
-LEAST = 24
-"""Tokens below which a section is not worth its heading."""
+MIN_SECTION_TOKENS = 24
+"""Minimum size of a truncated section in tokens; a smaller one is not worth its heading."""
 
 
-class Gathered(Struct, frozen=True):
-    """The sections of one prompt."""
+class GatheredSections(Struct, frozen=True):
+    """All sections of one prompt."""
 
     sections: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()
-    shown: frozenset[str] = frozenset()  # paths of files whose whole text stands in a section
+    shown: frozenset[str] = frozenset()  # paths of files whose whole text is in a section
 
 
-class Part(Struct, frozen=True):
-    """What could stand in one section, and how much of the budget it may take."""
+class SectionContent(Struct, frozen=True):
+    """Candidate content for one section, and its share of the budget."""
 
     name: str
-    notes: tuple[Note, ...]  # most important first
+    notes: tuple[SectionEntry, ...]  # most important first
     share: float  # of the budget, 0..1
-    cap: int = 1 << 30  # tokens, whatever the budget
-    place: Place = "context"
-    files: tuple[str, ...] = ()  # path of the file that each note is a piece of; () where they are of none
+    max_tokens: int = 1 << 30
+    placement: SectionPlacement = "context"
+    files: tuple[str, ...] = ()  # path of the file that each note comes from; () if they come from no file
 
 
-class Fitted(Struct, frozen=True):
-    """Sections within their shares, and those that had to be cut."""
+class FittedSections(Struct, frozen=True):
+    """Sections within their shares."""
 
     sections: tuple[Section, ...]
-    cut: tuple[str, ...]  # names of sections that lost some or all of their notes
-    shown: frozenset[str] = frozenset()  # files of which nothing was lost
+    truncated: tuple[str, ...]  # names of sections that lost some or all of their notes
+    shown: frozenset[str] = frozenset()  # files that lost none of their notes
 
 
-def fit(parts: Sequence[Part], budget: int, counter: Counter) -> Fitted:
-    """Sections of at most their share of `budget` tokens each, in the order given.
+def fit_sections(contents: Sequence[SectionContent], budget: int, counter: Counter) -> FittedSections:
+    """Fit each section into its share of `budget` tokens, in the order given.
 
-    Unused shares roll over to the following parts, which may grow to `STRETCH` times their own.
+    Unused shares roll over to the following sections, up to `MAX_SHARE_FACTOR` times their own share.
     """
     sections: list[Section] = []
-    cut: list[str] = []
+    truncated: list[str] = []
     shown: set[str] = set()
     spare = 0.0
-    for part in parts:
-        own = part.share * budget
-        room = min(own + spare, STRETCH * own, part.cap)
-        text, whole = _fill(part.notes, int(room), counter)
-        if whole < len(part.notes):
-            cut.append(part.name)
-        shown |= {*part.files[:whole]}.difference(part.files[whole:])
+    for content in contents:
+        own = content.share * budget
+        limit = min(own + spare, MAX_SHARE_FACTOR * own, content.max_tokens)
+        text, complete = _fill(content.notes, int(limit), counter)
+        if complete < len(content.notes):
+            truncated.append(content.name)
+        shown |= {*content.files[:complete]}.difference(content.files[complete:])
         if text:
-            sections.append(Section(part.name, text, part.place))
+            sections.append(Section(content.name, text, content.placement))
         spare = max(0.0, spare + own - counter.count(text))
-    return Fitted(tuple(sections), tuple(cut), frozenset(shown))
+    return FittedSections(tuple(sections), tuple(truncated), frozenset(shown))
 
 
-def _fill(notes: Sequence[Note], room: int, counter: Counter) -> tuple[str, int]:
-    """As many notes as fit, the last one cut between its lines; and how many there are as a whole."""
-    kept: list[Note] = []
-    for whole, note in enumerate(notes):
-        note = Note("\n".join(clean(note.text).lines).strip(), note.source, note.score)
-        if not note.text or counter.count(_text([*kept, note])) <= room:
-            kept += [note] if note.text else []
+def _fill(notes: Sequence[SectionEntry], limit: int, counter: Counter) -> tuple[str, int]:
+    """Return the text of the notes that fit, and how many are complete; the last note is cut between lines."""
+    fitting: list[SectionEntry] = []
+    for complete, note in enumerate(notes):
+        note = SectionEntry("\n".join(clean(note.text).lines).strip(), note.source, note.score)
+        if not note.text or counter.count(_text([*fitting, note])) <= limit:
+            fitting += [note] if note.text else []
             continue
         lines = note.text.split("\n")
         while lines := lines[:-1]:
-            shorter = Note("\n".join(lines).rstrip() + "\n…", note.source, note.score)
-            text = _text([*kept, shorter])
-            if counter.count(text) <= room and counter.count(text) >= LEAST:
-                return text, whole
-        return _text(kept), whole
-    return _text(kept), len(notes)
+            shorter = SectionEntry("\n".join(lines).rstrip() + "\n…", note.source, note.score)
+            text = _text([*fitting, shorter])
+            if counter.count(text) <= limit and counter.count(text) >= MIN_SECTION_TOKENS:
+                return text, complete
+        return _text(fitting), complete
+    return _text(fitting), len(notes)
 
 
-def _text(notes: Sequence[Note]) -> str:
-    """Notes one after the other, those of one source under its name."""
+def _text(notes: Sequence[SectionEntry]) -> str:
+    """Join the notes; those of one source are grouped under its name."""
     groups = []
     for source, group in groupby(notes, key=lambda note: note.source):
         texts = [note.text for note in group]
-        joint = "\n" if all("\n" not in text for text in texts) else "\n\n"
-        groups.append((f"[{header_text(source)}]\n" if source else "") + joint.join(texts))
+        separator = "\n" if all("\n" not in text for text in texts) else "\n\n"
+        groups.append((f"[{header_text(source)}]\n" if source else "") + separator.join(texts))
     return "\n\n".join(groups)
 
 
-# ---------------------------------------------------------------- where the notes come from
+# ---------------------------------------------------------------- producers
 
 
-class _Need(Struct, frozen=True):
-    """What the producers look at."""
-
-    profile: Profile
-    intent: Intent
-    files: tuple[str, ...]  # absolute paths in play, most important first
-    request: Request
-    around: Surroundings
-    asked: frozenset[str]  # paths of files that are asked for as a whole
-    empty: bool  # nothing was found for the question
-
-
-class _Made(Struct, frozen=True):
-    notes: tuple[Note, ...] = ()
-    problems: tuple[Problem, ...] = ()
-    files: tuple[str, ...] = ()  # as in `Part`
-
-
-def gather(
-    profile: Profile,
+def gather_sections(
+    options: PromptOptions,
     intent: Intent,
     files: Sequence[str],
-    wants: Callable[[str], bool],
-    budget: int,
-    counter: Counter,
-    request: Request,
-    around: Surroundings,
-    asked: frozenset[str] = frozenset(),
-    empty: bool = False,
-) -> Gathered:
-    """The sections that the profile names and the request wants, each within its share of `budget` tokens.
+    context: ResolveContext,
+    *,
+    exclude: Callable[[str], bool] = lambda section: False,
+    full_files: frozenset[str] = frozenset(),
+    retrieval_empty: bool = False,
+) -> GatheredSections:
+    """Return the sections of the profile that the options include, each within its share of the budget.
 
-    `files`: absolute paths in play, most important first.  `asked`: those that are asked for as a whole, and so stand
-    in the prompt anyway.  `empty`: nothing was found for the question.
+    Args:
+        options: the options of the prompt.
+        intent: the intent of the question.
+        files: absolute paths of the files in the prompt, most important first; "" is ignored.
+        context: the sources and services of the request.
+        exclude: whether a section is left out, by its name.
+        full_files: paths of files that are mentioned as a whole, and hence in the prompt already.
+        retrieval_empty: whether nothing is mentioned and retrieval found nothing.
     """
-    need = _Need(profile, intent, tuple(dict.fromkeys(filter(None, files))), request, around, asked, empty)
-    parts: list[Part] = []
+    paths = tuple(dict.fromkeys(filter(None, files)))
+    section_context = SectionContext(intent, paths, context, options.templates, full_files, retrieval_empty)
+    contents: list[SectionContent] = []
     warnings: list[str] = []
-    for share in profile.sections:
-        if not wants(share.name):
+    for share in options.profile.sections:
+        if not options.includes(share.name) or exclude(share.name):
             continue
-        request.token.check()
-        made = _PRODUCERS[share.name](need)
-        cap = min(share.cap, around.rules_tokens) if share.name == "rules" else share.cap
-        parts.append(Part(share.name, made.notes, share.share, cap, _PLACES.get(share.name, "context"), made.files))
-        warnings += [problem.message for problem in made.problems]
-    fitted = fit(parts, budget, counter)
-    return Gathered(fitted.sections, tuple(warnings), fitted.shown)
+        context.token.check()
+        produce = options.profile.hooks.sections.get(share.name) or _PRODUCERS[share.name]
+        produced = produce(section_context)
+        max_tokens = min(share.max_tokens, options.rules_tokens) if share.name == "rules" else share.max_tokens
+        placement = _PLACEMENTS.get(share.name, "context")
+        contents.append(SectionContent(share.name, produced.notes, share.share, max_tokens, placement, produced.files))
+        warnings += [problem.message for problem in produced.problems]
+    fitted = fit_sections(contents, options.budget, options.counter)
+    return GatheredSections(fitted.sections, tuple(warnings), fitted.shown)
 
 
-def _instructions(need: _Need) -> _Made:
-    return _Made((Note(instructions_for(need.intent.types, need.around.templates)),))
+def _instructions(section: SectionContext) -> SectionNotes:
+    return SectionNotes((SectionEntry(render_instructions(section.intent.types, section.templates)),))
 
 
-def _format(need: _Need) -> _Made:
-    return _Made((Note(response_format(need.intent.types, need.around.templates)),))
+def _format(section: SectionContext) -> SectionNotes:
+    return SectionNotes((SectionEntry(render_response_format(section.intent.types, section.templates)),))
 
 
-def _rules(need: _Need) -> _Made:
-    found = rules.gather(need.request.sources, need.files)
-    asked = {need.request.snapshot.label(path) for path in need.asked}
-    notes = [(note, rule.path) for rule in found.held for note in rule.notes if note.source not in asked]
-    return _Made(tuple(note for note, _ in notes), found.problems, tuple(path for _, path in notes))
+def _rules(section: SectionContext) -> SectionNotes:
+    """Rules that apply to the files in the prompt, except rule files that are mentioned as a whole."""
+    collected = rules.collect_rules(section.context.sources, section.files)
+    full_files = {section.context.snapshot.label(path) for path in section.full_files}
+    notes = [(note, rule.path) for rule in collected.active for note in rule.entries if note.source not in full_files]
+    return SectionNotes(tuple(note for note, _ in notes), collected.problems, tuple(path for _, path in notes))
 
 
-def _memory(need: _Need) -> _Made:
-    memory, snapshot = need.around.memory, need.request.snapshot
+def _memory(section: SectionContext) -> SectionNotes:
+    """Memory entries that are relevant to the question and the files."""
+    memory, snapshot = section.context.services.memory, section.context.snapshot
+    if memory is None:
+        return SectionNotes()
     content = memory.load(snapshot.roots)
     if not content.entries:
-        return _Made((), content.problems)
-    names = [entry.name for path in need.files if (entry := snapshot.files.get(path)) is not None]
-    asked = content.entries, need.intent.query.terms, names, memory.clock()
-    if need.profile.layout == "codebuddy":
-        return _Made((Note(codebuddy_block([hit.entry for hit in ranked(*asked)])),), content.problems)
-    return _Made(relevant(*asked), content.problems)
+        return SectionNotes((), content.problems)
+    names = [entry.name for path in section.files if (entry := snapshot.files.get(path)) is not None]
+    notes = relevant_entries(content.entries, section.intent.query.terms, names, memory.clock())
+    return SectionNotes(notes, content.problems)
 
 
-def _architecture(need: _Need) -> _Made:
-    """Facts of the projects, for questions about the whole; CodeBuddy has them always."""
-    if not (_about_the_whole(need) or need.profile.layout == "codebuddy"):
-        return _Made()
-    facts = need.around.projects.at(need.request.sources, need.around.complete)
-    notes = project.architecture_notes(facts, _topics(need), need.files)
-    return _Made(notes, tuple(_freshness(need)))
+def _architecture(section: SectionContext) -> SectionNotes:
+    """Facts about the projects, if the question is about the architecture or the whole project."""
+    return architecture_section(section) if _is_about_project(section) else SectionNotes()
 
 
-def _topics(need: _Need) -> tuple[str, ...]:
-    return (*need.intent.types, *(c.name for c in need.intent.categories))
+def architecture_section(section: SectionContext) -> SectionNotes:
+    """Return facts about the projects, for any question."""
+    notes = project.architecture_entries(_project_facts(section), _topics(section), section.files)
+    return SectionNotes(notes, tuple(_freshness_problems(section)))
 
 
-def _about_the_whole(need: _Need) -> bool:
-    told = not {"architectural", "architecture"}.isdisjoint(_topics(need))
-    return told or project.is_overview(need.intent.query.text)
+def _project_facts(section: SectionContext) -> tuple[project.ProjectFacts, ...]:
+    return section.context.services.projects.get(section.context.sources, section.context.index_complete)
 
 
-def _freshness(need: _Need) -> Iterator[Problem]:
-    """What facts of the whole may be wrong about: a working tree that is behind what others have."""
-    for root in need.request.snapshot.roots:
-        note = git.freshness_note(need.around.history.freshness(root.path))
+def _topics(section: SectionContext) -> tuple[str, ...]:
+    return (*section.intent.types, *(category.name for category in section.intent.categories))
+
+
+def _is_about_project(section: SectionContext) -> bool:
+    architectural = not {"architectural", "architecture"}.isdisjoint(_topics(section))
+    return architectural or project.is_overview_question(section.intent.query.text)
+
+
+def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
+    """Yield a problem for each root whose working tree is behind its upstream."""
+    for root in section.context.snapshot.roots:
+        note = git.freshness_warning(section.context.services.git_history.freshness(root.path))
         if note is not None:
             yield Problem(note.text)
 
 
-def _overview(need: _Need) -> _Made:
-    """README and the like, when the question is about the whole or nothing else was found.
+def _overview(section: SectionContext) -> SectionNotes:
+    """README and similar files, if the question is about the whole project or retrieval found nothing.
 
-    Facts of the projects are among them where the section of the architecture does not tell them.
+    Facts about the projects are included unless the section "architecture" has them.
     """
-    general = project.is_overview(need.intent.query.text)
-    if not need.intent.codebase or not (general or need.empty):
-        return _Made()
-    if need.profile.layout == "codebuddy":
-        return _Made(project.codebuddy_overview(need.request.sources))
-    facts = () if _about_the_whole(need) else need.around.projects.at(need.request.sources, need.around.complete)
-    return _Made(project.overview(need.request.sources, facts))
+    general = project.is_overview_question(section.intent.query.text)
+    if not section.intent.about_codebase or not (general or section.retrieval_empty):
+        return SectionNotes()
+    facts = () if _is_about_project(section) else _project_facts(section)
+    return SectionNotes(project.overview_entries(section.context.sources, facts))
 
 
-def _team(need: _Need) -> _Made:
-    """Who knows the code in play, and what changes together with it."""
-    snapshot, sources = need.request.snapshot, need.request.sources
-    past = need.around.history.at([root.path for root in snapshot.roots])
-    problems = [one.problem for one in past if one.problem is not None]
-    if need.profile.layout == "codebuddy":
-        return _Made(team.codebuddy_team(past), tuple(problems))
-    people, wrong = team.find_people(sources)
-    notes = team.team_notes(snapshot, past, team.find_owners(sources), need.files, time.time(), people)
-    return _Made(notes, (*problems, *wrong))
+def _team(section: SectionContext) -> SectionNotes:
+    """Owners and authors of the files in the prompt, and files that change together with them."""
+    snapshot, sources = section.context.snapshot, section.context.sources
+    histories = section.context.services.git_history.histories([root.path for root in snapshot.roots])
+    problems = [history.problem for history in histories if history.problem is not None]
+    people, invalid = team.load_people(sources)
+    owners = team.load_codeowners(sources)
+    notes = team.team_entries(snapshot, histories, owners, section.files, time.time(), people)
+    return SectionNotes(notes, (*problems, *invalid))
 
 
-def _graph(need: _Need) -> _Made:
-    view = need.around.graph(need.request)
-    facts = need.around.projects.at(need.request.sources, need.around.complete)
-    header = project.header_of(facts[0]) if len(facts) == 1 else queries.NAMELESS
-    seeds = need.profile.gathering.considered
-    result = queries.of_query(view, need.intent.query.text, header, seeds, parity=True, token=need.request.token)
-    return _Made((Note(markdown.markdown(result)),))
-
-
-_PRODUCERS: dict[str, Callable[[_Need], _Made]] = {
+_PRODUCERS: dict[str, SectionProducer] = {
     "instructions": _instructions,
     "format": _format,
     "rules": _rules,
@@ -261,9 +244,8 @@ _PRODUCERS: dict[str, Callable[[_Need], _Made]] = {
     "architecture": _architecture,
     "overview": _overview,
     "team": _team,
-    "graph": _graph,
 }
-"""By the name of the section."""
+"""Default producers by section name; hooks of the profile override them."""
 
-_PLACES: dict[str, Place] = {"instructions": "instructions", "format": "instructions"}
-"""Where a section stands that is not fenced as data."""
+_PLACEMENTS: dict[str, SectionPlacement] = {"instructions": "instructions", "format": "instructions"}
+"""Placement of the sections that are not fenced as data."""

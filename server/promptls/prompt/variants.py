@@ -1,4 +1,4 @@
-"""How the model is told to use the context: the texts of variants/*.md."""
+"""Prompt variants: instructions for the model on the use of the context, from variants/*.md."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from functools import cache
 from importlib.resources import files
 
 VARIANTS = ("anti_prior", "baseline", "citation", "strict")
+"""Names of all variants."""
 
 
 @cache
-def wording(name: str) -> str:
-    """The text of variants/NAME.md: one of VARIANTS, or what our own layout adds ("clause", "conventions")."""
+def variant_text(name: str) -> str:
+    """Return the text of variants/NAME.md: a variant, or an addition of the default layout ("clause", "conventions")."""
     return files(__package__).joinpath("variants").joinpath(f"{name}.md").read_text("utf-8").strip()

@@ -1,10 +1,16 @@
-"""From a question to ranked regions of the workspace.
+"""Retrieval: ranks regions of the workspace by their relevance to a question.
 
-legs → units → features → weights: every row is scored by meaning and by words, the most promising places become
-units, each unit is described by some numbers, and a weighted sum turns those into a score.  Knows nothing
-of prompts, budgets or LSP.
+The stages are first-stage scores for all chunks (`scorers`), candidate generation (`candidates`), feature extraction
+(`features`) and a linear ranking model (`linear_model`).  Independent of prompts, budgets and LSP.
 """
 
-from promptls.retrieval.retrieve import Index, Retrieved, Strategy, retrieve, scanned, search
+from promptls.retrieval.retrieve import (
+    RetrievalIndex,
+    RetrievalResult,
+    RetrievalStrategy,
+    retrieve,
+    score_first_stage,
+    search,
+)
 
-__all__ = ["Index", "Retrieved", "Strategy", "retrieve", "scanned", "search"]
+__all__ = ["RetrievalIndex", "RetrievalResult", "RetrievalStrategy", "retrieve", "score_first_stage", "search"]

@@ -1,7 +1,7 @@
-"""Which places of the workspace are looked at closely: chunks that are likely to be a part of the answer, that the
-question names, that stand in the best files, or that the best of them refer to.
+"""Candidate generation: selects the chunks that the ranking model scores.
 
-The columns propose rows; the snapshot says where their texts stand, and drops what stands nowhere.
+Candidates are the rows of highest prior, chunks named by the question, chunks of the best files, and definitions
+referenced by the best rows.  The index proposes rows; the snapshot locates their chunks and drops outdated ones.
 """
 
 from __future__ import annotations
@@ -15,210 +15,226 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.vectors import Looked
-from promptls.index.snapshot import Place, Snapshot
-from promptls.knowledge.project.file_kind import is_minor, sort_of
+from promptls.index.search.vectors import RowSelection
+from promptls.index.snapshot import OutlineRef, Snapshot
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
-from promptls.retrieval.query import Query, looks_like_code
-from promptls.retrieval.scorers import Floats, Legs, Numbers, best, scale
+from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
+from promptls.retrieval.query import Query, is_identifier_style
+from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
 
-WHOLE = 150
-"""Lines up to which a part of a function stands for all of it."""
-NAMED_FILES = 20
-"""Files of one name that gain by being named."""
-DEFINITIONS = 200
-"""Definitions of one name that gain by being named."""
-PAIR = 0.7
-"""What two words of prose that are a name together count beside a name that is written as code."""
-GLANCED = 4
-"""Likely rows whose files' names are looked at, for each one that is taken."""
-UNLIKELY = (1.8, 2.3, 3.3)
-"""What it takes from a row's prospects that its file is of minor importance, a test, a document: logistic regression
-beside `legs.LIKELY` on which rows came to be among the best 60, for 150 sentences of the documentation of Python's
-standard library and 188 development questions.  With it the likeliest 200 hold what the likeliest 350 held without."""
-PLACES = 20
-"""Places of one text that are looked at."""
-FEW = 3
-"""Definitions of one name up to which a reference is followed."""
+MAX_WHOLE_LINES = 150
+"""Maximum number of lines of a function that is shown as a whole when one of its chunks is a candidate."""
+MAX_NAMED_FILES = 20
+"""Maximum number of files with one name that the question's mention of the name promotes."""
+MAX_NAMED_DEFINITIONS = 200
+"""Maximum number of definitions of one name that the question's mention of the name promotes."""
+WORD_PAIR_FACTOR = 0.7
+"""Weight of a name joined from two words of prose, relative to a name written as code."""
+OVERSAMPLING = 4
+"""Number of rows checked for the kind of their file, for each row that is selected."""
+PRIOR_PENALTIES = (1.8, 2.3, 3.3)
+"""Subtracted from the prior of rows in auxiliary files, tests and documents.
 
-ENDINGS = (
+Fitted together with `scorers.PRIOR_WEIGHTS` by logistic regression on 150 sentences of the documentation of Python's
+standard library and 188 development questions.  With the penalties, 200 rows cover what 350 rows cover without them.
+"""
+MAX_PLACES_PER_ROW = 20
+"""Maximum number of files considered for one row; identical chunks of several files share a row."""
+MAX_REFERENCED_DEFINITIONS = 3
+"""Maximum number of definitions of a name for which references are followed."""
+
+EXTENSIONS = (
     *(".py", ".js", ".ts", ".tsx", ".jsx", ".go", ".rs", ".java", ".kt", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs"),
     *(".rb", ".php", ".swift", ".scala", ".lua", ".sh", ".ex", ".hs", ".ml", ".sql", ".md", ".toml"),
 )
-"""Endings that a file name in a question may lack."""
+"""File extensions that are tried for names without one in a question."""
 
 
-class Reach(Struct, frozen=True):
-    """How many of each kind are looked at."""
+class CandidateLimits(Struct, frozen=True):
+    """Maximum number of candidates by their origin."""
 
-    likely: int = 200  # rows with the best prospects
-    files: int = 8  # with the most evidence, and of each …
-    per_file: int = 12  # … its likeliest rows
-    referrers: int = 20  # best units whose references are followed
+    prior_rows: int = 200  # rows of highest prior
+    files: int = 8  # files with the most evidence
+    rows_per_file: int = 12  # rows of highest prior in each of these files
+    referrers: int = 20  # best rows whose references are followed
 
-    def for_regions(self, most: int) -> Reach:
-        """Far enough to choose so many regions."""
-        return replace(self, likely=max(self.likely, CHOICE * most))
-
-
-CHOICE = 3
-"""Likely rows for each region that is wanted; 2 cost .013 of the coverage at 20,000 tokens."""
-FAR = Reach(likely=500, files=16, per_file=80, referrers=50)
-"""For a search; 800 likely rows are worth nothing more."""
+    def for_regions(self, count: int) -> CandidateLimits:
+        """Return limits that suffice to select `count` regions."""
+        return replace(self, prior_rows=max(self.prior_rows, ROWS_PER_REGION * count))
 
 
-class Unit(Struct, frozen=True):
-    """A place that may be a part of the answer."""
+ROWS_PER_REGION = 3
+"""Rows of highest prior per requested region; 2 would reduce coverage at 20,000 tokens by 0.013."""
+SEARCH_LIMITS = CandidateLimits(prior_rows=500, files=16, rows_per_file=80, referrers=50)
+"""Limits for a search; 800 rows of highest prior do not improve quality."""
+
+
+class Candidate(Struct, frozen=True):
+    """A chunk that may be part of the answer."""
 
     entry: FileEntry
-    index: int  # of its chunk
-    row: int  # of the columns, -1 while it has none
+    chunk_index: int  # into the outline's chunks
+    row: int  # row of the index, -1 if the chunk is not indexed yet
     chunk: Chunk
     symbol: Symbol | None
-    span: Span  # what is shown: the chunk, or all of a function that it is a part of
+    span: Span  # lines to show: the chunk, or the whole function around it
     named: float = 0.0  # 1 for the only definition of a name in the question, 1/√n for one of n
-    spelled: float = 0.0  # the same where the name is written as code (quoted, dotted, called, …) or as two words
-    by_path: float = 0.0  # the same for a file that the question names
+    spelled: float = 0.0  # `named`, limited to names written as code or, with less weight, as two words
+    by_path: float = 0.0  # 1 for the only file of a name in the question, 1/√n for one of n
 
 
-class Limits(Struct, frozen=True):
-    """Files that a search is limited to."""
+class SearchScope(Struct, frozen=True):
+    """Files to which a search is restricted."""
 
     paths: frozenset[str]
-    rows: Numbers  # of their texts, ascending
+    rows: Numbers  # rows of their chunks, ascending
 
 
-def limits_of(paths: Iterable[str], snapshot: Snapshot, view: IndexReader) -> Limits:
-    """The limits of a search in these files."""
+def search_scope(paths: Iterable[str], snapshot: Snapshot, reader: IndexReader) -> SearchScope:
+    """Return the scope of a search in these files."""
     chosen = frozenset(paths)
     outlines = filter(None, map(snapshot.outline, chosen))
-    rows = {row for outline in outlines for chunk in outline.chunks if (row := view.row(chunk.key)) >= 0}
-    return Limits(chosen, np.array(sorted(rows), np.int64))
+    rows = {row for outline in outlines for chunk in outline.chunks if (row := reader.row_of(chunk.key)) >= 0}
+    return SearchScope(chosen, np.array(sorted(rows), np.int64))
 
 
-def units_for(
-    query: Query, legs: Legs, snapshot: Snapshot, view: IndexReader, reach: Reach, limits: Limits | None = None
-) -> list[Unit]:
-    """Units by path and place."""
-    gathered = _Gathered(snapshot, view, limits.paths if limits is not None else None)
-    evident, likely = legs.evident, legs.likely
-    if limits is not None:
-        among = np.zeros(len(view), bool)
-        among[limits.rows] = True
-        evident, likely = evident[among[evident]], likely * legs.looked.pick(among)
-    both = legs.both(evident)
-    gathered.rows(_likeliest(likely, legs.looked, reach.likely, query, snapshot, view))
+def generate_candidates(
+    query: Query,
+    scores: FirstStageScores,
+    snapshot: Snapshot,
+    reader: IndexReader,
+    limits: CandidateLimits,
+    scope: SearchScope | None = None,
+) -> list[Candidate]:
+    """Return the candidates for a question, sorted by path and chunk."""
+    collector = _Collector(snapshot, reader, scope.paths if scope is not None else None)
+    evident_rows, prior = scores.evident_rows, scores.prior
+    if scope is not None:
+        in_scope = np.zeros(len(reader), bool)
+        in_scope[scope.rows] = True
+        evident_rows, prior = evident_rows[in_scope[evident_rows]], prior * scores.selection.take(in_scope)
+    combined = scores.combined(evident_rows)
+    collector.add_rows(_best_prior_rows(prior, scores.selection, limits.prior_rows, query, snapshot, reader))
     names = _named_definitions(query, snapshot)
     for path, symbol in names:
-        gathered.definition(path, symbol)
+        collector.add_definition(path, symbol)
     paths = dict(_named_files(query, snapshot))
     for path in paths:
-        gathered.chunk(path, 0)
-    for number in _best_files(legs, evident, both, view, reach.files):
-        rows = view.totals.rows_of(number)
-        gathered.rows(rows[best(legs.looked.of(rows, likely), reach.per_file)])
-    for at in evident[best(both, reach.referrers)].tolist():
-        gathered.referred(at)
-    return gathered.units(names, paths)
+        collector.add_chunk(path, 0)
+    for number in _best_files(scores, evident_rows, combined, reader, limits.files):
+        rows = reader.file_stats.file_rows(number)
+        collector.add_rows(rows[top_indices(scores.selection.values_at(rows, prior), limits.rows_per_file)])
+    for index in evident_rows[top_indices(combined, limits.referrers)].tolist():
+        collector.add_referenced(index)
+    return collector.candidates(names, paths)
 
 
-def _likeliest(likely: Floats, looked: Looked, most: int, query: Query, snapshot: Snapshot, view: IndexReader) -> Numbers:
-    """The rows with the best prospects, what the names of their files say included.
+def _best_prior_rows(
+    prior: Floats, selection: RowSelection, count: int, query: Query, snapshot: Snapshot, reader: IndexReader
+) -> Numbers:
+    """Return the rows of highest prior after penalties for the kind of their file.
 
-    Names are looked at where the prospects are good already: in a large workspace they are many.
+    Only the kinds of files with high priors are checked, because a large workspace has many files.
     """
-    places = best(likely, GLANCED * most)
-    rows = looked.row(places)
-    files, file = np.unique(view.file[rows], return_inverse=True)
-    minor, test, docs = UNLIKELY
-    less = np.zeros(len(files), np.float32)
+    positions = top_indices(prior, OVERSAMPLING * count)
+    rows = selection.to_rows(positions)
+    files, file = np.unique(reader.file_ids[rows], return_inverse=True)
+    auxiliary, test, docs = PRIOR_PENALTIES
+    penalty = np.zeros(len(files), np.float32)
     for i, number in enumerate(files.tolist()):
-        entry = snapshot.files.get(view.files[number])
-        if entry is not None and (sort := sort_of(entry.name)).minor:
-            less[i] += minor * is_minor(entry.name, query)
-            less[i] += test * (sort.test and not query.seeks_tests) + docs * (sort.docs and not query.about_docs)
-    return rows[best(likely[places] - less[file], most)]
+        entry = snapshot.files.get(reader.paths[number])
+        if entry is not None and (features := file_name_features(entry.name)).is_auxiliary:
+            penalty[i] += auxiliary * is_auxiliary_for(entry.name, query)
+            penalty[i] += test * (features.is_test and not query.seeks_tests) + docs * (
+                features.is_docs and not query.about_docs
+            )
+    return rows[top_indices(prior[positions] - penalty[file], count)]
 
 
-def _best_files(legs: Legs, rows: Numbers, both: Floats, view: IndexReader, most: int) -> list[int]:
-    """The numbers of the files with the most evidence: their best chunks, their words as a whole, their meaning."""
-    top = best(both, 5 * most)
+def _best_files(
+    scores: FirstStageScores, rows: Numbers, combined: Floats, reader: IndexReader, count: int
+) -> list[int]:
+    """Return the numbers of the files with the most evidence: best chunks, file BM25 and mean similarity."""
+    top = top_indices(combined, 5 * count)
     if not len(top):
         return []
-    worth = both[top]
-    rank = np.searchsorted(np.sort(-worth), -worth)  # equal ones share it, whichever row comes first
-    files, file = np.unique(view.file[rows[top]], return_inverse=True)
-    found = np.bincount(file, worth / (1 + 0.1 * rank))
-    score = found / found.max() + 0.5 * legs.whole[files] + 0.5 * scale(legs.meant, 20).of(legs.meant[files])
-    order = sorted(zip(np.round(-score, 5).tolist(), (view.files[f] for f in files), files.tolist(), strict=True))
-    return [number for _, _, number in order[:most]]
+    best_scores = combined[top]
+    rank = np.searchsorted(np.sort(-best_scores), -best_scores)  # tied rows share a rank
+    files, file = np.unique(reader.file_ids[rows[top]], return_inverse=True)
+    evidence = np.bincount(file, best_scores / (1 + 0.1 * rank))
+    similarity = fit_scale(scores.file_similarity, 20).apply(scores.file_similarity[files])
+    score = evidence / evidence.max() + 0.5 * scores.file_bm25[files] + 0.5 * similarity
+    order = sorted(zip(np.round(-score, 5).tolist(), (reader.paths[f] for f in files), files.tolist(), strict=True))
+    return [number for _, _, number in order[:count]]
 
 
-class _Gathered:
-    """Places gathered so far.  Lives as long as one call of `units_for`."""
+class _Collector:
+    """Collects the chunks for one call of `generate_candidates`."""
 
-    def __init__(self, snapshot: Snapshot, view: IndexReader, within: frozenset[str] | None) -> None:
-        self.snapshot, self.view, self.within = snapshot, view, within
-        self.places: dict[str, set[int]] = defaultdict(set)  # path → indexes of chunks
-        self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, as the columns have it
+    def __init__(self, snapshot: Snapshot, reader: IndexReader, within: frozenset[str] | None) -> None:
+        self.snapshot, self.reader, self.within = snapshot, reader, within
+        self.chunks: dict[str, set[int]] = defaultdict(set)  # path → indices of chunks
+        self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, according to the index
 
-    def rows(self, rows: Numbers) -> None:
-        view, keys, within, expected = self.view, self.view.keys, self.within, self.expected
-        for row, first in zip(rows.tolist(), view.first(rows), strict=True):
-            for path, index in (first,) if first else view.places(row)[:PLACES]:
+    def add_rows(self, rows: Numbers) -> None:
+        reader, keys, within, expected = self.reader, self.reader.keys, self.within, self.expected
+        for row, first in zip(rows.tolist(), reader.single_locations(rows), strict=True):
+            for path, index in (first,) if first else reader.locations(row)[:MAX_PLACES_PER_ROW]:
                 if within is None or path in within:
                     expected[path][index] = keys[row]
 
-    def chunk(self, path: str, index: int) -> None:
+    def add_chunk(self, path: str, index: int) -> None:
         if self.within is None or path in self.within:
-            self.places[path].add(index)
+            self.chunks[path].add(index)
 
-    def definition(self, path: str, symbol: int) -> None:
+    def add_definition(self, path: str, symbol: int) -> None:
         outline = self.snapshot.outline(path)
         assert outline is not None
-        at = outline.chunk_of(symbol)
-        if at >= 0:
-            self.chunk(path, at)
+        index = outline.first_chunk_of(symbol)
+        if index >= 0:
+            self.add_chunk(path, index)
 
-    def referred(self, row: int) -> None:
-        """Definitions that the code of a row refers to by names that few definitions have."""
-        for path, index in self.view.places(row):
+    def add_referenced(self, row: int) -> None:
+        """Add the definitions that the code of a row references by rare names."""
+        for path, index in self.reader.locations(row):
             outline = self.snapshot.outline(path)
-            index = _at(outline, index, self.view.keys[row])
+            index = _chunk_index(outline, index, self.reader.keys[row])
             if outline is None or index < 0:
                 continue
-            for name in sorted(names_used(outline, (outline.chunks[index].span,))[0]):
+            for name in sorted(referenced_names(outline, (outline.chunks[index].span,))[0]):
                 found = self.snapshot.names.get(name.lower(), ())
-                if len(found) <= FEW:
-                    for place in found:
-                        self.definition(*place)
+                if len(found) <= MAX_REFERENCED_DEFINITIONS:
+                    for symbol in found:
+                        self.add_definition(*symbol)
             return
 
-    def units(self, names: dict[Place, tuple[float, float]], paths: dict[str, float]) -> list[Unit]:
+    def candidates(self, names: dict[OutlineRef, tuple[float, float]], paths: dict[str, float]) -> list[Candidate]:
         out = []
-        for path in sorted(self.places.keys() | self.expected.keys()):
+        for path in sorted(self.chunks.keys() | self.expected.keys()):
             entry = self.snapshot.files.get(path)
             outline = entry.outline if entry is not None else None
             if entry is None or outline is None:
                 continue
-            indexes = self.places.get(path, set())
-            indexes.update(_at(outline, index, key) for index, key in self.expected.get(path, {}).items())
+            indices = self.chunks.get(path, set())
+            indices.update(_chunk_index(outline, index, key) for index, key in self.expected.get(path, {}).items())
             chunks, symbols, by_path = outline.chunks, outline.symbols, paths.get(path, 0.0)
-            for index in sorted(indexes):
+            for index in sorted(indices):
                 if not 0 <= index < len(chunks):
                     continue
                 chunk = chunks[index]
                 span, number = chunk.span, chunk.symbol
                 symbol = symbols[number] if number >= 0 else None
-                if symbol is not None and symbol.kind in _WHOLE_KINDS and len(symbol.span) <= WHOLE:
+                if symbol is not None and symbol.kind in _WHOLE_KINDS and len(symbol.span) <= MAX_WHOLE_LINES:
                     span = symbol.span
                 named, spelled = names.get((path, number), (0.0, 0.0)) if names else (0.0, 0.0)
-                out.append(Unit(entry, index, self.view.row(chunk.key), chunk, symbol, span, named, spelled, by_path))
+                out.append(
+                    Candidate(entry, index, self.reader.row_of(chunk.key), chunk, symbol, span, named, spelled, by_path)
+                )
         return out
 
 
-def _at(outline: AnyOutline | None, index: int, key: bytes) -> int:
-    """The index of the chunk with this key, which may be another one where the columns are of a later moment; or -1."""
+def _chunk_index(outline: AnyOutline | None, index: int, key: bytes) -> int:
+    """Return the index of the chunk with this key, or -1; `index` is a hint from a possibly different snapshot."""
     chunks = outline.chunks if outline is not None else ()
     if index < len(chunks) and chunks[index].key == key:
         return index
@@ -228,50 +244,50 @@ def _at(outline: AnyOutline | None, index: int, key: bytes) -> int:
 _WHOLE_KINDS = frozenset({"function", "method", "constructor"})
 
 
-def names_used(outline: OutlineView, spans: Sequence[Span]) -> list[set[str]]:
-    """For each span the names that the code in it refers to."""
-    (used, lines), names = outline.used(), outline.ref_names
+def referenced_names(outline: OutlineView, spans: Sequence[Span]) -> list[set[str]]:
+    """Return the names referenced by the code in each span."""
+    (used, lines), names = outline.reference_arrays(), outline.ref_names
     starts = lines.searchsorted(np.array([span.start for span in spans], np.uint32)).tolist()
     ends = lines.searchsorted(np.array([span.end for span in spans], np.uint32)).tolist()
     return [{names[n] for n in used[a:b].tolist()} for a, b in zip(starts, ends, strict=True)]
 
 
-def _named_definitions(query: Query, snapshot: Snapshot) -> dict[Place, tuple[float, float]]:
-    """Definitions that the question names, with what being named and being written as code is worth."""
-    best: dict[Place, tuple[float, float]] = {}
+def _named_definitions(query: Query, snapshot: Snapshot) -> dict[OutlineRef, tuple[float, float]]:
+    """Return the definitions that the question names, with the `named` and `spelled` values of a candidate."""
+    best: dict[OutlineRef, tuple[float, float]] = {}
     for name in query.names:
         last = re.split(r"\.|::|->", name)[-1]
-        matched = [place for place in snapshot.names.get(last.lower(), ()) if snapshot.defines(place)]
-        if not matched:
+        matches = [ref for ref in snapshot.names.get(last.lower(), ()) if snapshot.has_symbol(ref)]
+        if not matches:
             continue
         if last != name:
             qualified = "." + name.replace("::", ".").replace("->", ".").lower()
-            fits = [p for p, s in _symbols(matched, snapshot) if f".{s.qualified}".lower().endswith(qualified)]
-            matched = fits or matched
-        elif looks_like_code(name):
-            matched = [p for p, s in _symbols(matched, snapshot) if s.name == name] or matched
-        factor = 1.0 if name in query.spelled else PAIR if name in query.pairs else 0.0
-        for place in matched[:DEFINITIONS]:
-            worth = len(matched) ** -0.5
-            named, spelled = best.get(place, (0.0, 0.0))
-            best[place] = max(named, worth), max(spelled, worth * factor)
+            symbols = _resolve_symbols(matches, snapshot)
+            matches = [p for p, s in symbols if f".{s.qualified}".lower().endswith(qualified)] or matches
+        elif is_identifier_style(name):
+            matches = [p for p, s in _resolve_symbols(matches, snapshot) if s.name == name] or matches
+        factor = 1.0 if name in query.code_names else WORD_PAIR_FACTOR if name in query.word_pairs else 0.0
+        for ref in matches[:MAX_NAMED_DEFINITIONS]:
+            match_value = len(matches) ** -0.5
+            named, spelled = best.get(ref, (0.0, 0.0))
+            best[ref] = max(named, match_value), max(spelled, match_value * factor)
     return best
 
 
-def _symbols(places: Iterable[Place], snapshot: Snapshot) -> Iterator[tuple[Place, Symbol]]:
-    for place in places:
-        if (symbol := snapshot.symbol(place)) is not None:
-            yield place, symbol
+def _resolve_symbols(refs: Iterable[OutlineRef], snapshot: Snapshot) -> Iterator[tuple[OutlineRef, Symbol]]:
+    for ref in refs:
+        if (symbol := snapshot.symbol(ref)) is not None:
+            yield ref, symbol
 
 
 def _named_files(query: Query, snapshot: Snapshot) -> Iterable[tuple[str, float]]:
-    """Files that the question names, by path, by file name or by the name without its ending."""
+    """Return the files that the question names by path, file name or stem, with the `by_path` value."""
     best: dict[str, float] = defaultdict(float)
-    for name in (*query.paths, *query.stems):
+    for name in (*query.paths, *query.file_stems):
         base = name.rsplit("/", 1)[-1].lower()
-        endings = ("",) if "." in base else ENDINGS
+        endings = ("",) if "." in base else EXTENSIONS
         paths = [p for e in endings for p in snapshot.basenames.get(base + e, ())]
         paths = [p for p in paths if ("/" + p.lower()).endswith("/" + name.lower())] if "/" in name else paths
-        for path in paths[:NAMED_FILES]:
+        for path in paths[:MAX_NAMED_FILES]:
             best[path] = max(best[path], len(paths) ** -0.5)
     return best.items()

@@ -1,6 +1,7 @@
-"""What sort of file a name stands for: a test, a document, something else that seldom holds an answer.
+"""File-name features of the ranking model: tests, documents and other auxiliary files, recognized by path.
 
-Told by names alone, with one search for each pattern, and kept: the same files come with many questions.
+The weights of the model were fitted with exactly these patterns, so changing them requires a new training.  All other
+code uses `knowledge.project.file_kind`, which recognizes more test files.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from msgspec import Struct
 
 from promptls.retrieval.query import Query
 
-_MINOR = re.compile(
+_AUXILIARY = re.compile(
     r"(^|/)(tests?|testing|testdata|specs?|__tests__|__mocks__|examples?|samples?|demos?|docs?|vendor|third_party"
     r"|deps|locales?|fixtures?|benchmarks?|benches)(/|$)"
     r"|(^|/)(test_|conftest)[^/]*$|_test\.\w+$|_spec\.\w+$|\.(test|spec|stories|d)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
@@ -23,31 +24,30 @@ _TEST = re.compile(
     r"|_spec\.\w+$|\.(test|spec)\.\w+$|Tests?\.(java|cs|kt|swift|scala)$"
 )
 _DOCS = re.compile(r"\.(md|mdx|rst|txt|adoc)$|(^|/)(docs?|CHANGE\w*)(/|$)", re.I)
-_ABOUT_TEST = re.compile(r"(^|/)(tests?|testing|specs?|__tests__)(/|$)|test", re.I)
+_TEST_TOPIC = re.compile(r"(^|/)(tests?|testing|specs?|__tests__)(/|$)|test", re.I)
 
 
-class Sort(Struct, frozen=True):
-    """What a file's name says of it."""
+class FileNameFeatures(Struct, frozen=True):
+    """Features of a file that depend on its name alone."""
 
-    minor: bool  # tests, examples, data, documents: they seldom hold the answer to a question about code
-    test: bool
-    docs: bool
+    is_auxiliary: bool  # tests, examples, data and documents, which rarely answer questions about code
+    is_test: bool
+    is_docs: bool
 
 
 @lru_cache(maxsize=1 << 14)
-def sort_of(name: str) -> Sort:
-    """The sort of the file of this name, relative to its root."""
-    return Sort(bool(_MINOR.search(name)), bool(_TEST.search(name)), bool(_DOCS.search(name)))
+def file_name_features(name: str) -> FileNameFeatures:
+    """Return the features of a file name relative to its root; cached, because names recur in many questions."""
+    return FileNameFeatures(bool(_AUXILIARY.search(name)), bool(_TEST.search(name)), bool(_DOCS.search(name)))
 
 
-def is_minor(name: str, query: Query) -> bool:
-    """Whether the file is of minor importance to this question."""
-    return sort_of(name).minor and not _asked_for(name, query)
+def is_auxiliary_for(name: str, query: Query) -> bool:
+    """Return true if the file is auxiliary and the question is not about such files."""
+    return file_name_features(name).is_auxiliary and not _is_topic(name, query)
 
 
-def _asked_for(name: str, query: Query) -> bool:
-    """Whether the question is about files of this sort."""
-    if query.about_tests and _ABOUT_TEST.search(name):
+def _is_topic(name: str, query: Query) -> bool:
+    if query.about_tests and _TEST_TOPIC.search(name):
         return True
     if query.about_docs and _DOCS.search(name):
         return True

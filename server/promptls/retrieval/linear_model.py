@@ -1,7 +1,7 @@
-"""What the features are worth: two weighted sums, one that ranks units and one that ranks files.
+"""Linear ranking models of candidates and of files.
 
-The weights are data (`weights.json`, found by `scripts/train_ranking` on questions with known answers); a sum
-of this kind generalised better from few questions than boosted trees did, and every part of it can be told.
+The weights are data: `scripts/train_ranking` fits `weights.json` to questions with known answers.  With few training
+questions a linear model generalized better than boosted trees, and its scores can be explained feature by feature.
 """
 
 from __future__ import annotations
@@ -11,37 +11,38 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
-FILE = Path(__file__).with_name("weights.json")
+WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 
 
-class Sum(Struct, frozen=True):
-    """One weighted sum.  A chance to be relevant is 1 / (1 + exp(-(slope · sum + offset)))."""
+class LinearModel(Struct, frozen=True):
+    """Weights of features, with the calibration of scores: probability = 1 / (1 + exp(-(slope · score + offset)))."""
 
-    weights: dict[str, float]  # by feature
+    weights: dict[str, float]  # by feature name
     slope: float = 1.0
     offset: float = 0.0
 
-    def of(self, values: NDArray[np.float32], names: tuple[str, ...]) -> NDArray[np.float64]:
-        """float64[rows] of values float32[rows, names]; features without a weight do not count."""
+    def score(self, values: NDArray[np.float32], names: tuple[str, ...]) -> NDArray[np.float64]:
+        """Return the weighted sum of each row of `values` float32[rows, names]; a missing weight is 0."""
         vector = np.array([self.weights.get(name, 0.0) for name in names], np.float64)
-        return np.asarray((values * vector).sum(axis=1))  # no product of matrices: the same sum wherever a row stands
+        # Unlike a matrix product, this sum does not depend on the position of the row.
+        return np.asarray((values * vector).sum(axis=1))
 
-    def chances(self, sums: NDArray[np.float64]) -> NDArray[np.float64]:
-        """How likely each is relevant."""
-        return 1 / (1 + np.exp(-(self.slope * sums + self.offset)))
+    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of relevance for each score."""
+        return 1 / (1 + np.exp(-(self.slope * scores + self.offset)))
 
 
-class Weights(Struct, frozen=True):
-    """The file."""
+class RankerWeights(Struct, frozen=True):
+    """The models of `weights.json`."""
 
-    units: Sum
-    files: Sum
+    candidates: LinearModel = field(name="units")
+    files: LinearModel
 
 
 @lru_cache(maxsize=1)
-def bundled() -> Weights:
-    """The weights of this package."""
-    return msgspec.json.decode(FILE.read_bytes(), type=Weights)
+def bundled_weights() -> RankerWeights:
+    """Return the weights that ship with this package."""
+    return msgspec.json.decode(WEIGHTS_FILE.read_bytes(), type=RankerWeights)

@@ -1,6 +1,6 @@
-"""What is looked for: a question taken apart into the words that the legs of retrieval use.
+"""Query parsing: extracts search terms, names, paths and topics from a question.
 
-Pure functions of the text; names are checked against the workspace by the legs themselves.
+Pure functions of the text.  Later stages check the names against the workspace.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.search.analyzer import STOP_WORDS, terms, words
+from promptls.index.search.analyzer import STOP_WORDS, find_words, tokenize
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
-# A run of letters is tried from its beginning only: a long one must not cost its square.
-_CALL_OR_DOTTED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|(?<!\w)[A-Za-z_]\w*(?=\()")
-_PATHLIKE = re.compile(r"(?<![\w.-])[\w.-]+(?:/[\w.-]+)+|(?<![\w-])[\w-]+\.[A-Za-z]{1,5}\b")
-_ABOUT_TESTS = re.compile(
+# The look-behind starts each match at the beginning of a word, which keeps long words linear.
+_CALL_OR_QUALIFIED = re.compile(r"(?<!\w)[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+|(?<!\w)[A-Za-z_]\w*(?=\()")
+_PATH = re.compile(r"(?<![\w.-])[\w.-]+(?:/[\w.-]+)+|(?<![\w-])[\w-]+\.[A-Za-z]{1,5}\b")
+_TEST_TOPIC = re.compile(
     r"\b(unit|e2e|integration|regression)?[ -]?tests?\b|\bspecs?\b|\btest(ed|ing)\b|\bfixtures?\b", re.I
 )
-_SEEKS_TESTS = re.compile(
+_TEST_SEARCH = re.compile(
     r"\b(is|are) there (a |an |any |some )?(\w+ ){0,2}tests?\b"
     r"|\b(do|does|did) (we|anything|any of \w+) ((have|really|even|actually|a|any) )*(check|test|verify|assert)s?\b"
     r"|\b(which|what|any|where are the|where is the|whose) (\w+ ){0,2}tests?\b"
@@ -31,115 +31,115 @@ _SEEKS_TESTS = re.compile(
     r"|\b(unit|regression|integration) tests?\b|\b(in the|test) suite\b|\btest coverage\b",
     re.I,
 )
-_ABOUT_DOCS = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
+_DOCS_TOPIC = re.compile(r"\b(docs?|documentation|readme|changelog|license|contributing|install(ation)?)\b", re.I)
 
 
 class Query(Struct, frozen=True):
-    """A question, ready for the legs."""
+    """A parsed question, the input of retrieval."""
 
-    text: str  # the question without file mentions; what is embedded
-    terms: tuple[str, ...]  # distinct search terms in order (see index.terms)
-    names: tuple[str, ...]  # words that may name a definition, as written, most specific first
-    paths: tuple[str, ...]  # what looks like a path or file name
-    spelled: tuple[str, ...] = ()  # those of `names` that are written as code, or are all that is asked
-    pairs: tuple[str, ...] = ()  # those of `names` that are two words of prose in one
-    stems: tuple[str, ...] = ()  # words that may be a file's name without its ending
+    text: str  # the question without file mentions, as it is embedded
+    terms: tuple[str, ...]  # distinct search terms in order (see index.search.analyzer)
+    names: tuple[str, ...]  # possible names of definitions, as written, most specific first
+    paths: tuple[str, ...]  # possible paths or file names
+    code_names: tuple[str, ...] = ()  # subset of `names`: written as code, or the only word of the question
+    word_pairs: tuple[str, ...] = ()  # subset of `names`: two adjacent words of prose joined to one
+    file_stems: tuple[str, ...] = ()  # possible file names without extension
     about_tests: bool = False
-    seeks_tests: bool = False  # whether a test is what is looked for
+    seeks_tests: bool = False  # the expected answer is a test
     about_docs: bool = False
-    phrases: tuple[str, ...] = ()  # quoted strings, whole
-    excluded: tuple[str, ...] = ()  # search terms that the question excludes; not among `terms`
-    corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace it was taken for)
-    expanded: tuple[tuple[str, float], ...] = ()  # (search term, weight below 1) that stand beside those asked for
+    phrases: tuple[str, ...] = ()  # quoted strings, unsplit
+    excluded: tuple[str, ...] = ()  # search terms that the question excludes, not in `terms`
+    corrected: tuple[tuple[str, str], ...] = ()  # (word as typed, name or word of the workspace)
+    expanded: tuple[tuple[str, float], ...] = ()  # (term, weight below 1) added by query expansion
 
 
-def analyse(text: str) -> Query:
-    """Take a question apart."""
-    found = words(text)
-    counted = Counter(terms(text))
-    spelled, pairs = tuple(dict.fromkeys(_spelled_names(text, found))), tuple(dict.fromkeys(_pairs(found)))
+def parse_query(text: str) -> Query:
+    """Return the query for a question."""
+    words_ = find_words(text)
+    term_counts = Counter(tokenize(text))
+    spelled, pairs = tuple(dict.fromkeys(_code_names(text, words_))), tuple(dict.fromkeys(_word_pairs(words_)))
     return Query(
         text=text,
-        terms=tuple(counted),
-        names=tuple(dict.fromkeys([*spelled, *pairs, *_long_words(found)])),
-        spelled=spelled,
-        pairs=pairs,
-        paths=tuple(dict.fromkeys(_PATHLIKE.findall(text))),
-        stems=tuple(dict.fromkeys(w for w in found if len(w) > 3 and w.lower() not in STOP_WORDS)),
+        terms=tuple(term_counts),
+        names=tuple(dict.fromkeys([*spelled, *pairs, *_long_words(words_)])),
+        code_names=spelled,
+        word_pairs=pairs,
+        paths=tuple(dict.fromkeys(_PATH.findall(text))),
+        file_stems=tuple(dict.fromkeys(w for w in words_ if len(w) > 3 and w.lower() not in STOP_WORDS)),
         phrases=_quoted(text),
-        about_tests=bool(_ABOUT_TESTS.search(text)),
-        seeks_tests=bool(_SEEKS_TESTS.search(text)),
-        about_docs=bool(_ABOUT_DOCS.search(text)),
+        about_tests=bool(_TEST_TOPIC.search(text)),
+        seeks_tests=bool(_TEST_SEARCH.search(text)),
+        about_docs=bool(_DOCS_TOPIC.search(text)),
     )
 
 
-def without(query: Query, words_excluded: Iterable[str]) -> Query:
-    """The query without the terms and names of these words, unless nothing would be left to look for."""
-    dropped = {term for word in words_excluded for term in terms(word)}
-    kept = tuple(t for t in query.terms if t not in dropped)
-    if not dropped or not kept:
+def exclude_words(query: Query, excluded_words: Iterable[str]) -> Query:
+    """Return the query without the terms and names of these words, unless no term would remain."""
+    excluded_terms = {term for word in excluded_words for term in tokenize(word)}
+    terms_ = tuple(t for t in query.terms if t not in excluded_terms)
+    if not excluded_terms or not terms_:
         return query
-    lower = {word.lower() for word in words_excluded}
+    lower = {word.lower() for word in excluded_words}
     return replace(
         query,
-        terms=kept,
+        terms=terms_,
         names=tuple(n for n in query.names if n.lower() not in lower),
-        spelled=tuple(n for n in query.spelled if n.lower() not in lower),
-        pairs=tuple(n for n in query.pairs if n.lower() not in lower),
-        stems=tuple(s for s in query.stems if s.lower() not in lower),
-        excluded=tuple(t for t in query.terms if t in dropped),
+        code_names=tuple(n for n in query.code_names if n.lower() not in lower),
+        word_pairs=tuple(n for n in query.word_pairs if n.lower() not in lower),
+        file_stems=tuple(s for s in query.file_stems if s.lower() not in lower),
+        excluded=tuple(t for t in query.terms if t in excluded_terms),
     )
 
 
-def with_terms(query: Query, phrases: Iterable[str]) -> Query:
-    """The query with the terms and names of these phrases behind its own; what it excludes stays out."""
-    left_out = frozenset(query.excluded)
-    found = [analyse(phrase) for phrase in phrases if left_out.isdisjoint(terms(phrase))]
+def extend_query(query: Query, phrases: Iterable[str]) -> Query:
+    """Return the query with the terms and names of these phrases appended, except for excluded ones."""
+    excluded = frozenset(query.excluded)
+    parsed = [parse_query(phrase) for phrase in phrases if excluded.isdisjoint(tokenize(phrase))]
     return replace(
         query,
-        terms=_joined(query.terms, (f.terms for f in found)),
-        names=_joined(query.names, (f.names for f in found)),
-        spelled=_joined(query.spelled, (f.spelled for f in found)),
-        pairs=_joined(query.pairs, (f.pairs for f in found)),
-        paths=_joined(query.paths, (f.paths for f in found)),
-        stems=_joined(query.stems, (f.stems for f in found)),
+        terms=_merge(query.terms, (f.terms for f in parsed)),
+        names=_merge(query.names, (f.names for f in parsed)),
+        code_names=_merge(query.code_names, (f.code_names for f in parsed)),
+        word_pairs=_merge(query.word_pairs, (f.word_pairs for f in parsed)),
+        paths=_merge(query.paths, (f.paths for f in parsed)),
+        file_stems=_merge(query.file_stems, (f.file_stems for f in parsed)),
     )
 
 
-def _joined(first: tuple[str, ...], more: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+def _merge(first: tuple[str, ...], more: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *(word for words_ in more for word in words_)]))
 
 
-def looks_like_code(word: str) -> bool:
-    """Whether a word is written as an identifier is: snake_case, camelCase, CONSTANT, digits inside."""
+def is_identifier_style(word: str) -> bool:
+    """Return true for words in identifier style: snake_case, camelCase, CONSTANT or with digits."""
     return bool(
         "_" in word.strip("_") or re.search(r"[a-z][A-Z]|[A-Z]{2,}[a-z]|[A-Za-z]\d", word) or word.startswith("_")
     )
 
 
 def _quoted(text: str) -> tuple[str, ...]:
-    """What stands in quotes or back quotes, each once."""
+    """Return the distinct strings in quotes or back quotes."""
     return tuple(dict.fromkeys(next(g for g in groups if g) for groups in _QUOTED.findall(text)))
 
 
-def _spelled_names(text: str, found: list[str]) -> list[str]:
-    """Names of definitions that are written as such: quoted and dotted ones, identifiers, the only word there is."""
+def _code_names(text: str, words_: list[str]) -> list[str]:
+    """Return names written as code: quoted or qualified names, identifiers, or the only word of the question."""
     exact = [q.strip("()") for q in _quoted(text) if re.fullmatch(r"[\w.:>-]+(\(\))?", q)]
-    exact += _CALL_OR_DOTTED.findall(text)
-    exact += [w for w in found if looks_like_code(w)]
-    return exact or (found if len(found) == 1 else [])
+    exact += _CALL_OR_QUALIFIED.findall(text)
+    exact += [w for w in words_ if is_identifier_style(w)]
+    return exact or (words_ if len(words_) == 1 else [])
 
 
-def _pairs(found: list[str]) -> list[str]:
-    """Neighbouring words of prose as one name: "apply discount" may be applyDiscount or apply_discount."""
-    plain = _plain(found)
-    return [f"{a}{joint}{b}" for joint in ("", "_") for a, b in pairwise(plain)]
+def _word_pairs(words_: list[str]) -> list[str]:
+    """Join adjacent words of prose: "apply discount" may be applyDiscount or apply_discount."""
+    prose = _prose_words(words_)
+    return [f"{a}{joiner}{b}" for joiner in ("", "_") for a, b in pairwise(prose)]
 
 
-def _long_words(found: list[str]) -> list[str]:
-    """Words of prose that may name a definition: long ones, those with a capital."""
-    return [w for w in _plain(found) if len(w) > 6 or w[0].isupper()]
+def _long_words(words_: list[str]) -> list[str]:
+    """Return words of prose that may name a definition: long or capitalized words."""
+    return [w for w in _prose_words(words_) if len(w) > 6 or w[0].isupper()]
 
 
-def _plain(found: list[str]) -> list[str]:
-    return [w for w in found if w.lower() not in STOP_WORDS and not looks_like_code(w)]
+def _prose_words(words_: list[str]) -> list[str]:
+    return [w for w in words_ if w.lower() not in STOP_WORDS and not is_identifier_style(w)]

@@ -1,8 +1,7 @@
-"""Search terms from the workspace's own words: typing errors put right, terms that stand beside those asked for.
+"""Query expansion: corrects typing errors and adds terms that co-occur with query terms in names of the workspace.
 
-Two terms are companions when they stand together in names of definitions (`session_cookie`, `CookieJar`).
-`Companions` is the one mutable owner of that table; it follows a snapshot by the files whose names have
-changed, so what it says depends on the names alone, not on how they came about.  Knows nothing of scores.
+Two terms co-occur if names of definitions contain both (`session_cookie`, `CookieJar`).  The table follows the files of
+a snapshot, and results depend on the names alone, not on the history of updates.
 """
 
 from __future__ import annotations
@@ -12,254 +11,254 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
 from itertools import chain
 
-from immutables import Map
 from msgspec import Struct
 from msgspec.structs import replace
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from promptls.index.search.analyzer import STOP_WORDS, stem, word_terms, words
+from promptls.index.derived import Change, Derived
+from promptls.index.search.analyzer import STOP_WORDS, find_words, stem, tokenize_word
 from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot, Step, difference
-from promptls.model import FileEntry, names_in
+from promptls.index.snapshot import Snapshot
+from promptls.model import FileEntry, decode_symbol_names
 from promptls.retrieval.query import Query
 
-EXPANSIONS = 6
-"""Terms that are added to a query, at most."""
+MAX_EXPANSIONS = 6
+"""Maximum number of terms added to a query."""
 
-WEIGHT = 0.4
-"""The most that such a term weighs; one that was asked for weighs 1."""
+MAX_EXPANSION_WEIGHT = 0.4
+"""Maximum weight of an added term, relative to 1 for a query term."""
 
-TOGETHER = 2
-"""Names in which two terms must stand together."""
+MIN_COMMON_NAMES = 2
+"""Minimum number of names that contain both terms."""
 
-LOOKED_AT = 1000
-"""Names that one query looks at, those of its rarest terms first; bounds the time, and common terms say little."""
+MAX_NAMES_PER_QUERY = 1000
+"""Maximum number of names scanned for one query, names with its rarest terms first.
 
-KEPT = 500
-"""Terms whose companions are kept."""
+Limits the time per query; common terms are not selective.
+"""
 
-AT_ONCE = 2_000
-"""Files of a workspace in which a question waits until the names of all are taken in, some 150 ms at the first time."""
+NEIGHBOR_CACHE_SIZE = 500
+"""Maximum number of terms whose co-occurring terms are cached."""
 
-TAKEN = 300
-"""Changed files that a question of a larger one takes in, some 20 ms; the others wait for somebody who has time."""
+MAX_SYNC_FILES = 2_000
+"""Workspace size in files up to which a query waits for a complete update, at first about 150 ms."""
 
-PIECE = 100
-"""Files after which a question may come in between."""
+MAX_CHANGED_PER_QUERY = 300
+"""Changed files that a query adds to the table in a larger workspace, about 20 ms; `follow` adds the others."""
 
-LEAST_CORRECTED = 5
-"""Letters of a word whose typing error is looked for; prose is full of shorter ones that are meant."""
+BATCH_SIZE = 100
+"""Files added between two points at which a concurrent query can use the table."""
 
-LONGEST_CORRECTED = 40
+MIN_CORRECTED_LENGTH = 5
+"""Minimum length of corrected words; prose contains many shorter words that are correct but not in the workspace."""
+
+MAX_CORRECTED_LENGTH = 40
+"""Maximum length of corrected words; bounds the time for edit distances."""
 
 
-class Limits(Struct, frozen=True):
-    """How much is added."""
+class ExpansionLimits(Struct, frozen=True):
+    """Limits of query expansion."""
 
-    expansions: int = EXPANSIONS
-    weight: float = WEIGHT
+    expansions: int = MAX_EXPANSIONS
+    weight: float = MAX_EXPANSION_WEIGHT
     corrections: int = 4
 
 
-LIMITS = Limits()
+DEFAULT_LIMITS = ExpansionLimits()
 
 
-class Companions:
-    """The terms of all names of definitions, by term."""
+class Cooccurrence:
+    """Query expansion with the names of a workspace.  Safe to call from any thread."""
 
-    __slots__ = (
-        "_count",
-        "_entries",
-        "_files",
-        "_following",
-        "_length",
-        "_lock",
-        "_mates",
-        "_names",
-        "_names_of",
-        "_parts",
-        "_step",
-    )
+    __slots__ = ("_derived", "_table", "_table_lock")
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # of the table
-        self._following = threading.Lock()  # of whoever brings it to a snapshot
-        self._names: object = None  # identity of the names that the table was made of
-        self._entries: Map[str, FileEntry] = Map()
-        self._step: Step | None = None  # of the snapshot that they belong to
-        self._files: dict[str, tuple[str, ...]] = {}  # path → the names that are defined there
-        self._count: Counter[str] = Counter()  # how many files define a name
-        self._parts: dict[str, tuple[str, ...]] = {}  # name → its terms that are words
-        self._names_of: dict[str, str | set[str]] = {}  # term → names; most have one, which needs no set
-        self._length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
-        self._mates: dict[str, list[tuple[str, int]]] = {}  # of terms asked for: (term in the same names, in how many)
+        self._table_lock = threading.Lock()
+        self._table = _NameTable()
+        self._derived = Derived(self._table, self._update, lambda snapshot: snapshot.names, BATCH_SIZE)
 
     def follow(self, snapshot: Snapshot) -> None:
-        """Bring the table to a snapshot: costs what has changed, all names at the first time.
+        """Update the table for a snapshot; costs all names the first time, afterwards the changed files.
 
-        Whoever has time calls it; questions go on meanwhile.  `expand` does so too, as far as it takes little.
+        Intended for idle time.  Concurrent queries do not wait for it.
         """
-        with self._following:
-            self._follow(snapshot, None)
+        self._derived.at(snapshot)
 
     def expand(
-        self, query: Query, snapshot: Snapshot, columns: IndexReader, limits: Limits = LIMITS, complete: bool = True
+        self,
+        query: Query,
+        snapshot: Snapshot,
+        reader: IndexReader,
+        limits: ExpansionLimits = DEFAULT_LIMITS,
+        complete: bool = True,
     ) -> Query:
-        """The query with `corrected` and `expanded`; what was put right is among its terms and names too.
+        """Return the query with `corrected` and `expanded`; corrections are also added to its terms and names.
 
-        While the index is not `complete`, and each question would meet other names, the table stays as it is.
+        Args:
+            complete: The index contains all files.  Until then the table is not updated, except for the first time.
         """
-        whole = len(snapshot.files) <= AT_ONCE
-        if (complete or not self._entries) and self._following.acquire(blocking=whole):
+        is_small = len(snapshot.files) <= MAX_SYNC_FILES
+        if (complete or not self._derived.files) and self._derived.lock.acquire(blocking=is_small):
             try:
-                self._follow(snapshot, None if whole else TAKEN)
+                self._derived.advance(snapshot, None if is_small else MAX_CHANGED_PER_QUERY)
             finally:
-                self._following.release()
-        with self._lock:
-            found = self._corrections(query, columns)[: limits.corrections]
-            terms = (*query.terms, *(t for _, right in found for t in word_terms(right)))
+                self._derived.lock.release()
+        table = self._table
+        with self._table_lock:
+            corrected = table.corrections(query, reader)[: limits.corrections]
+            terms = (*query.terms, *(t for _, correction in corrected for t in tokenize_word(correction)))
             terms = tuple(dict.fromkeys(terms))
-            names = tuple(dict.fromkeys((*query.names, *(right for _, right in found if right in self._count))))
-            beside = self._beside(terms, frozenset(query.excluded), limits)
-        return replace(query, terms=terms, names=names, corrected=tuple(found), expanded=beside)
+            corrected_names = (correction for _, correction in corrected if table.defines(correction))
+            names = tuple(dict.fromkeys((*query.names, *corrected_names)))
+            expanded = table.expansions(terms, frozenset(query.excluded), limits)
+        return replace(query, terms=terms, names=names, corrected=tuple(corrected), expanded=expanded)
 
-    # ------------------------------------------------------------ following
+    def _update(self, table: _NameTable, change: Change) -> _NameTable:
+        with self._table_lock:
+            for entry in change.gone:
+                table.remove_file(entry)
+            for entry in change.changed:
+                table.add_file(entry)
+        return table
 
-    def _follow(self, snapshot: Snapshot, most: int | None) -> None:
-        """Take in what has changed, at most so many files of it."""
-        if self._names is snapshot.names:
-            return
-        changed, gone = difference(self._entries, self._step, snapshot)
-        with self._lock:
-            for entry in gone:
-                self._remove(self._files.pop(entry.path, ()))
-        taken = changed[:most]
-        for at in range(0, len(taken), PIECE):
-            with self._lock:
-                for entry in taken[at : at + PIECE]:
-                    self._take_in(entry)
-        if len(taken) == len(changed):
-            self._entries, self._step, self._names = snapshot.files, snapshot.step, snapshot.names
-            return
-        with self._entries.mutate() as entries:
-            for entry in gone:
-                del entries[entry.path]
-            for entry in taken:
-                entries[entry.path] = entry
-            self._entries, self._step = entries.finish(), None
 
-    def _take_in(self, entry: FileEntry) -> None:
-        old, new = set(self._files.get(entry.path, ())), set(filter(None, names_in(entry.outlined)))
+class _NameTable:
+    """Names of definitions by term.  Not thread-safe."""
+
+    __slots__ = ("_file_count", "_names_by_term", "_names_in_file", "_neighbors", "_terms_by_length", "_words_of_name")
+
+    def __init__(self) -> None:
+        self._names_in_file: dict[str, tuple[str, ...]] = {}  # path → names defined in the file
+        self._file_count: Counter[str] = Counter()  # name → number of files that define it
+        self._words_of_name: dict[str, tuple[str, ...]] = {}  # name → terms that are words
+        self._names_by_term: dict[str, str | set[str]] = {}  # term → names; a set costs memory, and most terms have one
+        self._terms_by_length: dict[tuple[str, int], set[str]] = {}  # (first letter, length) → terms
+        self._neighbors: dict[str, list[tuple[str, int]]] = {}  # cache: term → (co-occurring term, number of names)
+
+    def add_file(self, entry: FileEntry) -> None:
+        """Add the names of a file, or replace those of an earlier version."""
+        old = set(self._names_in_file.get(entry.path, ()))
+        new = set(filter(None, decode_symbol_names(entry.encoded_outline)))
         if old != new:
             self._remove(old - new)
             self._add(new - old)
-            self._files[entry.path] = tuple(new)
+            self._names_in_file[entry.path] = tuple(new)
+
+    def remove_file(self, entry: FileEntry) -> None:
+        """Remove the names of a file."""
+        self._remove(self._names_in_file.pop(entry.path, ()))
 
     def _add(self, names: Iterable[str]) -> None:
         for name in names:
-            self._count[name] += 1
-            if self._count[name] > 1:
+            self._file_count[name] += 1
+            if self._file_count[name] > 1:
                 continue
             terms = _terms(name)
-            self._parts[name] = _words(name, terms)
+            self._words_of_name[name] = _word_terms(name, terms)
             for term in terms:
-                self._mates.pop(term, None)
-                held = self._names_of.get(term)
-                if held is None:
-                    self._names_of[term] = name
-                    self._length.setdefault((term[0], len(term)), set()).add(term)
-                elif isinstance(held, str):
-                    self._names_of[term] = {held, name}
+                self._neighbors.pop(term, None)
+                known = self._names_by_term.get(term)
+                if known is None:
+                    self._names_by_term[term] = name
+                    self._terms_by_length.setdefault((term[0], len(term)), set()).add(term)
+                elif isinstance(known, str):
+                    self._names_by_term[term] = {known, name}
                 else:
-                    held.add(name)
+                    known.add(name)
 
     def _remove(self, names: Iterable[str]) -> None:
         for name in names:
-            self._count[name] -= 1
-            if self._count[name]:
+            self._file_count[name] -= 1
+            if self._file_count[name]:
                 continue
-            del self._count[name], self._parts[name]
+            del self._file_count[name], self._words_of_name[name]
             for term in _terms(name):
-                self._mates.pop(term, None)
-                held = self._names_of[term]
-                if isinstance(held, set):
-                    held.discard(name)
-                if not held or held == name:
-                    del self._names_of[term]
-                    self._length[term[0], len(term)].discard(term)
+                self._neighbors.pop(term, None)
+                known = self._names_by_term[term]
+                if isinstance(known, set):
+                    known.discard(name)
+                if not known or known == name:
+                    del self._names_by_term[term]
+                    self._terms_by_length[term[0], len(term)].discard(term)
+
+    def defines(self, name: str) -> bool:
+        """Return true if a file defines this name."""
+        return name in self._file_count
 
     def _names_with(self, term: str) -> Collection[str]:
-        held = self._names_of.get(term, ())
-        return (held,) if isinstance(held, str) else held
+        names = self._names_by_term.get(term, ())
+        return (names,) if isinstance(names, str) else names
 
-    # ------------------------------------------------------------ asking
-
-    def _corrections(self, query: Query, columns: IndexReader) -> list[tuple[str, str]]:
-        """(word as typed, term or name of the workspace) for words that occur nowhere."""
+    def corrections(self, query: Query, reader: IndexReader) -> list[tuple[str, str]]:
+        """Return pairs (word as typed, term of the workspace) for words that do not occur in the workspace."""
         out: dict[str, str] = {}
-        for word in words(query.text):
+        for word in find_words(query.text):
             lower = word.lower()
-            if not LEAST_CORRECTED <= len(word) <= LONGEST_CORRECTED or lower in STOP_WORDS or lower in out:
+            if not MIN_CORRECTED_LENGTH <= len(word) <= MAX_CORRECTED_LENGTH or lower in STOP_WORDS or lower in out:
                 continue
             term = stem(lower) if "_" not in lower else lower
-            if term in query.excluded or term in self._names_of or columns.frequency(term):
+            if term in query.excluded or term in self._names_by_term or reader.document_frequency(term):
                 continue
-            right = self._nearest(lower, term, columns)
-            if right:
-                out[lower] = right
+            correction = self._closest_term(lower, term, reader)
+            if correction:
+                out[lower] = correction
         return list(out.items())
 
-    def _nearest(self, typed: str, term: str, columns: IndexReader) -> str:
-        """The term that a word is with a typing error (Damerau-Levenshtein, restricted); the nearest, then the most used, then by name."""
-        allowed = 1 if len(typed) < 8 else 2
+    def _closest_term(self, typed: str, term: str, reader: IndexReader) -> str:
+        """Return the term of smallest edit distance (optimal string alignment), or "" if none is close enough.
+
+        Ties are resolved by frequency in chunks, then by frequency in names, then alphabetically.
+        """
+        max_distance = 1 if len(typed) < 8 else 2
         letters = dict.fromkeys((term[0], term[1:2]))
-        near = [
-            t for n in range(-allowed, allowed + 1) for a in letters for t in self._length.get((a, len(term) + n), ())
-        ]
-        hits = process.extract(term, near, scorer=OSA.distance, score_cutoff=allowed, limit=None)
-        right = [
-            (distance, -columns.frequency(t), -len(self._names_with(t)), t)
-            for t, distance, _ in hits
+        close_lengths = range(len(term) - max_distance, len(term) + max_distance + 1)
+        similar = [t for length in close_lengths for a in letters for t in self._terms_by_length.get((a, length), ())]
+        matches = process.extract(term, similar, scorer=OSA.distance, score_cutoff=max_distance, limit=None)
+        ranked = [
+            (distance, -reader.document_frequency(t), -len(self._names_with(t)), t)
+            for t, distance, _ in matches
             if t[0] == term[0] or t[:2] == term[1::-1]
         ]
-        return min(right)[-1] if right else ""
+        return min(ranked)[-1] if ranked else ""
 
-    def _beside(self, terms: tuple[str, ...], never: frozenset[str], limits: Limits) -> tuple[tuple[str, float], ...]:
-        """Companions of the terms with their weights: the share of names that two terms have in common (Dice)."""
+    def expansions(
+        self, terms: tuple[str, ...], excluded: frozenset[str], limits: ExpansionLimits
+    ) -> tuple[tuple[str, float], ...]:
+        """Return co-occurring terms with weights by the share of common names (Dice coefficient)."""
         scores: defaultdict[str, float] = defaultdict(float)
-        left = LOOKED_AT
-        for count_of, term in sorted((len(self._names_with(t)), t) for t in terms):
-            left -= count_of
-            if left < 0:
+        remaining = MAX_NAMES_PER_QUERY
+        for name_count, term in sorted((len(self._names_with(t)), t) for t in terms):
+            remaining -= name_count
+            if remaining < 0:
                 break
-            if count_of < TOGETHER:
+            if name_count < MIN_COMMON_NAMES:
                 continue
-            for other, count in self._together(term):
-                if other not in never and other not in terms:
-                    scores[other] += 2 * count / (count_of + len(self._names_with(other)))
+            for other, count in self._cooccurring(term):
+                if other not in excluded and other not in terms:
+                    scores[other] += 2 * count / (name_count + len(self._names_with(other)))
         best = sorted(((-score, term) for term, score in scores.items()))[: limits.expansions]
         return tuple((term, round(limits.weight * min(1.0, -score), 3)) for score, term in best)
 
-    def _together(self, term: str) -> list[tuple[str, int]]:
-        """What stands in names with a term, often enough to count; kept, as questions have their words in common."""
-        known = self._mates.get(term)
-        if known is None:
-            if len(self._mates) >= KEPT:
-                self._mates.clear()
-            counted = Counter(chain.from_iterable(map(self._parts.__getitem__, self._names_with(term))))
-            known = [(other, count) for other, count in counted.items() if count >= TOGETHER and other != term]
-            self._mates[term] = known
-        return known
+    def _cooccurring(self, term: str) -> list[tuple[str, int]]:
+        """Return the terms that co-occur with a term, with the number of common names."""
+        neighbors = self._neighbors.get(term)
+        if neighbors is None:
+            if len(self._neighbors) >= NEIGHBOR_CACHE_SIZE:
+                self._neighbors.clear()
+            counts = Counter(chain.from_iterable(map(self._words_of_name.__getitem__, self._names_with(term))))
+            neighbors = [(other, n) for other, n in counts.items() if n >= MIN_COMMON_NAMES and other != term]
+            self._neighbors[term] = neighbors
+        return neighbors
 
 
 def _terms(name: str) -> tuple[str, ...]:
     if name.isidentifier():
-        return tuple(dict.fromkeys(word_terms(name)))
-    return tuple(dict.fromkeys(t for word in words(name)[:8] for t in word_terms(word)))
+        return tuple(dict.fromkeys(tokenize_word(name)))
+    return tuple(dict.fromkeys(t for word in find_words(name)[:8] for t in tokenize_word(word)))
 
 
-def _words(name: str, terms: Iterable[str]) -> tuple[str, ...]:
-    """Terms that are words: not the name itself, no numbers, no single letters."""
+def _word_terms(name: str, terms: Iterable[str]) -> tuple[str, ...]:
+    """Return the terms that are words: not the whole name, no numbers, at least three letters."""
     whole = name.lower()
     return tuple(t for t in terms if len(t) > 2 and t.isalpha() and t != whole)

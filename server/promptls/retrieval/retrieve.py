@@ -1,4 +1,4 @@
-"""The stages of retrieval in their order, and what they make: ranked items."""
+"""Retrieval pipeline: first-stage scores, candidates, features, ranking model, ranked items."""
 
 from __future__ import annotations
 
@@ -9,191 +9,213 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.documents import is_prompt
-from promptls.index.search import vectors
+from promptls.index.search.vectors import EXACT_MAX_ROWS
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin
-from promptls.retrieval import scorers as scanning
-from promptls.retrieval.candidates import FAR, Limits, Reach, limits_of, units_for
-from promptls.retrieval.features import NAME_BONUS, NAMES, PATH_BONUS, Described, features
-from promptls.retrieval.file_ranking import NAMES as FILE_NAMES
-from promptls.retrieval.file_ranking import by_file
-from promptls.retrieval.linear_model import Weights, bundled
+from promptls.model.prompt_documents import is_prompt_document
+from promptls.retrieval import scorers
+from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits, SearchScope, generate_candidates, search_scope
+from promptls.retrieval.features import FEATURE_NAMES, NAME_BONUS, PATH_BONUS, CandidateFeatures, extract_features
+from promptls.retrieval.file_ranking import FILE_FEATURE_NAMES, extract_file_features
+from promptls.retrieval.linear_model import RankerWeights, bundled_weights
 from promptls.retrieval.query import Query
-from promptls.retrieval.scorers import Floats, Legs
+from promptls.retrieval.scorers import FirstStageScores, Floats
 
 
-class Index(Protocol):
-    """What retrieval needs of the index beside the snapshot."""
+class RetrievalIndex(Protocol):
+    """The part of the index that retrieval uses in addition to the snapshot."""
 
-    def columns(self) -> IndexReader: ...
+    def reader(self) -> IndexReader: ...
     def query_vector(self, text: str) -> NDArray[np.float32] | None: ...
 
 
-class Strategy(Struct, frozen=True):
-    """How far retrieval looks, and what the features are worth to it."""
+class RetrievalStrategy(Struct, frozen=True):
+    """Limits and weights of retrieval."""
 
-    reach: Reach = Reach()
-    far: Reach = FAR  # of a search, where all depends on one file being there
-    weights: Weights | None = None  # None: those of the package
+    limits: CandidateLimits = CandidateLimits()
+    search_limits: CandidateLimits = SEARCH_LIMITS  # a search depends on recall of a single file
+    weights: RankerWeights | None = None  # None: the weights that ship with the package
 
 
-class Retrieved(Struct, frozen=True):
+class RetrievalResult(Struct, frozen=True):
     """Ranked regions, best first."""
 
     items: tuple[Item, ...]
 
 
-class Scanned(Struct, frozen=True):
-    """A question against every row, wherever one looks for its answer."""
+class FirstStageResult(Struct, frozen=True):
+    """First-stage scores of a question, reusable for retrieval with and without a restriction to paths."""
 
-    view: IndexReader
-    legs: Legs
-    limits: Limits | None  # where its answer is looked for as well, or alone
+    reader: IndexReader
+    scores: FirstStageScores
+    scope: SearchScope | None  # restriction to paths that the scores are exact for
 
 
-def scanned(
-    query: Query, snapshot: Snapshot, index: Index, token: CancelToken, paths: Iterable[str] | None = None
-) -> Scanned:
-    """Scan the columns for a question that will be asked within these paths, too.  Raises Cancelled."""
+def score_first_stage(
+    query: Query, snapshot: Snapshot, index: RetrievalIndex, token: CancelToken, paths: Iterable[str] | None = None
+) -> FirstStageResult:
+    """Return the first-stage scores of a question.
+
+    Args:
+        paths: Files that a later retrieval will be restricted to; scores of their chunks are exact.
+
+    Raises:
+        Cancelled: The token is set.
+    """
     vector = index.query_vector(query.text) if query.text.strip() else None
     token.check()
-    view = index.columns()
-    limits = None if paths is None else limits_of(paths, snapshot, view)
-    rows = limits.rows if limits is not None and len(limits.rows) <= vectors.EXACT else scanning.NO_ROWS
-    legs = scanning.scan(query.terms, vector, view, rows)
+    reader = index.reader()
+    scope = None if paths is None else search_scope(paths, snapshot, reader)
+    rows = scope.rows if scope is not None and len(scope.rows) <= EXACT_MAX_ROWS else scorers.NO_ROWS
+    scores = scorers.score_rows(query.terms, vector, reader, rows)
     token.check()
-    return Scanned(view, legs, limits)
+    return FirstStageResult(reader, scores, scope)
 
 
-def describe(
+def describe_candidates(
     query: Query,
     snapshot: Snapshot,
-    index: Index,
-    reach: Reach,
+    index: RetrievalIndex,
+    limits: CandidateLimits,
     token: CancelToken,
     paths: Iterable[str] | None = None,
-    seen: Scanned | None = None,
-) -> Described | None:
-    """The units for a question, within these paths only, and what is known of them; None where there are none.
+    first_stage: FirstStageResult | None = None,
+) -> CandidateFeatures | None:
+    """Return the candidates for a question with their features, or None without candidates.
 
-    `seen` is what `scanned` said of the same question.  Raises Cancelled.
+    Args:
+        paths: Restricts candidates to these files.
+        first_stage: Result of `score_first_stage` for the same question.
+
+    Raises:
+        Cancelled: The token is set.
     """
-    seen = seen or scanned(query, snapshot, index, token, paths)
-    view, legs = seen.view, seen.legs
-    units = units_for(query, legs, snapshot, view, reach, None if paths is None else seen.limits)
-    if paths is None:  # a question is no material for an answer, least of all for its own
-        units = [unit for unit in units if not is_prompt(unit.entry.path)]
+    first_stage = first_stage or score_first_stage(query, snapshot, index, token, paths)
+    reader, scores = first_stage.reader, first_stage.scores
+    candidates = generate_candidates(
+        query, scores, snapshot, reader, limits, None if paths is None else first_stage.scope
+    )
+    if paths is None:  # prompt documents contain questions, not answers
+        candidates = [candidate for candidate in candidates if not is_prompt_document(candidate.entry.path)]
     token.check()
-    return features(query, units, legs, snapshot, view) if units else None
+    return extract_features(query, candidates, scores, snapshot, reader) if candidates else None
 
 
 def retrieve(
     query: Query,
     snapshot: Snapshot,
-    index: Index,
-    strategy: Strategy,
+    index: RetrievalIndex,
+    strategy: RetrievalStrategy,
     token: CancelToken,
     paths: Iterable[str] | None = None,
-    seen: Scanned | None = None,
-) -> Retrieved:
-    """Regions for a question, best first.  `paths` limit them to these files.  Raises Cancelled."""
-    found = describe(query, snapshot, index, strategy.reach, token, paths, seen)
-    return Retrieved(tuple(_ranked(found, strategy)) if found is not None else ())
+    first_stage: FirstStageResult | None = None,
+) -> RetrievalResult:
+    """Return regions for a question, best first, optionally restricted to the files `paths`.
+
+    Raises:
+        Cancelled: The token is set.
+    """
+    features = describe_candidates(query, snapshot, index, strategy.limits, token, paths, first_stage)
+    return RetrievalResult(tuple(_rank_candidates(features, strategy)) if features is not None else ())
 
 
 def search(
     query: Query,
     snapshot: Snapshot,
-    index: Index,
-    strategy: Strategy,
+    index: RetrievalIndex,
+    strategy: RetrievalStrategy,
     token: CancelToken,
     paths: Iterable[str] | None = None,
-) -> Retrieved:
-    """Regions for somebody who looks for a place: the best one of each file first, best file first; then the rest.
+) -> RetrievalResult:
+    """Return regions for a search: the best region of each file, best file first, then all other regions.
 
-    Of a file that defines a name which the query spells out, that definition is the best one.
+    If a file defines a name that the query contains in code style, that definition is its best region.
     """
-    found = describe(query, snapshot, index, strategy.far, token, paths)
-    if found is None:
-        return Retrieved(())
-    items = _ranked(found, strategy)
-    paths, values = by_file(query, found)
-    sums = (strategy.weights or bundled()).files.of(values, FILE_NAMES)
-    rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(sums, 6), paths, strict=True)))}
-    spelled = {(u.entry.path, u.span): (u.spelled, u.symbol is not None and u.symbol.kind in TYPE_KINDS)
-               for u in found.units if u.spelled}  # fmt: skip
+    features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
+    if features is None:
+        return RetrievalResult(())
+    items = _rank_candidates(features, strategy)
+    paths, values = extract_file_features(query, features)
+    file_scores = (strategy.weights or bundled_weights()).files.score(values, FILE_FEATURE_NAMES)
+    rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), paths, strict=True)))}
+    name_matches = {
+        (c.entry.path, c.span): (c.spelled, c.symbol is not None and c.symbol.kind in TYPE_KINDS)
+        for c in features.candidates
+        if c.spelled
+    }
     first: dict[str, Item] = {}
     for item in items:
         best = first.setdefault(item.path, item)
-        if spelled.get((item.path, item.span), _NOT) > spelled.get((best.path, best.span), _NOT):
+        if name_matches.get((item.path, item.span), _NO_MATCH) > name_matches.get((best.path, best.span), _NO_MATCH):
             first[item.path] = item
-    shown = {(item.path, item.span) for item in first.values()}
-    rest = [item for item in items if (item.path, item.span) not in shown]
-    return Retrieved((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
+    seen = {(item.path, item.span) for item in first.values()}
+    rest = [item for item in items if (item.path, item.span) not in seen]
+    return RetrievalResult((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
 
 
-def _ranked(found: Described, strategy: Strategy) -> list[Item]:
-    weights = (strategy.weights or bundled()).units
-    scores = weights.chances(weights.of(found.values, NAMES))
-    reasons = np.stack(list(_reasons(found).values()), axis=1)
-    strongest = reasons[:, : len(_LEGS)].argmax(axis=1).tolist()
-    start = np.array([unit.span.start for unit in found.units])
-    order = np.lexsort((-scores, start, found.around.file, -np.round(scores, 6))).tolist()  # equal ones by place
-    values, whys = scores.tolist(), reasons.tolist()
-    shown: set[tuple[str, int, int]] = set()
-    out: list[Item] = []
+def _rank_candidates(features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
+    weights = (strategy.weights or bundled_weights()).candidates
+    scores = weights.probabilities(weights.score(features.values, FEATURE_NAMES))
+    reasons = np.stack(list(_reason_values(features).values()), axis=1)
+    strongest = reasons[:, : len(_ORIGINS)].argmax(axis=1).tolist()
+    start = np.array([candidate.span.start for candidate in features.candidates])
+    order = np.lexsort((-scores, start, features.neighborhood.file, -np.round(scores, 6))).tolist()  # ties by position
+    values, reason_rows = scores.tolist(), reasons.tolist()
+    seen: set[tuple[str, int, int]] = set()
+    items: list[Item] = []
     for i in order:
-        unit = found.units[i]
-        path, span, symbol = unit.entry.path, unit.span, unit.symbol
-        if (key := (path, span.start, span.end)) in shown:
+        candidate = features.candidates[i]
+        path, span, symbol = candidate.entry.path, candidate.span, candidate.symbol
+        if (key := (path, span.start, span.end)) in seen:
             continue
-        shown.add(key)
-        why = Reasons(whys[i])
+        seen.add(key)
+        score_reasons = ScoreReasons(reason_rows[i])
         if symbol is None:
-            out.append(Item(path, span, "text", _LEGS[strongest[i]], values[i], "", why))
+            items.append(Item(path, span, "text", _ORIGINS[strongest[i]], values[i], "", score_reasons))
         else:
-            out.append(Item(path, span, symbol.kind, _LEGS[strongest[i]], values[i], symbol.qualified, why))
-    return out
+            items.append(
+                Item(path, span, symbol.kind, _ORIGINS[strongest[i]], values[i], symbol.qualified, score_reasons)
+            )
+    return items
 
 
-class Reasons(Mapping[str, float]):
-    """What a score is made of, as people are told it; written out when somebody asks."""
+class ScoreReasons(Mapping[str, float]):
+    """Components of a score for display; rounded lazily."""
 
     __slots__ = ("_values",)
 
     def __init__(self, values: Sequence[float]) -> None:
         self._values = values
 
-    def _told(self) -> dict[str, float]:
-        return {name: round(value, 4) for name, value in zip(_WHY, self._values, strict=True) if value > 1e-4}
+    def _rounded(self) -> dict[str, float]:
+        return {name: round(value, 4) for name, value in zip(_REASON_NAMES, self._values, strict=True) if value > 1e-4}
 
     def __getitem__(self, name: str) -> float:
-        return self._told()[name]
+        return self._rounded()[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._told())
+        return iter(self._rounded())
 
     def __len__(self) -> int:
-        return len(self._told())
+        return len(self._rounded())
 
 
-def _reasons(found: Described) -> dict[str, Floats]:
-    """What people are told of a score, in the order of `_WHY`."""
-    graph = np.maximum(found.column("prior_callers_best"), found.column("prior_callees_best"))
+def _reason_values(features: CandidateFeatures) -> dict[str, Floats]:
+    """Return the components of all scores in the order of `_REASON_NAMES`."""
+    graph = np.maximum(features.column("prior_callers_best"), features.column("prior_callees_best"))
     values = (
-        scanning.SEMANTIC * found.column("semantic"),
-        scanning.KEYWORD * found.column("keyword"),
-        NAME_BONUS * found.column("named"),
-        PATH_BONUS * found.column("by_path"),
-        found.column("prior_file_evidence"),
+        scorers.SEMANTIC_WEIGHT * features.column("semantic"),
+        scorers.KEYWORD_WEIGHT * features.column("keyword"),
+        NAME_BONUS * features.column("named"),
+        PATH_BONUS * features.column("by_path"),
+        features.column("prior_file_evidence"),
         graph,
     )
-    return dict(zip(_WHY, values, strict=True))
+    return dict(zip(_REASON_NAMES, values, strict=True))
 
 
-_NOT = (0.0, False)
-_WHY = ("semantic", "keyword", "symbol", "path", "file", "graph")
-_LEGS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)
+_NO_MATCH = (0.0, False)
+_REASON_NAMES = ("semantic", "keyword", "symbol", "path", "file", "graph")
+_ORIGINS = (Origin.SEMANTIC, Origin.KEYWORD, Origin.SYMBOL, Origin.PATH)

@@ -1,7 +1,7 @@
-"""The rows of the columns against a question: by meaning and by words.
+"""First-stage scores: BM25 and vector similarity of all chunks for a question.
 
-BM25 (Robertson and Zaragoza 2009) over the texts, over the names of their files, and over whole files;
-similarity of the vectors.  Only arrays: which places these are is the business of `units`.
+BM25 (Robertson and Zaragoza 2009) is computed over chunks, file paths and whole files.  The module works on arrays of
+rows only; `candidates` maps rows to chunks of files.
 """
 
 from __future__ import annotations
@@ -13,191 +13,238 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.reader import Postings, Totals, IndexReader
-from promptls.index.search.vectors import Looked, Near
+from promptls.util import bm25
+from promptls.index.search.reader import FileStats, IndexReader, Postings
+from promptls.index.search.vectors import RowSelection, ScoredRows
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
 
-K1, B = 1.2, 0.75
-"""BM25's usual saturation and length normalisation."""
-PATH = 0.5
-"""What a term in the name of the file counts beside one in the text."""
-SEMANTIC, KEYWORD = 0.55, 0.45
-"""The legs' shares of the sum of both; flat between 0.5 and 0.65 on development questions."""
-LIKELY = (6.2, 2.3, 1.75, 0.62)
-"""What similarity, keywords (the best text at 1), the words of the whole file and ln(1 + terms) are worth to a row's
-prospects: logistic regression on which rows came to be among the best 60 for thirty questions, sentences from the
-documentation of Python's standard library; for thirty others 91 % of the best 80 of some 930 are among the likeliest 400."""
-POSSIBLE = 10
-"""What is added where there is any evidence, so that such rows are above 0, which the others have."""
-NOISE = 0.02
-"""Similarity that says nothing: vectors of eight bits are no more exact."""
-SCALED = 100
-"""A leg's scale has its best score at 1 and that of this rank at 0."""
+BM25_K1, BM25_B = 1.2, 0.75
+"""Term frequency saturation and length normalization of BM25; the usual values."""
+PATH_WEIGHT = 0.5
+"""Weight of a term in the file path relative to a term in the chunk."""
+SEMANTIC_WEIGHT, KEYWORD_WEIGHT = 0.55, 0.45
+"""Weights of similarity and BM25 in the combined score.
+
+Quality is flat for semantic weights between 0.5 and 0.65 on the development questions.
+"""
+PRIOR_WEIGHTS = (6.2, 2.3, 1.75, 0.62)
+"""Weights of similarity, BM25 (best chunk = 1), file BM25 and ln(1 + terms) in the prior of a row.
+
+Logistic regression predicts the rows ranked among the best 60 for 30 sentences of the documentation of Python's
+standard library.  For 30 other sentences, 91 % of the best 80 of about 930 rows are among the 400 of highest prior.
+"""
+EVIDENCE_OFFSET = 10
+"""Added to the prior of rows with any evidence, which keeps it above 0, the prior of all other rows."""
+SIMILARITY_NOISE = 0.02
+"""Similarities up to this value are noise, given the precision of 8-bit vectors."""
+SCALE_RANK = 100
+"""Rank whose score is 0 on a score scale; the best score is 1."""
 NO_ROWS = np.zeros(0, np.int64)
-_SAMPLE = 4_000
-"""Scores that tell about where those of a rank lie."""
+_SAMPLE_SIZE = 4_000
+"""Number of sampled scores that bound the score at a rank."""
 
 
-class Scale(Struct, frozen=True):
-    """From the scores of a leg to 0…1: 1 for the best, 0 for the one at a rank and all below; few scores start at 0.
+class ScoreScale(Struct, frozen=True):
+    """Linear scale of scores to 0…1: the best score is 1, the score at a certain rank and all below are 0.
 
-    What is not above 0 makes no difference: of texts and files that are gone, some remember more than others.
+    With few scores the scale starts at 0.  Scores up to 0 have no influence, because the number of deleted rows depends
+    on the history of the index.
     """
 
     low: float
     high: float
 
-    def of(self, scores: Floats) -> Floats:
-        """Scores of this leg on the scale."""
+    def apply(self, scores: Floats) -> Floats:
+        """Return scores on the scale."""
         return np.asarray(np.clip((scores - self.low) / (self.high - self.low + 1e-9), 0, 1), np.float32)
 
 
-class Legs(Struct, frozen=True):
-    """Scores of those rows that are looked at, and by file's number where it says so."""
+class FirstStageScores(Struct, frozen=True):
+    """First-stage scores of the selected rows for one question; fields marked "by file" are indexed by file number."""
 
-    terms: tuple[str, ...]  # of the question, those that the workspace holds
+    terms: tuple[str, ...]  # terms of the question that occur in the workspace
     idf: Floats  # [terms]
-    postings: tuple[Postings, ...]  # of the terms
-    vector: Floats | None  # of the question
-    looked: Looked
+    postings: tuple[Postings, ...]  # [terms]
+    query_vector: Floats | None  # embedding of the question
+    selection: RowSelection
     similarity: Floats
-    body: Floats  # BM25 of the text
-    path: Floats  # by file: BM25 of its name
-    keyword: Floats  # text and name of the file together
-    held: NDArray[np.bool_]  # [terms, files]: whether a text of the file holds the term
-    whole: Floats  # by file: BM25 of its texts and name as one text, the best file at 1
-    meant: Floats  # by file: mean similarity of its texts, those that are not looked at at 0
-    semantic: Scale  # of similarity
-    worded: Scale  # of keyword
-    evident: Numbers  # rows that are above 0 on one of the two scales
-    likely: Floats  # prospects of becoming a part of the answer, above 0; 0 for dead rows and those without evidence
+    body: Floats  # BM25 of the chunk
+    path: Floats  # by file: BM25 of the path
+    keyword: Floats  # BM25 of chunk and path combined
+    term_in_file: NDArray[np.bool_]  # [terms, files]: a chunk of the file contains the term
+    file_bm25: Floats  # by file: BM25 of all chunks and the path as one text, best file = 1
+    file_similarity: Floats  # by file: mean similarity of all chunks, 0 for rows that are not selected
+    similarity_scale: ScoreScale  # scale of `similarity`
+    keyword_scale: ScoreScale  # scale of `keyword`
+    evident_rows: Numbers  # rows above 0 on one of the two scales
+    prior: Floats  # cheap estimate of relevance; 0 for deleted rows and rows without evidence
 
-    def both(self, rows: Numbers) -> Floats:
-        """Similarity and keyword of these rows on their scales, added."""
-        similarity, keyword = self.looked.of(rows, self.similarity), self.looked.of(rows, self.keyword)
-        return SEMANTIC * self.semantic.of(similarity) + KEYWORD * self.worded.of(keyword)
+    def combined(self, rows: Numbers) -> Floats:
+        """Return the weighted sum of scaled similarity and BM25 of these rows."""
+        similarity, keyword = (
+            self.selection.values_at(rows, self.similarity),
+            self.selection.values_at(rows, self.keyword),
+        )
+        return SEMANTIC_WEIGHT * self.similarity_scale.apply(similarity) + KEYWORD_WEIGHT * self.keyword_scale.apply(
+            keyword
+        )
 
 
-def scan(terms: Sequence[str], vector: Floats | None, view: IndexReader, closely: Numbers = NO_ROWS) -> Legs:
-    """Score every row; of very many those that are near, those that hold a term, and those that `closely` names."""
-    compared = None if vector is None else view.similarities_soon(vector)
-    totals = view.totals
-    found = {term: view.postings(term) for term in terms}
-    known = tuple(term for term in terms if len(found[term].rows) or len(view.named(term).rows))
-    postings = tuple(found[term] for term in known)
-    idf = np.array([view.idf(t) for t in known], np.float32)
-    bodies = np.zeros(len(view), np.float32)
-    for weight, here in zip(idf, postings, strict=True):
-        _add(bodies, here, weight, view.length, view.mean_length)
-    path = _of_names(known, idf, view)
-    held, whole = _of_files(known, postings, view)
-    near = Near(Looked(), np.zeros(len(view), np.float32)) if compared is None else compared(bodies > 0, closely)
-    looked, similarity = near.looked, near.similarity
-    body, file = looked.pick(bodies), looked.pick(view.file)
-    keyword = body + _by_row(np.float32(PATH) * path, looked, file, totals) if path.any() else body
-    if not totals.all_alive:
-        alive = looked.pick(totals.alive)
+def score_rows(
+    terms: Sequence[str], vector: Floats | None, reader: IndexReader, exact_rows: Numbers = NO_ROWS
+) -> FirstStageScores:
+    """Score all rows of the index, or a selection of a very large index.
+
+    The selection contains the rows nearest to the vector, the rows with a query term, and `exact_rows`.
+    """
+    compared = None if vector is None else reader.start_similarity_search(vector)
+    file_stats = reader.file_stats
+    found = {term: reader.postings(term) for term in terms}
+    known_terms = tuple(term for term in terms if len(found[term].rows) or len(reader.path_postings(term).rows))
+    postings = tuple(found[term] for term in known_terms)
+    idf = np.array([reader.idf(t) for t in known_terms], np.float32)
+    bodies = np.zeros(len(reader), np.float32)
+    for weight, posting in zip(idf, postings, strict=True):
+        _add_bm25(bodies, posting, weight, reader.lengths, reader.mean_length)
+    path = _path_bm25(known_terms, idf, reader)
+    term_in_file, file_bm25 = _file_bm25(known_terms, postings, reader)
+    scored = (
+        ScoredRows(RowSelection(), np.zeros(len(reader), np.float32))
+        if compared is None
+        else compared(bodies > 0, exact_rows)
+    )
+    selection, similarity = scored.selection, scored.similarity
+    body, file = selection.take(bodies), selection.take(reader.file_ids)
+    keyword = (
+        body + _expand_to_rows(np.float32(PATH_WEIGHT) * path, selection, file, file_stats) if path.any() else body
+    )
+    if not file_stats.all_live:
+        alive = selection.take(file_stats.live)
         similarity, keyword = similarity * alive, keyword * alive
-    semantic, worded = scale(similarity), scale(keyword)
-    evident = looked.row(np.flatnonzero((similarity > semantic.low) | (keyword > worded.low)))
-    likely = _likely(similarity, keyword, worded.high, _by_row(whole, looked, file, totals), looked, totals)
-    meant = _means(similarity, looked, file, totals)
-    return Legs(
-        known, idf, postings, vector, looked, similarity, body, path, keyword, held, whole, meant, semantic, worded, evident, likely
+    similarity_scale, keyword_scale = fit_scale(similarity), fit_scale(keyword)
+    evident_rows = selection.to_rows(
+        np.flatnonzero((similarity > similarity_scale.low) | (keyword > keyword_scale.low))
+    )
+    prior = _priors(
+        similarity,
+        keyword,
+        keyword_scale.high,
+        _expand_to_rows(file_bm25, selection, file, file_stats),
+        selection,
+        file_stats,
+    )
+    file_similarity = _mean_similarity(similarity, selection, file, file_stats)
+    return FirstStageScores(
+        known_terms, idf, postings, vector, selection, similarity, body, path, keyword, term_in_file, file_bm25, file_similarity, similarity_scale, keyword_scale, evident_rows, prior
     )  # fmt: skip
 
 
-def _by_row(values: Floats, looked: Looked, file: NDArray[np.int32], totals: Totals) -> Floats:
-    """Of values by file those of the rows' files; of dead rows nobody asks."""
-    return totals.spread(values) if looked.rows is None else values.take(file)
+def _expand_to_rows(values: Floats, selection: RowSelection, file: NDArray[np.int32], file_stats: FileStats) -> Floats:
+    """Return the value of each row's file; values of deleted rows are undefined."""
+    return file_stats.broadcast(values) if selection.rows is None else values.take(file)
 
 
-def _likely(similarity: Floats, keyword: Floats, best: float, whole: Floats, looked: Looked, totals: Totals) -> Floats:
-    meaning, words, file, length = (np.float32(weight) for weight in LIKELY)
-    of_file = file * whole
-    spoken_of = similarity > np.float32(NOISE)
-    spoken_of |= of_file > 0  # where a text holds a term, its file does
-    spoken_of &= looked.pick(totals.alive)
-    out: Floats = meaning * similarity
-    for weight, part in ((words / np.float32(max(best, 1e-6)), keyword), (length, looked.pick(totals.log_length))):
+def _priors(
+    similarity: Floats, keyword: Floats, best: float, file_bm25: Floats, selection: RowSelection, file_stats: FileStats
+) -> Floats:
+    similarity_weight, keyword_weight, file, length = (np.float32(weight) for weight in PRIOR_WEIGHTS)
+    file_part = file * file_bm25
+    has_evidence = similarity > np.float32(SIMILARITY_NOISE)
+    has_evidence |= file_part > 0  # a chunk with a term implies a file with the term
+    has_evidence &= selection.take(file_stats.live)
+    out: Floats = similarity_weight * similarity
+    for weight, part in (
+        (keyword_weight / np.float32(max(best, 1e-6)), keyword),
+        (length, selection.take(file_stats.log_lengths)),
+    ):
         out += weight * part
-    out += of_file
-    out += np.float32(POSSIBLE)
-    out *= spoken_of
+    out += file_part
+    out += np.float32(EVIDENCE_OFFSET)
+    out *= has_evidence
     return out
 
 
-def _add(scores: Floats, found: Postings, weight: float, length: NDArray[np.int32], mean: float) -> None:
-    """Add what BM25 gives for a term."""
-    norm = length.take(found.rows).astype(np.float32)
-    norm *= np.float32(K1 * B / mean)
-    norm += np.float32(K1 * (1 - B))
-    np.add.at(scores, found.rows, weight * _saturated(found.counts, norm))
+def _add_bm25(scores: Floats, posting: Postings, weight: float, length: NDArray[np.int32], mean_length: float) -> None:
+    """Add the BM25 scores of one term."""
+    norm = length.take(posting.rows).astype(np.float32)
+    norm *= np.float32(BM25_K1 * BM25_B / mean_length)
+    norm += np.float32(BM25_K1 * (1 - BM25_B))
+    np.add.at(scores, posting.rows, weight * _saturate(posting.counts, norm))
 
 
-def _saturated(counts: NDArray[np.floating[Any]], norm: Floats) -> Floats:
-    return np.asarray(counts * np.float32(K1 + 1) / (counts + norm), np.float32)
+def _saturate(counts: NDArray[np.floating[Any]], norm: Floats) -> Floats:
+    return np.asarray(bm25.term_score(counts, norm, np.float32(BM25_K1)), np.float32)
 
 
-def _of_names(terms: Sequence[str], idf: Floats, view: IndexReader) -> Floats:
-    """BM25 of the files' names; terms weigh as in the texts."""
-    out = np.zeros(len(view.path_length), np.float32)
-    living = view.totals.rows > 0
-    mean = float(view.path_length[living].mean()) if living.any() else 1.0
+def _path_bm25(terms: Sequence[str], idf: Floats, reader: IndexReader) -> Floats:
+    """Return BM25 of the file paths, with the term weights of the chunks."""
+    out = np.zeros(len(reader.path_lengths), np.float32)
+    is_live = reader.file_stats.row_counts > 0
+    mean_length = float(reader.path_lengths[is_live].mean()) if is_live.any() else 1.0
     for weight, term in zip(idf, terms, strict=True):
-        _add(out, view.named(term), weight, view.path_length, max(1.0, mean))
+        _add_bm25(out, reader.path_postings(term), weight, reader.path_lengths, max(1.0, mean_length))
     return out
 
 
-def _of_files(terms: Sequence[str], postings: Sequence[Postings], view: IndexReader) -> tuple[NDArray[np.bool_], Floats]:
-    """(terms held by the texts of each file, BM25 with files as texts, divided by the best one's)."""
-    n = len(view.path_length)
+def _file_bm25(
+    terms: Sequence[str], postings: Sequence[Postings], reader: IndexReader
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Return the terms in the chunks of each file, and BM25 with files as texts, divided by the best score."""
+    n = len(reader.path_lengths)
     out = np.zeros(n, np.float32)
-    held = np.zeros((len(terms), n), bool)
-    length, living = view.totals.terms + view.path_length, view.totals.rows > 0
-    count = max(1, int(living.sum()))
-    norm = (K1 * (1 - B + B * length / max(1.0, float(length[living].sum()) / count))).astype(np.float32)
-    for term, found, here in zip(terms, postings, held, strict=True):
-        often = np.bincount(view.file.take(found.rows), found.counts, n).astype(np.float64, copy=False)
-        np.greater(often, 0, out=here)
-        names = view.named(term)
-        often[names.rows] += names.counts
-        where = np.flatnonzero((often > 0) & living)
-        idf = np.log(1 + (count - len(where) + 0.5) / (len(where) + 0.5))
-        out[where] += idf * _saturated(often[where], norm[where])
+    term_in_file = np.zeros((len(terms), n), bool)
+    length, is_live = reader.file_stats.term_counts + reader.path_lengths, reader.file_stats.row_counts > 0
+    file_count = max(1, int(is_live.sum()))
+    mean_length = max(1.0, float(length[is_live].sum()) / file_count)
+    norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B).astype(np.float32)
+    for term, posting, has_term in zip(terms, postings, term_in_file, strict=True):
+        counts = np.bincount(reader.file_ids.take(posting.rows), posting.counts, n).astype(np.float64, copy=False)
+        np.greater(counts, 0, out=has_term)
+        names = reader.path_postings(term)
+        counts[names.rows] += names.counts
+        where = np.flatnonzero((counts > 0) & is_live)
+        idf = np.float64(bm25.inverse_document_frequency(file_count, len(where)))
+        out[where] += idf * _saturate(counts[where], norm[where])
     best = float(out.max(initial=0.0))
-    return held, out / best if best > 0 else out
+    return term_in_file, out / best if best > 0 else out
 
 
-def _means(similarity: Floats, looked: Looked, file: NDArray[np.int32], totals: Totals) -> Floats:
-    sums = totals.sums(similarity) if looked.rows is None else totals.sums_of(file, similarity)
-    return np.round(sums / np.maximum(totals.rows, 1), 5).astype(np.float32)  # sums depend on the order of rows
+def _mean_similarity(
+    similarity: Floats, selection: RowSelection, file: NDArray[np.int32], file_stats: FileStats
+) -> Floats:
+    sums = (
+        file_stats.sum_by_file(similarity)
+        if selection.rows is None
+        else file_stats.sum_selected_by_file(file, similarity)
+    )
+    # Rounding hides that floating-point sums depend on the order of rows.
+    return np.round(sums / np.maximum(file_stats.row_counts, 1), 5).astype(np.float32)
 
 
-def scale(scores: Floats, rank: int = SCALED) -> Scale:
-    """The scale of a leg."""
-    return Scale(bar(scores, rank), max(0.0, float(scores.max(initial=0.0))))
+def fit_scale(scores: Floats, rank: int = SCALE_RANK) -> ScoreScale:
+    """Return the scale that maps the best of these scores to 1 and the score at `rank` to 0."""
+    return ScoreScale(kth_score(scores, rank), max(0.0, float(scores.max(initial=0.0))))
 
 
-def bar(scores: Floats, rank: int) -> float:
-    """The score at this rank of those above 0; 0 where there are fewer.
+def kth_score(scores: Floats, rank: int) -> float:
+    """Return the score at this rank among scores above 0, or 0 if there are fewer.
 
-    Where many are, some tell which are worth looking at.
+    A sample of a long array excludes most scores before the exact selection.
     """
-    every = len(scores) // max(_SAMPLE, 4 * rank)
-    if every > 1:
-        some = scores[::every]
-        few = 2 * rank // every + 8
-        best = scores[scores > max(0.0, float(np.partition(some, -few)[-few]))]
+    step = len(scores) // max(_SAMPLE_SIZE, 4 * rank)
+    if step > 1:
+        sample = scores[::step]
+        sample_rank = 2 * rank // step + 8
+        best = scores[scores > max(0.0, float(np.partition(sample, -sample_rank)[-sample_rank]))]
         if len(best) >= rank:
             return float(np.partition(best, -rank)[-rank])
-    positive = scores[scores > 0]  # partition is slow where many values are equal
+    positive = scores[scores > 0]  # np.partition is slow with many equal values
     return float(np.partition(positive, -rank)[-rank]) if len(positive) >= rank else 0.0
 
 
-def best(scores: Floats, most: int) -> Numbers:
-    """Indexes of the best scores above 0; more than `most` only where several are equal to the last one."""
-    low = bar(scores, most)
+def top_indices(scores: Floats, count: int) -> Numbers:
+    """Return the indices of the best scores above 0, more than `count` only if scores are tied."""
+    low = kth_score(scores, count)
     return np.flatnonzero(scores >= low) if low > 0 else np.flatnonzero(scores > 0)

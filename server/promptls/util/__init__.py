@@ -1,0 +1,1 @@
+"""Helpers without knowledge of the domain, below all other packages."""

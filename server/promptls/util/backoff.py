@@ -1,34 +1,65 @@
-"""When something that has failed (a disk is full, no worker is to be had) is tried again.
-
-Each time later than the last, and never much later, as nobody knows when it will be possible.
-"""
+"""Exponential back-off for operations that fail for a while, such as writes to a full disk."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
-FIRST_S, LONGEST_S = 1.0, 15.0
-"""After a failure the next try waits: at first so long, twice as long each time, never longer."""
+INITIAL_DELAY_S, MAX_DELAY_S = 1.0, 15.0
+"""Default delays after the first failure and at most; the delay doubles with each consecutive failure."""
+_MAX_DOUBLINGS = 16
 
 
 class Backoff:
-    """When something that has failed is tried again."""
+    """Delay before the next attempt of an operation. Not thread-safe."""
 
-    def __init__(self) -> None:
-        self._failures = 0  # in a row
-        self._until = 0.0  # time.monotonic()
+    def __init__(
+        self,
+        initial_s: float = INITIAL_DELAY_S,
+        max_s: float = MAX_DELAY_S,
+        threshold: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Create a back-off without a delay.
+
+        Args:
+            initial_s: First delay.
+            max_s: Maximum delay.
+            threshold: Consecutive failures before the first delay.
+            clock: Monotonic clock.
+        """
+        self._initial_s = initial_s
+        self._max_s = max_s
+        self._threshold = threshold
+        self._clock = clock
+        self._failures = 0  # consecutive
+        self._until = 0.0
 
     @property
     def remaining_s(self) -> float:
-        """Seconds until it is time, 0 if it is."""
-        return max(0.0, self._until - time.monotonic())
+        """Seconds until the next attempt, 0 if it is due."""
+        return max(0.0, self._until - self._clock())
 
-    def record(self, failed: bool) -> None:
-        """Note how the last try went."""
-        self._failures = self._failures + 1 if failed else 0
-        pause = min(LONGEST_S, FIRST_S * 2.0 ** min(16, self._failures - 1)) if failed else 0.0
-        self._until = time.monotonic() + pause
+    def record(self, failed: bool, permanent: bool = False, min_delay_s: float = 0.0) -> None:
+        """Record the result of an attempt.
 
-    def end(self) -> None:
-        """Have it tried at once: the user asks for it."""
+        Args:
+            failed: Whether the attempt failed.
+            permanent: Whether the failure is expected to last; the delay then starts at once.
+            min_delay_s: Minimum delay after this failure, such as a `Retry-After` header.
+        """
+        if not failed:
+            self._failures, self._until = 0, 0.0
+            return
+        self._failures += 1
+        if permanent:
+            self._failures = max(self._threshold, self._failures)
+        delay_s = 0.0
+        if self._failures >= self._threshold:
+            doublings = min(_MAX_DOUBLINGS, self._failures - self._threshold)
+            delay_s = min(self._max_s, self._initial_s * 2.0**doublings)
+        self._until = self._clock() + max(delay_s, min_delay_s)
+
+    def reset(self) -> None:
+        """Make the next attempt due, for example because the user requests it."""
         self._until = 0.0

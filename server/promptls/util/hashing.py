@@ -1,10 +1,15 @@
-"""Content addresses: 16 bytes of BLAKE2b.  The identity of texts, chunks and rows everywhere."""
+"""Content hashes: 16 bytes of BLAKE2b that identify texts, chunks and rows."""
 
 from __future__ import annotations
 
 from hashlib import blake2b
 
 
-def digest_of(text: str, person: bytes = b"") -> bytes:
-    """16-byte address of a text; `person` keeps addresses of different things apart (at most 16 bytes)."""
+def content_hash(text: str, person: bytes = b"") -> bytes:
+    """Return the hash of a text.
+
+    Args:
+        text: Any text, lone surrogates included.
+        person: Personalization of BLAKE2b, at most 16 bytes; separates hashes of different kinds of content.
+    """
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16, person=person).digest()

@@ -1,9 +1,8 @@
-"""Imports a library without the parts of it that are not used here.
+"""Imports a package with selected submodules replaced by empty stubs (a `sys.meta_path` hook).
 
-LanceDB loads the client of a remote catalogue, a thousand generated classes, when it is imported: 0.7 s of 1.2 s of a
-core at every start of the keeper.  fastembed loads what downloads models, and models of images, for one of texts that
-lies on the disk.  Names are taken from those when classes are made, and not used afterwards (a logger's lines go
-nowhere); so whatever is asked of them is an empty class.
+LanceDB imports the client of a remote catalogue with a thousand generated classes: 0.7 s of 1.2 s of processor time at
+every start of the store process. fastembed imports what downloads models, and image models. Such submodules only
+contribute names to class definitions, so every attribute of a stub is an empty class.
 """
 
 from __future__ import annotations
@@ -19,52 +18,52 @@ from types import ModuleType
 log = logging.getLogger(__name__)
 
 
-def import_without(name: str, unneeded: Sequence[str]) -> ModuleType:
-    """The module `name`, imported with empty packages in the place of `unneeded`; as it is where that fails."""
+def import_with_stubs(name: str, stubbed: Sequence[str]) -> ModuleType:
+    """Import a module with the packages in `stubbed` replaced by stubs; import it without stubs if that fails."""
     if name in sys.modules:
         return sys.modules[name]
-    empty = _Empty(unneeded)
-    sys.meta_path.insert(0, empty)
+    finder = _StubFinder(stubbed)
+    sys.meta_path.insert(0, finder)
     try:
         return importlib.import_module(name)
     except Exception as error:
-        log.info("%s is loaded with all that belongs to it: %s", name, error)
+        log.info("Importing %s without stubs: %s", name, error)
     finally:
-        sys.meta_path.remove(empty)
-    return import_whole(name)
+        sys.meta_path.remove(finder)
+    return import_without_stubs(name)
 
 
-def import_whole(name: str) -> ModuleType:
-    """The module `name` with all that belongs to it, even if it was imported without before."""
-    empty = {m for m, module in sys.modules.items() if isinstance(getattr(module, "__loader__", None), _Empty)}
-    if empty:
-        for module in [m for m in sys.modules if m in empty or m.partition(".")[0] == name]:
+def import_without_stubs(name: str) -> ModuleType:
+    """Import a module in full, even if it was imported with stubs before."""
+    stubs = {m for m, module in sys.modules.items() if isinstance(getattr(module, "__loader__", None), _StubFinder)}
+    if stubs:
+        for module in [m for m in sys.modules if m in stubs or m.partition(".")[0] == name]:
             del sys.modules[module]
     return importlib.import_module(name)
 
 
-class _Named(type):
-    """The type of an empty class, which holds empty classes by any name."""
+class _StubType(type):
+    """Metaclass of stub classes: every attribute is a stub class."""
 
     def __getattr__(cls, name: str) -> type:
-        return _empty(name)
+        return _stub_class(name)
 
 
-def _empty(name: str) -> type:
+def _stub_class(name: str) -> type:
     if name.startswith("__"):
         raise AttributeError(name)
-    known = _CLASSES.get(name)
-    if known is None:  # what is raised must be an exception
-        known = _CLASSES[name] = _Named(name, (Exception,), {})
-    return known
+    stub = _STUB_CLASSES.get(name)
+    if stub is None:  # derived from Exception, since a package may raise it
+        stub = _STUB_CLASSES[name] = _StubType(name, (Exception,), {})
+    return stub
 
 
-_CLASSES: dict[str, type] = {}
-"""One of each name: libraries compare them."""
+_STUB_CLASSES: dict[str, type] = {}
+"""One stub class per name: packages compare classes."""
 
 
-class _Empty(MetaPathFinder, Loader):
-    """Finds the packages it was told of, and what is in them, empty: every name in them is a class of that name."""
+class _StubFinder(MetaPathFinder, Loader):
+    """Finder and loader that returns a stub for the given packages and their submodules."""
 
     def __init__(self, packages: Sequence[str]) -> None:
         self._packages = tuple(f"{name}." for name in packages)
@@ -76,4 +75,4 @@ class _Empty(MetaPathFinder, Loader):
         return None
 
     def exec_module(self, module: ModuleType) -> None:
-        module.__getattr__ = _empty  # type: ignore[method-assign]
+        module.__getattr__ = _stub_class  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""TOML that a workspace holds: hostile input, read within bounds."""
+"""TOML parser for untrusted files of a workspace, bounded in time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-MOST_LINE = 10_000
-"""Characters of a line; reading a longer dotted key takes time with its square."""
+MAX_LINE_CHARS = 10_000
+"""Maximum length of a line: the time for a dotted key grows with the square of its length."""
 
 
-def read_toml(text: str) -> dict[str, Any]:
-    """The tables of a TOML text.  Raises ValueError or RecursionError."""
-    if max(map(len, text.split("\n"))) > MOST_LINE:
-        raise ValueError(f"a line has more than {MOST_LINE:,} characters")
-    found: dict[str, Any] = tomllib.loads(text)
-    return found
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse a TOML document. Raises ValueError or RecursionError."""
+    if max(map(len, text.split("\n"))) > MAX_LINE_CHARS:
+        raise ValueError(f"a line has more than {MAX_LINE_CHARS:,} characters")
+    tables: dict[str, Any] = tomllib.loads(text)
+    return tables

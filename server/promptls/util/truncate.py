@@ -1,15 +1,17 @@
-"""Text of at most so many characters, with no word cut in two.
+"""Truncation of text at word boundaries.
 
-Heads, documentation and summaries are cut long before anybody looks for secrets in them, and half a secret is no
-longer known as one.
+Signatures, documentation and summaries are truncated long before they are scanned for secrets, and half a secret is
+not recognized.
 """
 
 from __future__ import annotations
 
-_OF_WORDS = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in "\"'`()[]{}<>,;|\\")
-"""What tokens, passwords and addresses are made of.  Scripts that put no blanks between words are cut anywhere."""
+_WORD_CHARACTERS = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in "\"'`()[]{}<>,;|\\")
+"""Characters of tokens, passwords and URLs. Scripts without spaces between words are cut anywhere."""
 
 
-def clipped(text: str, most: int) -> str:
-    """The text, or its first words and "…"."""
-    return text if len(text) <= most else text[:most].rstrip(_OF_WORDS)[: most - 1].rstrip() + "…"
+def truncate_words(text: str, max_length: int) -> str:
+    """Return the text, or its first words and "…", of at most `max_length` characters."""
+    if len(text) <= max_length:
+        return text
+    return text[:max_length].rstrip(_WORD_CHARACTERS)[: max_length - 1].rstrip() + "…"

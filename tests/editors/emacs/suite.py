@@ -222,7 +222,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.type(" now\x1bb\x02\x02")
             if lsp:
                 at.command("lsp-describe-thing-at-point")
-            screen.wait(r"@shop/cart\.py.* is sent, \d+ of 8,000 tokens")
+            screen.wait(r"@shop/cart\.py.* is included, \d+ of 8,000 tokens")
             screen.type("\x181")
 
         def goes() -> None:

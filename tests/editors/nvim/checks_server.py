@@ -211,7 +211,7 @@ def sets(session: Session) -> None:
     shown = preview(editor)
     expect("of 3,000 tokens" in shown, "the budget counts", shown)
     expect("# Instructions" not in shown, "and the section is off", shown)
-    expect("counts only in your own settings" not in said(editor), "nothing is refused", said(editor))
+    expect("a workspace cannot set it" not in said(editor), "nothing is refused", said(editor))
     editor.type("q")
     editor.lua("""
       local client = vim.lsp.get_clients({ name = 'promptls' })[1]

@@ -1,7 +1,8 @@
-"""The pictures of the documentation: the true screen of a Neovim that is used as the documentation tells."""
+"""Pictures for the documentation: the real screen of Neovim, used as the documentation describes."""
 
 from __future__ import annotations
 
+import time
 import unicodedata
 from pathlib import Path
 
@@ -12,11 +13,13 @@ from suite import PLUGIN, Session, attached, check, expect, offered, preview, re
 
 FONTS = Path("/usr/share/fonts/truetype/dejavu")
 SIZE = 18
-LARGEST = 120_000
+MAX_PICTURE_BYTES = 120_000
+MAX_TOUR_BYTES = 900_000
+DOCS = PLUGIN.parents[1] / "server" / "docs" / "images"
 
 
-def paint(editor: Nvim, name: str) -> None:
-    """Write the screen as a PNG file."""
+def picture(editor: Nvim) -> Image.Image:
+    """Return the screen as an image."""
     regular, bold = (ImageFont.truetype(str(FONTS / f"DejaVuSansMono{kind}.ttf"), SIZE) for kind in ("", "-Bold"))
     width, height = round(regular.getlength("m")), SIZE + 5
     screen = editor.screen
@@ -36,10 +39,44 @@ def paint(editor: Nvim, name: str) -> None:
                 draw.line((left, top + height - 2, left + width, top + height - 2), _rgb(line))
     y, x = screen.cursor
     draw.rectangle((x * width, y * height, x * width + 2, (y + 1) * height - 1), _rgb(screen.colours["foreground"]))
+    return image.quantize(64, dither=Image.Dither.NONE)
+
+
+def paint(editor: Nvim, name: str) -> None:
+    """Write the screen as a PNG file."""
     file = PLUGIN / "images" / f"{name}.png"
     file.parent.mkdir(exist_ok=True)
-    image.quantize(64, dither=Image.Dither.NONE).save(file, optimize=True)
-    expect(file.stat().st_size <= LARGEST, f"{file.name} is small", file.stat().st_size)
+    picture(editor).save(file, optimize=True)
+    expect(file.stat().st_size <= MAX_PICTURE_BYTES, f"{file.name} is small", file.stat().st_size)
+
+
+class Recorder:
+    """Records screens of Neovim as the frames of an animated picture."""
+
+    def __init__(self, editor: Nvim) -> None:
+        self._editor = editor
+        self._frames: list[Image.Image] = []
+        self._durations: list[int] = []
+
+    def frame(self, milliseconds: int) -> None:
+        """Add the present screen."""
+        self._frames.append(picture(self._editor))
+        self._durations.append(milliseconds)
+
+    def type(self, text: str, milliseconds: int = 70, settle_s: float = 0.12) -> None:
+        """Type a text and add a frame for every second character."""
+        for at in range(0, len(text), 2):
+            self._editor.type(text[at : at + 2])
+            time.sleep(settle_s)
+            self.frame(2 * milliseconds)
+
+    def save(self, *files: Path) -> None:
+        """Write the frames as a GIF file to each of the paths."""
+        first, *rest = self._frames
+        for file in files:
+            file.parent.mkdir(exist_ok=True)
+            first.save(file, save_all=True, append_images=rest, duration=self._durations, loop=0, optimize=True)
+            expect(file.stat().st_size <= MAX_TOUR_BYTES, f"{file.name} is small", file.stat().st_size)
 
 
 def _glyph(
@@ -52,7 +89,7 @@ def _glyph(
     colour: int,
     font: ImageFont.FreeTypeFont,
 ) -> None:
-    """A character; those that are made of blocks are drawn, so that they join."""
+    """Draw a character. Block and box characters are drawn as shapes, so that they join."""
     if not cell.text.strip():
         return
     if cell.text == "█":
@@ -84,7 +121,7 @@ def _rgb(colour: int) -> tuple[int, int, int]:
 
 @check("pictures: completion and preview", alone=True)
 def pictures(session: Session) -> None:
-    """Both, as the README tells of them."""
+    """Take the pictures of the README."""
     session.init("""
       vim.o.number, vim.o.ruler, vim.o.showcmd = true, false, false
       vim.g.promptls = { settings = { budget = { tokens = 1200 } } }
@@ -111,3 +148,43 @@ def pictures(session: Session) -> None:
     expect("@docs/orders.md" in preview(editor), "the prompt is built")
     editor.sees("def apply_discount")
     paint(editor, "preview")
+
+
+@check("pictures: the tour", alone=True)
+def tour(session: Session) -> None:
+    """Record a mention being typed and a prompt being built."""
+    session.init("""
+      vim.o.number, vim.o.ruler, vim.o.showcmd = true, false, false
+      vim.g.promptls = { settings = { budget = { tokens = 1200 } } }
+      vim.lsp.enable('promptls')
+    """)
+    editor = session.start("shop/cart.py", width=96, height=26)
+    attached(editor)
+    ready(editor)
+    session.write("question.prompt.md", "")
+    editor.type(":edit question.prompt.md<CR>")
+    attached(editor)
+    editor.type("i# Rounding<CR><CR>")
+    recorder = Recorder(editor)
+    recorder.frame(600)
+    recorder.type("How is the discount rounded? See @sho")
+    expect("@shop/cart.py" in offered(editor, "@sho"), "files are offered")
+    recorder.frame(1200)
+    editor.type("<C-e>")
+    recorder.type("p/cart.py:25-29 ")
+    editor.sees(" of 1,200 tokens, 1 mention")
+    recorder.frame(900)
+    editor.type("<CR>")
+    recorder.type("and the method @#Mon")
+    expect(any("Money" in label for label in offered(editor, "@#Mon")), "definitions are offered")
+    recorder.frame(1200)
+    editor.type("<C-e>")
+    recorder.type("ey.times")
+    editor.type("<Esc>")
+    editor.sees(" of 1,200 tokens, 2 mentions")
+    recorder.frame(1000)
+    editor.type("<CR>")
+    expect("shop/cart.py" in preview(editor), "the prompt is built")
+    editor.sees("In the prompt: ")
+    recorder.frame(4000)
+    recorder.save(PLUGIN / "images" / "tour.gif", DOCS / "tour.gif")

@@ -14,23 +14,24 @@ from collections.abc import Callable
 
 from promptls.index.files import gitignore as ignore
 from promptls.index.snapshot import split_lines
-from promptls.index.syntax import structural_search as shapes
-from promptls.index.syntax.parse import scan
-from promptls.languages.table import BY_NAME
-from promptls.lsp.framing import Lost, read_frame
-from promptls.mentions.grammar import code_point_offset, parse, strip, utf16_offset
-from promptls.model import FileEntry, Item, Origin, Span, TextView
-from promptls.model import pack as packed
+from promptls.index.syntax import structural_search
+from promptls.index.syntax.parse import parse_source
+from promptls.languages import LANGUAGES
+from promptls.lsp.framing import FramingError, read_frame
+from promptls.mentions.grammar import parse, strip_mentions, utf16_offset
+from promptls.model import FileEntry, FileText, Item, Origin, Span
+from promptls.model import encode_outline as packed
 from promptls.prompt import fences
-from promptls.prompt.pack import Choice, pack
-from promptls.prompt.recipes import Recipe, read, render, values_for
-from promptls.prompt.render import Renderer, element, forms
+from promptls.prompt.forms import item_forms
+from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.recipes import Recipe, context_values, parse_recipe, render_recipe
+from promptls.prompt.render import Renderer, render_element
 from promptls.prompt.sanitize import clean, header_text, redact
 from promptls.prompt.tokens import counter
 from promptls.settings import Settings
 from promptls.settings import parse as parse_settings
 
-LANGUAGES = sorted(BY_NAME)
+LANGUAGE_NAMES = sorted(LANGUAGES)
 SLOW_S = 20.0
 """No input of a few thousand bytes may take longer, on any machine."""
 
@@ -67,9 +68,9 @@ def mentions(data: bytes) -> None:
         again = parse(found.text)
         assert len(again) == 1 and (again[0].kind, again[0].target) == (found.kind, found.target), found
         at = found.end
-    strip(text, parse(text))
+    strip_mentions(text, parse(text))
     for offset in (0, len(text) // 2, len(text)):
-        assert code_point_offset(text, utf16_offset(text, offset)) == offset
+        assert utf16_offset(text, offset) == len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
 def ignore_rules(data: bytes) -> None:
@@ -77,46 +78,46 @@ def ignore_rules(data: bytes) -> None:
     names = [draw.bytes(1 + draw.number(30)) for _ in range(4)]
     text = draw.bytes()
     for fold in (False, True):
-        rules = ignore.parse(text, "/w/.gitignore", fold)
+        rules = ignore.parse_rules(text, "/w/.gitignore", fold)
         for name in names if rules is not None else ():
             path = name.strip(b"/") or b"a"
             for folder in (False, True):
                 rule = rules.match(path.rsplit(b"/", 1)[-1], path, folder)
                 assert rule is None or rule in rules.rules
-            ignore.picked(rules, path)
-    ignore.matching([n.decode("utf-8", "replace") for n in names], [text[:200].decode("utf-8", "replace")])
+            ignore.is_match(rules, path)
+    ignore.match_globs([n.decode("utf-8", "replace") for n in names], [text[:200].decode("utf-8", "replace")])
 
 
 def chunks(data: bytes) -> None:
     draw = Draw(data)
-    language = LANGUAGES[draw.number(len(LANGUAGES) - 1)]
+    language = LANGUAGE_NAMES[draw.number(len(LANGUAGE_NAMES) - 1)]
     text = draw.text()
-    found = scan(text, language)
+    found = parse_source(text, language)
     count = len(split_lines(text))
     for chunk in found.outline.chunks:
         assert 0 <= chunk.span.start < chunk.span.end <= max(1, count)
-        assert chunk.key in found.texts
+        assert chunk.key in found.chunk_texts
     for number, symbol in enumerate(found.outline.symbols):
         assert -1 <= symbol.parent < number
         assert 0 <= symbol.doc_start <= symbol.span.start < symbol.span.end <= max(1, count)
     longer = text + draw.text(10) + "\n"
-    assert scan(longer, language, found).outline == scan(longer, language).outline
+    assert parse_source(longer, language, found).outline == parse_source(longer, language).outline
 
 
 def query_patterns(data: bytes) -> None:
     draw = Draw(data)
-    language = LANGUAGES[draw.number(len(LANGUAGES) - 1)]
+    language = LANGUAGE_NAMES[draw.number(len(LANGUAGE_NAMES) - 1)]
     wanted, text = draw.text(1 + draw.number(120)), draw.text()
-    found = shapes.find(shapes.pattern(wanted), text, language)
+    found = structural_search.find_matches(structural_search.parse_pattern(wanted), text, language)
     for span in found or ():
         assert 0 <= span.start < span.end <= len(split_lines(text)) + 1
-    assert len(found or ()) <= shapes.MOST
+    assert len(found or ()) <= structural_search.MAX_MATCHES
 
 
-def _view(text: str, name: str) -> TextView:
-    parsed = scan(text, "python" if name.endswith(".py") else "text")
-    return TextView(
-        FileEntry(f"/w/{name}", "/w", name, outlined=packed(parsed.outline)), text, tuple(split_lines(text))
+def _view(text: str, name: str) -> FileText:
+    parsed = parse_source(text, "python" if name.endswith(".py") else "text")
+    return FileText(
+        FileEntry(f"/w/{name}", "/w", name, encoded_outline=packed(parsed.outline)), text, tuple(split_lines(text))
     )
 
 
@@ -141,7 +142,7 @@ def renderer(data: bytes) -> None:
     ]
     items += [Item(view.entry.path, s.span, s.kind, Origin.MENTION, 1.0, s.qualified) for s in symbols[:3]]
     for item in items:
-        made = forms(item, view, using)
+        made = item_forms(item, view, using)
         blocks = [
             made.full(),
             made.signature(),
@@ -154,7 +155,7 @@ def renderer(data: bytes) -> None:
             if block is None:
                 continue
             boundary = fences.boundary("question", [block.body, name, block.item.symbol], b"s" * 32)
-            lines = element(block, using.label, boundary).split("\n")
+            lines = render_element(block, using.label, boundary).split("\n")
             tags = [line for line in lines if boundary in line]
             assert len(tags) == (1 if block.form == "reference" else 2), lines
             assert lines[0] == tags[0] and lines[-1] == tags[-1]
@@ -173,12 +174,12 @@ def packing(data: bytes) -> None:
     for number, view in enumerate(views * 3):
         span = Span(min(cut * number, max(0, len(view.lines) - 1)), len(view.lines))
         chosen.append(
-            Choice(
-                forms(Item(view.entry.path, span, "text", Origin.MENTION, 1 - number / 10, mention=number), view, using)
+            PackingCandidate(
+                item_forms(Item(view.entry.path, span, "text", Origin.MENTION, 1 - number / 10, mention=number), view, using)
             )
         )
     packed = pack(chosen[:explicit], chosen[explicit:], budget, mode=mode)
-    assert sum(kept.block.tokens for kept in packed.kept) <= budget
+    assert sum(kept.rendered.tokens for kept in packed.items) <= budget
 
 
 def settings(data: bytes) -> None:
@@ -212,12 +213,12 @@ def fencing(data: bytes) -> None:
 def recipes(data: bytes) -> None:
     draw = Draw(data)
     given, text = draw.text(draw.number(40)), draw.text()
-    recipe, problems = read("one", text, "workspace", "one.md")
+    recipe, problems = parse_recipe("one", text, "workspace", "one.md")
     assert recipe is not None or problems
     assert all("\n" not in p.message for p in problems)
     if isinstance(recipe, Recipe):
         arguments = {argument.name: given for argument in recipe.arguments}
-        render(recipe, arguments, values_for(file=given, symbol=given))
+        render_recipe(recipe, arguments, context_values(file=given, symbol=given))
 
 
 def redaction(data: bytes) -> None:
@@ -233,7 +234,7 @@ def redaction(data: bytes) -> None:
 def framing(data: bytes) -> None:
     try:
         found = bodies(data)
-    except Lost as error:
+    except FramingError as error:
         assert "\n" not in str(error) and str(error)
         return
     assert sum(map(len, found)) <= len(data)
@@ -275,7 +276,7 @@ CODE = b'import os\n\n# what it is\nclass A(B):\n    """Doc."""\n\n    def f(sel
 def seeds(name: str) -> list[bytes]:
     """What a target is started with."""
     if name == "chunks":
-        return [bytes([number]) + CODE for number in range(len(LANGUAGES))]
+        return [bytes([number]) + CODE for number in range(len(LANGUAGE_NAMES))]
     return SEEDS.get(name, [b"\x10\x20\x30\x04abcdef" + CODE * 3])
 
 

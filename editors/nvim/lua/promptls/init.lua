@@ -41,7 +41,7 @@ function M.search(query, to)
   require('promptls.pages').search({ query = query }, to)
 end
 
---- Ask the server anything (see its PROTOCOL.md).
+--- Ask the server anything (see the protocol reference).
 ---@param method string
 ---@param params table
 ---@param opts promptls.RequestOptions

@@ -1,88 +1,105 @@
-"""How CodeBuddy and prompto read a question without a language model: pure functions of its text.
+"""Keyword classifier of CodeBuddy: relevance, categories, question types and keywords, without a language model.
 
-Constants and orders of decision are theirs.  Where the code falls short of what its document says, the
-document holds: short words match exactly or not at all, the window of a negation has the same length
-everywhere and is looked through by whole words, and an action is a word, not a part of one.
+Where its code falls short of its documentation, the documentation is followed: short words match exactly, the
+window of a negation always has the same length and is matched by whole words.
 """
 
 from __future__ import annotations
 
 import re
+import sys
 from functools import cache, lru_cache
+from importlib.resources import files
+from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 from rapidfuzz.distance import Levenshtein
 
 from promptls.index.search.analyzer import stem
-from promptls.prompt.intent.lexicon import data, entries
-from promptls.prompt.intent.tokenize import READ
+from promptls.prompt.intent import Category, Intent
+from promptls.prompt.intent.tokenize import MAX_QUESTION_CHARACTERS
+from promptls.prompt.profile import Classification
 
-PATTERN, KEYWORD, STRONG = 3, 1, 2
-"""CodeBuddy: what a pattern, a keyword, a strong indicator adds to the score."""
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+PATTERN_SCORE, KEYWORD_SCORE, STRONG_SCORE = 3, 1, 2
+"""Score of a pattern, a keyword and a strong indicator."""
 
 HIGH, MEDIUM = 5, 3
-"""CodeBuddy: scores from which confidence is high, medium; below it is low."""
+"""Scores from which the confidence is "high" or "medium"; below that it is "low"."""
 
 CONFIDENCE = {"high": 0.9, "medium": 0.7, "low": 0.4}
-"""CodeBuddy: what its words are worth."""
+"""Confidence by its label."""
 
-WINDOW = 4
-"""CodeBuddy: words behind a negation that it speaks of."""
+NEGATION_WINDOW = 4
+"""Number of words after a negation that it applies to."""
 
-DISTANCE = 2
-"""CodeBuddy: Levenshtein distance of a word that counts as misspelled."""
+MAX_DISTANCE = 2
+"""Maximum Levenshtein distance of a misspelled keyword."""
 
-LEAST_FUZZY = 6
-"""Letters below which a word is not taken for another; CodeBuddy has no such limit, so "tell me a joke" was code."""
+MIN_FUZZY_LENGTH = 6
+"""Minimum letters for fuzzy matching.  CodeBuddy has no such limit, so that "tell me a joke" is about code."""
 
-CODEBUDDY_KEYWORDS, CODEBUDDY_LONGER_THAN = 10, 2
-PROMPTO_KEYWORDS, PROMPTO_LONGER_THAN = 5, 3
-
-GENERAL_INQUIRY = "General Inquiry"
+MAX_KEYWORDS, MIN_KEYWORD_LENGTH = 10, 3
 
 
-class Classified(Struct, frozen=True):
-    """CodeBuddy's reading."""
+class KeywordClassification(Struct, frozen=True):
+    """Result of the keyword classifier."""
 
     codebase: bool
-    categories: tuple[tuple[str, tuple[str, ...]], ...]  # (name, its keywords in the question), most of them first
+    categories: tuple[tuple[str, tuple[str, ...]], ...]  # (name, its keywords in the question), most keywords first
     score: int
     label: str  # high, medium, low
     confidence: float
-    decided: str  # which rule decided: empty, negation, pattern, keywords, strong, nothing
+    rule: str  # the rule that decided: empty, negation, pattern, keywords, strong, nothing
 
 
-class Fallback(Struct, frozen=True):
-    """prompto's reading."""
-
-    action: str
-    keywords: tuple[str, ...]
-
-
-# ---------------------------------------------------------------- CodeBuddy
+@cache
+def _data() -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads(files(__package__).joinpath("classifier.toml").read_text("utf-8"))
+    return table
 
 
-def classify(question: str) -> Classified:
-    """CodeBuddy's keyword classifier."""
-    question = question[:READ]
+def classify(intent: Intent, question: str) -> Classification:
+    """Hook `classify`: replace relevance, categories and types of the intent."""
+    result = classify_keywords(question)
+    intent = replace(
+        intent,
+        about_codebase=result.codebase,
+        categories=tuple(Category(name, result.confidence, matched) for name, matched in result.categories),
+        types=question_types(question),
+        confidence=result.confidence,
+        confidence_label=result.label,
+    )
+    return Classification(intent, extract_keywords(question))
+
+
+def classify_keywords(question: str) -> KeywordClassification:
+    """Classify a question by patterns, category keywords and strong indicators."""
+    question = question[:MAX_QUESTION_CHARACTERS]
     words = _words(question)
     patterns = sum(bool(p.search(question)) for p in _patterns())
-    found = {name: _found(words, keywords) for name, keywords in _categories().items()}
-    categories = tuple(sorted(((n, f) for n, f in found.items() if f), key=lambda c: (-len(c[1]), c[0])))
-    strong = [w for w in entries(data("parity")["codebuddy"]["strong"]) if any(_alike(word, w) for word in words)]
-    score = PATTERN * patterns + KEYWORD * sum(len(f) for _, f in categories) + STRONG * len(strong)
+    matches = {name: _matching(words, keywords) for name, keywords in _categories().items()}
+    categories = tuple(sorted(((n, f) for n, f in matches.items() if f), key=lambda c: (-len(c[1]), c[0])))
+    strong = [w for w in dict.fromkeys(_data()["strong"].split()) if any(_similar(word, w) for word in words)]
+    keyword_count = sum(len(f) for _, f in categories)
+    score = PATTERN_SCORE * patterns + KEYWORD_SCORE * keyword_count + STRONG_SCORE * len(strong)
     label = confidence_label(score)
-    decided = _decided(words, patterns, len(strong))
-    codebase = decided in ("pattern", "keywords", "strong")
-    return Classified(codebase, categories, score, label, CONFIDENCE[label], decided)
+    rule = _deciding_rule(words, patterns, len(strong))
+    codebase = rule in ("pattern", "keywords", "strong")
+    return KeywordClassification(codebase, categories, score, label, CONFIDENCE[label], rule)
 
 
 def confidence_label(score: int) -> str:
-    """CodeBuddy's word for a score."""
+    """Return the label of a score: high, medium or low."""
     return "high" if score >= HIGH else "medium" if score >= MEDIUM else "low"
 
 
-def _decided(words: list[str], patterns: int, strong: int) -> str:
+def _deciding_rule(words: list[str], patterns: int, strong: int) -> str:
     if not words:
         return "empty"
     if _negated(words):
@@ -99,12 +116,12 @@ def _words(question: str) -> list[str]:
 
 
 def _negated(words: list[str]) -> bool:
-    """Whether a keyword, as a whole word or by its stem, stands within the window of a negation."""
-    negations = set(entries(data("parity")["codebuddy"]["negation"]))
-    keywords = {k for ks in _categories().values() for k in ks}
-    stems = {stem(k) for k in keywords}
+    """Return whether a keyword, as a whole word or by its stem, occurs in the window of a negation."""
+    negations = set(_data()["negation"].split())
+    keywords = {keyword for category in _categories().values() for keyword in category}
+    stems = {stem(keyword) for keyword in keywords}
     for i, word in enumerate(words):
-        window = words[i + 1 : i + 1 + WINDOW] if word in negations or word.endswith("n't") else []
+        window = words[i + 1 : i + 1 + NEGATION_WINDOW] if word in negations or word.endswith("n't") else []
         if any(w in keywords or stem(w) in stems for w in window):
             return True
     return False
@@ -112,26 +129,26 @@ def _negated(words: list[str]) -> bool:
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
-    return tuple(re.compile(p, re.IGNORECASE) for p in data("parity")["codebuddy"]["patterns"])
+    return tuple(re.compile(p, re.IGNORECASE) for p in _data()["patterns"])
 
 
 @cache
 def _categories() -> dict[str, tuple[str, ...]]:
-    return {name: tuple(entries(words)) for name, words in data("parity")["codebuddy"]["categories"].items()}
+    return {name: tuple(dict.fromkeys(words.split())) for name, words in _data()["categories"].items()}
 
 
-def _found(words: list[str], keywords: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(k for k in keywords if any(_alike(word, k) for word in words))
+def _matching(words: list[str], keywords: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(keyword for keyword in keywords if any(_similar(word, keyword) for word in words))
 
 
 @lru_cache(maxsize=1 << 12)
 def _is_keyword(word: str) -> bool:
-    return any(_alike(word, k) for keywords in _categories().values() for k in keywords)
+    return any(_similar(word, keyword) for keywords in _categories().values() for keyword in keywords)
 
 
 @lru_cache(maxsize=1 << 15)
-def _alike(word: str, keyword: str) -> bool:
-    """Equal, of one stem, or for long words: stems that contain each other, or a distance of at most two."""
+def _similar(word: str, keyword: str) -> bool:
+    """Return whether words are equal, share a stem or, if long, contain each other's stem or differ by two edits."""
     if word == keyword:
         return True
     if len(word) < 4 or len(keyword) < 4:
@@ -139,40 +156,21 @@ def _alike(word: str, keyword: str) -> bool:
     a, b = stem(word), stem(keyword)
     if a == b:
         return True
-    if min(len(word), len(keyword)) < LEAST_FUZZY:
+    if min(len(word), len(keyword)) < MIN_FUZZY_LENGTH:
         return False
-    return a in b or b in a or Levenshtein.distance(word, keyword, score_cutoff=DISTANCE) <= DISTANCE
+    return a in b or b in a or Levenshtein.distance(word, keyword, score_cutoff=MAX_DISTANCE) <= MAX_DISTANCE
 
 
 def question_types(question: str) -> tuple[str, ...]:
-    """CodeBuddy's five flags by its keyword fallback; whole words or stems (as parts of words "add" was in "address")."""
-    stems = {stem(w) for w in _words(question)}
-    lists = data("parity")["codebuddy"]["types"]
-    return tuple(name for name, words in lists.items() if any(stem(w) in stems for w in entries(words)))
+    """Return the question's types by whole words or stems; CodeBuddy matches parts of words ("add" in "address")."""
+    stems = {stem(word) for word in _words(question)}
+    types = _data()["types"]
+    return tuple(name for name, words in types.items() if any(stem(word) in stems for word in words.split()))
 
 
-def type_label(types: tuple[str, ...]) -> str:
-    """What CodeBuddy shows of them."""
-    labels = data("parity")["codebuddy"]["labels"]
-    return " + ".join(labels[t] for t in types) or GENERAL_INQUIRY
-
-
-def keywords(question: str) -> tuple[str, ...]:
-    """CodeBuddy's extractor: lower case, ASCII letters, digits and "_", longer than 2, no stop words, the first 10."""
-    stop = set(entries(data("parity")["codebuddy"]["keywords"]["stop"]))
+def extract_keywords(question: str) -> tuple[str, ...]:
+    """Return the first ten distinct words of ASCII letters, digits and "_" that have 3 letters and are not stop words."""
+    stop_words = set(_data()["keywords"]["stop"].split())
     words = re.sub(r"[^a-z0-9_]", " ", question.lower()).split()
-    kept = dict.fromkeys(w for w in words if len(w) > CODEBUDDY_LONGER_THAN and w not in stop)
-    return tuple(kept)[:CODEBUDDY_KEYWORDS]
-
-
-# ---------------------------------------------------------------- prompto
-
-
-def fallback(question: str) -> Fallback:
-    """prompto's reading when its model does not answer: the first action of its order that has a word here."""
-    words = re.findall(r"\w+", question.lower())
-    lists = data("parity")["prompto"]["actions"]
-    action = next((name for name, verbs in lists.items() if set(entries(verbs)) & set(words)), "other")
-    stop = set(entries(data("parity")["prompto"]["keywords"]["stop"]))
-    kept = [w for w in words if len(w) > PROMPTO_LONGER_THAN and w not in stop]
-    return Fallback(action, tuple(kept[:PROMPTO_KEYWORDS]))
+    keywords = dict.fromkeys(w for w in words if len(w) >= MIN_KEYWORD_LENGTH and w not in stop_words)
+    return tuple(keywords)[:MAX_KEYWORDS]

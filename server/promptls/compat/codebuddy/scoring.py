@@ -1,7 +1,7 @@
-"""CodeBuddy: what its two searches gather, cut to windows and scored by the density of keywords.
+"""Scoring of CodeBuddy: keyword density in windows of the results of two searches.
 
-Its syntax search gives definitions of enough points, its semantic search the best five; the selector scores
-their first 31 lines and keeps what is above 0.2, else the first 50 lines of the file at 0.3.
+The syntax search finds definitions by points, the semantic search the best five results.  The first 31 lines of each
+are scored; a file without a score above 0.2 is represented by its first 50 lines with the score 0.3.
 """
 
 from __future__ import annotations
@@ -14,29 +14,33 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Span
-from promptls.prompt.scoring.fusion import hybrid, normalised
-from promptls.prompt.scoring.region import Asked, Corpus, Region, Scored
+from promptls.prompt.scoring import (
+    CorpusStatistics,
+    RetrievedItem,
+    ScoredItem,
+    ScoringQuery,
+    normalize_scores,
+    weighted_sum,
+)
 
-WINDOW = 31
-"""Lines of a definition that the selector looks at and shows."""
+WINDOW_LINES = 31
+"""Lines of a definition that are scored and shown."""
 
-LEAST = 0.2
+MIN_SCORE = 0.2
 """A score must be above this."""
 
-FIRST_LINES, FIRST_SCORE = 50, 0.3
-"""What stands for a file that has a keyword but no definition that is good enough."""
+FIRST_LINES, FIRST_LINES_SCORE = 50, 0.3
+"""Lines and score that represent a file that contains a keyword, but has no definition with a sufficient score."""
 
-SEMANTIC = 5
-"""Results of its semantic search."""
-
-ELEMENTS = 50
-"""Definitions of its syntax search, at most."""
+MAX_SEMANTIC_RESULTS = 5
+MAX_ELEMENTS = 50
+"""Maximum number of results of the syntax search."""
 
 
 def density(text: str, keywords: Sequence[str]) -> tuple[float, dict[str, float]]:
-    """CodeBuddy's selector: 0.1 + 5·matches/words, + 0.2 for each keyword that is declared; 0.5 without keywords.
+    """Return the uncapped score and its reasons: 0.1 + 5·matches/words + 0.2 for each declared keyword.
 
-    Keywords are text, not patterns: "c++" counts (its code raised on it).  Uncapped; its cap is 0.9.
+    Without keywords it is 0.5.  Keywords are plain text, so that "c++" counts; CodeBuddy uses them as patterns.
     """
     if not keywords:
         return 0.5, {"no keywords": 0.5}
@@ -51,7 +55,7 @@ def density(text: str, keywords: Sequence[str]) -> tuple[float, dict[str, float]
 
 
 class Element(Struct, frozen=True):
-    """A definition as CodeBuddy's syntax search sees it."""
+    """A definition as the syntax search sees it."""
 
     kind: str
     name: str
@@ -59,56 +63,58 @@ class Element(Struct, frozen=True):
     children: int = 0
 
 
-_WEIGHTS = {"class": 10.0, "method": 8.0, "function": 8.0, "variable": 4.0}
-_AS = {"constructor": "method", "constant": "variable", "field": "variable"}
+_KIND_WEIGHTS = {"class": 10.0, "method": 8.0, "function": 8.0, "variable": 4.0}
+_KIND_ALIASES = {"constructor": "method", "constant": "variable", "field": "variable"}
 _TIERS = ((30.0, "critical"), (20.0, "important"), (10.0, "relevant"))
 
 
 def element_score(element: Element, keywords: Sequence[str]) -> float:
-    """CodeBuddy's syntax search.
+    """Return the points of a definition in the syntax search.
 
-    The kind's weight (class 10, method and function 8, variable 4, other 2); for each keyword a weight that falls
-    from 10 to 1 by position, twice if the name has it, once if the body has it; +2 for each child; +3 for a class
-    or method; −2 above 1,000 characters; +0.5 for each keyword where three or more are found.  (Its code
-    tested the name's keywords for the body's score; the body's are meant.)
+    - The weight of its kind: class 10, method and function 8, variable 4, others 2.
+    - For each keyword a weight that falls from 10 to 1 by position: twice in the name, once in the body.
+    - +2 for each child, +3 for a class or method, −2 above 1,000 characters.
+    - +0.5 for each keyword if three or more are found.
+
+    CodeBuddy's code tests the name where its documentation means the body; the documentation is followed.
     """
     name, body = element.name.lower(), element.text.lower()
-    total = _WEIGHTS.get(element.kind, 2.0)
+    total = _KIND_WEIGHTS.get(element.kind, 2.0)
     last = max(1, len(keywords) - 1)
-    found = 0
+    count = 0
     for position, keyword in enumerate(keywords):
         weight = 10 - 9 * position / last
         total += 2 * weight * (keyword in name) + weight * (keyword in body)
-        found += keyword in name or keyword in body
+        count += keyword in name or keyword in body
     total += 2 * element.children + 3 * (element.kind in ("class", "method")) - 2 * (len(element.text) > 1000)
-    return total + (0.5 * found if found >= 3 else 0.0)
+    return total + (0.5 * count if count >= 3 else 0.0)
 
 
 def tier(points: float) -> str:
-    """CodeBuddy's tiers: critical from 30, important from 20, relevant from 10, "" below."""
-    return next((name for least, name in _TIERS if points >= least), "")
+    """Return the tier: critical from 30 points, important from 20, relevant from 10, "" below."""
+    return next((name for minimum, name in _TIERS if points >= minimum), "")
 
 
-def window(region: Region) -> Region:
-    """The first 31 lines of a region."""
-    span = region.item.span
-    if len(span) <= WINDOW:
-        return region
-    text = "\n".join(region.text.split("\n")[:WINDOW])
-    return replace(region, item=replace(region.item, span=Span(span.start, span.start + WINDOW)), text=text)
+def window(retrieved: RetrievedItem) -> RetrievedItem:
+    """Return the item cut to its first 31 lines."""
+    span = retrieved.item.span
+    if len(span) <= WINDOW_LINES:
+        return retrieved
+    text = "\n".join(retrieved.text.split("\n")[:WINDOW_LINES])
+    return replace(retrieved, item=replace(retrieved.item, span=Span(span.start, span.start + WINDOW_LINES)), text=text)
 
 
-def gathered(regions: Sequence[Region], keywords: Sequence[str]) -> list[float]:
-    """Points of what either search brings, 0 for the rest: 1 for the best five by meaning, else those of the syntax."""
-    semantic = normalised([r.item.reasons.get("semantic", 0.0) for r in regions])
-    keyword = normalised([r.item.reasons.get("keyword", 0.0) for r in regions])
-    both = [hybrid(v, k) for v, k in zip(semantic, keyword, strict=True)]
-    points = [0.0] * len(regions)
-    for i in _best(both, SEMANTIC):
+def search_points(items: Sequence[RetrievedItem], keywords: Sequence[str]) -> list[float]:
+    """Return the points of each item: those of the syntax search, 1 for the best five by similarity, else 0."""
+    semantic = normalize_scores([r.item.reasons.get("semantic", 0.0) for r in items])
+    keyword = normalize_scores([r.item.reasons.get("keyword", 0.0) for r in items])
+    both = [weighted_sum(v, k) for v, k in zip(semantic, keyword, strict=True)]
+    points = [0.0] * len(items)
+    for i in _best(both, MAX_SEMANTIC_RESULTS):
         points[i] = 1.0
-    defined = [_points(r, keywords) if keywords and r.item.symbol else 0.0 for r in regions]
-    for i in _best([p if tier(p) else 0.0 for p in defined], ELEMENTS):
-        points[i] = max(points[i], defined[i])
+    syntax = [_element_points(r, keywords) if keywords and r.item.symbol else 0.0 for r in items]
+    for i in _best([p if tier(p) else 0.0 for p in syntax], MAX_ELEMENTS):
+        points[i] = max(points[i], syntax[i])
     return points
 
 
@@ -117,41 +123,43 @@ def _best(values: Sequence[float], count: int) -> list[int]:
     return [i for i in ranked[:count] if values[i] > 0]
 
 
-def _points(region: Region, keywords: Sequence[str]) -> float:
-    item = region.item
-    kind, name = _AS.get(item.kind, item.kind), item.symbol.rpartition(".")[2]
-    return element_score(Element(kind, name, region.text, region.children), keywords)
+def _element_points(retrieved: RetrievedItem, keywords: Sequence[str]) -> float:
+    item = retrieved.item
+    kind, name = _KIND_ALIASES.get(item.kind, item.kind), item.symbol.rpartition(".")[2]
+    return element_score(Element(kind, name, retrieved.text, retrieved.children), keywords)
 
 
-def select(regions: Sequence[Region], asked: Asked, corpus: Corpus) -> list[Scored]:
-    """CodeBuddy's smart context: windows of what was gathered, or the first lines of its file."""
-    points = gathered(regions, asked.keywords)
-    scored: list[Scored] = []
+def density_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
+    """Formula: keyword density of the windows of all items that one of the two searches finds."""
+    points = search_points(items, query.keywords)
+    scored: list[ScoredItem] = []
     by_file: dict[str, list[int]] = {}
-    for i, region in enumerate(regions):
+    for i, retrieved in enumerate(items):
         if not points[i]:
-            scored.append(Scored(region, 0.0, {}))
+            scored.append(ScoredItem(retrieved, 0.0, {}))
             continue
-        seen = window(region)
-        total, reasons = density(seen.text, asked.keywords)
-        by_file.setdefault(region.item.path, []).append(i)
-        scored.append(Scored(seen, total if total > LEAST else min(total, math.nextafter(LEAST, 0)), reasons))
+        shown = window(retrieved)
+        total, reasons = density(shown.text, query.keywords)
+        by_file.setdefault(retrieved.item.path, []).append(i)
+        scored.append(
+            ScoredItem(shown, total if total > MIN_SCORE else min(total, math.nextafter(MIN_SCORE, 0)), reasons)
+        )
     for members in by_file.values():
-        if all(scored[i].total < LEAST for i in members):
-            first = _first_lines(regions[members[0]], asked.keywords)
+        if all(scored[i].total < MIN_SCORE for i in members):
+            first = _first_lines(items[members[0]], query.keywords)
             if first is not None:
-                scored[members[0]] = Scored(first, FIRST_SCORE, {"first lines": FIRST_SCORE})
+                scored[members[0]] = ScoredItem(first, FIRST_LINES_SCORE, {"first lines": FIRST_LINES_SCORE})
     return scored
 
 
-def _first_lines(region: Region, keywords: Sequence[str]) -> Region | None:
-    """The head of the region's file if the file has a keyword; its first lines alone if the file is not known."""
-    lines = region.file or tuple(region.text.split("\n"))
+def _first_lines(retrieved: RetrievedItem, keywords: Sequence[str]) -> RetrievedItem | None:
+    """Return the first lines of the item's file if the file has a keyword, of the item if the file is not loaded."""
+    lines = retrieved.file_lines or tuple(retrieved.text.split("\n"))
     whole = "\n".join(lines).lower()
     if not any(keyword in whole for keyword in keywords):
         return None
-    start = 0 if region.file else region.item.span.start
+    start = 0 if retrieved.file_lines else retrieved.item.span.start
     span = Span(start, start + min(FIRST_LINES, len(lines)))
-    kind, symbol = ("text", "") if region.file else (region.item.kind, region.item.symbol)
-    item = replace(region.item, span=span, kind=kind, symbol=symbol)
-    return replace(region, item=item, text="\n".join(lines[:FIRST_LINES]))
+    kind, symbol = ("text", "") if retrieved.file_lines else (retrieved.item.kind, retrieved.item.symbol)
+    item = replace(retrieved.item, span=span, kind=kind, symbol=symbol)
+    return replace(retrieved, item=item, text="\n".join(lines[:FIRST_LINES]))

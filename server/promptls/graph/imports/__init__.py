@@ -1,8 +1,7 @@
-"""Where imports lead: from a statement as written to files of the workspace and what they offer.
+"""Import resolution: from import statements to files of the workspace and names defined in them.
 
-`Resolver(snapshot)` is a value for one snapshot.  What it works out is kept by the identity of a file's entry,
-and the tree of names by the identity of the set of files, so that an edit costs one file.  Reads outlines and a
-few configuration files, never follows a path out of the workspace; what is not there is third party: ().
+`ImportResolver` belongs to one snapshot.  Its caches are reused for the next snapshot, so that an edit costs one file.
+It reads outlines and a few configuration files, and never follows a path out of the workspace.
 """
 
 from __future__ import annotations
@@ -11,144 +10,163 @@ import threading
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 
-from promptls.graph.imports.by_path import STANDARD_HEADERS
 from promptls.graph.imports.configs import Configs, Read
-from promptls.graph.imports.file_tree import Tree
-from promptls.graph.imports.python import python_module
-from promptls.graph.imports.registry import WAYS
-from promptls.graph.imports.types import ALL, Ground, Target
-from promptls.index import files
+from promptls.graph.imports.file_tree import FileTree
+from promptls.graph.imports.python import find_python_module
+from promptls.graph.imports.registry import RESOLVERS
+from promptls.graph.imports.types import WILDCARD, ResolutionContext, Target
+from promptls.index.derived import Change, Derived
+from promptls.index.files.read import FileLimits, UnreadableFile, read_text
 from promptls.index.snapshot import Snapshot
+from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.model import FileEntry, Import
 
-__all__ = ["STANDARD_HEADERS", "Resolver", "Resolvers", "Target"]
+__all__ = ["ImportResolver", "ImportResolvers", "Target"]
 
-CONFIGS = ("package.json", "tsconfig.json", "jsconfig.json", "go.mod", "cargo.toml", "composer.json", "pubspec.yaml")
-"""Names of configuration files that are looked at, lower case."""
-
-INNER = frozenset({"python", "javascript", "jsx", "typescript", "tsx", "scala", "rust"})
-"""Languages where a function may import for itself."""
+CONFIG_NAMES = (
+    "package.json",
+    "tsconfig.json",
+    "jsconfig.json",
+    "go.mod",
+    "cargo.toml",
+    "composer.json",
+    "pubspec.yaml",
+)
+"""Lower-case names of configuration files that affect import resolution."""
 
 Bindings = Mapping[str, Target]
-Inner = tuple[tuple[int, Target], ...]
+InnerBindings = tuple[tuple[int, Target], ...]
 
-_LIMITS = files.Limits()
+_LIMITS = FileLimits()
 
 
-class Resolver:
-    """Import resolution of one snapshot; any thread."""
+class ImportResolver:
+    """Import resolution of one snapshot.  Safe to call from any thread."""
 
-    def __init__(self, snapshot: Snapshot, before: Resolver | None = None) -> None:
-        """`before`: the resolver of an earlier snapshot, whose work is used as far as it still holds."""
+    def __init__(self, snapshot: Snapshot, previous: ImportResolver | None = None) -> None:
+        """Create a resolver that reuses the caches of `previous`, as far as they are still valid."""
         self.snapshot = snapshot
-        self._marks = _marks(snapshot)
-        self._targets: dict[tuple[str, Import], tuple[Target, ...]] = {}
-        self._bindings: dict[str, tuple[FileEntry, Bindings, Mapping[str, Inner]]] = {}
-        self._ground: Ground
-        if before is not None and before._holds_for(snapshot, self._marks):
-            self._ground, self._targets, self._bindings = before._ground, before._targets, before._bindings
+        self._config_hashes = _hash_configs(snapshot)
+        self._target_cache: dict[tuple[str, Import], tuple[Target, ...]] = {}
+        self._binding_cache: dict[str, tuple[FileEntry, Bindings, Mapping[str, InnerBindings]]] = {}
+        self._context: ResolutionContext
+        if previous is not None and previous._is_valid_for(snapshot, self._config_hashes):
+            self._context, self._target_cache, self._binding_cache = (
+                previous._context,
+                previous._target_cache,
+                previous._binding_cache,
+            )
         else:
-            tree = Tree(snapshot)
-            self._ground = Ground(tree, Configs(tree, _reader(snapshot)))
+            tree = FileTree(snapshot)
+            self._context = ResolutionContext(tree, Configs(tree, _text_reader(snapshot)))
 
-    def _holds_for(self, snapshot: Snapshot, marks: tuple[tuple[str, bytes], ...]) -> bool:
-        """Whether another snapshot has the same files and configurations, whatever else is in them."""
-        mine = self.snapshot
-        return mine.basenames is snapshot.basenames and mine.roots == snapshot.roots and self._marks == marks
+    def _is_valid_for(self, snapshot: Snapshot, config_hashes: tuple[tuple[str, bytes], ...]) -> bool:
+        """Return true if another snapshot has the same file names and configuration."""
+        own = self.snapshot
+        return (
+            own.basenames is snapshot.basenames and own.roots == snapshot.roots and self._config_hashes == config_hashes
+        )
 
     def targets(self, entry: FileEntry, imported: Import) -> tuple[Target, ...]:
-        """What an import leads to, one target for each of its names where they are known; () for third parties."""
+        """Return the targets of an import, one per name if possible; () for third-party modules."""
         key = (entry.path, imported)
-        known = self._targets.get(key)
-        if known is None:
+        cached = self._target_cache.get(key)
+        if cached is None:
             language = entry.outline.language if entry.outline is not None else ""
-            way = WAYS.get(language)
-            known = way(self._ground, entry, imported.module, imported.names) if way is not None else ()
-            self._targets[key] = known
-        return known
+            resolver = RESOLVERS.get(language)
+            cached = resolver(self._context, entry, imported.module, imported.names) if resolver is not None else ()
+            self._target_cache[key] = cached
+        return cached
 
     def bindings(self, entry: FileEntry) -> Bindings:
-        """What the names stand for that a file's imports bring, as far as that is in the workspace.
+        """Return the targets of all imported names of a file that are in the workspace.
 
-        What a function imports for itself is among them where the file says nothing else of a name.
+        Names imported inside a function are included unless the file imports the same name elsewhere.
         """
-        return self._known(entry)[1]
+        return self._file_bindings(entry)[1]
 
-    def within(self, entry: FileEntry) -> Mapping[str, Inner]:
-        """What the names stand for that functions of a file import for themselves: (line, target) for each."""
-        return self._known(entry)[2]
+    def inner_bindings(self, entry: FileEntry) -> Mapping[str, InnerBindings]:
+        """Return the names imported inside functions of a file, each with lines and targets."""
+        return self._file_bindings(entry)[2]
 
-    def _known(self, entry: FileEntry) -> tuple[FileEntry, Bindings, Mapping[str, Inner]]:
-        known = self._bindings.get(entry.path)
-        if known is None or known[0] is not entry:
+    def _file_bindings(self, entry: FileEntry) -> tuple[FileEntry, Bindings, Mapping[str, InnerBindings]]:
+        cached = self._binding_cache.get(entry.path)
+        if cached is None or cached[0] is not entry:
             imports = entry.outline.imports if entry.outline is not None else ()
-            inner = _in_functions(entry, imports)
-            within: dict[str, Inner] = {}
-            for one in inner:
-                for name, target in self._bound(entry, (one,)).items():
-                    within[name] = (*within.get(name, ()), (one.line, target))
-            own = set(inner)
-            outer = [one for one in imports if one not in own]
-            bound = {name: targets[-1][1] for name, targets in within.items()} | self._bound(entry, outer)
-            known = self._bindings[entry.path] = (entry, bound, within)
-        return known
+            inner_imports = _imports_in_functions(entry, imports)
+            inner: dict[str, InnerBindings] = {}
+            for imported in inner_imports:
+                for name, target in self._bind(entry, (imported,)).items():
+                    inner[name] = (*inner.get(name, ()), (imported.line, target))
+            own_imports = set(inner_imports)
+            outer = [imported for imported in imports if imported not in own_imports]
+            bindings = {name: targets[-1][1] for name, targets in inner.items()} | self._bind(entry, outer)
+            cached = self._binding_cache[entry.path] = (entry, bindings, inner)
+        return cached
 
-    def _bound(self, entry: FileEntry, imports: Sequence[Import]) -> dict[str, Target]:
-        out: dict[str, Target] = {}
+    def _bind(self, entry: FileEntry, imports: Sequence[Import]) -> dict[str, Target]:
+        bindings: dict[str, Target] = {}
         language = entry.outline.language if entry.outline is not None else ""
-        for one in imports:
-            if one.names:
-                found = self.targets(entry, one)
-                if len(found) != len(one.names):
-                    continue  # "*" gave many files, or only some of the names are here
-                for name, local, target in zip(one.names, one.locals or one.names, found, strict=True):
-                    if local == ALL:
+        for imported in imports:
+            if imported.names:
+                targets = self.targets(entry, imported)
+                if len(targets) != len(imported.names):
+                    continue  # "*" resolved to many files, or only some names are in the workspace
+                for name, local, target in zip(
+                    imported.names, imported.local_names or imported.names, targets, strict=True
+                ):
+                    if local == WILDCARD:
                         continue
-                    out[local] = Target(target.path) if name == ALL else target
+                    bindings[local] = Target(target.path) if name == WILDCARD else target
                 continue
-            if language == "python" and not one.locals:
-                head = one.module.partition(".")[0]
-                place = python_module(self._ground, entry, head) if head else ""
-                if place:
-                    out[head] = Target(place)
+            if language == "python" and not imported.local_names:
+                head = imported.module.partition(".")[0]
+                path = find_python_module(self._context, entry, head) if head else ""
+                if path:
+                    bindings[head] = Target(path)
                 continue
-            found = self.targets(entry, one)
-            local = one.locals[0] if one.locals else _own_name(one.module, language)
-            if found and local:
-                out[local] = Target(found[0].path, "" if found[0].name == ALL else found[0].name)
-        return out
+            targets = self.targets(entry, imported)
+            local = imported.local_names[0] if imported.local_names else _local_name(imported.module, language)
+            if targets and local:
+                bindings[local] = Target(targets[0].path, "" if targets[0].name == WILDCARD else targets[0].name)
+        return bindings
 
 
-def _in_functions(entry: FileEntry, imports: Sequence[Import]) -> list[Import]:
-    """The imports that stand in functions, where a language has such."""
-    if entry.outline is None or not imports or entry.outline.language not in INNER:
+def _imports_in_functions(entry: FileEntry, imports: Sequence[Import]) -> list[Import]:
+    """Return the imports inside functions, for languages that allow them."""
+    if entry.outline is None or not imports or not language_named(entry.outline.language).imports_in_functions:
         return []
     starts: list[int] = []
-    ends: list[int] = []  # of the outermost ones: functions in functions end before what is around them
+    ends: list[int] = []  # ends of outermost functions; nested functions end before them
     for span in (symbol.span for symbol in entry.outline.symbols if symbol.kind in CALLABLE_KINDS):
         if not ends or span.start >= ends[-1]:
             starts.append(span.start)
             ends.append(span.end)
-    return [one for one in imports if (at := bisect_left(starts, one.line)) and one.line < ends[at - 1]]
+    return [
+        imported for imported in imports if (at := bisect_left(starts, imported.line)) and imported.line < ends[at - 1]
+    ]
 
 
-class Resolvers:
-    """Makes the resolver of each snapshot from that of the one before; any thread."""
+class ImportResolvers:
+    """The import resolver of the latest snapshot.  Safe to call from any thread."""
 
     def __init__(self) -> None:
-        self._last: Resolver | None = None
+        self._latest: Derived[ImportResolver | None] = Derived(None, _next_resolver, lambda snapshot: snapshot)
 
-    def at(self, snapshot: Snapshot) -> Resolver:
-        """The resolver of a snapshot."""
-        last = self._last
-        if last is None or last.snapshot is not snapshot:
-            last = self._last = Resolver(snapshot, last)
-        return last
+    def at(self, snapshot: Snapshot) -> ImportResolver:
+        """Return the resolver of a snapshot, which reuses results of the previous one."""
+        resolver = self._latest.at(snapshot)
+        assert resolver is not None
+        return resolver
 
 
-def _own_name(module: str, language: str) -> str:
-    """What a file calls a module that it imports without saying a name."""
+def _next_resolver(previous: ImportResolver | None, change: Change) -> ImportResolver:
+    return ImportResolver(change.snapshot, previous)
+
+
+def _local_name(module: str, language: str) -> str:
+    """Return the local name of a module that is imported without names."""
     if language == "go":
         last = module.rstrip("/").rpartition("/")[2]
         if last[:1] == "v" and last[1:].isdigit():
@@ -156,18 +174,18 @@ def _own_name(module: str, language: str) -> str:
         return last.rpartition(".")[2].replace("-", "_")
     if language == "rust":
         return module.rpartition("::")[2]
-    if language in ("elixir", "haskell", "perl", "php", "java", "kotlin", "scala"):
+    if language_named(language).import_binds_last_part:
         return module.replace("::", ".").replace("\\", ".").rpartition(".")[2]
     return ""
 
 
-def _marks(snapshot: Snapshot) -> tuple[tuple[str, bytes], ...]:
-    """(path, digest) of the configuration files: with another one, imports may lead elsewhere."""
-    paths = [path for name in CONFIGS for path in snapshot.basenames.get(name, ())]
-    return tuple((path, entry.digest) for path in paths if (entry := snapshot.files.get(path)) is not None)
+def _hash_configs(snapshot: Snapshot) -> tuple[tuple[str, bytes], ...]:
+    """Return paths and hashes of the configuration files, on which all targets depend."""
+    paths = [path for name in CONFIG_NAMES for path in snapshot.basenames.get(name, ())]
+    return tuple((path, entry.content_hash) for path in paths if (entry := snapshot.files.get(path)) is not None)
 
 
-def _reader(snapshot: Snapshot) -> Read:
+def _text_reader(snapshot: Snapshot) -> Read:
     lock = threading.Lock()
 
     def read(path: str) -> str:
@@ -177,7 +195,7 @@ def _reader(snapshot: Snapshot) -> Read:
         if path not in snapshot.files:
             return ""
         with lock:
-            got = files.read_text(path, _LIMITS)
-        return "" if isinstance(got, files.Skipped) else got.text
+            got = read_text(path, _LIMITS)
+        return "" if isinstance(got, UnreadableFile) else got.text
 
     return read

@@ -1,6 +1,6 @@
-"""The files of a snapshot as import resolution asks for them: is it there, what is in this folder, who ends like this.
+"""File tree of a snapshot for import resolution: lookup of files and folders by path, name or end of path.
 
-A value made once for each set of file names; edits of texts do not change it.  Knows names only.
+The tree depends on file names only, so it is reused after edits.
 """
 
 from __future__ import annotations
@@ -11,89 +11,89 @@ from collections.abc import Iterable, Sequence
 from promptls.graph.packages import closeness
 from promptls.index.snapshot import Snapshot
 
-MOST_ALIKE = 200
-"""Files of one name that are compared."""
+MAX_SAME_NAME = 200
+"""Maximum number of files or folders of one name that are compared; bounds the time."""
 
 
-class Tree:
-    """Look-ups by path.  Paths are absolute, with forward slashes."""
+class FileTree:
+    """Files and folders by path.  Paths are absolute, with forward slashes."""
 
-    __slots__ = ("_basenames", "_files", "_packages", "_roots", "_under", "folders")
+    __slots__ = ("_basenames", "_files", "_files_by_folder", "_folders_by_name", "_roots", "folders")
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._files = snapshot.files
         self._basenames = snapshot.basenames
         self._roots = tuple(sorted((root.path for root in snapshot.roots), key=len, reverse=True))
-        under: dict[str, list[str]] = {}
+        files_by_folder: dict[str, list[str]] = {}
         for path in snapshot.files:
-            under.setdefault(path.rpartition("/")[0], []).append(path)
-        self._under = {folder: tuple(sorted(paths)) for folder, paths in under.items()}
-        folders = set(self._under)
-        for folder in self._under:
+            files_by_folder.setdefault(path.rpartition("/")[0], []).append(path)
+        self._files_by_folder = {folder: tuple(sorted(paths)) for folder, paths in files_by_folder.items()}
+        folders = set(self._files_by_folder)
+        for folder in self._files_by_folder:
             while (folder := folder.rpartition("/")[0]) and folder not in folders:
                 folders.add(folder)
         self.folders = frozenset(folders)
-        self._packages: dict[str, tuple[str, ...]] | None = None
+        self._folders_by_name: dict[str, tuple[str, ...]] | None = None
 
-    def has(self, path: str) -> bool:
-        """Whether there is such a file."""
+    def has_file(self, path: str) -> bool:
+        """Return true if the file exists."""
         return path in self._files
 
-    def first(self, paths: Iterable[str]) -> str:
-        """The first of the paths that is a file, "" if none is."""
+    def first_file(self, paths: Iterable[str]) -> str:
+        """Return the first of the paths that is a file, or ""."""
         return next((path for path in paths if path in self._files), "")
 
-    def inside(self, folder: str) -> tuple[str, ...]:
-        """The files directly in a folder, sorted."""
-        return self._under.get(folder, ())
+    def files_in(self, folder: str) -> tuple[str, ...]:
+        """Return the files directly in a folder, sorted."""
+        return self._files_by_folder.get(folder, ())
 
     def root_of(self, path: str) -> str:
-        """The workspace folder that a path lies in, "" if none."""
+        """Return the workspace folder that contains a path, or ""."""
         return next((root for root in self._roots if path == root or path.startswith(root + "/")), "")
 
     def join(self, folder: str, relative: str) -> str:
-        """The path that leads from a folder, "" if it leaves the folder's root."""
+        """Resolve a relative path against a folder; return "" if it leaves the root of the folder."""
         path = posixpath.normpath(f"{folder}/{relative}")
         root = self.root_of(folder)
         return path if root and (path == root or path.startswith(root + "/")) else ""
 
-    def above(self, path: str) -> Iterable[str]:
-        """The folders around a file, innermost first, up to its root."""
+    def parent_folders(self, path: str) -> Iterable[str]:
+        """Yield the folders above a file, innermost first, up to its root."""
         root, folder = self.root_of(path), path.rpartition("/")[0]
         while folder and len(folder) >= len(root):
             yield folder
             folder = folder.rpartition("/")[0]
 
-    def called(self, basename: str) -> tuple[str, ...]:
-        """The files of this name, in whatever case."""
-        return self._basenames.get(basename.lower(), ())[:MOST_ALIKE]
+    def files_named(self, basename: str) -> tuple[str, ...]:
+        """Return the files of this name, ignoring case."""
+        return self._basenames.get(basename.lower(), ())[:MAX_SAME_NAME]
 
-    def ending(self, names: Iterable[str], near: str) -> str:
-        """Of the files that end in one of these relative paths, the nearest to `near`; earlier names count first."""
+    def nearest_file(self, names: Iterable[str], near: str) -> str:
+        """Return the file nearest to `near` whose path ends with one of these names, in order of precedence."""
         for name in names:
             tail = "/" + name
-            found = [path for path in self.called(name.rpartition("/")[2]) if path.endswith(tail)]
-            if found:
-                return nearest(found, near)
+            matches = [path for path in self.files_named(name.rpartition("/")[2]) if path.endswith(tail)]
+            if matches:
+                return nearest_path(matches, near)
         return ""
 
-    def folder_ending(self, name: str, near: str) -> str:
-        """Of the folders that end in this relative path, the nearest to `near`, "" if there is none."""
+    def nearest_folder(self, name: str, near: str) -> str:
+        """Return the folder nearest to `near` whose path ends with this relative path, or ""."""
         last = name.rpartition("/")[2]
-        found = [f for f in self._by_last(last) if f.endswith("/" + name)]
-        return nearest(found, near) if found else ""
+        matches = [f for f in self._folders_named(last) if f.endswith("/" + name)]
+        return nearest_path(matches, near) if matches else ""
 
-    def _by_last(self, name: str) -> tuple[str, ...]:
-        if self._packages is None:
+    def _folders_named(self, name: str) -> tuple[str, ...]:
+        if self._folders_by_name is None:
             packages: dict[str, list[str]] = {}
             for folder in sorted(self.folders):
                 packages.setdefault(folder.rpartition("/")[2], []).append(folder)
-            self._packages = {last: tuple(found) for last, found in packages.items()}
-        return self._packages.get(name, ())[:MOST_ALIKE]
+            self._folders_by_name = {last: tuple(matches) for last, matches in packages.items()}
+        return self._folders_by_name.get(name, ())[:MAX_SAME_NAME]
 
 
-def nearest(paths: Sequence[str], near: str) -> str:
-    """The path that shares most folders with `near`; of equals the shorter, then the first by name."""
+def nearest_path(paths: Sequence[str], near: str) -> str:
+    """Return the path with the most folders in common with `near`; ties: the shortest, then the first by name."""
 
     def rank(path: str) -> tuple[int, int, str]:
         return (-closeness(path, near), path.count("/"), path)
@@ -101,8 +101,8 @@ def nearest(paths: Sequence[str], near: str) -> str:
     return min(paths, key=rank)
 
 
-def by_far_nearest(paths: Sequence[str], near: str) -> str:
-    """The only path, or that which shares more folders with `near` than any other one; "" in doubt."""
+def unambiguous_nearest(paths: Sequence[str], near: str) -> str:
+    """Return the path with more folders in common with `near` than any other, or "" if it is ambiguous."""
     ranked = sorted(paths, key=lambda path: -closeness(path, near))
     if len(ranked) > 1 and closeness(ranked[0], near) == closeness(ranked[1], near):
         return ""

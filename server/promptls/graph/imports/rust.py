@@ -1,87 +1,93 @@
-"""Where Rust's uses lead: through crates and their modules, file by file."""
+"""Import resolution for Rust: use declarations through crates and module files."""
 
 from __future__ import annotations
 
-from promptls.graph.imports.file_tree import Tree
-from promptls.graph.imports.types import ALL, Ground, Target, folder_of
+from promptls.graph.imports.file_tree import FileTree
+from promptls.graph.imports.types import WILDCARD, ResolutionContext, Target, folder_of
 from promptls.model import FileEntry
 
 
-def rust(ground: Ground, entry: FileEntry, module: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """crate, self, super, crates of the workspace; what is below a file is a name in it."""
+def resolve_rust(
+    context: ResolutionContext, entry: FileEntry, module: str, names: tuple[str, ...]
+) -> tuple[Target, ...]:
+    """Resolve paths from crate, self, super and crates of the workspace; parts below a file are names in it."""
     parts = [part for part in module.split("::") if part]
     if not parts:
-        return tuple(t for name in names for t in rust(ground, entry, name, ()))
-    start = _rust_start(ground, entry, parts[0])
+        return tuple(t for name in names for t in resolve_rust(context, entry, name, ()))
+    start = _first_module(context, entry, parts[0])
     if not start:
         return ()
-    file, rest = _rust_walk(ground.tree, start, parts[1:])
-    if not ground.tree.has(file):
+    file, rest = _walk_modules(context.tree, start, parts[1:])
+    if not context.tree.has_file(file):
         return ()
     out: list[Target] = []
     for name in names or ("",):
-        if name == ALL:
-            out.append(Target(file, rest[0] if rest else ALL))
+        if name == WILDCARD:
+            out.append(Target(file, rest[0] if rest else WILDCARD))
             continue
-        below, left = _rust_walk(ground.tree, file, [name]) if name and name != "self" and not rest else (file, [name])
-        out.append(Target(below) if not left else Target(file, rest[0] if rest else name if name != "self" else ""))
+        below, remaining = (
+            _walk_modules(context.tree, file, [name]) if name and name != "self" and not rest else (file, [name])
+        )
+        out.append(
+            Target(below) if not remaining else Target(file, rest[0] if rest else name if name != "self" else "")
+        )
     return tuple(out)
 
 
-def _rust_start(ground: Ground, entry: FileEntry, first: str) -> str:
-    tree = ground.tree
+def _first_module(context: ResolutionContext, entry: FileEntry, first: str) -> str:
+    tree = context.tree
     if first == "self":
         return entry.path
     if first == "super":
         folder, base = folder_of(entry), entry.path.rpartition("/")[2]
         if base in ("mod.rs", "lib.rs", "main.rs"):
             folder = folder.rpartition("/")[0]
-        return _rust_module(tree, folder)
+        return _module_file(tree, folder)
     if first == "crate":
-        config = ground.configs.nearest(entry.path, "Cargo.toml")
+        config = context.configs.nearest(entry.path, "Cargo.toml")
         top = config.rpartition("/")[0]
-        return _rust_root(tree, entry.path, top) if top else ""
-    folder = ground.configs.crates().get(first, "")
+        return _crate_root(tree, entry.path, top) if top else ""
+    folder = context.configs.crates().get(first, "")
     if folder:
-        return tree.first((f"{folder}/src/lib.rs", f"{folder}/src/main.rs", f"{folder}/lib.rs"))
-    below, left = _rust_walk(tree, entry.path, [first])  # a module beside: paths may begin with it
-    return "" if left else below
+        return tree.first_file((f"{folder}/src/lib.rs", f"{folder}/src/main.rs", f"{folder}/lib.rs"))
+    below, remaining = _walk_modules(tree, entry.path, [first])  # paths may begin with a sibling module
+    return "" if remaining else below
 
 
-def _rust_root(tree: Tree, path: str, top: str) -> str:
-    """The file that the crate of a file begins with, by the Cargo.toml in the folder `top`.
+def _crate_root(tree: FileTree, path: str, top: str) -> str:
+    """Return the root file of a file's crate, whose Cargo.toml is in the folder `top`.
 
-    Its manifest may name one elsewhere: the first lib.rs or main.rs around the file.  Tests may begin with any file,
-    and what lies beside that is below the crate: a name that needs no file stands for it.
+    Outside of src, the crate root is the first lib.rs or main.rs above the file.  Tests may have any root file; its
+    sibling modules are resolved by a path that does not need to exist.
     """
     if not path.startswith(f"{top}/src/"):
-        for folder in tree.above(path):
+        for folder in tree.parent_folders(path):
             if len(folder) <= len(top):
                 break
-            if found := tree.first((f"{folder}/lib.rs", f"{folder}/main.rs")):
-                return found
+            if root_file := tree.first_file((f"{folder}/lib.rs", f"{folder}/main.rs")):
+                return root_file
         for kind in ("tests", "benches", "examples"):
             if path.startswith(f"{top}/{kind}/"):
                 return f"{top}/{kind}/main.rs"
-    return tree.first((f"{top}/src/lib.rs", f"{top}/src/main.rs", f"{top}/lib.rs", f"{top}/main.rs"))
+    return tree.first_file((f"{top}/src/lib.rs", f"{top}/src/main.rs", f"{top}/lib.rs", f"{top}/main.rs"))
 
 
-def _rust_module(tree: Tree, folder: str) -> str:
-    """The file of the module whose parts lie in a folder."""
-    return tree.first((f"{folder}/mod.rs", f"{folder}.rs", f"{folder}/lib.rs", f"{folder}/main.rs"))
+def _module_file(tree: FileTree, folder: str) -> str:
+    """Return the file of the module whose submodules are in a folder."""
+    return tree.first_file((f"{folder}/mod.rs", f"{folder}.rs", f"{folder}/lib.rs", f"{folder}/main.rs"))
 
 
-def _rust_walk(tree: Tree, file: str, parts: list[str]) -> tuple[str, list[str]]:
-    """Down the modules that are files; what is left are names inside of the last one."""
+def _walk_modules(tree: FileTree, file: str, parts: list[str]) -> tuple[str, list[str]]:
+    """Follow a path through module files; return the last file and the remaining parts."""
     for i, part in enumerate(parts):
         if part == "super":
             folder, _, base = file.rpartition("/")
             up = folder.rpartition("/")[0] if base in ("mod.rs", "lib.rs", "main.rs") else folder
-            below = _rust_module(tree, up)
+            below = _module_file(tree, up)
         else:
             folder, _, base = file.rpartition("/")
             home = folder if base in ("mod.rs", "lib.rs", "main.rs") else file.removesuffix(".rs")
-            below = tree.first((f"{home}/{part}.rs", f"{home}/{part}/mod.rs"))
+            below = tree.first_file((f"{home}/{part}.rs", f"{home}/{part}/mod.rs"))
         if not below:
             return file, parts[i:]
         file = below

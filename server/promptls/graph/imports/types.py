@@ -1,8 +1,4 @@
-"""What an import leads to, and what every way to find it looks at.
-
-A way takes (entry, module, names) and gives targets, one for each name where names are imported, one for the
-module otherwise; () for what is not in the workspace.
-"""
+"""Types of import resolution: targets, and the interface of the resolver of a language."""
 
 from __future__ import annotations
 
@@ -10,36 +6,38 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from promptls.graph.imports.configs import Configs
-from promptls.graph.imports.file_tree import Tree
+from promptls.graph.imports.file_tree import FileTree
 from promptls.model import FileEntry
 
-ALL = "*"
+WILDCARD = "*"
+"""Stands for all names of a module."""
 
 
 class Target(NamedTuple):
-    """What an import leads to: a file, or what it offers under a name."""
+    """The target of an import: a file, or a name defined in it."""
 
-    path: str  # of a file; of a folder where a language has packages without a file of their own
-    name: str = ""  # "" for the file as a module, "*" for all that it offers; "A.b" and "A.*" for members of a type
+    path: str  # path of a file, or of a folder for packages without a file
+    name: str = ""  # "" for the file as a module, "*" for all its names; "A.b" and "A.*" for members of a type
 
 
-class Ground(NamedTuple):
-    """What the ways look at."""
+class ResolutionContext(NamedTuple):
+    """Files and configuration of a snapshot, the input of all resolvers."""
 
-    tree: Tree
+    tree: FileTree
     configs: Configs
 
 
-Way = Callable[[Ground, FileEntry, str, tuple[str, ...]], tuple[Target, ...]]
+LanguageResolver = Callable[[ResolutionContext, FileEntry, str, tuple[str, ...]], tuple[Target, ...]]
+"""Maps (context, importing file, module, names) to one target per name, or one for the module; () for third parties."""
 
 
 def folder_of(entry: FileEntry) -> str:
-    """The folder that a file is in."""
+    """Return the folder of a file."""
     return entry.path.rpartition("/")[0]
 
 
-def targets(path: str, names: tuple[str, ...]) -> tuple[Target, ...]:
-    """What of a file is imported: these names, or the file as a module; () where there is none."""
+def make_targets(path: str, names: tuple[str, ...]) -> tuple[Target, ...]:
+    """Return targets for imported names, or for the file as a module without names; () without a file."""
     if not path:
         return ()
     return tuple(Target(path, name) for name in names) if names else (Target(path),)

@@ -1,9 +1,7 @@
-"""The bundled model's tokens, run by run, and what each weighs: the same token ids as the `tokenizers` library gives, in
-a tenth of the time.
+"""Fast tokenizer for the bundled model: the token ids of the `tokenizers` library, in a tenth of the time.
 
-Its tokens never reach over a character that is no letter and no digit, so that each run (`index.runs`) is encoded once
-and looked up from then on.  Texts with special tokens, and all texts where the tokenizer is of another kind, are left to
-the library.
+Tokens of the bundled model never span two runs (`index.search.interning`), so each distinct run is encoded once. Texts
+with special tokens, and all texts of another kind of tokenizer, are encoded by the library.
 """
 
 from __future__ import annotations
@@ -17,10 +15,10 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.analyzer import apart, runs
-from promptls.index.search.interning import Batch, Learn, Lists
+from promptls.index.search.analyzer import split_identifiers, split_runs
+from promptls.index.search.interning import MapRuns, RunBatch, RunTable
 
-Ids = NDArray[np.int32]
+TokenIds = NDArray[np.int32]
 
 _NORMALIZER = {
     "type": "Sequence",
@@ -33,122 +31,121 @@ _NORMALIZER = {
         {"type": "Lowercase"},
     ],
 }
-_SPLIT = {"type": "Split", "pattern": {"Regex": r"\p{L}+|[0-9]+"}, "behavior": "Removed", "invert": True}
-"""Of ASCII the two make what `terms.apart` makes of it."""
-MOST_PIECES = 200_000
-"""Pieces of runs remembered; then it begins anew."""
-PLACE = 8
-"""Tokens of a text that share a place."""
+_PRE_TOKENIZER = {"type": "Split", "pattern": {"Regex": r"\p{L}+|[0-9]+"}, "behavior": "Removed", "invert": True}
+"""Splits ASCII, after `_NORMALIZER`, as `analyzer.split_identifiers` does."""
+MAX_PIECES = 200_000
+"""Cached pieces of runs above which the cache is cleared: a bound on its memory."""
+POSITION_BUCKET = 8
+"""Consecutive tokens that share a position weight; the training uses the same value."""
 
 
-class _Kind(Struct):
-    """What of a tokenizer's model says how it goes about its work; the vocabulary is passed over."""
+class _TokenizerModel(Struct):
+    """Model of a tokenizer, without its vocabulary."""
 
     type: str
     dropout: float | None = None
 
 
-class _Shape(Struct):
-    """A tokenizer as the library describes it."""
+class _TokenizerConfig(Struct):
+    """JSON description of a tokenizer."""
 
-    model: _Kind
+    model: _TokenizerModel
     normalizer: Any = None
     pre_tokenizer: Any = None
     post_processor: Any = None
 
 
-class _Pieces(dict[str, list[int]]):
-    """Words in lower case, and numbers → their ids, learned as they are asked for."""
+class _PieceCache(dict[str, list[int]]):
+    """Cache of the token ids of lower-case words and numbers."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._model = tokenizer.model
 
     def __missing__(self, piece: str) -> list[int]:
-        if len(self) >= MOST_PIECES:
+        if len(self) >= MAX_PIECES:
             self.clear()
-        found = self[piece] = [token.id for token in self._model.tokenize(piece)]
-        return found
+        ids = self[piece] = [token.id for token in self._model.tokenize(piece)]
+        return ids
 
 
-class WordTokenizer:
-    """Token ids of texts, as many as the model looks at, without padding.  For one thread."""
+class FastTokenizer:
+    """Token ids of texts, truncated to the model's window, without padding. For one thread."""
 
     def __init__(self, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
-        self._longest: int = tokenizer.truncation["max_length"]
-        self._special = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
-        self._by_words = by_words(tokenizer)
-        self._pieces = _Pieces(tokenizer)
-        self._lists = Lists(self._begin)
+        self._max_tokens: int = tokenizer.truncation["max_length"]
+        self._special_tokens = [token.content for token in tokenizer.get_added_tokens_decoder().values()]
+        self._is_supported = is_supported(tokenizer)
+        self._pieces = _PieceCache(tokenizer)
+        self._table = RunTable(lambda: self._map_runs)
 
-    def ids(self, text: str) -> list[int]:
-        """Of one text."""
+    def encode(self, text: str) -> list[int]:
+        """Return the token ids of one text."""
         if not self._is_plain(text):
-            return self._encoded(text)
-        return list(chain.from_iterable(self._learn(runs(text))[0]))[: self._longest]
+            return self._encode_with_library(text)
+        return list(chain.from_iterable(self._map_runs(split_runs(text))[0]))[: self._max_tokens]
 
-    def of(self, batch: Batch) -> list[Ids]:
-        """Of each text."""
-        values, ends = self._lists.of(batch)
+    def encode_batch(self, batch: RunBatch) -> list[TokenIds]:
+        """Return the token ids of each text."""
+        values, ends = self._table.gather(batch)
         bounds = pairwise([0, *ends.tolist()])
-        found = [values[start : min(end, start + self._longest)] for start, end in bounds]
+        ids = [values[start : min(end, start + self._max_tokens)] for start, end in bounds]
         for at, text in enumerate(batch.texts):
             if not self._is_plain(text):
-                found[at] = np.array(self._encoded(text), np.int32)
-        return found
+                ids[at] = np.array(self._encode_with_library(text), np.int32)
+        return ids
 
-    def _begin(self) -> Learn:
-        return self._learn
-
-    def _learn(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
-        parts = apart([run if run.isascii() else "" for run in runs])  # letters beyond have rules of their own
-        found: list[Sequence[int]] = list(map(self._pieces.__getitem__, parts))
+    def _map_runs(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
+        parts = split_identifiers([run if run.isascii() else "" for run in runs])  # other scripts: by the library
+        ids: list[Sequence[int]] = list(map(self._pieces.__getitem__, parts))
         ends = [at for at, part in enumerate(parts) if not part]
-        begin = 0
+        start = 0
         for run, end in zip(runs, ends, strict=True):
-            if end == begin:
-                found[end] = self._encoded(run)
-            begin = end + 1
-        return found, ends
+            if end == start:
+                ids[end] = self._encode_with_library(run)
+            start = end + 1
+        return ids, ends
 
     def _is_plain(self, text: str) -> bool:
-        return self._by_words and not any(special in text for special in self._special)
+        return self._is_supported and not any(special in text for special in self._special_tokens)
 
-    def _encoded(self, text: str) -> list[int]:
-        found = self._tokenizer.encode(text)
-        return [i for i, real in zip(found.ids, found.attention_mask, strict=True) if real]
+    def _encode_with_library(self, text: str) -> list[int]:
+        encoding = self._tokenizer.encode(text)
+        return [id for id, is_real in zip(encoding.ids, encoding.attention_mask, strict=True) if is_real]
 
 
-class Weighed(Struct, frozen=True):
-    """The distinct tokens of texts, one text after the other."""
+class TokenWeights(Struct, frozen=True):
+    """The distinct tokens of texts and their weights, one text after the other."""
 
     ids: NDArray[np.int64]
     weights: NDArray[np.float64]
     counts: NDArray[np.int64]  # distinct tokens of each text
 
 
-def weigh(found: Sequence[Ids], places: NDArray[np.float64]) -> Weighed:
-    """Σ of the places of a token's occurrences / √ of their number, which is √count · their mean place.
+def token_weights(token_ids: Sequence[TokenIds], position_weights: NDArray[np.float64]) -> TokenWeights:
+    """Return the weight of each distinct token: √count · mean position weight of its occurrences.
 
-    `places` are worth so much each, of `PLACE` tokens; the last one stands for all the rest of a text.
+    Args:
+        token_ids: Token ids of each text.
+        position_weights: Weight of each bucket of `POSITION_BUCKET` tokens; the last one applies to the remainder.
     """
-    lengths = np.fromiter(map(len, found), np.int64, len(found))
-    flat = np.concatenate(found) if found else np.zeros(0, np.int32)
-    text = np.repeat(np.arange(len(found)), lengths)
+    lengths = np.fromiter(map(len, token_ids), np.int64, len(token_ids))
+    flat = np.concatenate(token_ids) if token_ids else np.zeros(0, np.int32)
+    text = np.repeat(np.arange(len(token_ids)), lengths)
     position = np.arange(len(flat)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    place = places[np.minimum(position // PLACE, len(places) - 1)]
-    distinct, of = np.unique(text << 32 | flat, return_inverse=True)
-    weights = np.bincount(of, place) / np.sqrt(np.bincount(of))
-    return Weighed(distinct & 0xFFFFFFFF, weights, np.bincount(distinct >> 32, minlength=len(found)))
+    weight = position_weights[np.minimum(position // POSITION_BUCKET, len(position_weights) - 1)]
+    distinct, inverse = np.unique(text << 32 | flat, return_inverse=True)
+    weights = np.bincount(inverse, weight) / np.sqrt(np.bincount(inverse))
+    return TokenWeights(distinct & 0xFFFFFFFF, weights, np.bincount(distinct >> 32, minlength=len(token_ids)))
 
 
-def by_words(tokenizer: Any) -> bool:
-    """Whether a tokenizer is of the kind that `WordTokenizer` knows."""
-    shape = msgspec.json.decode(tokenizer.to_str(), type=_Shape)
+def is_supported(tokenizer: Any) -> bool:
+    """Return whether a tokenizer is of the kind that `FastTokenizer` implements."""
+    config = msgspec.json.decode(tokenizer.to_str(), type=_TokenizerConfig)
     return (
-        (shape.normalizer, shape.pre_tokenizer, shape.post_processor) == (_NORMALIZER, _SPLIT, None)
+        (config.normalizer, config.pre_tokenizer, config.post_processor) == (_NORMALIZER, _PRE_TOKENIZER, None)
         and tokenizer.truncation is not None
         and tokenizer.truncation["direction"] == "right"
-        and shape.model.type == "BPE"
-        and not shape.model.dropout
+        and config.model.type == "BPE"
+        and not config.model.dropout
     )

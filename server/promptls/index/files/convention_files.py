@@ -1,11 +1,11 @@
-"""Files that a convention names (AGENTS.md, .cursor/rules/…): found and read where they lie, without a walk.
+"""Files with a conventional name (AGENTS.md, .cursor/rules/…), read directly, without a walk.
 
-Such a file is its owner's word to every assistant, so it counts although git may ignore it.  What the owner
-keeps from us still holds: `.promptlsignore` and the setting index.exclude, files that usually hold secrets,
-and nothing outside of the root however a link points there.  Blocking, any thread; starts no process.
+Such a file contains instructions for every assistant, and is read even if git ignores it.  Still excluded are files
+matched by `.promptlsignore` or the setting index.exclude, files that usually hold secrets, and links that leave the
+root.  Blocking; any thread; starts no process.
 """
 
-# Paths are strings here, letter for letter as git and the system give them.
+# Paths are strings, exactly as git and the system return them.
 from __future__ import annotations
 
 import os
@@ -14,120 +14,122 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from promptls.index.files.gitignore import Rules, parse
-from promptls.index.files.ignore import MOST_RULES, OWN
-from promptls.index.files.policy import Policy
-from promptls.index.files.read import Limits, ReadText, Skipped, opened, read_any, read_small
-from promptls.index.files.uris import FOLDS, inside
+from promptls.index.files.gitignore import IgnoreRules, parse_rules
+from promptls.index.files.ignore import IGNORE_FILE, MAX_IGNORE_FILE_BYTES
+from promptls.index.files.policy import FilePolicy
+from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, open_file, read_any_text, read_small_file
+from promptls.index.files.uris import CASE_INSENSITIVE, is_inside
 
-_OUTSIDE = Skipped("it is a link that leads out of the workspace")
-_MOST_SEEN = 10_000  # entries of a folder that are looked at
+_OUTSIDE_ROOT = UnreadableFile("it is a link to a target outside the workspace")
+_MAX_FOLDER_ENTRIES = 10_000  # further entries of a folder are not read
 
 
-def present(root: str, folder: str, names: Iterable[str]) -> list[str]:
-    """Those of the names that something is called in a folder (relative to the root, "" for the root itself)."""
+def existing_names(root: str, folder: str, names: Iterable[str]) -> list[str]:
+    """Return the names that exist in a folder (relative to the root, "" for the root itself)."""
     base = f"{root}/{folder}" if folder else root
     return [name for name in names if os.path.lexists(f"{base}/{name}")]
 
 
-def files_in(root: str, folder: str, endings: tuple[str, ...], deep: int = 0) -> list[str]:
-    """Names, relative to the root and sorted, of the files with these endings in a folder and `deep` levels below.
+def find_files(root: str, folder: str, suffixes: tuple[str, ...], max_depth: int = 0) -> list[str]:
+    """Return the sorted names, relative to the root, of files with these suffixes in a folder and its subfolders.
 
-    () for a folder that does not exist or that lies outside of the root; links to folders are not followed
-    further down.
+    Subfolders are searched down to `max_depth` levels, without following links.  The result is empty for a folder that
+    does not exist or is outside the root.
     """
-    if not inside(root, f"{root}/{folder}"):
+    if not is_inside(root, f"{root}/{folder}"):
         return []
-    found: list[str] = []
-    below: list[str] = []
+    names: list[str] = []
+    subfolders: list[str] = []
     try:
         with os.scandir(f"{root}/{folder}") as listing:
-            for entry in islice(listing, _MOST_SEEN):
+            for entry in islice(listing, _MAX_FOLDER_ENTRIES):
                 name = f"{folder}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
-                    below.append(name)
-                elif entry.name.endswith(endings):
-                    found.append(name)
+                    subfolders.append(name)
+                elif entry.name.endswith(suffixes):
+                    names.append(name)
     except (OSError, ValueError):
         return []
-    found.sort()
-    for name in sorted(below) if deep else ():
-        found += files_in(root, name, endings, deep - 1)
-    return found
+    names.sort()
+    for name in sorted(subfolders) if max_depth else ():
+        names += find_files(root, name, suffixes, max_depth - 1)
+    return names
 
 
-def read_named(root: str, name: str, limits: Limits, most: int, known: Callable[[str], bool]) -> ReadText | Skipped:
-    """The text of a file that a convention names (relative to the root), at most `most` bytes; or why not.
+def read_convention_file(
+    root: str, name: str, limits: FileLimits, max_bytes: int, is_listed: Callable[[str], bool]
+) -> FileContent | UnreadableFile:
+    """Read the text of a file with a conventional name (relative to the root), or return why it is unreadable.
 
-    A link is read only if its target, a name relative to the root, is `known`: one that may be shown anyway.
+    A link is followed only if its target is a listed file.  `is_listed` receives the name relative to the root.
     """
     path = f"{root}/{name}"
     try:
-        top, place = os.path.realpath(root), os.path.realpath(path)
+        top, real_path = os.path.realpath(root), os.path.realpath(path)
     except (OSError, ValueError):
-        return Skipped("it is a link that leads nowhere")
-    if not inside(root, path):
-        return _OUTSIDE
-    target = os.path.relpath(place, top).replace(os.sep, "/")
-    if target != name and not _same(target, name) and not known(target):
-        return Skipped("it is a link to a file that is not shown by itself")
-    return read_any(f"{root}/{target}", replace(limits, max_file_size=min(most, limits.max_file_size)))
+        return UnreadableFile("it is a broken link")
+    if not is_inside(root, path):
+        return _OUTSIDE_ROOT
+    target = os.path.relpath(real_path, top).replace(os.sep, "/")
+    if target != name and not _is_same_name(target, name) and not is_listed(target):
+        return UnreadableFile("it is a link to a file that is excluded")
+    return read_any_text(f"{root}/{target}", replace(limits, max_file_size=min(max_bytes, limits.max_file_size)))
 
 
-def kept_out(root: str, name: str, limits: Limits) -> str:
-    """Why the user keeps a file (relative to the root) from us though it may be there, "" if not.
+def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
+    """Return why the user has excluded a file (name relative to the root), "" otherwise.
 
-    Looks at the `.promptlsignore` files from the top of the work tree down, not at git's rules.
+    Checks the setting index.exclude and the `.promptlsignore` files from the top of the work tree, but not git's rules.
     """
-    if why := Policy(exclude=limits.policy.exclude).refusal(name):
-        return why
-    top = _top(root)
+    if reason := FilePolicy(exclude=limits.policy.exclude).exclusion_reason(name):
+        return reason
+    top = _work_tree_top(root)
     folder, parts = top, f"{root}/{name}"[len(top) + 1 :].split("/")
-    levels: list[tuple[Rules, bytes]] = []
+    levels: list[tuple[IgnoreRules, bytes]] = []
     for depth, base in enumerate(parts):
-        data = read_small(f"{folder}/{OWN}", MOST_RULES)
-        own = parse(data, f"{folder}/{OWN}", FOLDS) if data else None
-        levels += [(own, b"")] if own is not None else []
+        data = read_small_file(f"{folder}/{IGNORE_FILE}", MAX_IGNORE_FILE_BYTES)
+        promptls_rules = parse_rules(data, f"{folder}/{IGNORE_FILE}", CASE_INSENSITIVE) if data else None
+        levels += [(promptls_rules, b"")] if promptls_rules is not None else []
         raw = os.fsencode(base)
-        for rules, way in reversed(levels):
-            rule = rules.match(raw, way + raw, depth < len(parts) - 1)
+        for rules, prefix in reversed(levels):
+            rule = rules.match(raw, prefix + raw, depth < len(parts) - 1)
             if rule is not None and not rule.negated:
                 return f'the rule "{rule.text}" ignores it ({rules.file}, line {rule.line})'
             if rule is not None:
                 break
-        levels = [(rules, way + raw + b"/") for rules, way in levels]
+        levels = [(rules, prefix + raw + b"/") for rules, prefix in levels]
         folder = f"{folder}/{base}"
     return ""
 
 
-def _top(root: str) -> str:
-    """The work tree's top, by its looks; the root itself outside of one."""
-    place = root
-    while place and not os.path.lexists(f"{place}/.git"):
-        place = place.rpartition("/")[0]
-    return place or root
+def _work_tree_top(root: str) -> str:
+    """Return the nearest folder with a `.git`, or the root itself without one."""
+    folder = root
+    while folder and not os.path.lexists(f"{folder}/.git"):
+        folder = folder.rpartition("/")[0]
+    return folder or root
 
 
-def _same(target: str, name: str) -> bool:
-    return FOLDS and target.lower() == name.lower()
+def _is_same_name(target: str, name: str) -> bool:
+    return CASE_INSENSITIVE and target.lower() == name.lower()
 
 
-def read_bytes(root: str, name: str, most: int) -> bytes | Skipped | None:
-    """A file of ours in a folder (name relative to it): its bytes, why they are not read, or None for no file.
+def read_own_file(root: str, name: str, max_bytes: int) -> bytes | UnreadableFile | None:
+    """Read the bytes of a file of promptls in a folder (name relative to it), or return why it is unreadable.
 
-    No part of the way below `root` may be a link that leads out of it, and the file itself may be none.
+    Returns None if the file does not exist.  The file must not be a link, and must not be outside `root`.
     """
     path = f"{root}/{name}"
     if not os.path.lexists(path):
         return None
-    if not inside(root, path):
-        return _OUTSIDE
-    got = opened(path)
-    if isinstance(got, str):
-        return Skipped(got)
+    if not is_inside(root, path):
+        return _OUTSIDE_ROOT
+    opened = open_file(path)
+    if isinstance(opened, str):
+        return UnreadableFile(opened)
     try:
-        with os.fdopen(got[0], "rb") as file:
-            data = file.read(most + 1)
+        with os.fdopen(opened[0], "rb") as file:
+            data = file.read(max_bytes + 1)
     except OSError as error:
-        return Skipped(f"it cannot be read: {error.strerror or type(error).__name__}")
-    return data if len(data) <= most else Skipped(f"it is over the limit of {most:,} bytes")
+        return UnreadableFile(f"it cannot be read: {error.strerror or type(error).__name__}")
+    return data if len(data) <= max_bytes else UnreadableFile(f"it is over the limit of {max_bytes:,} bytes")

@@ -1,9 +1,10 @@
-r"""Ignore files: what `.gitignore` lines mean, to the byte as git reads them.
+r"""Matcher for ignore files, compatible with git byte for byte and linear-time on hostile patterns.
 
-Follows gitignore(5) and, where that is silent, what git does: names are compared as bytes ("?" is one
-byte), "[!a]" never takes a slash, an unfinished class or a lone backslash at the end matches nothing, only
-spaces are cut at the end of a line.  Compared with git itself by a property test.
-Matches one name at a time: that nothing below an ignored folder is looked at is the caller's part.
+Follows gitignore(5), and git's behavior where the manual does not define it.  Names are compared as bytes ("?" is one
+byte), "[!a]" never matches a slash, an unfinished class or a lone backslash at the end matches nothing, and only spaces
+are stripped from the end of a line.  A property test compares it with git.  Linear time is the reason not to use the
+library pathspec, which needs seconds for a rule with many "*".
+The matcher decides one name at a time; the caller must not descend into ignored folders.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 
 _SPECIAL = re.compile(rb"[*?\[\\]")
-_POSIX: dict[str, Callable[[int], bool]] = {
+_POSIX_TESTS: dict[str, Callable[[int], bool]] = {
     "alnum": lambda c: chr(c).isalnum(),
     "alpha": lambda c: chr(c).isalpha(),
     "blank": lambda c: c in b" \t",
@@ -29,152 +30,159 @@ _POSIX: dict[str, Callable[[int], bool]] = {
     "upper": lambda c: 65 <= c <= 90,
     "xdigit": lambda c: c in b"0123456789abcdefABCDEF",
 }
-_CLASSES = {name.encode(): frozenset(c for c in range(128) if test(c)) for name, test in _POSIX.items()}
+_POSIX_CLASSES = {name.encode(): frozenset(c for c in range(128) if test(c)) for name, test in _POSIX_TESTS.items()}
 
-_STAR, _DEEP, _DEEPER, _REST = "*", "**/", "**\\/", "**"  # tokens that are not of fixed length
+_STAR, _DOUBLE_STAR_SLASH, _DOUBLE_STAR_ESCAPED_SLASH, _DOUBLE_STAR = (
+    "*",
+    "**/",
+    "**\\/",
+    "**",
+)  # tokens of variable length
 _Token = bytes | str  # a regular expression for one byte, or one of the above
 
 
-class Rule(Struct, frozen=True, gc=False):
-    """One line of an ignore file."""
+class IgnoreRule(Struct, frozen=True, gc=False):
+    """Line of an ignore file."""
 
-    text: str  # as it stands there, without spaces at the end
+    text: str  # without trailing spaces
     line: int  # 1-based
     negated: bool  # it begins with "!"
 
 
-class _Table(Struct, frozen=True):
-    """Patterns arranged for look-up; values are indices of rules, the highest that matches wins."""
+class _PatternTable(Struct, frozen=True):
+    """Patterns indexed for lookup; values are indices of rules, and the highest matching index wins."""
 
     names: dict[bytes, int]  # a name without wildcards, anywhere
-    endings: dict[bytes, int]  # "*.pyc"
-    ends: tuple[bytes, ...]
+    suffix_rules: dict[bytes, int]  # "*.pyc"
+    suffixes: tuple[bytes, ...]
     paths: dict[bytes, int]  # an anchored path without wildcards
-    wild_name: re.Pattern[bytes] | None  # alternatives, last rule first
-    wild_path: re.Pattern[bytes] | None
-    groups: dict[int, int]  # group number → rule, for names as they are, for paths negative
+    name_regex: re.Pattern[bytes] | None  # alternatives, the last rule first
+    path_regex: re.Pattern[bytes] | None
+    rule_of_group: dict[int, int]  # group number → rule; group numbers of paths are negative
 
-    def best(self, name: bytes, path: bytes) -> int:
+    def last_match(self, name: bytes, path: bytes) -> int:
         best = self.names.get(name, -1)
-        if self.ends and name.endswith(self.ends):
-            best = max(best, *(i for end, i in self.endings.items() if name.endswith(end)))
+        if self.suffixes and name.endswith(self.suffixes):
+            best = max(best, *(i for end, i in self.suffix_rules.items() if name.endswith(end)))
         if self.paths:
             best = max(best, self.paths.get(path, -1))
-        if self.wild_name is not None and (hit := self.wild_name.fullmatch(name)):
-            best = max(best, self.groups[hit.lastindex or 0])
-        if self.wild_path is not None and (hit := self.wild_path.fullmatch(path)):
-            best = max(best, self.groups[-(hit.lastindex or 0)])
+        if self.name_regex is not None and (match := self.name_regex.fullmatch(name)):
+            best = max(best, self.rule_of_group[match.lastindex or 0])
+        if self.path_regex is not None and (match := self.path_regex.fullmatch(path)):
+            best = max(best, self.rule_of_group[-(match.lastindex or 0)])
         return best
 
 
-class Rules(Struct, frozen=True):
-    """The rules of one ignore file."""
+class IgnoreRules(Struct, frozen=True):
+    """Rules of one ignore file."""
 
     file: str  # absolute path, or "built-in"
-    rules: tuple[Rule, ...]
-    negates: bool  # has a rule with "!"
-    _fold: bool
-    _files: _Table
-    _folders: _Table
+    rules: tuple[IgnoreRule, ...]
+    has_negation: bool  # has a rule with "!"
+    _ignore_case: bool
+    _file_patterns: _PatternTable
+    _folder_patterns: _PatternTable
 
-    def match(self, name: bytes, path: bytes, folder: bool) -> Rule | None:
-        """The last rule that names this file or folder.
+    def match(self, name: bytes, path: bytes, is_folder: bool) -> IgnoreRule | None:
+        """Return the last rule that matches a file or folder.
 
-        `name`: its last component; `path`: relative to the folder that the rules apply to.
+        `name` is the last component of `path`, which is relative to the folder of the ignore file.
         """
-        if self._fold:
+        if self._ignore_case:
             name, path = name.lower(), path.lower()
-        index = (self._folders if folder else self._files).best(name, path)
+        index = (self._folder_patterns if is_folder else self._file_patterns).last_match(name, path)
         return self.rules[index] if index >= 0 else None
 
 
-def parse(data: bytes, file: str, fold: bool = False) -> Rules | None:
-    """The rules of an ignore file's bytes, None if it has none; `fold`: ASCII letters match in either case."""
-    rules: list[Rule] = []
+def parse_rules(data: bytes, file: str, ignore_case: bool = False) -> IgnoreRules | None:
+    """Parse an ignore file; return None if it has no rules.  `ignore_case` affects ASCII letters only."""
+    rules: list[IgnoreRule] = []
     patterns: list[tuple[bytes, bool]] = []
-    for number, line in _lines(data):
+    for number, line in _pattern_lines(data):
         negated = line.startswith(b"!")
         pattern = line[1:] if negated else line
         only_folders = pattern.endswith(b"/")
-        rules.append(Rule(line.decode("utf-8", "replace"), number, negated))
+        rules.append(IgnoreRule(line.decode("utf-8", "replace"), number, negated))
         patterns.append((pattern[:-1] if only_folders else pattern, only_folders))
     if not rules:
         return None
-    return Rules(
+    return IgnoreRules(
         file,
         tuple(rules),
         any(r.negated for r in rules),
-        fold,
-        _table([None if only_folders else p for p, only_folders in patterns], fold),
-        _table([p for p, _ in patterns], fold),
+        ignore_case,
+        _build_table([None if only_folders else p for p, only_folders in patterns], ignore_case),
+        _build_table([p for p, _ in patterns], ignore_case),
     )
 
 
-def matching(names: Iterable[str], globs: Iterable[str]) -> list[str]:
-    """Those of the names (relative, with slashes) that these patterns pick, written as in an ignore file."""
-    rules = parse("\n".join(globs).encode("utf-8", "surrogateescape"), "globs")
-    return [name for name in names if rules is not None and picked(rules, os.fsencode(name))]
+def match_globs(names: Iterable[str], globs: Iterable[str]) -> list[str]:
+    """Return the names (relative, with slashes) that match patterns with the syntax of an ignore file."""
+    rules = parse_rules("\n".join(globs).encode("utf-8", "surrogateescape"), "globs")
+    return [name for name in names if rules is not None and is_match(rules, os.fsencode(name))]
 
 
-def picked(rules: Rules, name: bytes, folder: bool = False) -> bool:
-    """Whether the last rule for the name, or for the nearest folder around it that has one, picks it."""
+def is_match(rules: IgnoreRules, name: bytes, is_folder: bool = False) -> bool:
+    """Return whether a name matches, by the last rule for it or for its nearest parent folder with a rule."""
     path = name
     while path:
-        rule = rules.match(path.rsplit(b"/", 1)[-1], path, folder)
+        rule = rules.match(path.rsplit(b"/", 1)[-1], path, is_folder)
         if rule is not None:
             return not rule.negated
-        path, folder = path.rpartition(b"/")[0], True
+        path, is_folder = path.rpartition(b"/")[0], True
     return False
 
 
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """(number, pattern) of the lines that are one."""
+def _pattern_lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield (line number, pattern) for the lines with a pattern."""
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
         if not line or line.startswith(b"#"):
             continue
-        line = _trimmed(line.removesuffix(b"\r").split(b"\0", 1)[0])
+        line = _strip_trailing_spaces(line.removesuffix(b"\r").split(b"\0", 1)[0])
         if line:
             yield number, line
 
 
-def _trimmed(line: bytes) -> bytes:
-    """Without the spaces at the end; one after a backslash stays."""
-    bare = line.rstrip(b" ")
-    slashes = len(bare) - len(bare.rstrip(b"\\"))
-    return line[: len(bare) + 1] if slashes % 2 and len(bare) < len(line) else bare
+def _strip_trailing_spaces(line: bytes) -> bytes:
+    """Strip trailing spaces, except one after a backslash."""
+    stripped = line.rstrip(b" ")
+    slashes = len(stripped) - len(stripped.rstrip(b"\\"))
+    return line[: len(stripped) + 1] if slashes % 2 and len(stripped) < len(line) else stripped
 
 
-def _table(patterns: list[bytes | None], fold: bool) -> _Table:
+def _build_table(patterns: list[bytes | None], ignore_case: bool) -> _PatternTable:
     names: dict[bytes, int] = {}
-    endings: dict[bytes, int] = {}
+    suffixes: dict[bytes, int] = {}
     paths: dict[bytes, int] = {}
     wild_names: list[tuple[int, bytes]] = []
     wild_paths: list[tuple[int, bytes]] = []
     for index, pattern in enumerate(patterns):
         if not pattern:
             continue
-        if fold:
-            pattern = _lower(pattern)
+        if ignore_case:
+            pattern = _lower_pattern(pattern)
         if b"/" in pattern:
             pattern = pattern.removeprefix(b"/")
             if not _SPECIAL.search(pattern):
                 paths[pattern] = index
-            elif (regex := _path_regex(pattern, f"r{index}", fold)) is not None:
+            elif (regex := _path_regex(pattern, f"r{index}", ignore_case)) is not None:
                 wild_paths.append((index, regex))
         elif not _SPECIAL.search(pattern):
             names[pattern] = index
         elif pattern.startswith(b"*") and not _SPECIAL.search(pattern, 1):
-            endings[pattern[1:]] = index
-        elif (tokens := _tokens(pattern, False, fold)) is not None:
-            wild_names.append((index, _stars(tokens, f"r{index}")))
+            suffixes[pattern[1:]] = index
+        elif (tokens := _tokenize_pattern(pattern, False, ignore_case)) is not None:
+            wild_names.append((index, _segment_regex(tokens, f"r{index}")))
     groups: dict[int, int] = {}
-    name_regex = _alternatives(wild_names, groups, 1)
-    path_regex = _alternatives(wild_paths, groups, -1)
-    return _Table(names, endings, tuple(endings), paths, name_regex, path_regex, groups)
+    name_regex = _compile_alternatives(wild_names, groups, 1)
+    path_regex = _compile_alternatives(wild_paths, groups, -1)
+    return _PatternTable(names, suffixes, tuple(suffixes), paths, name_regex, path_regex, groups)
 
 
-def _alternatives(regexes: list[tuple[int, bytes]], groups: dict[int, int], sign: int) -> re.Pattern[bytes] | None:
-    """One expression of which `lastindex` tells the last rule that matches (an outer group is closed last)."""
+def _compile_alternatives(
+    regexes: list[tuple[int, bytes]], groups: dict[int, int], sign: int
+) -> re.Pattern[bytes] | None:
+    """Combine expressions into one, whose `lastindex` identifies the matching rule (outer groups close last)."""
     if not regexes:
         return None
     number = 1
@@ -184,104 +192,108 @@ def _alternatives(regexes: list[tuple[int, bytes]], groups: dict[int, int], sign
     return re.compile(b"|".join(b"(" + regex + b")" for _, regex in reversed(regexes)), re.DOTALL)
 
 
-def _path_regex(pattern: bytes, tag: str, fold: bool) -> bytes | None:
-    """An anchored pattern as a regular expression, None if it can match nothing.
+def _path_regex(pattern: bytes, tag: str, ignore_case: bool) -> bytes | None:
+    """Convert an anchored pattern to a regular expression; return None if it cannot match.
 
-    git compares what stands before the first wildcard as it is and starts anew after it: the "**" of
-    "a**/b" counts as leading.
+    git compares the part before the first wildcard literally, and treats the rest as a new pattern: the "**" in "a**/b"
+    counts as leading.
     """
     special = _SPECIAL.search(pattern)
     start = special.start() if special else len(pattern)
-    tokens = _tokens(pattern[start:], True, fold)
+    tokens = _tokenize_pattern(pattern[start:], True, ignore_case)
     if tokens is None:
         return None
     parts: list[list[_Token]] = [[]]
     for token in tokens:
-        if token in (_DEEP, _DEEPER):
+        if token in (_DOUBLE_STAR_SLASH, _DOUBLE_STAR_ESCAPED_SLASH):
             parts.append([token])
         else:
             parts[-1].append(token)
-    out = [re.escape(pattern[:start]), _stars(parts[0], tag)]
-    for number, (deep, *rest) in enumerate(parts[1:], 1):
-        body = _stars(rest, f"{tag}d{number}")
-        skip = b"(?:.*?/)??" if deep == _DEEP else b".*?/"
-        # Whatever follows can begin anywhere, so the first fit is as good as any: it is not taken back.
-        out.append(_once(skip + body, f"{tag}d{number}") if number < len(parts) - 1 else skip + body)
-    return b"".join(out)
+    regex = [re.escape(pattern[:start]), _segment_regex(parts[0], tag)]
+    for number, (separator, *rest) in enumerate(parts[1:], 1):
+        body = _segment_regex(rest, f"{tag}d{number}")
+        skip = b"(?:.*?/)??" if separator == _DOUBLE_STAR_SLASH else b".*?/"
+        # The rest can start anywhere, so the first match is as good as any, and backtracking is unnecessary.
+        regex.append(_atomic_group(skip + body, f"{tag}d{number}") if number < len(parts) - 1 else skip + body)
+    return b"".join(regex)
 
 
-def _stars(tokens: list[_Token], tag: str) -> bytes:
-    """Tokens between two "**/" as a regular expression in which no "*" but the last is ever taken back."""
+def _segment_regex(tokens: list[_Token], tag: str) -> bytes:
+    """Convert the tokens between two "**/" to a regular expression that backtracks only into its last "*"."""
     pieces: list[list[_Token]] = [[]]
     for token in tokens:
         if token == _STAR:
             pieces.append([])
         else:
             pieces[-1].append(token)
-    out = [_fixed(pieces[0])]
-    for i, piece in enumerate(pieces[1:], 1):
-        body = b"[^/]*?" + _fixed(piece)
-        out.append(_once(body, f"{tag}s{i}") if i < len(pieces) - 1 else body)
-    return b"".join(out)
+    regex = [_literal_regex(pieces[0])]
+    for i, literal in enumerate(pieces[1:], 1):
+        body = b"[^/]*?" + _literal_regex(literal)
+        regex.append(_atomic_group(body, f"{tag}s{i}") if i < len(pieces) - 1 else body)
+    return b"".join(regex)
 
 
-def _fixed(tokens: list[_Token]) -> bytes:
-    return b"".join(token if isinstance(token, bytes) else b".*" for token in tokens)  # the only other one is _REST
+def _literal_regex(tokens: list[_Token]) -> bytes:
+    # The only other token here is _DOUBLE_STAR.
+    return b"".join(token if isinstance(token, bytes) else b".*" for token in tokens)
 
 
-def _once(regex: bytes, name: str) -> bytes:
-    """An atomic group: Python has them from 3.11 on; a look-ahead and a back reference do the same."""
+def _atomic_group(regex: bytes, name: str) -> bytes:
+    """Return an atomic group, written as a lookahead and a back reference for Python before 3.11."""
     return b"(?=(?P<%b>%b))(?P=%b)" % (name.encode(), regex, name.encode())
 
 
-def _tokens(pattern: bytes, path: bool, fold: bool) -> list[_Token] | None:
-    """The pattern token by token, None if it can match nothing."""
-    out: list[_Token] = []
+def _tokenize_pattern(pattern: bytes, path: bool, ignore_case: bool) -> list[_Token] | None:
+    """Split a pattern into tokens; return None if it cannot match."""
+    tokens: list[_Token] = []
     i, end = 0, len(pattern)
     while i < end:
         char = pattern[i : i + 1]
         if char == b"\\":
             if i + 1 == end:
                 return None
-            out.append(re.escape(pattern[i + 1 : i + 2]))
+            tokens.append(re.escape(pattern[i + 1 : i + 2]))
             i += 2
         elif char == b"?":
-            out.append(b"[^/]")
+            tokens.append(b"[^/]")
             i += 1
         elif char == b"[":
-            got = _class(pattern, i + 1, fold)
-            if got is None:
+            parsed_class = _parse_class(pattern, i + 1, ignore_case)
+            if parsed_class is None:
                 return None
-            out.append(got[0])
-            i = got[1]
+            tokens.append(parsed_class[0])
+            i = parsed_class[1]
         elif char == b"*":
             start = i
             while pattern[i : i + 1] == b"*":
                 i += 1
-            deep = path and i - start > 1 and (start == 0 or pattern[start - 1 : start] == b"/")
-            if deep and i == end:
-                out.append(_REST)
-            elif deep and pattern[i : i + 1] == b"/":
-                out.append(_DEEP)
+            double_star = path and i - start > 1 and (start == 0 or pattern[start - 1 : start] == b"/")
+            if double_star and i == end:
+                tokens.append(_DOUBLE_STAR)
+            elif double_star and pattern[i : i + 1] == b"/":
+                tokens.append(_DOUBLE_STAR_SLASH)
                 i += 1
-            elif deep and pattern[i : i + 2] == b"\\/":
-                out.append(_DEEPER)
+            elif double_star and pattern[i : i + 2] == b"\\/":
+                tokens.append(_DOUBLE_STAR_ESCAPED_SLASH)
                 i += 2
             else:
-                out.append(_STAR)
+                tokens.append(_STAR)
         else:
-            out.append(re.escape(char))
+            tokens.append(re.escape(char))
             i += 1
-    return out
+    return tokens
 
 
-def _class(pattern: bytes, i: int, fold: bool) -> tuple[bytes, int] | None:
-    """(regular expression, index after it) of the class whose "[" stands before `i`, None if it is malformed."""
+def _parse_class(pattern: bytes, i: int, ignore_case: bool) -> tuple[bytes, int] | None:
+    """Parse the character class whose "[" precedes `i`.
+
+    Returns (regular expression, index after the class), or None if it is malformed.
+    """
     end = len(pattern)
     inverted = pattern[i : i + 1] in (b"!", b"^")
     i += inverted
     members: set[int] = set()
-    before = -1  # the character that a range could begin with
+    range_start = -1  # the character that can start a range
     first = True
     while True:
         if i >= end:
@@ -290,32 +302,32 @@ def _class(pattern: bytes, i: int, fold: bool) -> tuple[bytes, int] | None:
         if char == 0x5D and not first:  # "]" closes, but not as the first character
             break
         first = False
-        if char == 0x2D and before >= 0 and i + 1 < end and pattern[i + 1] != 0x5D:  # "-"
+        if char == 0x2D and range_start >= 0 and i + 1 < end and pattern[i + 1] != 0x5D:  # "-"
             i += 1
             if pattern[i] == 0x5C:
                 i += 1
                 if i >= end:
                     return None
-            span = range(before, pattern[i] + 1)
+            span = range(range_start, pattern[i] + 1)
             members.update(span)
-            if fold:
+            if ignore_case:
                 members.update(c + 32 for c in span if 65 <= c <= 90)
-            before = -1
+            range_start = -1
         elif char == 0x5B and pattern[i + 1 : i + 2] == b":":  # "[:"
             close = pattern.find(b"]", i + 2)
             if close < 0:
                 return None
             if close > i + 2 and pattern[close - 1] == 0x3A:
-                named = _CLASSES.get(pattern[i + 2 : close - 1])
+                named = _POSIX_CLASSES.get(pattern[i + 2 : close - 1])
                 if named is None:
                     return None
                 members |= named
-                if fold and pattern[i + 2 : close - 1] == b"upper":
-                    members |= _CLASSES[b"lower"]
-                before, i = -1, close
-            else:  # no ":]": a "[" like any other character
+                if ignore_case and pattern[i + 2 : close - 1] == b"upper":
+                    members |= _POSIX_CLASSES[b"lower"]
+                range_start, i = -1, close
+            else:  # without ":]", "[" is an ordinary character
                 members.add(char)
-                before = char
+                range_start = char
         else:
             if char == 0x5C:
                 i += 1
@@ -323,26 +335,26 @@ def _class(pattern: bytes, i: int, fold: bool) -> tuple[bytes, int] | None:
                     return None
                 char = pattern[i]
             members.add(char)
-            before = char
+            range_start = char
         i += 1
-    taken = (set(range(256)) - members if inverted else members) - {0x2F}
-    if not taken:
+    allowed = (set(range(256)) - members if inverted else members) - {0x2F}
+    if not allowed:
         return b"(?!)", i + 1
-    return b"[" + b"".join(b"\\x%02x" % c for c in sorted(taken)) + b"]", i + 1
+    return b"[" + b"".join(b"\\x%02x" % c for c in sorted(allowed)) + b"]", i + 1
 
 
-def _lower(pattern: bytes) -> bytes:
-    """Small letters, but not in classes and after a backslash: there git leaves them, and they match nothing."""
-    out, i = bytearray(), 0
+def _lower_pattern(pattern: bytes) -> bytes:
+    """Convert to lower case, except in classes and after a backslash; git keeps those, and they match nothing."""
+    lowered, i = bytearray(), 0
     while i < len(pattern):
         if pattern[i] == 0x5B:
-            got = _class(pattern, i + 1, False)
-            if got is None:
-                return pattern  # it matches nothing anyway
-            out += pattern[i : got[1]]
-            i = got[1]
+            parsed_class = _parse_class(pattern, i + 1, False)
+            if parsed_class is None:
+                return pattern  # it cannot match
+            lowered += pattern[i : parsed_class[1]]
+            i = parsed_class[1]
             continue
         step = 2 if pattern[i] == 0x5C else 1
-        out += pattern[i : i + step] if step == 2 else pattern[i : i + 1].lower()
+        lowered += pattern[i : i + step] if step == 2 else pattern[i : i + 1].lower()
         i += step
-    return bytes(out)
+    return bytes(lowered)

@@ -1,17 +1,17 @@
-"""Which files of a root are listed: git's rules, `.promptlsignore`, and what is never listed.
+"""Ignore rules of a root: git's rules, `.promptlsignore`, and files that are always excluded.
 
-Each folder knows the rules that apply in it; a folder is looked at once, on the way down, and nothing below
-one that is left out is looked at.  What decides about a file or folder, first come first served:
-1. `.git`, symbolic links, pipes and devices, what the kernel makes up (`/proc`), names that are not UTF-8, copies
-   that editors keep beside a file (`x~`, `#x#`, `.#x`, `.x.swp`): never listed.
-2. The last matching rule of the `.promptlsignore` files from the top of the work tree down; they go on through
-   repositories inside, apply to tracked files too, and with "!" list what git ignores.  As in a `.gitignore`,
-   nothing can be listed again below a folder that is left out: "!build/" first.
-3. In a work tree, git; each repository inside by its own rules.
-4. Elsewhere the `.gitignore` files from the root down, then the short list BUILT_IN, then CACHEDIR.TAG.
+Each folder has the rules that apply in it.  A folder is loaded once, from the root down, and nothing below an excluded
+folder is loaded.  The first of these that applies to a file or folder decides:
+1. Always excluded: `.git`, symbolic links, pipes and devices, pseudo file systems (`/proc`), names that are not valid
+   UTF-8, and backup files of editors (`x~`, `#x#`, `.#x`, `.x.swp`).
+2. The last matching rule of the `.promptlsignore` files from the top of the work tree down.  They also apply in nested
+   repositories and to tracked files, and with "!" they list files that git ignores.  As in a `.gitignore`, files
+   below an excluded folder can only be listed after the folder itself: "!build/" first.
+3. In a work tree, git.  Each nested repository has its own rules.
+4. Elsewhere, the `.gitignore` files from the root down, then BUILT_IN_RULES, then CACHEDIR.TAG.
 """
 
-# Paths are strings here, letter for letter as git and the system give them.
+# Paths are strings, exactly as git and the system return them.
 # ruff: noqa: PTH112, PTH113, PTH116, PTH120
 from __future__ import annotations
 
@@ -23,281 +23,290 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.files import git_ignore
-from promptls.index.files.gitignore import Rule, Rules, parse
-from promptls.index.files.read import kind_problem, read_small
-from promptls.index.files.uris import FOLDS
+from promptls.index.files.gitignore import IgnoreRule, IgnoreRules, parse_rules
+from promptls.index.files.read import file_type_problem, read_small_file
+from promptls.index.files.uris import CASE_INSENSITIVE
 
-OWN = ".promptlsignore"
-MOST_RULES = 250_000  # bytes of an ignore file; a longer one is not read
-BUILT_IN = parse(
+IGNORE_FILE = ".promptlsignore"
+MAX_IGNORE_FILE_BYTES = 250_000  # larger ignore files are not read
+BUILT_IN_RULES = parse_rules(
     b"node_modules/\nbower_components/\n.venv/\nvenv/\n__pycache__/\n*.egg-info/\n*.dist-info/\nsite-packages/\n"
     b".hg/\n.svn/\n.bzr/\n.tox/\n.nox/\n.mypy_cache/\n.pytest_cache/\n.ruff_cache/\n.gradle/\n.terraform/\n",
     "built-in",
-    FOLDS,
+    CASE_INSENSITIVE,
 )
-_EDITORS_COPY = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
-"""Names of Emacs' auto-saves, locks and backups, and of Vim's swap, backup and undo files."""
-MOST_MOUNTS = 10_000_000  # bytes of the table of mounts
-_OF_THE_KERNEL = frozenset(
+_EDITOR_BACKUP = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
+"""Names of the auto-save, lock and backup files of Emacs, and of the swap, backup and undo files of Vim."""
+MAX_MOUNT_TABLE_BYTES = 10_000_000  # maximum size of the mount table that is read
+_PSEUDO_FILE_SYSTEMS = frozenset(
     "proc sysfs cgroup cgroup2 devpts devtmpfs debugfs tracefs securityfs selinuxfs bpf pstore configfs fusectl mqueue "
     "hugetlbfs binfmt_misc efivarfs rpc_pipefs nsfs".split()
 )
-"""Kinds of file systems in which files are views of the kernel: endless, different at each reading, or a wait."""
-_CACHE_TAG = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
+"""Pseudo file systems of the kernel: reading their files may be endless, block, or differ each time."""
+_CACHE_SIGNATURE = b"Signature: 8a477f597d28d172789f06886806bc55"  # bford.info/cachedir
 
 
-class Verdict(Struct, frozen=True):
-    """Whether a path is indexed, and what decided it."""
+class IgnoreDecision(Struct, frozen=True):
+    """Decision whether a path is indexed, with its reason."""
 
     indexed: bool
-    reason: str  # for people; "" for a path that is indexed and that no rule mentions
-    rule: str = ""  # the line of the ignore file
-    file: str = ""  # absolute path of the ignore file, "built-in" for ours
+    reason: str  # for users; "" for an indexed path that no rule matches
+    rule: str = ""  # line of the ignore file
+    file: str = ""  # absolute path of the ignore file, or "built-in"
     line: int = 0  # 1-based
 
 
-Levels = tuple[tuple[Rules, bytes], ...]  # rules, and the path from where they apply to here; the last one wins
+RuleLevels = tuple[tuple[IgnoreRules, bytes], ...]  # (rules, path from their folder to this one); the last match wins
 
 
-class Folder(Struct, frozen=True):
-    """What applies to the entries of a folder."""
+class FolderRules(Struct, frozen=True):
+    """Rules that apply to the entries of a folder."""
 
     name: str  # relative to the root, "" for the root
     path: str
-    tree: str  # name of the folder at which its work tree begins, "" if that is at or above the root
-    repo: git_ignore.Repo | None  # None: no work tree, or none that git can tell about
-    fold: bool = FOLDS  # names match git's rules in either case
-    own: Levels = ()  # .promptlsignore
-    ignore: Levels = ()  # .gitignore and others, where git is not asked
-    out: Verdict | None = None  # why it is left out, and all below it
-    again: bool = False  # it, or a folder above, is listed because of a "!" in a .promptlsignore
-    device: int = 0  # of the file system that it lies on; 0 where there is no folder
+    tree: str  # name of the top folder of its work tree, "" if that is the root or above it
+    repo: git_ignore.WorkTree | None  # None: not in a work tree, or git cannot read it
+    ignore_case: bool = CASE_INSENSITIVE  # whether git's rules ignore case
+    promptls_rules: RuleLevels = ()  # .promptlsignore
+    git_rules: RuleLevels = ()  # .gitignore and others, where promptls evaluates them itself
+    exclusion: IgnoreDecision | None = None  # why the folder and everything below it is excluded
+    reincluded: bool = False  # a "!" in a .promptlsignore matches the folder or one above
+    device: int = 0  # device of its file system, 0 if the folder does not exist
 
 
-class View:
-    """The folders of a root, looked at as they are asked for.  For one walk or one question: rules may change.
+class IgnoreTree:
+    """Folders of a root with their rules, loaded lazily.  Created for one walk or query, because rules may change.
 
-    `alone`: decide without git also in work trees, from the same files (except that tracked files count
-    as if they were not); else git's rules are left out there, for the caller to ask git.
+    With `without_git`, the rules in work trees are evaluated from the same files without git; tracked files are then
+    treated as untracked.  Otherwise git's rules are omitted, and the caller queries git.
     """
 
-    __slots__ = ("alone", "folders", "negates", "root")
+    __slots__ = ("folders", "has_negation", "root", "without_git")
 
-    def __init__(self, root: str, alone: bool = False) -> None:
+    def __init__(self, root: str, without_git: bool = False) -> None:
         self.root = root.rstrip("/")  # "" for "/"
-        self.alone = alone
-        self.negates = False  # a .promptlsignore seen so far has a "!"
-        self.folders: dict[str, Folder] = {"": self._top(root)}
+        self.without_git = without_git
+        self.has_negation = False  # a .promptlsignore loaded so far has a "!"
+        self.folders: dict[str, FolderRules] = {"": self._load_root(root)}
 
-    def folder(self, name: str) -> Folder:
-        """The folder of this name; it may be one that does not exist (any more)."""
-        known = self.folders.get(name)
-        if known is not None:
-            return known
+    def folder(self, name: str) -> FolderRules:
+        """Return the folder of this name; it need not exist."""
+        loaded = self.folders.get(name)
+        if loaded is not None:
+            return loaded
         missing = []
-        while known is None:
+        while loaded is None:
             name, _, base = name.rpartition("/")
             missing.append(base)
-            known = self.folders.get(name)
+            loaded = self.folders.get(name)
         for base in reversed(missing):
-            known = self.enter(known, base)
-        return known
+            loaded = self.enter(loaded, base)
+        return loaded
 
-    def enter(self, parent: Folder, base: str) -> Folder:
-        """The folder called `base` in `parent`."""
+    def enter(self, parent: FolderRules, base: str) -> FolderRules:
+        """Return the subfolder `base` of `parent`."""
         name = f"{parent.name}/{base}" if parent.name else base
-        known = self.folders.get(name)
-        if known is None:
-            known = self.folders[name] = self._entered(parent, base, name)
-        return known
-
-    def adopt(self, folder: Folder) -> Folder:
-        """A folder of another view at which a tree begins, with what this view wants to know of that tree."""
-        begun = self._begun(replace(folder, own=()), folder.repo)
-        folder = self.folders[folder.name] = replace(begun, own=folder.own)
+        folder = self.folders.get(name)
+        if folder is None:
+            folder = self.folders[name] = self._load_folder(parent, base, name)
         return folder
 
-    def decide(self, folder: Folder, base: str, is_folder: bool) -> Verdict | None:
-        """What the rules known here say of an entry, None if they say nothing."""
-        raw = os.fsencode(base)
-        hit = _last(folder.own, raw, is_folder) or _last(folder.ignore, raw, is_folder)
-        return ruled(hit[1].file, hit[0].line, hit[0].text) if hit else None
+    def mount(self, folder: FolderRules) -> FolderRules:
+        """Add the top folder of a work tree from another ignore tree, with the rules that this tree evaluates."""
+        tree_start = self._start_tree(replace(folder, promptls_rules=()), folder.repo)
+        folder = self.folders[folder.name] = replace(tree_start, promptls_rules=folder.promptls_rules)
+        return folder
 
-    def _entered(self, parent: Folder, base: str, name: str) -> Folder:
+    def decide(self, folder: FolderRules, base: str, is_folder: bool) -> IgnoreDecision | None:
+        """Return the decision of the loaded rules for an entry, None if no rule matches."""
+        raw = os.fsencode(base)
+        match = _last_match(folder.promptls_rules, raw, is_folder) or _last_match(folder.git_rules, raw, is_folder)
+        return rule_decision(match[1].file, match[0].line, match[0].text) if match else None
+
+    def _load_folder(self, parent: FolderRules, base: str, name: str) -> FolderRules:
         path = f"{self.root}/{name}"
         mode, device = _mode_and_device(path)
         step = os.fsencode(base) + b"/"
-        folder = Folder(
+        folder = FolderRules(
             name,
             path,
             parent.tree,
             parent.repo,
-            parent.fold,
-            tuple((rules, way + step) for rules, way in parent.own),
-            tuple((rules, way + step) for rules, way in parent.ignore),
-            parent.out or never(base, mode),
-            parent.again,
+            parent.ignore_case,
+            tuple((rules, prefix + step) for rules, prefix in parent.promptls_rules),
+            tuple((rules, prefix + step) for rules, prefix in parent.git_rules),
+            parent.exclusion or always_excluded(base, mode),
+            parent.reincluded,
             device,
         )
-        if folder.out is not None:
+        if folder.exclusion is not None:
             return folder
-        if device not in (parent.device, 0) and parent.device and (kind := _made_up().get(device)):
-            return replace(folder, out=Verdict(False, f"it is no file on a disk: the kernel makes it up ({kind})"))
+        if device not in (parent.device, 0) and parent.device and (kind := _pseudo_devices().get(device)):
+            return replace(
+                folder, exclusion=IgnoreDecision(False, f"it is in a pseudo file system of the kernel ({kind})")
+            )
         rule = self.decide(parent, base, is_folder=True)
         if rule is not None and not rule.indexed:
-            return replace(folder, out=rule)
-        if rule is not None and lists_again(rule):
-            folder = replace(folder, again=True)
+            return replace(folder, exclusion=rule)
+        if rule is not None and is_reinclusion(rule):
+            folder = replace(folder, reincluded=True)
         if not modes.S_ISDIR(mode):
             return folder
         if os.path.lexists(path + "/.git"):
-            repo = git_ignore.locate(path)
-            if not repo.prefix if repo is not None else git_ignore.looks_like_repo(path):
-                return self._begun(replace(folder, tree=name), repo)
+            repo = git_ignore.find_work_tree(path)
+            if not repo.prefix if repo is not None else git_ignore.has_git_folder(path):
+                return self._start_tree(replace(folder, tree=name), repo)
         if folder.repo is None and rule is None:
-            out = _unwanted(path)
-            if out is not None:
-                return replace(folder, out=out)
-        return self._with_files(folder)
+            exclusion = _content_exclusion(path)
+            if exclusion is not None:
+                return replace(folder, exclusion=exclusion)
+        return self._with_rule_files(folder)
 
-    def _top(self, root: str) -> Folder:
-        """The root itself, with the rules of the folders above it in the same work tree."""
-        folder = Folder("", self.root or "/", "", None, device=_mode_and_device(self.root or "/", follow=True)[1])
-        repo = git_ignore.locate(root)
+    def _load_root(self, root: str) -> FolderRules:
+        """Load the root, with the rules of the folders above it in the same work tree."""
+        folder = FolderRules("", self.root or "/", "", None, device=_mode_and_device(self.root or "/", follow=True)[1])
+        repo = git_ignore.find_work_tree(root)
         if repo is not None:
-            hits = git_ignore.matches(replace(repo, at=repo.top), [repo.prefix[:-1]]) if repo.prefix else {}
-            if hits is None or not any(hit.ignores for hit in hits.values()):
-                return self._begun(folder, repo)
-        elif top := _top_of_broken(root):
-            away = os.path.relpath(os.path.realpath(root), top).replace(os.sep, "/")
-            if away == "." or View(top).folder(away).out is None:
-                return self._begun(folder, None, top, "" if away == "." else away + "/")
-        # A root that its repository ignores was opened on purpose: by the rules in it alone.
-        return self._begun(folder, None)
+            rules = git_ignore.check_ignore(replace(repo, folder=repo.top), [repo.prefix[:-1]]) if repo.prefix else {}
+            if rules is None or not any(rule.is_exclusion for rule in rules.values()):
+                return self._start_tree(folder, repo)
+        elif top := _top_of_unreadable_tree(root):
+            relative = os.path.relpath(os.path.realpath(root), top).replace(os.sep, "/")
+            if relative == "." or IgnoreTree(top).folder(relative).exclusion is None:
+                return self._start_tree(folder, None, top, "" if relative == "." else relative + "/")
+        # A root that its repository ignores was opened on purpose; only the rules in the root apply.
+        return self._start_tree(folder, None)
 
-    def _begun(self, folder: Folder, repo: git_ignore.Repo | None, top: str = "", prefix: str = "") -> Folder:
-        """A folder at which a tree begins for us, with the rules from the tree's top down to it.
+    def _start_tree(
+        self, folder: FolderRules, repo: git_ignore.WorkTree | None, top: str = "", prefix: str = ""
+    ) -> FolderRules:
+        """Return a folder that starts a work tree, with the rules from the top of the tree down to it.
 
-        A tree without `repo` begins at `top`, by default at the folder; `prefix` is the way from there.
+        Without `repo`, the tree starts at `top`, by default the folder; `prefix` is the path from there to the folder.
         """
-        fold, sources = FOLDS, []
+        ignore_case, sources = CASE_INSENSITIVE, []
         if repo is None:
             top = top or folder.path
-            sources = [BUILT_IN, _rules(top + "/.git/info/exclude", fold, follow=True)]
+            sources = [BUILT_IN_RULES, _read_rules(top + "/.git/info/exclude", ignore_case, follow=True)]
         else:
             top, prefix = repo.top, repo.prefix
-            if self.alone:
-                fold, users = git_ignore.settings(repo)
-                sources = [_rules(users, fold, follow=True), _rules(repo.exclude, fold, follow=True)]
-        ignore = tuple((rules, os.fsencode(prefix)) for rules in sources if rules is not None)
-        folder = replace(folder, repo=repo, fold=fold, ignore=ignore)
+            if self.without_git:
+                ignore_case, excludes_file = git_ignore.ignore_settings(repo)
+                sources = [
+                    _read_rules(excludes_file, ignore_case, follow=True),
+                    _read_rules(repo.exclude_file, ignore_case, follow=True),
+                ]
+        git_rules = tuple((rules, os.fsencode(prefix)) for rules in sources if rules is not None)
+        folder = replace(folder, repo=repo, ignore_case=ignore_case, git_rules=git_rules)
         parts = prefix.split("/")[:-1]
         for depth in range(len(parts)):
             above = top.rstrip("/") + "".join("/" + part for part in parts[:depth])
-            folder = self._with_files(folder, above, "".join(part + "/" for part in parts[depth:]))
-        return self._with_files(folder)
+            folder = self._with_rule_files(folder, above, "".join(part + "/" for part in parts[depth:]))
+        return self._with_rule_files(folder)
 
-    def _with_files(self, folder: Folder, place: str = "", way: str = "") -> Folder:
-        """The folder with the ignore files of `place` (itself by default), from where `way` leads to it."""
-        place = (place or folder.path).rstrip("/")
-        own = _rules(f"{place}/{OWN}", FOLDS)
-        if own is not None:
-            self.negates |= own.negates
-            folder = replace(folder, own=(*folder.own, (own, os.fsencode(way))))
-        if self.alone or folder.repo is None:
-            ignore = _rules(place + "/.gitignore", folder.fold)
-            if ignore is not None:
-                folder = replace(folder, ignore=(*folder.ignore, (ignore, os.fsencode(way))))
+    def _with_rule_files(self, folder: FolderRules, source: str = "", prefix: str = "") -> FolderRules:
+        """Return the folder with the ignore files in `source`, by default the folder; `prefix` leads from there to it."""
+        source = (source or folder.path).rstrip("/")
+        promptls_rules = _read_rules(f"{source}/{IGNORE_FILE}", CASE_INSENSITIVE)
+        if promptls_rules is not None:
+            self.has_negation |= promptls_rules.has_negation
+            folder = replace(folder, promptls_rules=(*folder.promptls_rules, (promptls_rules, os.fsencode(prefix))))
+        if self.without_git or folder.repo is None:
+            git_rules = _read_rules(source + "/.gitignore", folder.ignore_case)
+            if git_rules is not None:
+                folder = replace(folder, git_rules=(*folder.git_rules, (git_rules, os.fsencode(prefix))))
         return folder
 
 
-def never(base: str, mode: int) -> Verdict | None:
-    """Why an entry is not listed whatever the rules say; `mode` 0: it does not exist (any more)."""
-    if base == ".git" or (FOLDS and base.lower() == ".git"):
-        return Verdict(False, "it belongs to git itself")
+def always_excluded(base: str, mode: int) -> IgnoreDecision | None:
+    """Return why an entry is excluded regardless of rules, None otherwise; `mode` is 0 if it does not exist."""
+    if base == ".git" or (CASE_INSENSITIVE and base.lower() == ".git"):
+        return IgnoreDecision(False, "it belongs to git itself")
     if not base.isascii():
         try:
             base.encode()
         except UnicodeEncodeError:
-            return Verdict(False, "its name is not valid UTF-8")
+            return IgnoreDecision(False, "its name is not valid UTF-8")
     if modes.S_ISDIR(mode):
         return None
-    if (base[:1] in "#." or base[-1:] == "~") and _EDITORS_COPY.fullmatch(base):
-        return Verdict(False, "it is an editor's copy of another file")
-    why = kind_problem(mode) if mode else ""
-    return Verdict(False, why) if why else None
+    if (base[:1] in "#." or base[-1:] == "~") and _EDITOR_BACKUP.fullmatch(base):
+        return IgnoreDecision(False, "it is a backup file of an editor")
+    reason = file_type_problem(mode) if mode else ""
+    return IgnoreDecision(False, reason) if reason else None
 
 
-def ruled(file: str, line: int, rule: str) -> Verdict:
-    """The verdict of a line of an ignore file."""
+def rule_decision(file: str, line: int, rule: str) -> IgnoreDecision:
+    """Return the decision of a line of an ignore file."""
     where = "built-in" if file == "built-in" else f"{file}, line {line}"
     if rule.startswith("!"):
-        return Verdict(True, f'the rule "{rule}" lists it ({where})', rule, file, line)
-    return Verdict(False, f'the rule "{rule}" ignores it ({where})', rule, file, line)
+        return IgnoreDecision(True, f'the rule "{rule}" lists it ({where})', rule, file, line)
+    return IgnoreDecision(False, f'the rule "{rule}" ignores it ({where})', rule, file, line)
 
 
-def lists_again(rule: Verdict) -> bool:
-    """Whether this is a "!" of a .promptlsignore, which counts for more than what git says."""
-    return rule.indexed and rule.file.endswith("/" + OWN)
+def is_reinclusion(rule: IgnoreDecision) -> bool:
+    """Return whether a decision comes from a "!" in a .promptlsignore, which overrides git."""
+    return rule.indexed and rule.file.endswith("/" + IGNORE_FILE)
 
 
-def mode_of(path: str) -> int:
-    """The mode of a file, folder or link, 0 if there is none."""
+def file_mode(path: str) -> int:
+    """Return the mode of a file, folder or link, 0 if it does not exist."""
     return _mode_and_device(path)[0]
 
 
 def _mode_and_device(path: str, follow: bool = False) -> tuple[int, int]:
     try:
-        found = os.stat(path, follow_symlinks=follow)
+        stat = os.stat(path, follow_symlinks=follow)
     except (OSError, ValueError):
         return 0, 0
-    return found.st_mode, found.st_dev
+    return stat.st_mode, stat.st_dev
 
 
-def _made_up() -> dict[int, str]:
-    """Kinds of mounted file systems whose files are no files, by their devices; none but on Linux.
+def _pseudo_devices() -> dict[int, str]:
+    """Return the types of mounted pseudo file systems by device; empty except on Linux.
 
-    Each line of mountinfo: id, parent, major:minor, root, place, options, some that may lack, "-", kind, …: proc(5).
+    A line of mountinfo: id, parent, major:minor, root, mount point, options, optional fields, "-", type, …; see proc(5).
     """
-    found: dict[int, str] = {}
-    for line in (read_small("/proc/self/mountinfo", MOST_MOUNTS) or b"").decode("utf-8", "replace").splitlines():
-        fields, _, told = line.partition(" - ")
-        kind = told.split(" ", 1)[0]
-        if kind in _OF_THE_KERNEL:
+    kinds: dict[int, str] = {}
+    for line in (
+        (read_small_file("/proc/self/mountinfo", MAX_MOUNT_TABLE_BYTES) or b"").decode("utf-8", "replace").splitlines()
+    ):
+        fields, _, details = line.partition(" - ")
+        kind = details.split(" ", 1)[0]
+        if kind in _PSEUDO_FILE_SYSTEMS:
             major, _, minor = fields.split(" ", 3)[2].partition(":")
-            found[os.makedev(int(major), int(minor))] = kind
-    return found
+            kinds[os.makedev(int(major), int(minor))] = kind
+    return kinds
 
 
-def _last(levels: Levels, base: bytes, is_folder: bool) -> tuple[Rule, Rules] | None:
-    for rules, way in reversed(levels):
-        rule = rules.match(base, way + base, is_folder)
+def _last_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[IgnoreRule, IgnoreRules] | None:
+    for rules, prefix in reversed(levels):
+        rule = rules.match(base, prefix + base, is_folder)
         if rule is not None:
             return rule, rules
     return None
 
 
-def _rules(path: str, fold: bool, follow: bool = False) -> Rules | None:
-    """The rules of an ignore file; git follows no link to one in the tree, but does to the user's own."""
-    data = read_small(path, MOST_RULES, follow, strict=True) if path else None
-    return parse(data, path, fold) if data else None
+def _read_rules(path: str, ignore_case: bool, follow: bool = False) -> IgnoreRules | None:
+    """Read an ignore file; git follows links to the user's own ignore file, but not to those in the tree."""
+    data = read_small_file(path, MAX_IGNORE_FILE_BYTES, follow, strict=True) if path else None
+    return parse_rules(data, path, ignore_case) if data else None
 
 
-def _unwanted(path: str) -> Verdict | None:
-    """Why a folder outside of git is left out though no rule names it."""
+def _content_exclusion(path: str) -> IgnoreDecision | None:
+    """Return why the content of a folder outside git excludes it, None otherwise."""
     tag = path + "/CACHEDIR.TAG"
-    if (read_small(tag, 100_000, strict=True) or b"").startswith(_CACHE_TAG):
-        return Verdict(False, f"the folder says that it is a cache ({tag})", "", tag, 1)
+    if (read_small_file(tag, 100_000, strict=True) or b"").startswith(_CACHE_SIGNATURE):
+        return IgnoreDecision(False, f"the folder is marked as a cache ({tag})", "", tag, 1)
     if os.path.isfile(path + "/HEAD") and os.path.isdir(path + "/objects") and os.path.isdir(path + "/refs"):
-        return Verdict(False, "it belongs to git itself")
+        return IgnoreDecision(False, "it belongs to git itself")
     return None
 
 
-def _top_of_broken(root: str) -> str:
-    """The folder at or above `root` with a `.git` that git could not be asked about, "" without one."""
-    place = os.path.realpath(root)
-    while not git_ignore.looks_like_repo(place):
-        place, below = os.path.dirname(place), place
-        if place == below:
+def _top_of_unreadable_tree(root: str) -> str:
+    """Return the nearest folder at or above `root` with a `.git` that git could not read, "" without one."""
+    folder = os.path.realpath(root)
+    while not git_ignore.has_git_folder(folder):
+        folder, child = os.path.dirname(folder), folder
+        if folder == child:
             return ""
-    return place.replace(os.sep, "/")
+    return folder.replace(os.sep, "/")

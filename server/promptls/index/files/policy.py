@@ -1,7 +1,7 @@
-"""Which files the user wants listed at all, whatever ignore files say: `index.include` and `index.exclude`.
+"""File policy: the settings `index.include`, `index.exclude` and `index.includeHidden`, on top of the ignore files.
 
-A policy only takes away.  It holds wherever ignore rules hold, so that what it refuses is neither indexed
-nor offered nor shown.  Patterns are written as in an ignore file and are relative to the root.
+A policy only excludes files.  It applies wherever ignore rules apply: an excluded file is not indexed, not completed
+and not shown.  Patterns have the syntax of an ignore file and are relative to the root.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.index.files.gitignore import Rules, parse, picked
+from promptls.index.files.gitignore import IgnoreRules, is_match, parse_rules
 
 
-class Policy(Struct, frozen=True):
-    """What the settings say about files."""
+class FilePolicy(Struct, frozen=True):
+    """Patterns of files to include and exclude."""
 
-    include: tuple[str, ...] = ()  # only files that one of these picks; () for all
-    exclude: tuple[str, ...] = ()  # no file that one of these picks
-    hidden: bool = True  # files and folders whose names begin with a dot
+    include: tuple[str, ...] = ()  # if not empty, only files that match one of these patterns
+    exclude: tuple[str, ...] = ()  # no files that match one of these patterns
+    include_hidden: bool = True  # files and folders whose names start with a dot
 
     def __bool__(self) -> bool:
-        return bool(self.include or self.exclude or not self.hidden)
+        return bool(self.include or self.exclude or not self.include_hidden)
 
-    def refusal(self, name: str, folder: bool = False) -> str:
-        """Why a file or folder of this name (relative to the root) is not listed, "" if it is."""
+    def exclusion_reason(self, name: str, folder: bool = False) -> str:
+        """Return why a file or folder (name relative to the root) is excluded, "" if it is not."""
         raw = os.fsencode(name)
-        if not self.hidden and any(part.startswith(".") for part in name.split("/")):
-            return "hidden files are left out (setting index.includeHidden)"
-        if self.exclude and (rules := _rules(self.exclude)) is not None and picked(rules, raw, folder):
-            return "the setting index.exclude leaves it out"
+        if not self.include_hidden and any(part.startswith(".") for part in name.split("/")):
+            return "hidden files are excluded (setting index.includeHidden)"
+        if self.exclude and (rules := _parse_patterns(self.exclude)) is not None and is_match(rules, raw, folder):
+            return "the setting index.exclude excludes it"
         if self.include and not folder:
-            only = _rules(self.include)
-            if only is None or not picked(only, raw):
-                return "the setting index.include does not name it"
+            included = _parse_patterns(self.include)
+            if included is None or not is_match(included, raw):
+                return "the setting index.include does not include it"
         return ""
 
 
 @lru_cache(64)
-def _rules(patterns: tuple[str, ...]) -> Rules | None:
-    return parse("\n".join(patterns).encode("utf-8", "surrogateescape"), "settings")
+def _parse_patterns(patterns: tuple[str, ...]) -> IgnoreRules | None:
+    return parse_rules("\n".join(patterns).encode("utf-8", "surrogateescape"), "settings")

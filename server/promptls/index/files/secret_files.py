@@ -1,10 +1,10 @@
-"""Files that are made for secrets, by their names alone: `.env`, `id_rsa`, `*.pem`, `credentials.json`, …"""
+"""Detection by name of files that usually hold secrets: `.env`, `id_rsa`, `*.pem`, `credentials.json`, …"""
 
 from __future__ import annotations
 
 import re
 
-_HARMLESS = re.compile(r"(?:^|[._-])(?:example|sample|template|dist|default|defaults|schema|test)(?:[._-]|$)", re.I)
+_SAMPLE_NAME = re.compile(r"(?:^|[._-])(?:example|sample|template|dist|default|defaults|schema|test)(?:[._-]|$)", re.I)
 _SECRET_FILES = tuple(
     (reason, re.compile(pattern, re.IGNORECASE))
     for reason, pattern in (
@@ -18,21 +18,21 @@ _SECRET_FILES = tuple(
          r"(?:\.[^/]*)?\.(?:ya?ml|toml|json|ini|properties|cfg|conf))$"),
     )
 )  # fmt: skip
-_ANY = re.compile("|".join(pattern.pattern for _, pattern in _SECRET_FILES), re.IGNORECASE)
+_ANY_SECRET_FILE = re.compile("|".join(pattern.pattern for _, pattern in _SECRET_FILES), re.IGNORECASE)
 
 
-def kind_of_secrets(path: str) -> str:
-    """What secrets a file is made for ("environment file", "private key", …); "" where it is not.
+def secret_kind(path: str) -> str:
+    """Return the kind of secrets that a file usually holds ("environment file", "private key", …), "" for none.
 
-    Samples such as `.env.example` and public keys (`id_rsa.pub`) are not.
+    Samples such as `.env.example` and public keys (`id_rsa.pub`) are not secret.
     """
-    name = "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])  # no pattern looks further up
-    if _ANY.search(name) is None or _HARMLESS.search(name.rpartition("/")[2]):
+    name = "/".join(path.replace("\\", "/").rsplit("/", 2)[-2:])  # no pattern matches more components
+    if _ANY_SECRET_FILE.search(name) is None or _SAMPLE_NAME.search(name.rpartition("/")[2]):
         return ""
     return next(reason for reason, pattern in _SECRET_FILES if pattern.search(name))
 
 
-def secret(path: str) -> str:
-    """Why a file's name tells that its text must not be shown ("" if it does not)."""
-    kind = kind_of_secrets(path)
+def secret_reason(path: str) -> str:
+    """Return why the name of a file forbids showing its text, "" if it does not."""
+    kind = secret_kind(path)
     return f"a file called {path.rsplit('/', 1)[-1]} usually holds secrets ({kind})" if kind else ""

@@ -1,7 +1,7 @@
-"""The files of a root: listing them all, and saying of one why it is or is not among them.
+"""File walk: list the files of a root, and explain why a path is or is not listed.
 
-`walk`, `ignored` and `explain` agree: a file is listed if and only if it is not `ignored`, and it is indexed
-if and only if, beyond that, its text can be read.
+`walk_files`, `ignored_paths` and `explain_path` agree.  A file is listed if and only if it is not ignored.  A listed
+file is indexed if and only if its text can be read.
 """
 
 from __future__ import annotations
@@ -14,17 +14,25 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from promptls.index.files import git_ignore
-from promptls.index.files.ignore import Folder, Verdict, View, lists_again, mode_of, never, ruled
-from promptls.index.files.read import Limits, Skipped, exhausted, read_text
+from promptls.index.files.ignore import (
+    FolderRules,
+    IgnoreDecision,
+    IgnoreTree,
+    always_excluded,
+    file_mode,
+    is_reinclusion,
+    rule_decision,
+)
+from promptls.index.files.read import FileLimits, UnreadableFile, is_out_of_resources, read_text
 from promptls.index.files.uris import WINDOWS
 from promptls.model import CancelToken
 
-_OUTSIDE = Verdict(False, "it is outside of the workspace folder")
-_DEFAULTS = Limits()
+_OUTSIDE_ROOT = IgnoreDecision(False, "it is outside the workspace folder")
+_DEFAULT_LIMITS = FileLimits()
 
 
-class Found(Struct, frozen=True, gc=False):
-    """A file that the walk lists."""
+class FileInfo(Struct, frozen=True, gc=False):
+    """File listed by a walk."""
 
     path: str
     name: str  # relative to the root
@@ -32,30 +40,33 @@ class Found(Struct, frozen=True, gc=False):
     mtime_ns: int
 
 
-def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str = "") -> Iterator[Found]:
-    """All files of a root that are not ignored; what their text is like does not matter here.
+def walk_files(root: str, limits: FileLimits, token: CancelToken | None = None, folder: str = "") -> Iterator[FileInfo]:
+    """Yield the files of a root that are not ignored, whatever their content, up to `limits.max_files`.
 
-    `under`: only what is in the folder of this name (relative to the root).  Ends after `limits.max_files`.
-    Raises `Cancelled`, and OSError where the system lacks what is needed to look (no descriptors, no memory); a
-    folder that cannot be read is passed over, a root that does not exist is empty.
+    With `folder`, only files in the folder of this name (relative to the root) are listed.  Unreadable folders are
+    skipped, and a root that does not exist is empty.
+
+    Raises:
+        Cancelled: The token was cancelled.
+        OSError: The system is out of file descriptors or memory.
     """
-    view = View(root)
-    if under and ignored(root, [f"{view.root}/{under}"], limits):
+    ignore_tree = IgnoreTree(root)
+    if folder and ignored_paths(root, [f"{ignore_tree.root}/{folder}"], limits):
         return
     count = 0
-    trees = [under]
-    done: set[str] = set()
+    trees = [folder]
+    visited: set[str] = set()
     while trees:
         if token is not None:
             token.check()
-        tree = view.folder(trees.pop())
-        if tree.name in done:
+        tree = ignore_tree.folder(trees.pop())
+        if tree.name in visited:
             continue
-        done.add(tree.name)
-        for found in _tree(view, tree, trees, token):
-            if limits.policy and limits.policy.refusal(found.name):
+        visited.add(tree.name)
+        for file in _walk_work_tree(ignore_tree, tree, trees, token):
+            if limits.policy and limits.policy.exclusion_reason(file.name):
                 continue
-            yield found
+            yield file
             count += 1
             if count >= limits.max_files:
                 return
@@ -63,219 +74,248 @@ def walk(root: str, limits: Limits, token: CancelToken | None = None, under: str
                 token.check()
 
 
-def ignored(root: str, paths: Iterable[str], limits: Limits = _DEFAULTS) -> set[str]:
-    """Those of the paths that a walk would not list, whether they exist or not; folders by their rules.
+def ignored_paths(root: str, paths: Iterable[str], limits: FileLimits = _DEFAULT_LIMITS) -> set[str]:
+    """Return the paths that a walk would not list; the paths may be folders, and need not exist.
 
-    Three processes for the root, two for each other work tree concerned, for any number of paths.  Raises OSError
-    where the system lacks what is needed to tell.
+    Starts three git processes for the root, and two for each other work tree, for any number of paths.
+
+    Raises:
+        OSError: The system is out of file descriptors or memory.
     """
-    return {path for path, verdict in _verdicts(root, list(paths), limits).items() if not verdict.indexed}
+    return {path for path, decision in _decide_paths(root, list(paths), limits).items() if not decision.indexed}
 
 
-def explain(root: str, path: str, limits: Limits) -> Verdict:
-    """Whether the text of a file is indexed, and if not, the rule or the property of the file that says so."""
-    verdict = _verdicts(root, [path], limits)[path]
-    if not verdict.indexed:
-        return verdict
-    got = read_text(path, limits)
-    return Verdict(False, got.reason) if isinstance(got, Skipped) else verdict
+def explain_path(root: str, path: str, limits: FileLimits) -> IgnoreDecision:
+    """Return whether the text of a file is indexed, and the rule or property of the file that excludes it."""
+    decision = _decide_paths(root, [path], limits)[path]
+    if not decision.indexed:
+        return decision
+    text = read_text(path, limits)
+    return IgnoreDecision(False, text.reason) if isinstance(text, UnreadableFile) else decision
 
 
-def _tree(view: View, tree: Folder, trees: list[str], token: CancelToken | None) -> Iterator[Found]:
-    """The files from a folder down to where other work trees begin; those are added to `trees`."""
-    if tree.out is not None:
+def _walk_work_tree(
+    ignore_tree: IgnoreTree, tree: FolderRules, trees: list[str], token: CancelToken | None
+) -> Iterator[FileInfo]:
+    """Yield the files of one work tree below a folder; nested work trees are added to `trees`."""
+    if tree.exclusion is not None:
         return
     if tree.repo is None:
-        yield from _scan(view, tree, trees, token)
+        yield from _walk_folders(ignore_tree, tree, trees, token)
         return
-    names = _listed(tree, tree.repo, token)
-    # All folders first: only then it is known whether a "!" among the rules lists what git left out.
-    folders = {name: view.folder(name) for name in {name.rpartition("/")[0] for name in names or ()}}
+    names = _list_with_git(tree, tree.repo, token)
+    # Load all folders first: a "!" in any .promptlsignore can list files that git ignores.
+    folders = {name: ignore_tree.folder(name) for name in {name.rpartition("/")[0] for name in names or ()}}
     seen: set[str] = set()
-    if names is None or view.negates:
-        alone = _without_git(view, tree.tree)
-        for found in _scan(alone, alone.folder(tree.name), trees, token):
-            seen.add(found.name)
-            yield found
-    for found in _chosen(view, names or [], folders, tree.tree, trees):
-        if found.name not in seen:
-            yield found
+    if names is None or ignore_tree.has_negation:
+        without_git = _tree_without_git(ignore_tree, tree.tree)
+        for file in _walk_folders(without_git, without_git.folder(tree.name), trees, token):
+            seen.add(file.name)
+            yield file
+    for file in _filter_git_listing(ignore_tree, names or [], folders, tree.tree, trees):
+        if file.name not in seen:
+            yield file
 
 
-def _without_git(view: View, tree: str) -> View:
-    """A view of the same root that decides by itself in this tree."""
-    alone = View(view.root or "/", alone=True)
+def _tree_without_git(ignore_tree: IgnoreTree, tree: str) -> IgnoreTree:
+    """Return an ignore tree of the same root that evaluates the rules of one work tree without git."""
+    without_git = IgnoreTree(ignore_tree.root or "/", without_git=True)
     if tree:
-        alone.adopt(view.folder(tree))
-    return alone
+        without_git.mount(ignore_tree.folder(tree))
+    return without_git
 
 
-def _listed(tree: Folder, repo: git_ignore.Repo, token: CancelToken | None) -> list[str] | None:
-    """What git lists in a folder, by names relative to the root; None if it fails."""
-    start = tree.tree + "/" if tree.tree else ""
-    names = git_ignore.files(repo, tree.name[len(start) :], token)
-    return [start + name for name in names] if names is not None and start else names
+def _list_with_git(tree: FolderRules, repo: git_ignore.WorkTree, token: CancelToken | None) -> list[str] | None:
+    """Return the files listed by git in a folder, as names relative to the root; None if git fails."""
+    prefix = tree.tree + "/" if tree.tree else ""
+    names = git_ignore.list_files(repo, tree.name[len(prefix) :], token)
+    return [prefix + name for name in names] if names is not None and prefix else names
 
 
-def _chosen(view: View, names: list[str], folders: dict[str, Folder], tree: str, trees: list[str]) -> Iterator[Found]:
-    """Those files among git's names that are regular files and that no rule of ours ignores."""
-    last = ""
+def _filter_git_listing(
+    ignore_tree: IgnoreTree, names: list[str], folders: dict[str, FolderRules], tree: str, trees: list[str]
+) -> Iterator[FileInfo]:
+    """Yield the names listed by git that are regular files and that no `.promptlsignore` ignores."""
+    previous = ""
     for name in names:
         parent, _, base = name.rpartition("/")
         folder = folders[parent]
-        if folder.out is not None or name == last:  # a file in conflict comes once for each side
+        if folder.exclusion is not None or name == previous:  # git lists a file in conflict once for each side
             continue
-        last = name
+        previous = name
         if folder.tree != tree:
             trees.append(folder.tree)
             continue
-        rule = view.decide(folder, base, is_folder=False) if folder.own else None
+        rule = ignore_tree.decide(folder, base, is_folder=False) if folder.promptls_rules else None
         if not base or (rule is not None and not rule.indexed):
             continue
-        path = f"{view.root}/{name}"
+        path = f"{ignore_tree.root}/{name}"
         try:
-            found = os.lstat(path)
+            stat = os.lstat(path)
         except OSError:  # tracked, but deleted or not checked out
             continue
-        if modes.S_ISDIR(found.st_mode):  # a submodule
-            inner = view.enter(folder, base)
-            if inner.out is None and inner.tree == inner.name:
-                trees.append(inner.name)
-        elif never(base, found.st_mode) is None:
-            yield Found(path, name, found.st_size, found.st_mtime_ns)
+        if modes.S_ISDIR(stat.st_mode):  # a submodule
+            submodule = ignore_tree.enter(folder, base)
+            if submodule.exclusion is None and submodule.tree == submodule.name:
+                trees.append(submodule.name)
+        elif always_excluded(base, stat.st_mode) is None:
+            yield FileInfo(path, name, stat.st_size, stat.st_mtime_ns)
 
 
-def _scan(view: View, start: Folder, trees: list[str], token: CancelToken | None) -> Iterator[Found]:
-    """The files from a folder down by the view's own rules; where other trees begin goes to `trees`."""
-    waiting = [start] if start.out is None else []
-    while waiting:
-        folder = waiting.pop()
+def _walk_folders(
+    ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None
+) -> Iterator[FileInfo]:
+    """Yield the files below a folder by the rules of the ignore tree; nested work trees are added to `trees`."""
+    stack = [top] if top.exclusion is None else []
+    while stack:
+        folder = stack.pop()
         if token is not None:
             token.check()
         try:
             with os.scandir(folder.path) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
         except OSError as error:
-            if exhausted(error):
-                raise  # what is not seen is not gone
+            if is_out_of_resources(error):
+                raise  # unread files must not count as deleted
             continue
-        below: list[Folder] = []
-        way = folder.name + "/" if folder.name else ""
+        subfolders: list[FolderRules] = []
+        prefix = folder.name + "/" if folder.name else ""
         for entry in entries:
             try:
                 if entry.is_dir(follow_symlinks=False):
-                    inner = view.enter(folder, entry.name)
-                    if inner.out is None and inner.tree == inner.name:
-                        trees.append(inner.name)
-                    elif inner.out is None:
-                        below.append(inner)
+                    subfolder = ignore_tree.enter(folder, entry.name)
+                    if subfolder.exclusion is None and subfolder.tree == subfolder.name:
+                        trees.append(subfolder.name)
+                    elif subfolder.exclusion is None:
+                        subfolders.append(subfolder)
                     continue
-                if not entry.is_file(follow_symlinks=False) or never(entry.name, 0) is not None:
+                if not entry.is_file(follow_symlinks=False) or always_excluded(entry.name, 0) is not None:
                     continue
-                rule = view.decide(folder, entry.name, is_folder=False)
+                rule = ignore_tree.decide(folder, entry.name, is_folder=False)
                 if rule is not None and not rule.indexed:
                     continue
-                found = entry.stat(follow_symlinks=False)
-            except OSError:  # gone in between
+                stat = entry.stat(follow_symlinks=False)
+            except OSError:  # deleted meanwhile
                 continue
-            yield Found(f"{view.root}/{way}{entry.name}", way + entry.name, found.st_size, found.st_mtime_ns)
-        waiting += reversed(below)
+            yield FileInfo(
+                f"{ignore_tree.root}/{prefix}{entry.name}", prefix + entry.name, stat.st_size, stat.st_mtime_ns
+            )
+        stack += reversed(subfolders)
 
 
-class _Open(Struct, frozen=True):
-    """A path that our rules leave to git: the last word of each of these names in each of these trees."""
+class _UndecidedPath(Struct, frozen=True):
+    """Path on which git has to decide, in its own work tree and in the ones around it."""
 
     name: str
-    questions: tuple[tuple[str, str], ...]  # (tree, name), outermost last
-    rule: Verdict | None  # what our rules say
-    again: bool  # a "!" of a .promptlsignore lists it, or a folder above
+    git_queries: tuple[tuple[str, str], ...]  # (tree, name), outermost last
+    rule: IgnoreDecision | None  # decision of the `.promptlsignore` files
+    reincluded: bool  # a "!" in a .promptlsignore matches it or a folder above
 
 
-def _verdicts(root: str, paths: list[str], limits: Limits) -> dict[str, Verdict]:
-    """What the rules say of each path; the text of files is not looked at."""
-    view = View(root)
-    verdicts: dict[str, Verdict] = {}
-    left: dict[str, _Open] = {}
+def _decide_paths(root: str, paths: list[str], limits: FileLimits) -> dict[str, IgnoreDecision]:
+    """Decide by the rules for each path whether it is listed; the text of files is not read."""
+    ignore_tree = IgnoreTree(root)
+    decisions: dict[str, IgnoreDecision] = {}
+    undecided: dict[str, _UndecidedPath] = {}
     for path in paths:
-        name = _name(view.root, path)
-        got = _OUTSIDE if name is None else _refused(view, name, limits) or _judged(view, name)
-        if isinstance(got, Verdict):
-            verdicts[path] = got
+        name = _relative_name(ignore_tree.root, path)
+        decision = (
+            _OUTSIDE_ROOT
+            if name is None
+            else _decide_by_policy(ignore_tree, name, limits) or _decide_by_rules(ignore_tree, name)
+        )
+        if isinstance(decision, IgnoreDecision):
+            decisions[path] = decision
         else:
-            left[path] = got
-    asked: dict[str, list[str]] = {}
-    for tree, name in dict.fromkeys(question for case in left.values() for question in case.questions):
-        asked.setdefault(tree, []).append(name)
-    alone = View(root, alone=True) if asked and view.negates else None
-    answers = {(tree, name): v for tree, names in asked.items() for name, v in _asked(view, tree, names).items()}
-    for path, case in left.items():
-        hits = [answers[question] for question in case.questions if question in answers]
-        hit = next((h for h in reversed(hits) if not h.indexed), None)
-        if hit is not None and case.again and alone is not None:
-            hit = _alone(alone, case.name)
-        listed = case.rule or (hits[0] if hits and hits[0].indexed else None) or Verdict(True, "")
-        verdicts[path] = hit if hit is not None and not hit.indexed else listed
-    return verdicts
+            undecided[path] = decision
+    queries: dict[str, list[str]] = {}
+    for tree, name in dict.fromkeys(query for case in undecided.values() for query in case.git_queries):
+        queries.setdefault(tree, []).append(name)
+    without_git = IgnoreTree(root, without_git=True) if queries and ignore_tree.has_negation else None
+    answers = {
+        (tree, name): v for tree, names in queries.items() for name, v in _query_git(ignore_tree, tree, names).items()
+    }
+    for path, case in undecided.items():
+        matches = [answers[question] for question in case.git_queries if question in answers]
+        match = next((h for h in reversed(matches) if not h.indexed), None)
+        if match is not None and case.reincluded and without_git is not None:
+            match = _decide_without_git(without_git, case.name)
+        listed = case.rule or (matches[0] if matches and matches[0].indexed else None) or IgnoreDecision(True, "")
+        decisions[path] = match if match is not None and not match.indexed else listed
+    return decisions
 
 
-def _refused(view: View, name: str, limits: Limits) -> Verdict | None:
-    """The verdict of the user's policy, None if it has nothing against a name."""
+def _decide_by_policy(ignore_tree: IgnoreTree, name: str, limits: FileLimits) -> IgnoreDecision | None:
+    """Return the decision of the file policy, None if it does not exclude the name."""
     if not name or not limits.policy:
         return None
-    why = limits.policy.refusal(name, modes.S_ISDIR(mode_of(f"{view.root}/{name}")))
-    return Verdict(False, why) if why else None
+    reason = limits.policy.exclusion_reason(name, modes.S_ISDIR(file_mode(f"{ignore_tree.root}/{name}")))
+    return IgnoreDecision(False, reason) if reason else None
 
 
-def _judged(view: View, name: str) -> Verdict | _Open:
-    """The verdict on one name as far as the view knows, else what is to be asked of git."""
+def _decide_by_rules(ignore_tree: IgnoreTree, name: str) -> IgnoreDecision | _UndecidedPath:
+    """Return the decision of the rules in the ignore tree, or the queries that git has to answer."""
     if not name:
-        return Verdict(True, "")
+        return IgnoreDecision(True, "")
     parent, _, base = name.rpartition("/")
-    folder = view.folder(parent)
-    mode = mode_of(f"{view.root}/{name}")
+    folder = ignore_tree.folder(parent)
+    mode = file_mode(f"{ignore_tree.root}/{name}")
     is_folder = modes.S_ISDIR(mode)
-    out = view.enter(folder, base).out if is_folder else folder.out or never(base, mode)
-    if out is not None:
-        return out
-    rule = view.decide(folder, base, is_folder)
+    exclusion = (
+        ignore_tree.enter(folder, base).exclusion if is_folder else folder.exclusion or always_excluded(base, mode)
+    )
+    if exclusion is not None:
+        return exclusion
+    rule = ignore_tree.decide(folder, base, is_folder)
     if rule is not None and not rule.indexed:
         return rule
-    questions = [(folder.tree, name)] if folder.repo is not None else []
+    queries = [(folder.tree, name)] if folder.repo is not None else []
     while folder.tree:
         boundary = folder.tree
-        folder = view.folder(boundary.rpartition("/")[0])
+        folder = ignore_tree.folder(boundary.rpartition("/")[0])
         if folder.repo is not None:
-            questions.append((folder.tree, boundary))
-    again = view.folder(parent).again or (rule is not None and lists_again(rule))
-    return _Open(name, tuple(questions), rule, again)
+            queries.append((folder.tree, boundary))
+    reincluded = ignore_tree.folder(parent).reincluded or (rule is not None and is_reinclusion(rule))
+    return _UndecidedPath(name, tuple(queries), rule, reincluded)
 
 
-def _asked(view: View, tree: str, names: list[str]) -> dict[str, Verdict]:
-    """What git's rules say of names in one tree; nothing for a name that none of them matches."""
-    repo = view.folder(tree).repo
+def _query_git(ignore_tree: IgnoreTree, tree: str, names: list[str]) -> dict[str, IgnoreDecision]:
+    """Return the decisions of git's rules for names in one work tree; names without a matching rule are omitted."""
+    repo = ignore_tree.folder(tree).repo
     if repo is None:
         return {}
-    start = len(tree) + 1 if tree else 0
-    hits = git_ignore.matches(repo, [name[start:] for name in names])
-    if hits is not None:
-        return {name: ruled(h.file, h.line, h.text) for name in names if (h := hits.get(name[start:])) is not None}
-    alone, kept = _without_git(view, tree), git_ignore.tracked(repo, [name[start:] for name in names])
-    return {name: v for name in names if name[start:] not in kept and (v := _alone(alone, name)) is not None}
+    prefix_length = len(tree) + 1 if tree else 0
+    matches = git_ignore.check_ignore(repo, [name[prefix_length:] for name in names])
+    if matches is not None:
+        return {
+            name: rule_decision(match.file, match.line, match.text)
+            for name in names
+            if (match := matches.get(name[prefix_length:])) is not None
+        }
+    without_git, tracked = (
+        _tree_without_git(ignore_tree, tree),
+        git_ignore.tracked_paths(repo, [name[prefix_length:] for name in names]),
+    )
+    return {
+        name: decision
+        for name in names
+        if name[prefix_length:] not in tracked and (decision := _decide_without_git(without_git, name)) is not None
+    }
 
 
-def _alone(view: View, name: str) -> Verdict | None:
-    """What the rules of a view that knows them all say of a name."""
+def _decide_without_git(ignore_tree: IgnoreTree, name: str) -> IgnoreDecision | None:
+    """Return the decision of an ignore tree that contains all rules, None if no rule matches."""
     parent, _, base = name.rpartition("/")
-    folder = view.folder(parent)
-    return folder.out or view.decide(folder, base, modes.S_ISDIR(mode_of(f"{view.root}/{name}")))
+    folder = ignore_tree.folder(parent)
+    return folder.exclusion or ignore_tree.decide(folder, base, modes.S_ISDIR(file_mode(f"{ignore_tree.root}/{name}")))
 
 
-def _name(root: str, path: str) -> str | None:
-    """The path relative to the root, None if it is not below it by its letters."""
+def _relative_name(root: str, path: str) -> str | None:
+    """Return the path relative to the root, None if it is not inside it lexically."""
     path = posixpath.normpath(path.replace("\\", "/") if WINDOWS else path)
     if path.startswith("//") and not root.startswith("//"):
         path = path[1:]
-    top, place = (root.lower(), path.lower()) if WINDOWS else (root, path)
-    if place in (top, top + "/"):
+    top, target = (root.lower(), path.lower()) if WINDOWS else (root, path)
+    if target in (top, top + "/"):
         return ""
-    return path[len(root) + 1 :] if place.startswith(top + "/") else None
+    return path[len(root) + 1 :] if target.startswith(top + "/") else None

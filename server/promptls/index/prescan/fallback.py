@@ -1,7 +1,7 @@
-"""Which of the files that still wait to be read define a name that somebody asks for now.
+"""Fallback for files that are not prescanned yet: find the waiting files that probably define a name.
 
-Texts are looked through for the name, files that are called like it first, for as long as somebody may wait.  A guess:
-what the grammar finds in them decides.
+Reads files and searches their texts for the name until a deadline, files with a similar name first.  The result is a
+heuristic; the outline of the files decides.
 """
 
 from __future__ import annotations
@@ -10,56 +10,62 @@ import re
 import time
 from collections.abc import Collection, Iterable
 
-from promptls.index import files
+from promptls.index.files.read import FileLimits, UnreadableFile, read_text
+from promptls.index.prescan.lexer import DEFINITION_KEYWORDS
 from promptls.model import CancelToken
 
-MOST = 8
-"""Files that are read for names that are asked for."""
-MORE_S = 0.1
-"""Seconds for which others are looked for once one is found that defines a name."""
-_LEAST = 3
-"""Letters of a name that may stand for a file, or of a file for a name."""
-_DEFINES = (
-    r"\b(?:class|def|defmodule|defp|defmacro|fn|func|fun|function|sub|proc|struct|enum|union|interface|protocol|trait|type"
-    r"|typedef|object|record|module|namespace|package|const|let|var|val|static|macro|macro_rules!|define|data|newtype"
-    r"|instance|impl)\b[^\n]{0,80}?(?<![\w$])"
+MAX_FILES = 8
+"""Maximum number of files that are read first for requested names."""
+EXTRA_SEARCH_S = 0.1
+"""Seconds for which the search goes on after the first file that defines a name."""
+_MIN_NAME_LENGTH = 3
+"""Minimum length of a name, or of a file name, that is matched as a part of the other."""
+_KEYWORDS = DEFINITION_KEYWORDS.union(
+    "proc object record const let var val static define data newtype instance impl".split()
 )
-"""What stands before the name where it is defined, in most languages; elsewhere holding it must do."""
+"""Keywords of definitions, including those of values: the search is limited to the requested names."""
+_DEFINITION = rf"\b(?:{'|'.join(sorted(_KEYWORDS))})\b[^\n]{{0,80}}?(?<![\w$])"
+"""Text before the name in a definition, in most languages.  Other languages only match files that contain the name."""
 
 
-def defining(
-    names: Collection[str], paths: Iterable[str], limits: files.Limits, deadline: float, token: CancelToken | None
+def find_definitions(
+    names: Collection[str], paths: Iterable[str], limits: FileLimits, deadline: float, token: CancelToken | None
 ) -> list[str]:
-    """Of these files those that seem to define one of the names, the likeliest first, `MOST` at the most.
+    """Return up to `MAX_FILES` files that probably define one of the names, the most likely first.
 
-    Looks until the deadline, a time.monotonic().  Raises Cancelled.
+    Files that only contain a name come last.  `deadline` is a value of `time.monotonic()`.
+
+    Raises:
+        Cancelled: The request was cancelled.
     """
     longest = sorted(names, key=len, reverse=True)
-    defines = re.compile(f"{_DEFINES}(?:{'|'.join(map(re.escape, longest))})" r"(?![\w$])")
+    definition = re.compile(f"{_DEFINITION}(?:{'|'.join(map(re.escape, longest))})" r"(?![\w$])")
     lowered = [name.lower() for name in longest]
     likely: list[str] = []
     others: list[str] = []
     for path in paths:
-        (likely if _called_like(path, lowered) else others).append(path)
-    certain: list[str] = []
-    holding: list[str] = []
+        (likely if _is_named_like(path, lowered) else others).append(path)
+    defining: list[str] = []
+    containing: list[str] = []
     for path in (*likely, *others):
         if token is not None:
             token.check()
-        if len(certain) >= MOST or time.monotonic() > deadline:
+        if len(defining) >= MAX_FILES or time.monotonic() > deadline:
             break
-        got = files.read_text(path, limits)
-        if isinstance(got, files.Skipped) or not any(name in got.text for name in longest):
+        content = read_text(path, limits)
+        if isinstance(content, UnreadableFile) or not any(name in content.text for name in longest):
             continue
-        if not defines.search(got.text):
-            holding.append(path)
+        if not definition.search(content.text):
+            containing.append(path)
             continue
-        if not certain:
-            deadline = min(deadline, time.monotonic() + MORE_S)
-        certain.append(path)
-    return [*certain, *holding][:MOST]
+        if not defining:
+            deadline = min(deadline, time.monotonic() + EXTRA_SEARCH_S)
+        defining.append(path)
+    return [*defining, *containing][:MAX_FILES]
 
 
-def _called_like(path: str, names: Iterable[str]) -> bool:
+def _is_named_like(path: str, names: Iterable[str]) -> bool:
     stem = path.rsplit("/", 1)[-1].split(".", 1)[0].lower().replace("_", "").replace("-", "")
-    return len(stem) >= _LEAST and any(stem in name or (len(name) >= _LEAST and name in stem) for name in names)
+    return len(stem) >= _MIN_NAME_LENGTH and any(
+        stem in name or (len(name) >= _MIN_NAME_LENGTH and name in stem) for name in names
+    )

@@ -1,8 +1,8 @@
-"""A first look at many texts without their grammars: the words that stand in each, and the names that it seems to define.
+"""Prescan lexer: the words of many texts, and the names that they probably define, without a grammar.
 
-It takes a tenth of what outlines take, so that names and words of a whole workspace are there soon: they tell which of
-the files that still wait are to be read for a question.  What they hold the grammar decides, when they are read.
-Runs in the worker processes.
+A prescan takes a tenth of the time of outlines.  The words and names of a whole workspace are therefore available
+soon, and select the waiting files that should be read first for a question.  Their exact symbols are known once they
+are parsed.  Runs in the worker processes.
 """
 
 from __future__ import annotations
@@ -13,47 +13,52 @@ from itertools import chain, compress
 import numpy as np
 from msgspec import Struct
 
-from promptls.index.search.analyzer import STOP_WORDS, runs
+from promptls.index.search.analyzer import STOP_WORDS, split_runs
 
-SHORTEST, LONGEST = 2, 64
-"""Letters of a word: longer runs are data."""
-_DEFINING = frozenset(
+MIN_WORD_LENGTH, MAX_WORD_LENGTH = 2, 64
+"""Minimum and maximum length of a word in characters; longer runs are data."""
+DEFINITION_KEYWORDS = frozenset(
     "class def defmodule defp defmacro enum fn fun func function interface macro macro_rules module namespace package "
-    "protocol struct sub trait type typedef union CLASS FUNCTION PROCEDURE TABLE VIEW".split()
+    "protocol struct sub trait type typedef union".split()
 )
-"""Words that a name stands after where it is defined, in most languages."""
-_NO_NAME = STOP_WORDS | _DEFINING
+"""Keywords that precede the name of a function, type or module in its definition, in most languages."""
+_KEYWORDS = DEFINITION_KEYWORDS | {"CLASS", "FUNCTION", "PROCEDURE", "TABLE", "VIEW"}
+_NOT_NAMES = STOP_WORDS | _KEYWORDS
 
 
-class Skims(Struct, frozen=True, array_like=True, gc=False):
-    """File i holds `words[n]` for n in `word[start[i]:start[i + 1]]`, each once, and seems to define those of `name`."""
+class PrescanBatch(Struct, frozen=True, array_like=True, gc=False):
+    """Words and defined names of a batch of files, as word IDs.
+
+    File i contains `words[n]` for n in `word_ids[word_starts[i]:word_starts[i + 1]]`, each once.  `name_ids` and
+    `name_starts` give the names that it probably defines in the same way.
+    """
 
     paths: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
-    word: bytes = b""  # int32
-    start: bytes = b""  # int32[len(paths) + 1]
-    name: bytes = b""  # int32
-    name_start: bytes = b""  # int32[len(paths) + 1]
+    word_ids: bytes = b""  # int32
+    word_starts: bytes = b""  # int32[len(paths) + 1]
+    name_ids: bytes = b""  # int32
+    name_starts: bytes = b""  # int32[len(paths) + 1]
 
 
-def skim(texts: Iterable[tuple[str, str]]) -> Skims:
-    """What a look at texts, each with its path, tells of them."""
-    numbers: dict[str, int] = {}
+def prescan(texts: Iterable[tuple[str, str]]) -> PrescanBatch:
+    """Prescan texts, given as (path, text)."""
+    ids: dict[str, int] = {}
     paths: list[str] = []
-    word: list[list[int]] = []
-    name: list[list[int]] = []
+    word_ids: list[list[int]] = []
+    name_ids: list[list[int]] = []
     for path, text in texts:
-        found = runs(text)
-        held = {run for run in set(found) if SHORTEST <= len(run) <= LONGEST}
-        defined = set(compress(found[1:], map(_DEFINING.__contains__, found))) & held - _NO_NAME
-        word.append([numbers.setdefault(run, len(numbers)) for run in held])
-        name.append([numbers[run] for run in defined])
+        words = split_runs(text)
+        distinct = {run for run in set(words) if MIN_WORD_LENGTH <= len(run) <= MAX_WORD_LENGTH}
+        defined = set(compress(words[1:], map(_KEYWORDS.__contains__, words))) & distinct - _NOT_NAMES
+        word_ids.append([ids.setdefault(run, len(ids)) for run in distinct])
+        name_ids.append([ids[run] for run in defined])
         paths.append(path)
-    return Skims(tuple(paths), tuple(numbers), *_flat(word), *_flat(name))
+    return PrescanBatch(tuple(paths), tuple(ids), *_flatten(word_ids), *_flatten(name_ids))
 
 
-def _flat(lists: list[list[int]]) -> tuple[bytes, bytes]:
-    """(all numbers, one list after the other; where each begins, and the end)."""
-    numbers = np.fromiter(chain.from_iterable(lists), np.int32)
-    ends = np.cumsum([0, *map(len, lists)], dtype=np.int32)
-    return numbers.tobytes(), ends.tobytes()
+def _flatten(lists: list[list[int]]) -> tuple[bytes, bytes]:
+    """Return the concatenated lists, and the offsets at which each list starts, followed by the end."""
+    values = np.fromiter(chain.from_iterable(lists), np.int32)
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int32)
+    return values.tobytes(), offsets.tobytes()

@@ -1,11 +1,10 @@
-"""What is known of files that still wait to be read: which of them hold the words of a question, or define a name.
+"""Prescan index: maps words and defined names to the files that wait to be outlined.
 
-Filled by the indexer's thread from what workers have skimmed, read by any, and emptied when nothing waits any more.
+The indexer's thread merges prescanned batches; any thread may query.  The index is cleared when no file is waiting.
 """
 
 from __future__ import annotations
 
-import math
 import threading
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,170 +14,175 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.prescan.lexer import LONGEST, Skims
-from promptls.index.search.term_dictionary import Vocabulary
+from promptls.index.prescan.lexer import MAX_WORD_LENGTH, PrescanBatch
+from promptls.index.search.term_dictionary import TermDictionary
+from promptls.util import bm25
 
-MOST_WORDS = 2_000_000
-"""Distinct words that are kept, some 40 MB; of files with others it is known only that they wait."""
+MAX_WORDS = 2_000_000
+"""Maximum number of distinct words, about 40 MB; batches beyond it are not indexed."""
 K1, B = 1.2, 0.75
-"""BM25's usual saturation and length normalisation; a word counts as standing once in a file."""
-GOOD = 0.5
-"""Of the best file's score, below which a file is not read for a question."""
-_SHORT = 3
-"""Letters up to which a term is a whole word; longer ones are stems."""
-_END = b"\n" * (LONGEST + 1)
-"""Behind the last word: whoever compares letters need not look where they end."""
+"""Usual BM25 parameters for saturation and length normalization; each word counts once per file."""
+MIN_SCORE_SHARE = 0.5
+"""Minimum score of a file, as a share of the best score, for it to be read first."""
+_MAX_WHOLE_WORD = 3
+"""Maximum length of a term that must match a whole word; longer terms are stems."""
+_PADDING = b"\n" * (MAX_WORD_LENGTH + 1)
+"""Padding after the last word, so that comparing letters needs no bounds check."""
 
 
-class _Held(Struct, frozen=True):
-    """All that was taken in: a word or a name is a number of the vocabulary, a file its place in `paths`."""
+class _Postings(Struct, frozen=True):
+    """Postings of all merged batches; words and names are term dictionary IDs, files are indices into `paths`."""
 
     paths: tuple[str, ...]
-    sizes: NDArray[np.int64]  # by file: how many words it holds
-    files: NDArray[np.int32]  # that hold each word, one word after the other
-    starts: NDArray[np.int64]  # [words + 1]
+    sizes: NDArray[np.int64]  # number of words by file
+    files: NDArray[np.int32]  # posting lists: the files that contain each word, concatenated
+    starts: NDArray[np.int64]  # [words + 1], offsets into `files`
     names: NDArray[np.int32]
     name_starts: NDArray[np.int64]
-    letters: NDArray[np.uint8]  # of all words in lower case, each behind an end of line
-    lines: NDArray[np.int64]  # where each word's line ends in them
-    heads: NDArray[np.uint32]  # the first four letters of each part of a word, as one number, ascending
-    parts: NDArray[np.int64]  # where these parts begin in the letters
+    letters: NDArray[np.uint8]  # all words in lower case, each after a line feed
+    line_ends: NDArray[np.int64]  # offset in `letters` at which each word ends
+    part_prefixes: NDArray[np.uint32]  # first four letters of each word part as one number, ascending
+    part_offsets: NDArray[np.int64]  # offsets in `letters` at which these parts begin
 
-    def holding(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The files that hold one of these words."""
+    def files_with_any(self, words: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the files that contain one of the words."""
         starts, sizes = self.starts[words], self.starts[words + 1] - self.starts[words]
         ends = np.cumsum(sizes)
-        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
-        found = np.zeros(len(self.paths), bool)
-        found[self.files[places]] = True
-        return np.flatnonzero(found)
+        positions = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - ends + sizes, sizes)
+        contains = np.zeros(len(self.paths), bool)
+        contains[self.files[positions]] = True
+        return np.flatnonzero(contains)
 
 
-class Skimmed:
-    """The owner."""
+class PrescanIndex:
+    """Thread-safe index of prescanned files."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._vocabulary = Vocabulary()
-        self._parts: list[tuple[Skims, NDArray[np.int32]]] = []
+        self._dictionary = TermDictionary()
+        self._batches: list[tuple[PrescanBatch, NDArray[np.int32]]] = []
         self._paths: set[str] = set()
-        self._held: _Held | None = None
-        self._named: tuple[_Held, list[tuple[str, str, str]]] | None = None
+        self._built: _Postings | None = None
+        self._sorted_names: tuple[_Postings, list[tuple[str, str, str]]] | None = None
 
     def clear(self) -> None:
-        """Forget everything: no file waits any more."""
+        """Drop everything: no file is waiting."""
         with self._lock:
-            if self._parts:
-                self._vocabulary, self._parts, self._paths = Vocabulary(), [], set()
-                self._held = self._named = None
+            if self._batches:
+                self._dictionary, self._batches, self._paths = TermDictionary(), [], set()
+                self._built = self._sorted_names = None
 
     def __contains__(self, path: str) -> bool:
         return path in self._paths
 
-    def take(self, skims: Skims) -> bool:
-        """Take in what a worker has seen; False when there is too much already."""
+    def merge(self, batch: PrescanBatch) -> bool:
+        """Add a batch of prescanned files; return False if the index is full."""
         with self._lock:
-            if len(self._vocabulary) >= MOST_WORDS:
+            if len(self._dictionary) >= MAX_WORDS:
                 return False
-            self._parts.append((skims, self._vocabulary.learn(skims.words)))
-            self._paths.update(skims.paths)
-            self._held = None
+            self._batches.append((batch, self._dictionary.intern(batch.words)))
+            self._paths.update(batch.paths)
+            self._built = None
             return True
 
-    def defining(self, names: Collection[str]) -> list[str]:
-        """The files that seem to define one of these names, then others that hold one."""
-        held = self._all()
-        numbers = np.array([number for name in names for number in self._number(name, held)], np.int64)
-        at = np.flatnonzero(np.isin(held.names, numbers))
-        certain = np.unique(held.name_starts.searchsorted(at, "right") - 1)
-        files = dict.fromkeys([*certain.tolist(), *held.holding(numbers).tolist()])
-        return [held.paths[file] for file in files]
+    def files_defining(self, names: Collection[str]) -> list[str]:
+        """Return the files that probably define one of the names, then files that only contain one."""
+        postings = self._postings()
+        ids = np.array([number for name in names for number in self._word_ids(name, postings)], np.int64)
+        positions = np.flatnonzero(np.isin(postings.names, ids))
+        defining = np.unique(postings.name_starts.searchsorted(positions, "right") - 1)
+        files = dict.fromkeys([*defining.tolist(), *postings.files_with_any(ids).tolist()])
+        return [postings.paths[file] for file in files]
 
-    def named(self, start: str) -> Iterator[tuple[str, str]]:
-        """(name, file) of what seems to be defined by names that begin so, letter case aside, in order."""
-        held = self._all()
-        if self._named is None or self._named[0] is not held:
-            self._named = held, _in_order(held, self._vocabulary.texts())
-        low = start.lower()
-        found = self._named[1]
-        for i in range(bisect_left(found, (low,)), len(found)):
-            if not found[i][0].startswith(low):
+    def names_starting_with(self, prefix: str) -> Iterator[tuple[str, str]]:
+        """Yield (name, path) for defined names that start with `prefix`, case-insensitive and sorted."""
+        postings = self._postings()
+        if self._sorted_names is None or self._sorted_names[0] is not postings:
+            self._sorted_names = postings, _sort_names(postings, self._dictionary.terms())
+        lower_prefix = prefix.lower()
+        names = self._sorted_names[1]
+        for i in range(bisect_left(names, (lower_prefix,)), len(names)):
+            if not names[i][0].startswith(lower_prefix):
                 return
-            yield found[i][1:]
+            yield names[i][1:]
 
-    def holding(self, terms: Sequence[str], waits: Callable[[str], bool], most: int) -> list[str]:
-        """The files among those that wait which hold most of what the search terms say, the best first."""
-        held = self._all()
-        count = max(1, int(np.count_nonzero(held.sizes)))
-        score = np.zeros(len(held.paths), np.float32)
-        norm = (K1 + 1) / (1 + K1 * (1 - B + B * held.sizes * count / max(1, held.sizes.sum())))
+    def search(self, terms: Sequence[str], is_waiting: Callable[[str], bool], max_files: int) -> list[str]:
+        """Return up to `max_files` waiting files by their BM25 score for the search terms, the best first."""
+        postings = self._postings()
+        count = max(1, int(np.count_nonzero(postings.sizes)))
+        score = np.zeros(len(postings.paths), np.float32)
+        norm = bm25.length_norm(postings.sizes * count, max(1, postings.sizes.sum()), K1, B)
+        term_scores = bm25.term_score(1, norm, K1)
         for term in terms:
-            files = held.holding(self._words(held, term))
-            score[files] += norm[files] * math.log(1 + (count - len(files) + 0.5) / (len(files) + 0.5))
-        least = GOOD * float(score.max(initial=0))
-        good = np.flatnonzero((score >= least) & (score > 0))
-        ranked = (held.paths[file] for file in good[np.argsort(-score[good], kind="stable")].tolist())
-        return list(islice(filter(waits, ranked), most))
+            files = postings.files_with_any(self._words_of_term(postings, term))
+            score[files] += term_scores[files] * bm25.inverse_document_frequency(count, len(files))
+        min_score = MIN_SCORE_SHARE * float(score.max(initial=0))
+        matching = np.flatnonzero((score >= min_score) & (score > 0))
+        ranked = (postings.paths[file] for file in matching[np.argsort(-score[matching], kind="stable")].tolist())
+        return list(islice(filter(is_waiting, ranked), max_files))
 
-    def _words(self, held: _Held, term: str) -> NDArray[np.int64]:
-        """The words that a term may come from: those in which a part begins like it."""
-        if len(term) <= _SHORT or not term.isascii():
-            return np.array(self._number(term, held), np.int64)
-        start = term[:-1].encode()  # the last letter of a stem may be its own
-        low, high = (int.from_bytes(start[:4].ljust(4, fill), "big") for fill in (b"\0", b"\xff"))
-        first = int(held.heads.searchsorted(np.uint32(low)))
-        at = held.parts[first : int(held.heads.searchsorted(np.uint32(high), "right"))]
-        for i, letter in enumerate(start[4:], 4):
-            at = at[held.letters[at + i] == letter]
-        return np.unique(held.lines.searchsorted(at))
+    def _words_of_term(self, postings: _Postings, term: str) -> NDArray[np.int64]:
+        """Return the words that may contain a term: those with a part that starts like the term."""
+        if len(term) <= _MAX_WHOLE_WORD or not term.isascii():
+            return np.array(self._word_ids(term, postings), np.int64)
+        prefix = term[:-1].encode()  # stemming may have changed the last letter
+        low, high = (int.from_bytes(prefix[:4].ljust(4, fill), "big") for fill in (b"\0", b"\xff"))
+        first = int(postings.part_prefixes.searchsorted(np.uint32(low)))
+        offsets = postings.part_offsets[first : int(postings.part_prefixes.searchsorted(np.uint32(high), "right"))]
+        for i, letter in enumerate(prefix[4:], 4):
+            offsets = offsets[postings.letters[offsets + i] == letter]
+        return np.unique(postings.line_ends.searchsorted(offsets))
 
     def prepare(self) -> None:
-        """Put together now what was taken in, which takes a fifth of a second for a million lines."""
-        self._all()
+        """Build the postings now, which takes a fifth of a second for a million lines."""
+        self._postings()
 
-    def _all(self) -> _Held:
+    def _postings(self) -> _Postings:
         with self._lock:
-            if self._held is None:
-                self._held = _together(self._parts, self._vocabulary.texts())
-            return self._held
+            if self._built is None:
+                self._built = _build_postings(self._batches, self._dictionary.terms())
+            return self._built
 
-    def _number(self, word: str, held: _Held) -> list[int]:
-        """The number of a word, if it is among those that were taken in."""
-        number = self._vocabulary.number(word)
-        return [number] if 0 <= number < len(held.lines) else []
+    def _word_ids(self, word: str, postings: _Postings) -> list[int]:
+        """Return the ID of a word as a list; [] if the postings do not contain it."""
+        word_id = self._dictionary.term_id(word)
+        return [word_id] if 0 <= word_id < len(postings.line_ends) else []
 
 
-def _together(parts: Sequence[tuple[Skims, NDArray[np.int32]]], words: list[str]) -> _Held:
-    written = np.frombuffer("".join(f"\n{w}" for w in words).encode("utf-8", "surrogatepass") + _END, np.uint8)
-    capital = (written >= 0x41) & (written <= 0x5A)
-    letters = written + capital * np.uint8(0x20)
-    lines = np.flatnonzero(written == 0x0A)[1 : len(words) + 1]
-    plain = (letters >= 0x61) & (letters <= 0x7A)
-    begins = plain & (capital | ~np.append(False, plain[:-1]))  # "lock" in "file_lock" and "fileLock", not in "clock"
-    places = np.flatnonzero(begins)
-    heads = sum(letters[places + i].astype(np.uint32) << np.uint32(24 - 8 * i) for i in range(4))
-    order = np.argsort(heads, kind="stable")
-    paths = tuple(path for skims, _ in parts for path in skims.paths)
-    held, starts = _joined([(numbers, skims.word, skims.start) for skims, numbers in parts])
+def _build_postings(batches: Sequence[tuple[PrescanBatch, NDArray[np.int32]]], words: list[str]) -> _Postings:
+    text = np.frombuffer("".join(f"\n{w}" for w in words).encode("utf-8", "surrogatepass") + _PADDING, np.uint8)
+    is_capital = (text >= 0x41) & (text <= 0x5A)
+    letters = text + is_capital * np.uint8(0x20)
+    line_ends = np.flatnonzero(text == 0x0A)[1 : len(words) + 1]
+    is_letter = (letters >= 0x61) & (letters <= 0x7A)
+    # "lock" is a part of "file_lock" and "fileLock", but not of "clock".
+    is_part_start = is_letter & (is_capital | ~np.append(False, is_letter[:-1]))
+    part_offsets = np.flatnonzero(is_part_start)
+    prefixes = sum(letters[part_offsets + i].astype(np.uint32) << np.uint32(24 - 8 * i) for i in range(4))
+    order = np.argsort(prefixes, kind="stable")
+    paths = tuple(path for batch, _ in batches for path in batch.paths)
+    word_ids, starts = _concatenate([(ids, batch.word_ids, batch.word_starts) for batch, ids in batches])
     sizes = np.diff(starts)
-    files = np.repeat(np.arange(len(paths), dtype=np.int32), sizes)[np.argsort(held, kind="stable")]
-    by_word = np.cumsum(np.append(0, np.bincount(held, minlength=len(words))), dtype=np.int64)
-    names = _joined([(numbers, skims.name, skims.name_start) for skims, numbers in parts])
-    return _Held(paths, sizes, files, by_word, *names, letters, lines, heads[order], places[order])
+    files = np.repeat(np.arange(len(paths), dtype=np.int32), sizes)[np.argsort(word_ids, kind="stable")]
+    starts_by_word = np.cumsum(np.append(0, np.bincount(word_ids, minlength=len(words))), dtype=np.int64)
+    names = _concatenate([(ids, batch.name_ids, batch.name_starts) for batch, ids in batches])
+    return _Postings(
+        paths, sizes, files, starts_by_word, *names, letters, line_ends, prefixes[order], part_offsets[order]
+    )
 
 
-def _in_order(held: _Held, words: Sequence[str]) -> list[tuple[str, str, str]]:
-    """(name in lower case, name, file), sorted."""
-    files = np.repeat(np.arange(len(held.paths)), np.diff(held.name_starts)).tolist()
-    pairs = zip(held.names.tolist(), files, strict=True)
-    return sorted((words[name].lower(), words[name], held.paths[file]) for name, file in pairs)
+def _sort_names(postings: _Postings, words: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return the sorted list of (lower-case name, name, path)."""
+    files = np.repeat(np.arange(len(postings.paths)), np.diff(postings.name_starts)).tolist()
+    pairs = zip(postings.names.tolist(), files, strict=True)
+    return sorted((words[name].lower(), words[name], postings.paths[file]) for name, file in pairs)
 
 
-def _joined(
-    parts: Sequence[tuple[NDArray[np.int32], bytes, bytes]],
+def _concatenate(
+    batches: Sequence[tuple[NDArray[np.int32], bytes, bytes]],
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """(the lists of all parts, in the vocabulary's numbers; where each begins, and the end)."""
-    lists = [numbers[np.frombuffer(of, np.int32)] for numbers, of, _ in parts]
-    sizes = [np.diff(np.frombuffer(starts, np.int32)) for _, _, starts in parts]
-    ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
-    return np.concatenate([np.zeros(0, np.int32), *lists]), ends
+    """Return the lists of all batches as term dictionary IDs, and the offset of each list, followed by the end."""
+    lists = [ids[np.frombuffer(positions, np.int32)] for ids, positions, _ in batches]
+    sizes = [np.diff(np.frombuffer(starts, np.int32)) for _, _, starts in batches]
+    offsets = np.cumsum(np.concatenate([np.zeros(1, np.int64), *sizes]), dtype=np.int64)
+    return np.concatenate([np.zeros(0, np.int32), *lists]), offsets

@@ -1,6 +1,6 @@
-"""The steps of a scan: walk, compare with what is known, batch, outline and embed by a worker.
+"""Steps of a scan: walk, compare with known files, split into batches, outline and embed in a worker.
 
-Functions without state of their own; the indexer calls them and keeps the results.
+Stateless functions.  The indexer calls them and keeps the results.
 """
 
 from __future__ import annotations
@@ -12,292 +12,312 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import files
-from promptls.index.prescan.lexer import Skims
-from promptls.index.search.row_batch import Rows
-from promptls.index.snapshot import Snapshot
-from promptls.index.store.row_store import Store
-from promptls.index.workers.messages import (
-    Done,
-    Embed,
-    FileScan,
-    FindTerms,
-    Forget,
-    ScanFiles,
-    Scanned,
-    ScanText,
-    SkimFiles,
-    Skimmed,
-    Terms,
-    Vectors,
+from promptls.index.files.read import (
+    LEASED,
+    PERMISSION_DENIED,
+    FileLimits,
+    file_stat,
+    folder_exists,
+    is_readable,
+    listing_problem,
 )
-from promptls.index.workers.pool import Channel, WorkerFailed
-from promptls.model import CancelToken, FileEntry, Root, keys_in
+from promptls.index.files.stat_cache import FolderStats, is_stale, modified_files
+from promptls.index.files.walk import FileInfo, ignored_paths, walk_files
+from promptls.index.prescan.lexer import PrescanBatch
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.snapshot import Snapshot
+from promptls.index.store.row_store import RowStore
+from promptls.index.workers.messages import (
+    Acknowledged,
+    ChunkVectors,
+    EmbedChunks,
+    ExtractTerms,
+    FileScan,
+    ForgetDocument,
+    PrescanFiles,
+    PrescanResult,
+    ScanFiles,
+    ScanResult,
+    ScanText,
+    TermsResult,
+)
+from promptls.index.workers.pool import WorkerChannel, WorkerError
+from promptls.model import CancelToken, FileEntry, Root, decode_chunk_keys
 
 BATCH_FILES = 256
 BATCH_BYTES = 300_000
-"""About 50 ms of parsing, or 200 of small files: small enough that results flow, large enough that messages and
-publishing do not count.  150,000 small files take a quarter less time by 256 than by 32."""
-SKIM_FILES, SKIM_BYTES = 1_024, 4_000_000
-"""The same for a first look, which takes a tenth of the time."""
-SKIM_LEAST = 64
-"""Files that are read so soon that nobody need have a look at them before."""
-LOOKED_AT = 10_000
-"""Files up to which a prompt waits for a look at each, some 25 ms; of more only the folders are looked at, and what was
-written in them shows in what the prompt reads and in the next walk."""
-FILE_TIMEOUT_S, SLOW_FILES = 3.0, 32
-"""What a file may take in a worker before the worker is given up, and how many of a batch may; a parse is cut off far
-earlier."""
+"""Files and bytes of an outline batch: 50 to 200 ms of parsing.  Results flow, and messages and publishing cost little.
+150,000 small files take a quarter less time in batches of 256 than of 32."""
+PRESCAN_FILES, PRESCAN_BYTES = 1_024, 4_000_000
+"""Files and bytes of a prescan batch; prescanning takes a tenth of the time of parsing."""
+PRESCAN_MIN_FILES = 64
+"""Minimum number of waiting files for a prescan; fewer files are outlined soon anyway."""
+MAX_STAT_FILES = 10_000
+"""Maximum number of files that are checked by `stat` before a prompt, about 25 ms.  In larger workspaces only the
+folders are checked; modified files are noticed when the prompt reads them, or in the next walk."""
+FILE_TIMEOUT_S, MAX_SLOW_FILES = 3.0, 32
+"""Seconds that one file may take before the worker is killed, and number of such files allowed for in the timeout of a
+batch.  Parsing has its own, much shorter limit."""
 EMBED_TIMEOUT_S = 1.0
-"""Per chunk; transformers manage 5 to 25 a second on a laptop."""
+"""Seconds per chunk; transformer models embed 5 to 25 chunks a second on a laptop."""
 
 
-class Outlined(Struct, frozen=True):
-    """A worker has outlined these files, and found the terms of the texts that nobody has seen."""
+class OutlineResult(Struct, frozen=True):
+    """Outlines of a batch of files, and rows with the terms of their new chunks."""
 
     scans: tuple[FileScan, ...]
-    rows: Rows = Rows(())
-    channel: Channel | None = None  # who holds the texts until they have vectors
-    problem: str = ""  # why workers have failed on them: known by name only, or without a grammar, until the next try
+    rows: RowBatch = RowBatch(())
+    channel: WorkerChannel | None = None  # the worker that keeps the texts until they are embedded
+    problem: str = ""  # why workers failed on the files: listed only, or outlined as plain text, until a retry
 
 
-class Embedded(Struct, frozen=True):
-    """A worker has made vectors for rows; for the texts in `without` there is no model."""
+class EmbeddingResult(Struct, frozen=True):
+    """Rows with their vectors; chunks in `unembeddable` have none because there is no model."""
 
-    rows: Rows
-    without: tuple[bytes, ...] = ()
-
-
-Report = Callable[[Outlined | Embedded], None]
+    rows: RowBatch
+    unembeddable: tuple[bytes, ...] = ()
 
 
-def walk(root: Root, limits: files.Limits, token: CancelToken) -> list[files.Found]:
-    """The files of a root that may be indexed."""
-    return list(files.walk(root.path, limits, token))
+ReportResult = Callable[[OutlineResult | EmbeddingResult], None]
 
 
-def nothing_found(root: Root) -> str:
-    """Why a root has no files, as a sentence; "" where it may be empty."""
-    reason = files.unlisted(root.path)
-    return (
-        f"Nothing of the folder {root.path} is known: {reason}; it is tried again from time to time." if reason else ""
-    )
+def list_root_files(root: Root, limits: FileLimits, token: CancelToken) -> list[FileInfo]:
+    """Return the files of a root that are not ignored."""
+    return list(walk_files(root.path, limits, token))
 
 
-def cut_short(root: Root, found: int, limits: files.Limits) -> str:
-    """That a root has at least as many files as a walk lists, as a sentence; "" where it has not."""
-    if found < limits.max_files:
+def empty_root_problem(root: Root) -> str:
+    """Return why a root has no files, as a sentence; "" if the folder is just empty."""
+    reason = listing_problem(root.path)
+    return f"Cannot read the folder {root.path}: {reason}. Will retry." if reason else ""
+
+
+def file_limit_problem(root: Root, file_count: int, limits: FileLimits) -> str:
+    """Return a sentence if a root reaches the file limit of a walk, else ""."""
+    if file_count < limits.max_files:
         return ""
     return (
-        f"{root.path} has {limits.max_files:,} files or more, and no more than that are known; leave out what nobody asks"
-        " about (.promptlsignore, index.exclude), or open a folder inside of it."
+        f"{root.path} has {limits.max_files:,} files or more, and no more are indexed. Exclude files (.promptlsignore,"
+        " index.exclude), or open a subfolder."
     )
 
 
-def look(root: Root, seen: files.Seen | None, snapshot: Snapshot) -> list[str] | None:
-    """Files that were written since; None if the root has to be walked to know."""
-    if seen is None or files.moved(seen):
+def check_staleness(root: Root, folder_stats: FolderStats | None, snapshot: Snapshot) -> list[str] | None:
+    """Return the files modified since the last walk; None if the root must be walked to find out."""
+    if folder_stats is None or is_stale(folder_stats):
         return None
-    if len(snapshot.files) > LOOKED_AT:
+    if len(snapshot.files) > MAX_STAT_FILES:
         return []
-    mine = (e for e in snapshot.files.values() if e.root == root.path and e.path not in snapshot.documents)
-    return files.written((e.path, e.size, e.mtime_ns) for e in mine)
+    entries = (e for e in snapshot.files.values() if e.root == root.path and e.path not in snapshot.documents)
+    return modified_files((e.path, e.size, e.mtime_ns) for e in entries)
 
 
-def compare(
-    found: Mapping[str, files.Found],
+def compare_walk(
+    listed: Mapping[str, FileInfo],
     recalled: Mapping[str, FileEntry],
     snapshot: Snapshot,
     root: Root,
     live: bool = False,
-    full: bool = False,
+    reindex: bool = False,
 ) -> tuple[dict[str, FileEntry | None], list[str]]:
-    """(entries to publish, paths to outline) after a walk; entries of open buffers stay as they are.
+    """Return (entries to publish, paths to outline) after a walk; entries of open documents are left unchanged.
 
-    `live`: what is recalled is what the snapshot showed when the walk began; what has changed since is newer than
-    what the walk has seen.  `full`: everything is to be outlined.
+    With `live`, the recalled entries are those of the snapshot when the walk began.  Entries that have changed since
+    are newer than the walk.  With `reindex`, every file is outlined.
     """
     changes: dict[str, FileEntry | None] = {}
     stale: list[str] = []
-    for path, file in found.items():
+    for path, file in listed.items():
         if path in snapshot.documents:
             continue
-        known, current = recalled.get(path), snapshot.files.get(path)
-        if live and known is not None and current is not known:
+        before, current = recalled.get(path), snapshot.files.get(path)
+        if live and before is not None and current is not before:
             if current is not None and (current.size, current.mtime_ns) != (file.size, file.mtime_ns):
                 stale.append(path)
             continue
-        if known is not None and not full and (known.size, known.mtime_ns) == (file.size, file.mtime_ns):
-            if current is not known:
-                changes[path] = known
-            again = known.skipped == files.HELD or (known.skipped == files.DENIED and files.readable(path))
-            if not known.read or again:
+        if before is not None and not reindex and (before.size, before.mtime_ns) == (file.size, file.mtime_ns):
+            if current is not before:
+                changes[path] = before
+            is_retry = before.skip_reason == LEASED or (before.skip_reason == PERMISSION_DENIED and is_readable(path))
+            if not before.scanned or is_retry:
                 stale.append(path)
             continue
         if current is None:
-            changes[path] = known or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
+            changes[path] = before or FileEntry(path, root.path, file.name, file.size, file.mtime_ns)
         stale.append(path)
     for path, entry in snapshot.files.items():
-        mine = entry.root == root.path and path not in snapshot.documents
-        if mine and path not in found and (not live or _unwritten(recalled.get(path), entry)):
+        is_in_root = entry.root == root.path and path not in snapshot.documents
+        if is_in_root and path not in listed and (not live or _is_unmodified(recalled.get(path), entry)):
             changes[path] = None
     return changes, stale
 
 
-def _unwritten(before: FileEntry | None, now: FileEntry) -> bool:
-    """Whether a file has not been written since; it may have been outlined."""
-    return before is not None and (before.size, before.mtime_ns) == (now.size, now.mtime_ns)
+def _is_unmodified(old: FileEntry | None, new: FileEntry) -> bool:
+    """Return whether a file is unmodified between two entries; it may have been outlined."""
+    return old is not None and (old.size, old.mtime_ns) == (new.size, new.mtime_ns)
 
 
-def batches(
-    paths: Sequence[str], snapshot: Snapshot, most: int = BATCH_FILES, most_bytes: int = BATCH_BYTES
+def split_batches(
+    paths: Sequence[str], snapshot: Snapshot, max_files: int = BATCH_FILES, max_bytes: int = BATCH_BYTES
 ) -> Iterator[tuple[str, ...]]:
-    """Paths in groups that one worker handles at a time."""
+    """Yield the paths in batches for one worker each."""
     batch: list[str] = []
     size = 0
     for path in paths:
         entry = snapshot.files.get(path)
         batch.append(path)
         size += entry.size if entry else 0
-        if len(batch) >= most or size >= most_bytes:
+        if len(batch) >= max_files or size >= max_bytes:
             yield tuple(batch)
             batch, size = [], 0
     if batch:
         yield tuple(batch)
 
 
-class Known(NamedTuple):
-    """What jobs ask to see what is left to do."""
+class RowLookup(NamedTuple):
+    """Lookup of existing rows, used by jobs to skip finished chunks."""
 
-    made: Callable[[bytes], bool]  # whether a text has its row already
-    store: Future[Store | None] | None = None  # until it is open, nobody can tell for sure
+    is_finished: Callable[[bytes], bool]  # whether a chunk needs no further work
+    store: Future[RowStore | None] | None = None  # its rows are unknown until it is open
 
 
-def job(paths: tuple[str, ...], known: Known, report: Report, later: bool) -> Callable[[Channel], None]:
-    """A job that outlines a batch and finds the terms of what nobody has seen; reports as it goes.
+def outline_job(
+    paths: tuple[str, ...], lookup: RowLookup, report: ReportResult, defer_embedding: bool
+) -> Callable[[WorkerChannel], None]:
+    """Return a job that outlines a batch, extracts the terms of new chunks, and reports results as they come.
 
-    Vectors follow at once, or (`later`) by `embedding_job`, so that names and words come first.  After a failure of
-    the worker it goes on in halves; the one file to blame is tried once more, then outlined without a grammar, then
-    known by name only.
+    Vectors are created at once, or with `defer_embedding` by a later `embedding_job`, so that symbols and terms come
+    first.  If the worker fails, the batch is split in halves.  A single failing file is tried once more, then
+    outlined as plain text, then listed without content.
     """
 
-    def run(channel: Channel) -> None:
-        left: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
-        died: dict[str, str] = {}  # what is known of workers that died of a file, which need not be its fault
-        while left:
-            part, failures = left.pop()
+    def run(channel: WorkerChannel) -> None:
+        remaining: list[tuple[tuple[str, ...], int]] = [(paths, 0)]
+        died: dict[str, str] = {}  # errors of workers that died on a file, not necessarily because of it
+        while remaining:
+            files, failures = remaining.pop()
             try:
-                scans = _scanned(channel, ScanFiles(part, plain=failures > 1))
-                rows = find_terms(channel, scans, known.made)
-                problem = died.get(part[0], "") if failures > 1 else ""
-                report(Outlined(scans, rows, channel if later else None, problem))
-                if not later:
-                    report(embed(channel, rows, known))
-            except WorkerFailed as error:
-                if len(part) > 1:
-                    middle = len(part) // 2
-                    left += [(part[middle:], 0), (part[:middle], 0)]
+                scans = _request_scan(channel, ScanFiles(files, plain=failures > 1))
+                rows = extract_terms(channel, scans, lookup.is_finished)
+                problem = died.get(files[0], "") if failures > 1 else ""
+                report(OutlineResult(scans, rows, channel if defer_embedding else None, problem))
+                if not defer_embedding:
+                    report(embed_rows(channel, rows, lookup))
+            except WorkerError as error:
+                if len(files) > 1:
+                    middle = len(files) // 2
+                    remaining += [(files[middle:], 0), (files[:middle], 0)]
                 elif failures < 2:
-                    left.append((part, failures + 1))
+                    remaining.append((files, failures + 1))
                     if error.died:
-                        died[part[0]] = str(error)
+                        died[files[0]] = str(error)
                 else:
-                    size, mtime_ns = files.stat(part[0]) or (0, 0)
-                    scan = FileScan(part[0], size, mtime_ns, skipped=f"it cannot be read: {error}")
-                    report(Outlined((scan,), problem=str(error)))
+                    size, mtime_ns = file_stat(files[0]) or (0, 0)
+                    scan = FileScan(files[0], size, mtime_ns, skip_reason=f"it cannot be read: {error}")
+                    report(OutlineResult((scan,), problem=str(error)))
 
     return run
 
 
-def skimming_job(paths: tuple[str, ...]) -> Callable[[Channel], Skims]:
-    """A job that has a first look at a batch."""
+def prescan_job(paths: tuple[str, ...]) -> Callable[[WorkerChannel], PrescanBatch]:
+    """Return a job that prescans a batch."""
 
-    def run(channel: Channel) -> Skims:
-        answer = channel.call(SkimFiles(paths), 5.0 + FILE_TIMEOUT_S * SLOW_FILES)
-        if not isinstance(answer, Skimmed):
-            raise WorkerFailed("the worker gave no first look")
-        return answer.skims
+    def run(channel: WorkerChannel) -> PrescanBatch:
+        response = channel.call(PrescanFiles(paths), 5.0 + FILE_TIMEOUT_S * MAX_SLOW_FILES)
+        if not isinstance(response, PrescanResult):
+            raise WorkerError("the worker returned no prescan")
+        return response.batch
 
     return run
 
 
-def embedding_job(rows: Rows, known: Known, report: Report) -> Callable[[Channel], None]:
-    """A job that makes the vectors of rows whose texts the worker holds."""
-    return lambda channel: report(embed(channel, rows, known))
+def embedding_job(rows: RowBatch, lookup: RowLookup, report: ReportResult) -> Callable[[WorkerChannel], None]:
+    """Return a job that embeds rows whose texts the worker keeps."""
+    return lambda channel: report(embed_rows(channel, rows, lookup))
 
 
-def _scanned(channel: Channel, request: ScanFiles) -> tuple[FileScan, ...]:
-    answer = channel.call(request, 5.0 + FILE_TIMEOUT_S * min(len(request.paths), SLOW_FILES))
-    if not isinstance(answer, Scanned):
-        raise WorkerFailed("the worker gave no outlines")
-    return answer.files
+def _request_scan(channel: WorkerChannel, request: ScanFiles) -> tuple[FileScan, ...]:
+    response = channel.call(request, 5.0 + FILE_TIMEOUT_S * min(len(request.paths), MAX_SLOW_FILES))
+    if not isinstance(response, ScanResult):
+        raise WorkerError("the worker returned no outlines")
+    return response.files
 
 
-def scan_buffer(channel: Channel, request: ScanText, timeout_s: float) -> FileScan:
-    """Outline of an open buffer; without a grammar if the grammar fails on it."""
+def scan_document(channel: WorkerChannel, request: ScanText, timeout_s: float) -> FileScan:
+    """Outline an open document, as plain text if its grammar fails."""
     try:
-        answer = channel.call(request, timeout_s)
-    except WorkerFailed:
-        answer = channel.call(ScanText(request.path, request.text, plain=True), timeout_s)
-    if not isinstance(answer, Scanned):
-        raise WorkerFailed("the worker gave no outline")
-    return answer.files[0]
+        response = channel.call(request, timeout_s)
+    except WorkerError:
+        response = channel.call(ScanText(request.path, request.text, plain=True), timeout_s)
+    if not isinstance(response, ScanResult):
+        raise WorkerError("the worker returned no outline")
+    return response.files[0]
 
 
-def find_terms(channel: Channel, scans: Iterable[FileScan], known: Callable[[bytes], bool]) -> Rows:
-    """Rows without vectors for the chunks that nobody has seen."""
-    keys = dict.fromkeys(key for scan in scans for key in keys_in(scan.outlined))
-    wanted = tuple(key for key in keys if not known(key))
-    if not wanted:
-        return Rows(())
-    answer = channel.call(FindTerms(wanted), 30.0)
-    return answer.rows if isinstance(answer, Terms) else Rows(())
+def extract_terms(channel: WorkerChannel, scans: Iterable[FileScan], is_finished: Callable[[bytes], bool]) -> RowBatch:
+    """Return rows without vectors for the chunks that have no row yet."""
+    keys = dict.fromkeys(key for scan in scans for key in decode_chunk_keys(scan.encoded_outline))
+    missing = tuple(key for key in keys if not is_finished(key))
+    if not missing:
+        return RowBatch(())
+    response = channel.call(ExtractTerms(missing), 30.0)
+    return response.rows if isinstance(response, TermsResult) else RowBatch(())
 
 
-def embed(channel: Channel, rows: Rows, known: Known) -> Embedded:
-    """The rows with their vectors, as far as nobody has made them meanwhile and the worker still holds their texts."""
+def embed_rows(channel: WorkerChannel, rows: RowBatch, lookup: RowLookup) -> EmbeddingResult:
+    """Return the rows with vectors, except finished rows and rows whose text the worker no longer has."""
     if not rows.keys:
-        return Embedded(rows)
-    if known.store is not None:
-        known.store.result()
-    wanted = tuple(key for key in rows.keys if not known.made(key))
-    answer = channel.call(Embed(wanted, rows.keys), 30.0 + EMBED_TIMEOUT_S * len(wanted))
-    if not isinstance(answer, Vectors):
-        return Embedded(Rows(()))
-    if not answer.vectors:
-        return Embedded(rows.only(set(answer.keys)), answer.keys)
-    return Embedded(replace(rows.only(set(answer.keys)), vectors=answer.vectors))
+        return EmbeddingResult(rows)
+    if lookup.store is not None:
+        lookup.store.result()
+    missing = tuple(key for key in rows.keys if not lookup.is_finished(key))
+    response = channel.call(EmbedChunks(missing, rows.keys), 30.0 + EMBED_TIMEOUT_S * len(missing))
+    if not isinstance(response, ChunkVectors):
+        return EmbeddingResult(RowBatch(()))
+    if not response.vectors:
+        return EmbeddingResult(rows.select(set(response.keys)), response.keys)
+    return EmbeddingResult(replace(rows.select(set(response.keys)), vectors=response.vectors))
 
 
-def dimension(channel: Channel) -> int:
-    """The embedding model's dimension, 0 when it cannot be used."""
-    answer = channel.call(Forget(""), 60.0)
-    return channel.dimension if isinstance(answer, Done) else 0
+def probe_dimension(channel: WorkerChannel) -> int:
+    """Return the dimension of the embedding model, 0 if it cannot be used."""
+    response = channel.call(ForgetDocument(""), 60.0)
+    return channel.dimension if isinstance(response, Acknowledged) else 0
 
 
-def changes_rules(path: str) -> bool:
-    """Whether a change of this file can change what is ignored."""
+def affects_ignore_rules(path: str) -> bool:
+    """Return whether a change of this file can change which files are ignored."""
     return path.rsplit("/", 1)[-1] in {".gitignore", ".promptlsignore", "CACHEDIR.TAG"} or path.endswith(
         "/.git/info/exclude"
     )
 
 
-def sort_out(root: Root, paths: Sequence[str], snapshot: Snapshot, limits: files.Limits) -> tuple[list[str], list[str]]:
-    """(files to outline, files to drop) of paths that may have changed; a folder that is gone stands for its files."""
-    present = [path for path in paths if files.stat(path) is not None]
-    gone: list[str] = []
+def partition_changes(
+    root: Root, paths: Sequence[str], snapshot: Snapshot, limits: FileLimits
+) -> tuple[list[str], list[str]]:
+    """Split changed paths into (files to outline, files to drop); a deleted folder means all its files."""
+    present = [path for path in paths if file_stat(path) is not None]
+    deleted: list[str] = []
     for path in paths:
-        if files.stat(path) is None and not files.is_folder(path):
-            inside = path.rstrip("/") + "/"
-            known = [p for p in snapshot.files if p == path or p.startswith(inside)]
-            gone += [p for p in known if p not in snapshot.documents]
-    ignored = files.ignored(root.path, present, limits) if present else set()
-    gone += [p for p in present if p in ignored and p in snapshot.files]
-    return [p for p in present if p not in ignored], gone
+        if file_stat(path) is None and not folder_exists(path):
+            prefix = path.rstrip("/") + "/"
+            indexed = [p for p in snapshot.files if p == path or p.startswith(prefix)]
+            deleted += [p for p in indexed if p not in snapshot.documents]
+    ignored = ignored_paths(root.path, present, limits) if present else set()
+    deleted += [p for p in present if p in ignored and p in snapshot.files]
+    return [p for p in present if p not in ignored], deleted
 
 
-def entry_of(scan: FileScan, root: Root, name: str) -> FileEntry:
-    """The entry of a file as a worker found it on disk."""
+def file_entry(scan: FileScan, root: Root, name: str) -> FileEntry:
+    """Return the entry of a file that a worker has scanned."""
     return FileEntry(
-        scan.path, root.path, name, scan.size, scan.mtime_ns, scan.digest, None, scan.outlined, scan.skipped
+        scan.path,
+        root.path,
+        name,
+        scan.size,
+        scan.mtime_ns,
+        scan.content_hash,
+        None,
+        scan.encoded_outline,
+        scan.skip_reason,
     )

@@ -1,7 +1,6 @@
-"""The first look at files that wait to be read, and which of them are to be read before others for a question.
+"""Prescan scheduler: prescans files that wait to be outlined, and selects those that a question needs first.
 
-Workers have it before they outline anything; the indexer's thread takes in what they have seen.  Questions may come from
-any thread.
+Workers prescan files before they outline any.  The indexer's thread merges the results.  Any thread may query them.
 """
 
 from __future__ import annotations
@@ -10,110 +9,118 @@ import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Executor, Future
 
-from promptls.index import files
+from promptls.index.files.read import FileLimits
 from promptls.index.prescan import fallback
-from promptls.index.prescan.lexer import Skims
-from promptls.index.prescan.term_index import Skimmed
+from promptls.index.prescan.lexer import PrescanBatch
+from promptls.index.prescan.term_index import PrescanIndex
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.root_state import RootState
 from promptls.index.snapshot import Snapshot
-from promptls.index.workers.pool import Pool
+from promptls.index.workers.pool import WorkerPool
 from promptls.model import CancelToken
 
-LOOK_AHEAD_S = 1.0
-"""Seconds for which files that no worker has looked at are looked through for a name."""
-LIKELY, LIKELY_BYTES = 3, 40_000
-"""Files that are read for the words of a question, and bytes of them together."""
+FALLBACK_TIMEOUT_S = 1.0
+"""Maximum seconds for the search in files that are not prescanned."""
+MAX_PRIORITIZED_FILES, MAX_PRIORITIZED_BYTES = 3, 40_000
+"""Maximum number of files that are read first for the words of a question, and their maximum total size in bytes."""
 
 
-class FirstLook:
-    """The owner of what is known of files that wait."""
+class Prescanner:
+    """Prescan of waiting files, and queries on its results."""
 
     def __init__(
         self,
         publisher: Publisher,
-        pool: Pool,
-        limits: files.Limits,
+        pool: WorkerPool,
+        limits: FileLimits,
         post: Callable[[Callable[[], None]], None],
-        beside: Executor,
+        executor: Executor,
     ) -> None:
         self._publisher = publisher
         self._pool = pool
         self._limits = limits
-        self._post = post  # has something done on the indexer's thread
-        self._beside = beside  # for what would keep that thread
-        self._skimmed = Skimmed()
-        self._begun = 0  # batches that workers look at, and putting together what they have seen
+        self._post = post  # runs a function on the indexer's thread
+        self._executor = executor  # runs work that would block the indexer's thread
+        self._index = PrescanIndex()
+        self._running = 0  # running batches, including the final build of the index
 
     # ---- the indexer's thread
 
-    def begin(self, state: RootState, wanted: Sequence[str]) -> None:
-        """Have a look at those of these files that nobody knows; what a worker fails on is known when it is read."""
-        fresh = [path for path in wanted if path not in self._skimmed]
-        state.unknown.update(fresh)
+    def start(self, state: RootState, paths: Sequence[str]) -> None:
+        """Prescan the files that are not known yet; files on which a worker fails are known once they are outlined."""
+        unknown = [path for path in paths if path not in self._index]
+        state.unprescanned.update(unknown)
         snapshot = self._publisher.snapshot
-        waiting = [path for path in fresh if _waits(path, snapshot)]
-        if len(waiting) < jobs.SKIM_LEAST:
+        waiting = [path for path in unknown if _is_waiting(path, snapshot)]
+        if len(waiting) < jobs.PRESCAN_MIN_FILES:
             return
-        for batch in jobs.batches(waiting, snapshot, jobs.SKIM_FILES, jobs.SKIM_BYTES):
-            self._begun += 1
-            future = self._pool.bulk(jobs.skimming_job(batch))
-            future.add_done_callback(lambda f, b=batch: self._post(lambda: self._seen(state, b, f)))  # type: ignore[misc]
+        for batch in jobs.split_batches(waiting, snapshot, jobs.PRESCAN_FILES, jobs.PRESCAN_BYTES):
+            self._running += 1
+            future = self._pool.submit_bulk(jobs.prescan_job(batch))
+            future.add_done_callback(lambda f, b=batch: self._post(lambda: self._batch_finished(state, b, f)))  # type: ignore[misc]
 
-    def _seen(self, state: RootState, batch: tuple[str, ...], future: Future[Skims]) -> None:
-        made = state.unread and not future.cancelled() and future.exception() is None
-        if made and self._skimmed.take(future.result()):
-            state.unknown.difference_update(batch)
-        if self._begun == 1 and state.unread:
-            self._beside.submit(self._prepare)
+    def _batch_finished(self, state: RootState, batch: tuple[str, ...], future: Future[PrescanBatch]) -> None:
+        succeeded = state.unread and not future.cancelled() and future.exception() is None
+        if succeeded and self._index.merge(future.result()):
+            state.unprescanned.difference_update(batch)
+        if self._running == 1 and state.unread:
+            self._executor.submit(self._prepare)
         else:
-            self._begun -= 1
+            self._running -= 1
 
     def _prepare(self) -> None:
-        """Put together what workers have seen, before somebody asks for it."""
+        """Build the prescan index before the first query."""
 
         def done() -> None:
-            self._begun -= 1
+            self._running -= 1
 
         try:
-            self._skimmed.prepare()
+            self._index.prepare()
         finally:
             self._post(done)
 
-    def end(self) -> None:
-        """No file waits any more."""
-        self._skimmed.clear()
+    def clear(self) -> None:
+        """Drop all results: no file is waiting."""
+        self._index.clear()
 
     # ---- any thread
 
-    def defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
-        """The files that wait and seem to define one of these names, at most `ahead.MOST`.  Raises Cancelled."""
-        snapshot = self._publisher.snapshot
-        found = [path for path in self._skimmed.defining(names) if _waits(path, snapshot)][: fallback.MOST]
-        unknown = [p for p, e in snapshot.files.items() if not e.read and p not in self._skimmed]
-        if len(found) < fallback.MOST and unknown:
-            found += fallback.defining(names, unknown, self._limits, time.monotonic() + LOOK_AHEAD_S, token)
-        return found
+    def files_defining(self, names: Collection[str], token: CancelToken | None) -> list[str]:
+        """Return up to `fallback.MAX_FILES` waiting files that probably define one of the names.
 
-    def holding(self, terms: Sequence[str]) -> list[str]:
-        """The files that wait and hold most of these search terms, as many as are soon read; none while workers look."""
-        if self._begun:
+        Raises:
+            Cancelled: The request was cancelled.
+        """
+        snapshot = self._publisher.snapshot
+        paths = [path for path in self._index.files_defining(names) if _is_waiting(path, snapshot)][
+            : fallback.MAX_FILES
+        ]
+        unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
+        if len(paths) < fallback.MAX_FILES and unknown:
+            paths += fallback.find_definitions(
+                names, unknown, self._limits, time.monotonic() + FALLBACK_TIMEOUT_S, token
+            )
+        return paths
+
+    def files_matching(self, terms: Sequence[str]) -> list[str]:
+        """Return the few waiting files that match the search terms best; none while the prescan is running."""
+        if self._running:
             return []
         snapshot = self._publisher.snapshot
-        room, found = LIKELY_BYTES, list[str]()
-        for path in self._skimmed.holding(terms, lambda path: _waits(path, snapshot), 3 * LIKELY):
-            if (size := snapshot.files[path].size) <= room and len(found) < LIKELY:
-                found.append(path)
-                room -= size
-        return found
+        remaining_bytes, paths = MAX_PRIORITIZED_BYTES, list[str]()
+        for path in self._index.search(terms, lambda path: _is_waiting(path, snapshot), 3 * MAX_PRIORITIZED_FILES):
+            if (size := snapshot.files[path].size) <= remaining_bytes and len(paths) < MAX_PRIORITIZED_FILES:
+                paths.append(path)
+                remaining_bytes -= size
+        return paths
 
-    def named(self, start: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-        """(name, file) of what files that are not read in a snapshot seem to define, by names that begin so."""
-        return ((name, path) for name, path in self._skimmed.named(start) if _waits(path, snapshot))
+    def names_starting_with(self, prefix: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+        """Yield (name, path) of prescanned definitions in unread files, for names that start with `prefix`."""
+        return ((name, path) for name, path in self._index.names_starting_with(prefix) if _is_waiting(path, snapshot))
 
 
-def _waits(path: str, snapshot: Snapshot) -> bool:
-    """Whether a file of the workspace was never read."""
+def _is_waiting(path: str, snapshot: Snapshot) -> bool:
+    """Return whether a file is listed but not read yet."""
     entry = snapshot.files.get(path)
-    return entry is not None and not entry.read
+    return entry is not None and not entry.scanned

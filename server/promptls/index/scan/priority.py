@@ -1,7 +1,7 @@
-"""Requests go before the loop: while one computes, what a scan brings waits for a moment.
+"""Priority of requests over indexing: the indexer defers scan results while a request is computing.
 
-Threads of Python take turns, so that a request among many events would take twice as long.  What somebody waits for
-(an edit, a file that is to be read) is never kept waiting, and no request holds the loop longer than `MOST_S`.
+Because of the GIL, a request that competes with many indexer events would take twice as long.  Urgent events (an
+edit, a file that a request needs) are never deferred, and a request delays the indexer by at most `MAX_DELAY_S`.
 """
 
 from __future__ import annotations
@@ -11,35 +11,35 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-MOST_S = 0.1
-"""Seconds that the loop waits for one request; a prompt takes half of it."""
-_LOOK_S = 0.005
-"""Between two looks whether the loop is needed meanwhile."""
+MAX_DELAY_S = 0.1
+"""Maximum seconds that the indexer waits for one request; a prompt takes about half."""
+_POLL_S = 0.005
+"""Seconds between two checks whether the indexer has become urgent."""
 
 
-class Precedence:
-    """Who computes at the moment.  Any thread."""
+class RequestPriority:
+    """Tracks running requests.  Any thread."""
 
     def __init__(self) -> None:
         self._condition = threading.Condition()
-        self._ends: list[float] = []  # time.monotonic() from which each request is waited for no longer
+        self._deadlines: list[float] = []  # by running request: time.monotonic() until which the indexer waits
 
     @contextmanager
-    def taken(self) -> Iterator[None]:
-        """A request computes."""
-        end = time.monotonic() + MOST_S
+    def request_running(self) -> Iterator[None]:
+        """Mark a request as running within the `with` block."""
+        end = time.monotonic() + MAX_DELAY_S
         with self._condition:
-            self._ends.append(end)
+            self._deadlines.append(end)
         try:
             yield
         finally:
             with self._condition:
-                self._ends.remove(end)
+                self._deadlines.remove(end)
                 self._condition.notify_all()
 
-    def give(self, needed: Callable[[], bool]) -> None:
-        """Let those go first that compute now, unless the loop is `needed`."""
+    def yield_to_requests(self, is_urgent: Callable[[], bool]) -> None:
+        """Wait for the requests that are running now, unless `is_urgent` returns True."""
         with self._condition:
-            waited_for = list(self._ends)  # who comes later does not make it longer
-            while any(end in self._ends and end > time.monotonic() for end in waited_for) and not needed():
-                self._condition.wait(_LOOK_S)
+            running = list(self._deadlines)  # later requests do not prolong the wait
+            while any(end in self._deadlines and end > time.monotonic() for end in running) and not is_urgent():
+                self._condition.wait(_POLL_S)

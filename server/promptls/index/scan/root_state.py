@@ -1,4 +1,4 @@
-"""What the index keeps for one workspace folder, and what its index on disk holds."""
+"""State of the index for one workspace folder, and a report on its cache."""
 
 from __future__ import annotations
 
@@ -10,153 +10,156 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.index import files as disk
-from promptls.index.config import IndexConfig, made_with
-from promptls.index.publisher import Tally
+from promptls.index.config import IndexConfig, outline_fingerprint
+from promptls.index.files.stat_cache import FolderStats
+from promptls.index.files.walk import walk_files
+from promptls.index.publisher import RootCounts
 from promptls.index.status import RootStatus
-from promptls.index.store.cache_dir import root_folder
+from promptls.index.store.cache_dir import root_directory
 from promptls.index.store.manifest import Manifest
-from promptls.index.store.row_store import Store
+from promptls.index.store.row_store import RowStore
 from promptls.model import FileEntry, Root
 
 log = logging.getLogger(__name__)
 
-WALK_EVERY_S, WALK_AFTER_S = 10.0, 0.5
-"""How old the last walk is when another is due though nothing is known to have changed, and how long it waits for the
-answers that somebody waits for."""
-RARER_WHILE_INDEXED = 10
-"""Times that the folders of a root are walked less often for changes, as long as its files wait anyway."""
-WALK_SHARE = 20
-"""Times as long as a walk has taken nobody need walk again: a twentieth of one core at the most."""
+WALK_INTERVAL_S, WALK_DELAY_S = 10.0, 0.5
+"""Seconds after which a walk is repeated as a precaution, and its delay, so that running requests go first."""
+INDEXING_INTERVAL_FACTOR = 10
+"""Factor by which walks are rarer while files of the root are still being indexed."""
+MIN_WALK_PAUSE_FACTOR = 20
+"""Minimum pause between walks, as a multiple of the duration of a walk: at most a twentieth of one core is used."""
 
 
 class RootState:
-    """Mutable; changed by the indexer's thread, save where it says otherwise."""
+    """Mutable state of one root.  Only the indexer's thread changes it, except where noted."""
 
-    __slots__ = ("again", "dropped", "failed", "looked_at", "manifest", "outlining", "pending", "records", "root", "seen", "store",
-                 "store_ready", "tries", "troubles", "unknown", "unread", "walk_at", "walk_took", "walked_at", "walks")  # fmt: skip
+    __slots__ = ("attempts", "checked_at", "dropped", "failed", "folder_stats", "manifest", "next_walk_at",
+                 "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
+                 "unread", "unsaved_records", "walk_seconds", "walked_at")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.manifest: Manifest | None = None  # set by the walk thread, or later, when it could not be opened at first
-        self.store: Store | None = None
-        self.store_ready: Future[Store | None] = Future()
-        self.outlining = 0  # batches of files that wait for their outlines
-        self.unread = 0  # files in them
-        self.unknown: set[str] = set()  # of these, files of which not even words and names are known
-        self.pending: dict[str, int] = {}  # path → jobs that are to report on it
-        self.dropped: set[str] = set()  # of these, files that are gone or ignored by now
-        self.failed: set[str] = set()  # paths of files that workers have failed on, or could not be started for
-        self.tries: dict[str, int] = {}  # how often that has been so, by path
-        self.again = False  # whether the next walk has them tried again
-        self.records: dict[str, FileEntry | None] = {}  # name → record to write, None to delete
-        self.walks = 1  # walks asked for and not finished; the first one opens the root
-        self.walked_at = 0.0  # time.monotonic() of the last one that has finished
-        self.walk_took = 0.0  # seconds
-        self.walk_at = 0.0  # time.monotonic() of the next one that nobody waits for; 0: none is due; any thread
-        self.looked_at = 0.0  # time.monotonic() of the last look at what had changed, a walk or less; any thread
-        self.seen: disk.Seen | None = None  # what the last walk saw; set by the walk thread
-        self.troubles: dict[str, str] = {}  # by what they are about ("folder", "files", "rows", …), as sentences
+        self.manifest: Manifest | None = None  # set by the walk thread; later if opening failed at first
+        self.store: RowStore | None = None
+        self.store_ready: Future[RowStore | None] = Future()
+        self.outline_batches = 0  # queued or running outline batches
+        self.unread = 0  # files in these batches
+        self.unprescanned: set[str] = set()  # unread files that have not been prescanned either
+        self.pending: dict[str, int] = {}  # path → number of unfinished jobs
+        self.dropped: set[str] = set()  # pending files that were deleted or are ignored now
+        self.failed: set[str] = set()  # files on which a worker failed, or no worker could be started
+        self.attempts: dict[str, int] = {}  # path → number of failures
+        self.retry_failed = False  # whether the next walk schedules the failed files again
+        self.unsaved_records: dict[str, FileEntry | None] = {}  # name → manifest record to write, None to delete
+        self.pending_walks = 1  # requested and unfinished walks; the first one opens the root
+        self.walked_at = 0.0  # time.monotonic() of the last finished walk
+        self.walk_seconds = 0.0  # duration of the last walk
+        self.next_walk_at = 0.0  # time.monotonic() of the next background walk, 0 for none; any thread
+        self.checked_at = 0.0  # time.monotonic() of the last check for changes; any thread
+        self.folder_stats: FolderStats | None = None  # set by the walk thread
+        self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
 
     @property
     def error(self) -> str:
-        """What is wrong, as a sentence; "" if nothing is."""
-        return next(iter(list(self.troubles.values())), "")
+        """First problem as a sentence for users, "" without one."""
+        return next(iter(list(self.problems.values())), "")
 
-    def trouble(self, about: str, said: str = "") -> None:
-        """Note what is wrong with something, or that nothing is any more.  Any thread."""
-        if said:
-            self.troubles[about] = said
+    def set_problem(self, topic: str, problem: str = "") -> None:
+        """Set the problem of a topic, or clear it with "".  Any thread."""
+        if problem:
+            self.problems[topic] = problem
         else:
-            self.troubles.pop(about, None)
+            self.problems.pop(topic, None)
 
     @property
-    def lacking(self) -> bool:
-        """Whether something could not be opened or read that may be there some day."""
-        rows = self.store is None and self.store_ready.done() and "rows" in self.troubles
-        records = self.manifest is None and "records" in self.troubles
-        return rows or records or not self.troubles.keys().isdisjoint(("files", "folder", "buffers", "vectors"))
+    def needs_retry(self) -> bool:
+        """True if opening or reading something failed and may succeed later."""
+        rows = self.store is None and self.store_ready.done() and "rows" in self.problems
+        records = self.manifest is None and "records" in self.problems
+        return rows or records or not self.problems.keys().isdisjoint(("files", "folder", "buffers", "vectors"))
 
     @property
     def walked(self) -> bool:
-        """Whether its files are known by name."""
+        """True if the files of the root are listed."""
         return self.walked_at > 0
 
     @property
     def complete(self) -> bool:
-        """Whether every known file has its symbols, keywords and vectors in place."""
-        return not self.walks and self.store_ready.done() and not self.pending
+        """True if every known file has its symbols, terms and vectors."""
+        return not self.pending_walks and self.store_ready.done() and not self.pending
 
     def name_of(self, path: str) -> str:
-        """A path relative to the root."""
+        """Return a path relative to the root."""
         return path[len(self.root.path) :].lstrip("/")
 
-    def files_failed(self, paths: Collection[str], why: str) -> None:
-        """Note files that could not be indexed, for reasons that may not be theirs."""
+    def record_failures(self, paths: Collection[str], reason: str) -> None:
+        """Record files that could not be indexed, possibly through no fault of the files."""
         self.failed.update(paths)
         for path in paths:
-            self.tries[path] = self.tries.get(path, 0) + 1
-        count = f"{len(self.failed):,} file{'s' if len(self.failed) > 1 else ''} could not be indexed"
-        self.trouble("files", f"{count} ({why}); it is tried again from time to time.")
+            self.attempts[path] = self.attempts.get(path, 0) + 1
+        count = f"{len(self.failed):,} file{'s' if len(self.failed) > 1 else ''}"
+        self.set_problem("files", f"Cannot index {count} ({reason}); will retry.")
 
     def walk_finished(self) -> None:
-        """Note that a walk has been taken in."""
-        self.walks -= 1
-        self.walked_at = self.looked_at = time.monotonic()
-        self.walk_at = 0.0
+        """Record that the result of a walk was applied."""
+        self.pending_walks -= 1
+        self.walked_at = self.checked_at = time.monotonic()
+        self.next_walk_at = 0.0
 
-    def walk_later(self, now: float) -> None:
-        """Have a walk made soon that nobody waits for, if the last one is old enough for its price."""
-        if not self.walk_at and now - self.walked_at > max(WALK_EVERY_S, WALK_SHARE * self.walk_took):
-            self.walk_at = now + WALK_AFTER_S
+    def schedule_walk(self, now: float) -> None:
+        """Schedule a background walk unless the last walk is too recent for its duration."""
+        if not self.next_walk_at and now - self.walked_at > max(
+            WALK_INTERVAL_S, MIN_WALK_PAUSE_FACTOR * self.walk_seconds
+        ):
+            self.next_walk_at = now + WALK_DELAY_S
 
-    def rarely(self, after_s: float) -> float:
-        """Seconds between two walks while files wait to be indexed, for one every `after_s` seconds otherwise."""
-        return max(RARER_WHILE_INDEXED * after_s, WALK_SHARE * self.walk_took)
+    def backoff_interval(self, after_s: float) -> float:
+        """Return the seconds between walks while files are being indexed, for an interval of `after_s` otherwise."""
+        return max(INDEXING_INTERVAL_FACTOR * after_s, MIN_WALK_PAUSE_FACTOR * self.walk_seconds)
 
-    def job_begins(self, path: str) -> None:
-        """Note that a job is to report on a file."""
+    def job_started(self, path: str) -> None:
+        """Record that a job for a file was queued."""
         self.pending[path] = self.pending.get(path, 0) + 1
 
     def job_finished(self, path: str) -> None:
-        """Note that a job has reported on a file."""
-        left = self.pending.get(path, 0) - 1
-        if left > 0:
-            self.pending[path] = left
+        """Record that a job for a file has finished."""
+        remaining = self.pending.get(path, 0) - 1
+        if remaining > 0:
+            self.pending[path] = remaining
         else:
             self.pending.pop(path, None)
             self.dropped.discard(path)
 
-    def drop(self, paths: Iterable[str]) -> None:
-        """Note files that are gone or ignored: what jobs have still to say of them comes too late."""
+    def drop_pending(self, paths: Iterable[str]) -> None:
+        """Mark deleted or ignored files, so that late results of their jobs are discarded."""
         self.dropped.update(path for path in paths if path in self.pending)
 
 
-def status_of(state: RootState, tally: Tally) -> RootStatus:
-    """What a root holds."""
+def root_status(state: RootState, counts: RootCounts) -> RootStatus:
+    """Return the counts and the last error of a root."""
     return RootStatus(
         state.root,
-        files=tally.files,
-        symbols=tally.symbols,
-        chunks=tally.chunks,
-        vectors=tally.vectors,
+        files=counts.files,
+        symbols=counts.symbols,
+        chunks=counts.chunks,
+        vectors=counts.vectors,
         pending=len(state.pending),
-        skipped=tally.skipped,
+        skipped=counts.skipped,
         last_error=state.error,
-        disk=_disk(state.store),
+        disk=_store_statistics(state.store),
     )
 
 
-def _disk(store: Store | None) -> dict[str, int]:
+def _store_statistics(store: RowStore | None) -> dict[str, int]:
     try:
         return store.stats() if store is not None else {}
     except Exception as error:
-        log.warning("no figures of the store: %s", error)  # whoever reads it next has it made anew
+        log.warning("cannot read the statistics of the store: %s", error)  # the next read replaces a damaged store
         return {}
 
 
-class Survey(Struct, frozen=True):
-    """What a folder's index on disk holds."""
+class CacheReport(Struct, frozen=True):
+    """Contents of the cached index of a folder."""
 
     files: int
     up_to_date: int
@@ -164,15 +167,17 @@ class Survey(Struct, frozen=True):
     folder: str
 
 
-def survey(root: str, config: IndexConfig) -> Survey:
-    """Compare a folder with its index on disk; changes nothing."""
-    found = {f.path: f for f in disk.walk(root, config.limits)}
-    place = root_folder(Path(config.cache), Root(root, root.rsplit("/", 1)[-1] or root, ""))
-    recalled: dict[str, FileEntry] = {}
-    for file in place.glob("*/files.sqlite"):
-        manifest = Manifest(file, made_with(config))
-        recalled |= manifest.load(root)
+def inspect_cache(root: str, config: IndexConfig) -> CacheReport:
+    """Compare a folder with its cached index, without changing it."""
+    files = {f.path: f for f in walk_files(root, config.limits)}
+    folder = root_directory(Path(config.cache_folder), Root(root, root.rsplit("/", 1)[-1] or root, ""))
+    cached: dict[str, FileEntry] = {}
+    for file in folder.glob("*/files.sqlite"):
+        manifest = Manifest(file, outline_fingerprint(config))
+        cached |= manifest.load(root)
         manifest.close()
-    same = sum(1 for p, f in found.items() if (e := recalled.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns))
-    size = sum(f.stat().st_size for f in place.rglob("*") if f.is_file())
-    return Survey(len(found), same, size, str(place))
+    up_to_date = sum(
+        1 for p, f in files.items() if (e := cached.get(p)) and (e.size, e.mtime_ns) == (f.size, f.mtime_ns)
+    )
+    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
+    return CacheReport(len(files), up_to_date, size, str(folder))

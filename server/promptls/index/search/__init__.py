@@ -1,0 +1,1 @@
+"""Search over all chunks: analyzer, posting lists, vectors, and the readers that retrieval uses."""

@@ -1,8 +1,7 @@
-"""Words of code and questions, as the keyword index sees them.
+"""Analyzer of the keyword index: splits code and questions into terms.
 
-An identifier gives its stemmed parts (camelCase, snake_case, digits) and, if it has several,
-itself in lower case; prose gives stemmed words.  Pure functions; the same ones serve index and
-query, so both sides always agree.  Stems are Snowball's English (Porter 2), cached by word.
+An identifier yields its stemmed parts (camelCase, snake_case, digits) and, if it has several, itself in lower case.
+Prose yields stemmed words. The index and queries use the same functions. Stemmer: Snowball's English (Porter 2).
 """
 
 from __future__ import annotations
@@ -14,136 +13,130 @@ from itertools import chain, pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
-TERMS_VERSION = 1
-"""Part of the store's identity: a change of the rules below rebuilds it."""
+ANALYZER_VERSION = 1
+"""Version of the rules below, a part of the store identity: a change rebuilds the store."""
 
 STOP_WORDS = frozenset(
     "a an and any are as at be been but by can could did do does for from get had has have how i if in into is it its "
     "just like me my no not of on or our should so some than that the their them then there these they this to "
     "up us use used using was we were what when where which who why will with would you your".split()
 )
-"""Words that carry no topic in a question; "get", "use", "not" name half of all code as well."""
+"""Words without topical content; "get", "use" and "not" occur in half of all code as well."""
 
 _WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PART_OR_END = re.compile(_PART.pattern + r"|\n")
-_SMALL_PART = re.compile(r"[a-z]+|[0-9]+")
-_WIDE_PART = re.compile(r"\d+|[^\W\d_]+")
+_LOWER_PART = re.compile(r"[a-z]+|[0-9]+")
+_UNICODE_PART = re.compile(r"\d+|[^\W\d_]+")
 _STEMMER = SnowballStemmer("english")
-_APART = bytes(i if i > 127 or chr(i).isalnum() or chr(i) == "_" else 32 for i in range(256))
-_MOST_RUNS, _MOST_STEMS = 1 << 17, 1 << 16
-_MAX_WORD = 64  # longer runs are data (base64, hashes), not names
-_ONE_WORD = re.compile(rf"[A-Za-z_]\w{{0,{_MAX_WORD - 1}}}|\d{{1,{_MAX_WORD}}}", re.ASCII)
+_RUN_SEPARATORS = bytes(i if i > 127 or chr(i).isalnum() or chr(i) == "_" else 32 for i in range(256))
+_MAX_CACHED_RUNS, _MAX_CACHED_STEMS = 1 << 17, 1 << 16
+_MAX_WORD_LENGTH = 64  # longer words are data (base64, hashes), not names
+_ASCII_WORD = re.compile(rf"[A-Za-z_]\w{{0,{_MAX_WORD_LENGTH - 1}}}|\d{{1,{_MAX_WORD_LENGTH}}}", re.ASCII)
 
 
 @lru_cache(maxsize=1 << 12)
 def stem(word: str) -> str:
-    """Stem of a lower-case word."""
+    """Return the stem of a lower-case word."""
     return str(_STEMMER.stem_word(word))
 
 
 @lru_cache(maxsize=1 << 12)
-def parts(identifier: str) -> tuple[str, ...]:
-    """Parts of an identifier, lower case: "parseHTTPRequest2" → parse, http, request, 2."""
+def split_identifier(identifier: str) -> tuple[str, ...]:
+    """Return the parts of an identifier in lower case: "parseHTTPRequest2" → parse, http, request, 2."""
     if identifier.isascii():
         lower = identifier.lower()
         if identifier == lower or identifier.isupper():
-            return tuple(_SMALL_PART.findall(lower))
+            return tuple(_LOWER_PART.findall(lower))
         return tuple([part.lower() for part in _PART.findall(identifier)])
-    return tuple([part.lower() for run in _WIDE_PART.findall(identifier) for part in _at_capitals(run)])
+    return tuple([part.lower() for run in _UNICODE_PART.findall(identifier) for part in _split_at_capitals(run)])
 
 
-def apart(words: Sequence[str]) -> list[str]:
-    """The `parts` of many words of ASCII letters, digits and underscores, and "" behind those of each word."""
+def split_identifiers(words: Sequence[str]) -> list[str]:
+    """Split many ASCII words as `split_identifier` does; an empty string follows the parts of each word."""
     if not words:
         return []
-    found = _PART_OR_END.findall("\n".join([*words, ""]))
-    return " ".join(found).lower().replace("\n", "").split(" ")
+    parts = _PART_OR_END.findall("\n".join([*words, ""]))
+    return " ".join(parts).lower().replace("\n", "").split(" ")
 
 
-def _at_capitals(run: str) -> list[str]:
-    """A run of letters of any script, cut where a capital follows a small letter."""
-    cuts = [0, *(i for i in range(1, len(run)) if run[i].isupper() and not run[i - 1].isupper()), len(run)]
-    return [run[a:b] for a, b in pairwise(cuts)]
+def _split_at_capitals(letters: str) -> list[str]:
+    """Split letters of any script where a capital follows a small letter."""
+    inner = (i for i in range(1, len(letters)) if letters[i].isupper() and not letters[i - 1].isupper())
+    return [letters[a:b] for a, b in pairwise([0, *inner, len(letters)])]
 
 
-class _Stems(dict[str, str]):
-    """Parts of words → their stems, "" for those that say nothing, learned as they are asked for.
-
-    Any thread: at the worst two learn the same.
-    """
+class _StemCache(dict[str, str]):
+    """Cache of the stems of word parts, "" for stop words. Thread-safe: a race computes a stem twice."""
 
     def __missing__(self, part: str) -> str:
-        if len(self) >= _MOST_STEMS:
+        if len(self) >= _MAX_CACHED_STEMS:
             self.clear()
-        silent = part in STOP_WORDS or (len(part) == 1 and part.isascii())
-        found = self[part] = "" if silent else str(_STEMMER.stem_word(part))
-        return found
+        is_stop_word = part in STOP_WORDS or (len(part) == 1 and part.isascii())
+        term = self[part] = "" if is_stop_word else str(_STEMMER.stem_word(part))
+        return term
 
 
-_STEMS = _Stems()
+_STEMS = _StemCache()
 
 
-def part_term(part: str) -> str:
-    """The term that a part of a word gives, "" for none."""
+def stem_part(part: str) -> str:
+    """Return the term of a word part, or "" for a stop word."""
     return _STEMS[part]
 
 
-def whole_term(word: str) -> str:
-    """The term that a word of several parts gives besides theirs."""
+def compound_term(word: str) -> str:
+    """Return the term of a whole word that has several parts."""
     return word.lower().strip("_")
 
 
-def word_terms(word: str) -> list[str]:
-    """Terms of one word or identifier, in order; none for stop words and data."""
-    if len(word) > _MAX_WORD:
+def tokenize_word(word: str) -> list[str]:
+    """Return the terms of one word or identifier, in order; none for stop words and data."""
+    if len(word) > _MAX_WORD_LENGTH:
         return []
-    pieces, stems = parts(word), _STEMS
-    terms = [found for piece in pieces if (found := stems[piece])]
-    if len(pieces) > 1:
-        terms.append(whole_term(word))
+    parts, stems = split_identifier(word), _STEMS
+    terms = [term for part in parts if (term := stems[part])]
+    if len(parts) > 1:
+        terms.append(compound_term(word))
     return terms
 
 
-def words(text: str) -> list[str]:
-    """Identifiers, words and numbers of a text, as written."""
+def find_words(text: str) -> list[str]:
+    """Return the identifiers, words and numbers of a text, as written."""
     return _WORD.findall(text)
 
 
-def runs(text: str) -> list[str]:
-    """What stands between ASCII's spaces and signs: no word of a text reaches over these."""
-    data = text.encode("utf-8", "surrogatepass").translate(_APART)  # of bytes: far faster than of characters
+def split_runs(text: str) -> list[str]:
+    """Split a text at ASCII white space and punctuation; no term spans two runs."""
+    data = text.encode("utf-8", "surrogatepass").translate(_RUN_SEPARATORS)  # of bytes: far faster than of characters
     return data.decode("utf-8", "surrogatepass").split()
 
 
-def is_word(run: str) -> bool:
-    """Whether one of the `runs` of a text is a word, number or name as a whole, and ASCII."""
-    return _ONE_WORD.fullmatch(run) is not None
+def is_ascii_word(run: str) -> bool:
+    """Return whether a run is a single ASCII word, number or identifier."""
+    return _ASCII_WORD.fullmatch(run) is not None
 
 
-def run_terms(run: str) -> list[str]:
-    """Search terms of one of the `runs` of a text."""
+def tokenize_run(run: str) -> list[str]:
+    """Return the terms of a run."""
     if run.isascii() and run[:1].isalpha():
-        return word_terms(run)  # one word, whatever follows
-    return list(chain.from_iterable(map(word_terms, _WORD.findall(run))))
+        return tokenize_word(run)  # a single word
+    return list(chain.from_iterable(map(tokenize_word, _WORD.findall(run))))
 
 
-def terms(text: str) -> list[str]:
-    """Search terms of a text, in order, with repetitions."""
-    return list(chain.from_iterable(map(_RUNS.__getitem__, runs(text))))
+def tokenize(text: str) -> list[str]:
+    """Return the terms of a text, in order, with repetitions."""
+    return list(chain.from_iterable(map(_RUN_TERMS.__getitem__, split_runs(text))))
 
 
-class _Runs(dict[str, list[str]]):
-    """Runs → their terms, learned as they are asked for.
-
-    Any thread: at the worst two learn the same.
-    """
+class _RunCache(dict[str, list[str]]):
+    """Cache of the terms of runs. Thread-safe: a race computes the terms twice."""
 
     def __missing__(self, run: str) -> list[str]:
-        if len(self) >= _MOST_RUNS:
+        if len(self) >= _MAX_CACHED_RUNS:
             self.clear()
-        found = self[run] = run_terms(run)
-        return found
+        terms = self[run] = tokenize_run(run)
+        return terms
 
 
-_RUNS = _Runs()
+_RUN_TERMS = _RunCache()

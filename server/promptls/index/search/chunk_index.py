@@ -1,8 +1,8 @@
-"""What a search scans: every chunk text as a row of arrays, its places, its vector and the inverted lists of its terms.
+"""Chunk index: one row per chunk text, with its locations, its vector and the posting lists of its terms.
 
-A row comes with the first outline that has its text, gets terms and a vector when a worker has made them, and is
-alive while its text stands in some file.  `Columns` has one mutable owner, the publisher on the indexer's thread;
-everybody else takes a `View`.
+A row is added with the first outline that contains its text, and gets terms and a vector when a worker has computed
+them. A row is live while its text occurs in a file. The publisher owns the index and writes to it on the indexer's
+thread. Everything else uses an `IndexReader`.
 """
 
 from __future__ import annotations
@@ -15,194 +15,221 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index.search import vectors as near
-from promptls.index.search.analyzer import terms as terms_of
-from promptls.index.search.reader import Segment, IndexReader, segment
-from promptls.index.search.row_batch import Rows
-from promptls.index.search.term_dictionary import Vocabulary
-from promptls.index.store.checkpoint import Part
+from promptls.index.search import vectors
+from promptls.index.search.analyzer import tokenize
+from promptls.index.search.reader import IndexReader
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.search.segment import PostingLists, Segment, build_posting_lists
+from promptls.index.search.term_dictionary import TermDictionary
 
-TAIL = 20_000
-"""Postings that may lie unsorted; a view sorts them, in a millisecond."""
-SLACK = 5_000
-"""Rows that nobody needs any more and that may stay: dropping them copies all others."""
-_TERMS, _VECTOR, _STORED, _BARE = 1, 2, 4, 8
-"""What a row has: bits of `Columns.has`.  A bare row counts as having its vector: there was no model to make one."""
+MAX_BUFFERED_POSTINGS = 20_000
+"""Postings in the write buffer; each new reader sorts them, which takes a millisecond."""
+MAX_DEAD_ROWS = 5_000
+"""Unneeded dead rows that are kept; removing them copies all other rows."""
+_HAS_TERMS, _HAS_VECTOR, _IN_STORE, _UNEMBEDDABLE = 1, 2, 4, 8
+"""Bits of `ChunkIndex.flags`. An unembeddable row has `_HAS_VECTOR` set as well: there was no model for it."""
 
-Moved = tuple[str, str, Sequence[bytes], Sequence[bytes]]
-"""A file whose texts have changed: (path, name in its root, keys of its chunks before, and now)."""
+FileUpdate = tuple[str, str, Sequence[bytes], Sequence[bytes]]
+"""A file with changed chunks: (path, name in its root, chunk keys before, chunk keys now)."""
 
 
-class Columns:
-    """The owner.  Writing is for one thread; `view` for any."""
+class ChunkIndex:
+    """The rows of all chunks. One thread writes; `reader` and methods marked as thread-safe may be called by any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._view: IndexReader | None = None
+        self._reader: IndexReader | None = None
         self.rows: dict[bytes, int] = {}
         self.keys: list[bytes] = []
-        self.terms = Vocabulary()
-        self.paths: list[str] = []
+        self.terms = TermDictionary()
+        self.paths: list[str] = []  # by file id
         self.path_lengths = array("i")
-        self.path_terms: dict[str, list[int]] = {}  # term → a file's number for each time that its name holds it
-        self._numbers: dict[str, int] = {}  # of paths
-        self.file = np.full(0, -1, np.int32)
-        self.at = np.zeros(0, np.int32)
-        self.more: dict[int, tuple[tuple[int, int], ...]] = {}  # row → other places of its text: (file, index)
-        self.has = np.zeros(0, np.uint8)
-        self._held = self.rows, self.has  # the two as they belong together, for those who do not wait for the lock
-        self.length = np.zeros(0, np.int32)
-        self.scale = np.zeros(0, np.float32)
+        self.path_terms: dict[str, list[int]] = {}  # term → file ids, repeated for each occurrence in the path
+        self._file_id_by_path: dict[str, int] = {}
+        self.file_ids = np.full(0, -1, np.int32)
+        self.chunk_indexes = np.zeros(0, np.int32)
+        self.extra_locations: dict[int, tuple[tuple[int, int], ...]] = {}  # row → other (file id, chunk index)
+        self.flags = np.zeros(0, np.uint8)
+        self._rows_and_flags = self.rows, self.flags  # a consistent pair, read without the lock
+        self.lengths = np.zeros(0, np.int32)
+        self.scales = np.zeros(0, np.float32)
         self.vectors = np.zeros((0, 0), np.int8)
-        self.signs = np.zeros((0, 0), np.uint8)  # of the vectors, once there are so many that not all are compared
-        self.segments: tuple[Segment, ...] = ()
-        self.tail_ids, self.tail_rows, self.tail_counts = array("i"), array("i"), array("B")
-        self.settled = False  # whether there may be bare rows
-        self.alive = 0
-        self.total = 0  # terms in the living rows
+        self.signs = np.zeros((0, 0), np.uint8)  # sign bits of the vectors, for more than EXACT_MAX_ROWS rows
+        self.posting_lists: tuple[PostingLists, ...] = ()
+        self.buffer_ids, self.buffer_rows, self.buffer_counts = array("i"), array("i"), array("B")
+        self.has_unembeddable = False  # whether there may be unembeddable rows
+        self.live_count = 0
+        self.live_terms = 0  # terms in the live rows
 
-    def view(self) -> IndexReader:
-        """The rows as they are now."""
+    def reader(self) -> IndexReader:
+        """Return a reader of the current rows. Thread-safe."""
         with self._lock:
-            if self._view is None:
-                self._view = IndexReader(self)
-            return self._view
+            if self._reader is None:
+                n = len(self.keys)
+                lists = self.posting_lists
+                self._reader = IndexReader(
+                    keys=self.keys,
+                    row_by_key=self.rows,
+                    file_ids=self.file_ids[:n].copy(),
+                    chunk_indexes=self.chunk_indexes[:n],
+                    extra_locations=self.extra_locations,
+                    lengths=self.lengths[:n],
+                    live_count=self.live_count,
+                    live_terms=self.live_terms,
+                    paths=self.paths,
+                    path_lengths=np.array(self.path_lengths, np.int32),
+                    path_terms=self.path_terms,
+                    terms=self.terms,
+                    posting_lists=(*lists, self.write_buffer()) if self.buffer_ids else lists,
+                    vectors=self.vectors[:n],
+                    scales=self.scales[:n],
+                    signs=self.signs[:n] if self.live_count > vectors.EXACT_MAX_ROWS else None,
+                )
+            return self._reader
 
-    def made(self, key: bytes) -> bool:
-        """Whether a text has its terms and its vector (an empty one where there is no model); any thread."""
-        return self._has(key) & (_TERMS | _VECTOR) == _TERMS | _VECTOR
+    def is_complete(self, key: bytes) -> bool:
+        """Return whether a chunk has its terms, and a vector or none for lack of a model. Thread-safe."""
+        return self._flags_of(key) & (_HAS_TERMS | _HAS_VECTOR) == _HAS_TERMS | _HAS_VECTOR
 
-    def vectored(self, key: bytes) -> bool:
-        """Whether a text has its terms and a real vector; any thread."""
-        return self._has(key) & (_TERMS | _VECTOR | _BARE) == _TERMS | _VECTOR
+    def has_vector(self, key: bytes) -> bool:
+        """Return whether a chunk has its terms and a vector. Thread-safe."""
+        return self._flags_of(key) & (_HAS_TERMS | _HAS_VECTOR | _UNEMBEDDABLE) == _HAS_TERMS | _HAS_VECTOR
 
-    def _has(self, key: bytes) -> int:
-        rows, has = self._held
+    def _flags_of(self, key: bytes) -> int:
+        rows, flags = self._rows_and_flags
         row = rows.get(key)
-        return 0 if row is None or row >= len(has) else int(has[row])  # of a new key the arrays may not know yet
+        return 0 if row is None or row >= len(flags) else int(flags[row])  # the arrays may lag behind new keys
 
-    def bare(self) -> tuple[int, set[str]]:
-        """(texts that stand somewhere and lack a vector, the files in which they stand); any thread."""
-        if not self.settled:
+    def without_vector(self) -> tuple[int, set[str]]:
+        """Return (number of live chunks marked as unembeddable, paths of their files). Thread-safe."""
+        if not self.has_unembeddable:
             return 0, set()
         with self._lock:
             n = len(self.keys)
-            rows = np.flatnonzero((self.file[:n] >= 0) & (self.has[:n] & _BARE > 0))
-            return len(rows), {self.paths[file] for row in rows.tolist() for file, _ in self._places(row)}
+            rows = np.flatnonzero((self.file_ids[:n] >= 0) & (self.flags[:n] & _UNEMBEDDABLE > 0))
+            return len(rows), self._paths_of(rows)
 
-    def stored(self, key: bytes) -> bool:
-        """Whether a text's row is in a store."""
+    def is_stored(self, key: bytes) -> bool:
+        """Return whether the row of a chunk is in a store."""
         row = self.rows.get(key)
-        return row is not None and bool(self.has[row] & _STORED)
+        return row is not None and bool(self.flags[row] & _IN_STORE)
 
-    def unmade(self) -> set[str]:
-        """Files in which texts stand that lack their terms or their vector; any thread."""
+    def incomplete_files(self) -> set[str]:
+        """Return the paths of files with chunks that lack terms or a vector. Thread-safe."""
         with self._lock:
             n = len(self.keys)
-            rows = np.flatnonzero((self.file[:n] >= 0) & (self.has[:n] & (_TERMS | _VECTOR) != _TERMS | _VECTOR))
-            return {self.paths[file] for row in rows.tolist() for file, _ in self._places(row)}
+            is_incomplete = self.flags[:n] & (_HAS_TERMS | _HAS_VECTOR) != _HAS_TERMS | _HAS_VECTOR
+            return self._paths_of(np.flatnonzero((self.file_ids[:n] >= 0) & is_incomplete))
 
-    def count(self, files: Collection[str] | None = None) -> tuple[int, int]:
-        """(texts, those with a vector) that stand in these files, or in any; any thread."""
+    def _paths_of(self, rows: NDArray[np.int64]) -> set[str]:
+        return {self.paths[file_id] for row in rows.tolist() for file_id, _ in self._locations(row)}
+
+    def count_chunks(self, files: Collection[str] | None = None) -> tuple[int, int]:
+        """Return (live chunks, live chunks with a vector) of these files, or of all. Thread-safe."""
         with self._lock:
             n = len(self.keys)
-            mine = self.file[:n] >= 0
+            selected = self.file_ids[:n] >= 0
             if files is not None:
-                wanted = np.array([path in files for path in self.paths] or [False], bool)
-                mine &= wanted[self.file[:n]]
-                for row, places in self.more.items():
-                    mine[row] = mine[row] or any(wanted[file] for file, _ in places)
-            made = mine & (self.has[:n] & (_VECTOR | _BARE) == _VECTOR)
-            return int(np.count_nonzero(mine)), int(np.count_nonzero(made))
+                is_wanted = np.array([path in files for path in self.paths] or [False], bool)
+                selected &= is_wanted[self.file_ids[:n]]
+                for row, locations in self.extra_locations.items():
+                    selected[row] = selected[row] or any(is_wanted[file_id] for file_id, _ in locations)
+            embedded = selected & (self.flags[:n] & (_HAS_VECTOR | _UNEMBEDDABLE) == _HAS_VECTOR)
+            return int(np.count_nonzero(selected)), int(np.count_nonzero(embedded))
 
-    def fill(self, rows: Rows, stored: bool = False) -> None:
-        """Give rows what has been made for them, as far as they lack it; rows that are not there come dead.
+    def set_rows(self, rows: RowBatch, stored: bool = False) -> None:
+        """Fill in missing terms and vectors of rows; unknown keys become dead rows.
 
-        Without vectors in `rows` only the terms are filled in.
+        Args:
+            rows: Rows; without vectors, only terms are filled in.
+            stored: Whether the rows are in a store.
         """
         if not rows.keys:
             return
         with self._lock:
-            at = self._rows(rows.keys)
-            has = self.has[at]
-            lack = has & _TERMS == 0
-            if lack.any():
-                self._post(rows, at, lack)
+            at = self._ensure_rows(rows.keys)
+            flags = self.flags[at]
+            missing = flags & _HAS_TERMS == 0
+            if missing.any():
+                self._add_terms(rows, at, missing)
             if rows.vectors:
-                self._put(at, rows.matrix, rows.scale, has & (_VECTOR | _BARE) != _VECTOR)
-                self.has[at] &= 255 - _BARE
-            self.has[at] |= _TERMS | (_VECTOR if rows.vectors else 0) | (_STORED if stored else 0)
-            self._view = None
+                self._set_vectors(at, rows.steps, rows.scales, flags & (_HAS_VECTOR | _UNEMBEDDABLE) != _HAS_VECTOR)
+                self.flags[at] &= 255 - _UNEMBEDDABLE
+            self.flags[at] |= _HAS_TERMS | (_HAS_VECTOR if rows.vectors else 0) | (_IN_STORE if stored else 0)
+            self._reader = None
 
-    def adopt(self, part: Part) -> None:
-        """Take in stored rows as an image has them, as far as they are not there yet."""
-        if not part.keys:
+    def load_segment(self, segment: Segment) -> None:
+        """Fill in missing terms and vectors of stored rows from a checkpoint."""
+        if not segment.keys:
             return
         with self._lock:
-            at = self._rows(part.keys)
-            has = self.has[at]
-            self._put(at, part.vectors, part.scale, has & (_VECTOR | _BARE) != _VECTOR)
-            self.has[at] &= 255 - _BARE
-            lack = has & _TERMS == 0
-            self.length[at[lack]] = part.length[lack]
-            self.total += int(self.length[at[lack & (self.file[at] >= 0)]].sum())
-            numbers = self.terms.learn(part.words)
-            ids, chosen = numbers[np.repeat(part.ids, np.diff(part.start))], lack[part.rows]
-            self._add_segment(segment(ids[chosen], at[part.rows[chosen]].astype(np.int32), part.counts[chosen]))
-            self.has[at] |= _TERMS | _VECTOR | _STORED
-            self._view = None
+            at = self._ensure_rows(segment.keys)
+            flags = self.flags[at]
+            is_without_vector = flags & (_HAS_VECTOR | _UNEMBEDDABLE) != _HAS_VECTOR
+            self._set_vectors(at, segment.vectors, segment.scales, is_without_vector)
+            self.flags[at] &= 255 - _UNEMBEDDABLE
+            missing = flags & _HAS_TERMS == 0
+            self.lengths[at[missing]] = segment.lengths[missing]
+            self.live_terms += int(self.lengths[at[missing & (self.file_ids[at] >= 0)]].sum())
+            term_ids = self.terms.intern(segment.terms)
+            posting_ids = term_ids[np.repeat(segment.ids, np.diff(segment.offsets))]
+            mask = missing[segment.rows]
+            rows = at[segment.rows[mask]].astype(np.int32)
+            self._add_posting_lists(build_posting_lists(posting_ids[mask], rows, segment.counts[mask]))
+            self.flags[at] |= _HAS_TERMS | _HAS_VECTOR | _IN_STORE
+            self._reader = None
 
-    def settle(self, keys: Iterable[bytes]) -> None:
-        """Note that these texts get no vector: there is no model just now."""
-        found = [row for row in self._known(keys) if not self.has[row] & _VECTOR]
-        self.has[found] |= _VECTOR | _BARE
-        self.settled |= bool(found)
+    def mark_unembeddable(self, keys: Iterable[bytes]) -> None:
+        """Mark chunks without a vector as unembeddable, for lack of a model."""
+        rows = [row for row in self._known_rows(keys) if not self.flags[row] & _HAS_VECTOR]
+        self.flags[rows] |= _HAS_VECTOR | _UNEMBEDDABLE
+        self.has_unembeddable |= bool(rows)
 
-    def forget(self, keys: Iterable[bytes]) -> None:
-        """Have rows made again when their texts come back: no store has them."""
-        self.has[self._known(keys)] &= 255 - _VECTOR - _STORED - _BARE
+    def invalidate(self, keys: Iterable[bytes]) -> None:
+        """Mark rows as not stored and without a vector, so that they are computed again."""
+        self.flags[self._known_rows(keys)] &= 255 - _HAS_VECTOR - _IN_STORE - _UNEMBEDDABLE
 
     def mark_stored(self, keys: Iterable[bytes]) -> None:
-        """Note that rows are in a store."""
-        self.has[self._known(keys)] |= _STORED
+        """Mark rows as stored."""
+        self.flags[self._known_rows(keys)] |= _IN_STORE
 
-    def _known(self, keys: Iterable[bytes]) -> list[int]:
+    def _known_rows(self, keys: Iterable[bytes]) -> list[int]:
         return [row for key in keys if (row := self.rows.get(key)) is not None]
 
-    def living(self, key: bytes) -> bool:
-        """Whether a text stands in some file."""
+    def is_live(self, key: bytes) -> bool:
+        """Return whether a chunk occurs in a file."""
         row = self.rows.get(key)
-        return row is not None and bool(self.file[row] >= 0)
+        return row is not None and bool(self.file_ids[row] >= 0)
 
-    def move(self, files: Iterable[Moved]) -> None:
-        """Say where the texts of files stand now."""
+    def update_files(self, files: Iterable[FileUpdate]) -> None:
+        """Update the locations of chunks from files with changed chunks."""
         with self._lock:
-            begun: dict[int, tuple[int, int]] = {}  # row → (file, chunk) of texts that stood nowhere
+            revived: dict[int, tuple[int, int]] = {}  # row → (file id, chunk index) of rows that were dead
             for path, name, before, after in files:
-                number = self._file(path, name)
+                file_id = self._file_id(path, name)
                 if before:
-                    self._begin(begun)
+                    self._revive(revived)
                     for key in set(before).difference(after):
-                        self._leave(number, key)
-                standing: dict[bytes, list[int]] = {}
+                        self._remove_location(file_id, key)
+                chunk_indexes: dict[bytes, list[int]] = {}
                 for at, key in enumerate(after):
-                    standing.setdefault(key, []).append(at)
-                for key in _unmoved(before, after, standing):
-                    del standing[key]
-                rows = self._rows(standing).tolist()
-                for row, places in zip(rows, standing.values(), strict=True):
-                    if len(places) == 1 and row not in begun and self.file[row] < 0:
-                        begun[row] = number, places[0]
+                    chunk_indexes.setdefault(key, []).append(at)
+                for key in _unmoved(before, after, chunk_indexes):
+                    del chunk_indexes[key]
+                rows = self._ensure_rows(chunk_indexes).tolist()
+                for row, places in zip(rows, chunk_indexes.values(), strict=True):
+                    if len(places) == 1 and row not in revived and self.file_ids[row] < 0:
+                        revived[row] = file_id, places[0]
                     else:
-                        self._begin(begun)
-                        self._stand(number, row, places)
-            self._begin(begun)
-            self._view = None
+                        self._revive(revived)
+                        self._set_file_locations(file_id, row, places)
+            self._revive(revived)
+            self._reader = None
 
-    def keep(self, needed: Collection[bytes], slack: int = SLACK) -> None:
-        """Drop rows that are dead, in no store and not in `needed`, once there are more than `slack` of them."""
+    def drop_dead_rows(self, needed: Collection[bytes], slack: int = MAX_DEAD_ROWS) -> None:
+        """Remove dead rows that are neither stored nor needed, if there are more than `slack`."""
         n = len(self.keys)
-        kept = (self.file[:n] >= 0) | (self.has[:n] & _STORED > 0)
+        kept = (self.file_ids[:n] >= 0) | (self.flags[:n] & _IN_STORE > 0)
         if n - int(np.count_nonzero(kept)) <= slack:
             return
         kept[[self.rows[key] for key in needed]] = True
@@ -210,185 +237,191 @@ class Columns:
             return
         with self._lock:
             n = len(kept)
-            place = np.cumsum(kept, dtype=np.int32) - 1
-            ids, rows, counts = self._postings()
-            left = kept[rows]
+            new_row = np.cumsum(kept, dtype=np.int32) - 1
+            posting_ids, rows, counts = self._all_postings()
+            mask = kept[rows]
             self.keys = [key for key, k in zip(self.keys, kept, strict=True) if k]
             self.rows = {key: i for i, key in enumerate(self.keys)}
-            for name in ("file", "at", "has", "length", "scale", "vectors"):
+            for name in ("file_ids", "chunk_indexes", "flags", "lengths", "scales", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
-            self.signs = near.signs_of(self.vectors) if len(self.vectors) > near.EXACT else self.signs[:0]
-            self._held = self.rows, self.has
-            self.more = {int(place[row]): others for row, others in self.more.items() if kept[row]}
-            self.segments = (segment(ids[left], place[rows[left]], counts[left]),)
-            self._clear_tail()
-            self._view = None
+            self.signs = vectors.binarize(self.vectors) if len(self.vectors) > vectors.EXACT_MAX_ROWS else self.signs[:0]
+            self._rows_and_flags = self.rows, self.flags
+            self.extra_locations = {int(new_row[row]): others for row, others in self.extra_locations.items() if kept[row]}
+            self.posting_lists = (build_posting_lists(posting_ids[mask], new_row[rows[mask]], counts[mask]),)
+            self._clear_buffer()
+            self._reader = None
 
-    # ------------------------------------------------------------ parts
+    # ------------------------------------------------------------ rows
 
-    def _file(self, path: str, name: str) -> int:
-        number = self._numbers.get(path)
-        if number is None:
-            number = self._numbers[path] = len(self.paths)
+    def _file_id(self, path: str, name: str) -> int:
+        file_id = self._file_id_by_path.get(path)
+        if file_id is None:
+            file_id = self._file_id_by_path[path] = len(self.paths)
             self.paths.append(path)
-            found = terms_of(name)
-            self.path_lengths.append(len(found))
-            for term in found:
-                self.path_terms.setdefault(term, []).append(number)
-        return number
+            terms = tokenize(name)
+            self.path_lengths.append(len(terms))
+            for term in terms:
+                self.path_terms.setdefault(term, []).append(file_id)
+        return file_id
 
-    def _rows(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
-        """The rows of keys; new ones have nothing yet, not even a place."""
-        known, held = self.rows, self.keys
-        first = len(held)
-        found: list[int] = []
+    def _ensure_rows(self, keys: Iterable[bytes]) -> NDArray[np.int64]:
+        """Return the rows of keys; unknown keys get empty dead rows."""
+        row_by_key, all_keys = self.rows, self.keys
+        first = len(all_keys)
+        rows: list[int] = []
         for key in keys:
-            row = known.get(key)
+            row = row_by_key.get(key)
             if row is None:
-                row = known[key] = len(held)
-                held.append(key)
-            found.append(row)
-        if len(held) > first:
-            if len(held) > len(self.file):
-                self._grow(max(256, len(held) * 3 // 2), self.vectors.shape[1])
-            self.file[first : len(held)] = -1
-            for blank in (self.has, self.scale, self.length):
-                blank[first : len(held)] = 0
-        return np.array(found, np.int64)
+                row = row_by_key[key] = len(all_keys)
+                all_keys.append(key)
+            rows.append(row)
+        if len(all_keys) > first:
+            if len(all_keys) > len(self.file_ids):
+                self._grow(max(256, len(all_keys) * 3 // 2), self.vectors.shape[1])
+            self.file_ids[first : len(all_keys)] = -1
+            for column in (self.flags, self.scales, self.lengths):
+                column[first : len(all_keys)] = 0
+        return np.array(rows, np.int64)
 
-    def _begin(self, begun: dict[int, tuple[int, int]]) -> None:
-        """Give texts that stood nowhere their one place, and clear the list of them."""
-        if begun:
-            rows, places = list(begun), np.array(list(begun.values()), np.int32)
-            self.file[rows], self.at[rows] = places[:, 0], places[:, 1]
-            self.alive += len(rows)
-            self.total += int(self.length[rows].sum())
-            begun.clear()
+    def _revive(self, revived: dict[int, tuple[int, int]]) -> None:
+        """Set the only location of dead rows, and clear the dictionary."""
+        if revived:
+            rows, locations = list(revived), np.array(list(revived.values()), np.int32)
+            self.file_ids[rows], self.chunk_indexes[rows] = locations[:, 0], locations[:, 1]
+            self.live_count += len(rows)
+            self.live_terms += int(self.lengths[rows].sum())
+            revived.clear()
 
-    def _grow(self, size: int, width: int) -> None:
-        """Make room.  Readers keep the arrays that they have: growing makes new ones."""
-        more = size - len(self.file)
-        self.file = np.append(self.file, np.full(more, -1, np.int32))
-        for name in ("at", "has", "length", "scale"):
+    def _grow(self, capacity: int, dimension: int) -> None:
+        """Replace the arrays by larger ones; readers keep theirs."""
+        added = capacity - len(self.file_ids)
+        self.file_ids = np.append(self.file_ids, np.full(added, -1, np.int32))
+        for name in ("chunk_indexes", "flags", "lengths", "scales"):
             old = getattr(self, name)
-            setattr(self, name, np.append(old, np.zeros(more, old.dtype)))
-        self._held = self.rows, self.has
-        held, self.vectors = self.vectors, np.zeros((size, width), np.int8)
-        if held.shape[1] == width:
-            self.vectors[: len(held)] = held
-        if size > near.EXACT:
-            self.signs = near.signs_of(self.vectors)
+            setattr(self, name, np.append(old, np.zeros(added, old.dtype)))
+        self._rows_and_flags = self.rows, self.flags
+        old_vectors, self.vectors = self.vectors, np.zeros((capacity, dimension), np.int8)
+        if old_vectors.shape[1] == dimension:
+            self.vectors[: len(old_vectors)] = old_vectors
+        if capacity > vectors.EXACT_MAX_ROWS:
+            self.signs = vectors.binarize(self.vectors)
 
-    def _put(
-        self, at: NDArray[np.int64], vectors: NDArray[np.int8], scale: NDArray[np.float32], lack: NDArray[np.bool_]
+    def _set_vectors(
+        self, at: NDArray[np.int64], steps: NDArray[np.int8], scales: NDArray[np.float32], mask: NDArray[np.bool_]
     ) -> None:
-        """Put vectors where there are none."""
-        if vectors.shape[1] != self.vectors.shape[1]:
-            self._grow(len(self.file), vectors.shape[1])
-        rows = at[lack]
-        self.vectors[rows] = vectors[lack]
+        """Set the vectors of the rows in the mask."""
+        if steps.shape[1] != self.vectors.shape[1]:
+            self._grow(len(self.file_ids), steps.shape[1])
+        rows = at[mask]
+        self.vectors[rows] = steps[mask]
         if len(self.signs):
-            self.signs[rows] = near.signs_of(vectors[lack])
-        self.scale[rows] = scale[lack]  # last: until then a reader takes the vector for zero
+            self.signs[rows] = vectors.binarize(steps[mask])
+        self.scales[rows] = scales[mask]  # last: readers treat a vector with scale 0 as missing
 
-    def _post(self, rows: Rows, at: NDArray[np.int64], lack: NDArray[np.bool_]) -> None:
-        """Take in the terms of those rows that have none."""
-        numbers = self.terms.learn(rows.words).astype(np.int64)
-        counts = np.diff(rows.starts)
-        self.length[at[lack]] = counts[lack]
-        living = at[lack & (self.file[at] >= 0)]
-        self.total += int(self.length[living].sum())
-        chosen = np.repeat(lack, counts)
-        term, of = rows.terms[chosen], np.repeat(at, counts)[chosen]
-        pairs = np.sort(numbers[term] << 32 | of) if len(term) else np.zeros(0, np.int64)
-        begins = np.flatnonzero(np.diff(pairs, prepend=-1))
-        often = np.minimum(np.diff(begins, append=len(pairs)), 255).astype(np.uint8)
-        ids, places = (pairs[begins] >> 32).astype(np.int32), (pairs[begins] & 0xFFFFFFFF).astype(np.int32)
-        if len(ids) > TAIL:
-            self._add_segment(segment(ids, places, often))
-            return
-        self.tail_ids.frombytes(ids.tobytes())
-        self.tail_rows.frombytes(places.tobytes())
-        self.tail_counts.frombytes(often.tobytes())
-        if len(self.tail_ids) > TAIL:
-            self._freeze()
+    # ------------------------------------------------------------ locations
 
-    def _stand(self, file: int, row: int, at: Sequence[int]) -> None:
-        """A text stands in a file, at these chunks of it."""
-        known = self.file[row]
+    def _set_file_locations(self, file_id: int, row: int, chunk_indexes: Sequence[int]) -> None:
+        """Set the chunk indexes of a row in one file."""
+        known = self.file_ids[row]
         if known < 0:
-            self.alive += 1
-            self.total += int(self.length[row])
-        if len(at) == 1 and (known < 0 or (known == file and row not in self.more)):
-            self.file[row], self.at[row] = file, at[0]
+            self.live_count += 1
+            self.live_terms += int(self.lengths[row])
+        if len(chunk_indexes) == 1 and (known < 0 or (known == file_id and row not in self.extra_locations)):
+            self.file_ids[row], self.chunk_indexes[row] = file_id, chunk_indexes[0]
         else:
-            self._arrange(row, [(f, a) for f, a in self._places(row) if f != file] + [(file, a) for a in at])
+            others = [(f, at) for f, at in self._locations(row) if f != file_id]
+            self._set_locations(row, others + [(file_id, at) for at in chunk_indexes])
 
-    def _leave(self, file: int, key: bytes) -> None:
-        """A text stands no longer in a file."""
+    def _remove_location(self, file_id: int, key: bytes) -> None:
+        """Remove a chunk from a file."""
         row = self.rows.get(key)
         if row is None:
             return
-        left = [(f, a) for f, a in self._places(row) if f != file]
-        if left:
-            self._arrange(row, left)
-        elif self.file[row] >= 0:
-            self.more.pop(row, None)
-            self.file[row] = -1
-            self.alive -= 1
-            self.total -= int(self.length[row])
+        remaining = [(f, at) for f, at in self._locations(row) if f != file_id]
+        if remaining:
+            self._set_locations(row, remaining)
+        elif self.file_ids[row] >= 0:
+            self.extra_locations.pop(row, None)
+            self.file_ids[row] = -1
+            self.live_count -= 1
+            self.live_terms -= int(self.lengths[row])
 
-    def _places(self, row: int) -> list[tuple[int, int]]:
-        first = [(int(self.file[row]), int(self.at[row]))] if self.file[row] >= 0 else []
-        return [*first, *self.more.get(row, ())]
+    def _locations(self, row: int) -> list[tuple[int, int]]:
+        first = [(int(self.file_ids[row]), int(self.chunk_indexes[row]))] if self.file_ids[row] >= 0 else []
+        return [*first, *self.extra_locations.get(row, ())]
 
-    def _arrange(self, row: int, places: list[tuple[int, int]]) -> None:
-        """Set the places of a living text; which comes first does not depend on what happened before."""
-        places.sort(key=lambda place: (self.paths[place[0]], place[1]))
-        self.file[row], self.at[row] = places[0]
-        if len(places) > 1:
-            self.more[row] = tuple(places[1:])
+    def _set_locations(self, row: int, locations: list[tuple[int, int]]) -> None:
+        """Set the locations of a live row, sorted, so that the first one does not depend on the update history."""
+        locations.sort(key=lambda location: (self.paths[location[0]], location[1]))
+        self.file_ids[row], self.chunk_indexes[row] = locations[0]
+        if len(locations) > 1:
+            self.extra_locations[row] = tuple(locations[1:])
         else:
-            self.more.pop(row, None)
+            self.extra_locations.pop(row, None)
 
-    def _postings(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-        """All of them: (term ids, rows, counts)."""
-        every = (*self.segments, self.tail())
+    # ------------------------------------------------------------ postings
+
+    def _add_terms(self, rows: RowBatch, at: NDArray[np.int64], mask: NDArray[np.bool_]) -> None:
+        """Add the postings of the rows in the mask."""
+        index_ids = self.terms.intern(rows.terms).astype(np.int64)
+        term_counts = np.diff(rows.offset_array)
+        self.lengths[at[mask]] = term_counts[mask]
+        live = at[mask & (self.file_ids[at] >= 0)]
+        self.live_terms += int(self.lengths[live].sum())
+        selected = np.repeat(mask, term_counts)
+        batch_ids, row_of_term = rows.term_array[selected], np.repeat(at, term_counts)[selected]
+        pairs = np.sort(index_ids[batch_ids] << 32 | row_of_term) if len(batch_ids) else np.zeros(0, np.int64)
+        starts = np.flatnonzero(np.diff(pairs, prepend=-1))
+        counts = np.minimum(np.diff(starts, append=len(pairs)), 255).astype(np.uint8)
+        posting_ids = (pairs[starts] >> 32).astype(np.int32)
+        posting_rows = (pairs[starts] & 0xFFFFFFFF).astype(np.int32)
+        if len(posting_ids) > MAX_BUFFERED_POSTINGS:
+            self._add_posting_lists(build_posting_lists(posting_ids, posting_rows, counts))
+            return
+        self.buffer_ids.frombytes(posting_ids.tobytes())
+        self.buffer_rows.frombytes(posting_rows.tobytes())
+        self.buffer_counts.frombytes(counts.tobytes())
+        if len(self.buffer_ids) > MAX_BUFFERED_POSTINGS:
+            self._add_posting_lists(self.write_buffer())
+            self._clear_buffer()
+
+    def _all_postings(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+        """Return (term ids, rows, counts) of all postings."""
+        lists = (*self.posting_lists, self.write_buffer())
         return (
-            np.concatenate([s.spread() for s in every]),
-            np.concatenate([s.rows for s in every]),
-            np.concatenate([s.counts for s in every]),
+            np.concatenate([p.posting_ids() for p in lists]),
+            np.concatenate([p.rows for p in lists]),
+            np.concatenate([p.counts for p in lists]),
         )
 
-    def _freeze(self) -> None:
-        """Make the tail a segment."""
-        self._add_segment(self.tail())
-        self._clear_tail()
+    def write_buffer(self) -> PostingLists:
+        """Return the buffered postings as posting lists."""
+        ids, rows = np.array(self.buffer_ids, np.int32), np.array(self.buffer_rows, np.int32)
+        return build_posting_lists(ids, rows, np.array(self.buffer_counts, np.uint8))
 
-    def tail(self) -> Segment:
-        """The postings that are in no segment yet, as one."""
-        ids, rows = np.array(self.tail_ids, np.int32), np.array(self.tail_rows, np.int32)
-        return segment(ids, rows, np.array(self.tail_counts, np.uint8))
+    def _clear_buffer(self) -> None:
+        self.buffer_ids, self.buffer_rows, self.buffer_counts = array("i"), array("i"), array("B")
 
-    def _clear_tail(self) -> None:
-        self.tail_ids, self.tail_rows, self.tail_counts = array("i"), array("i"), array("B")
-
-    def _add_segment(self, new: Segment) -> None:
-        """Append a segment; two neighbours become one until each is at least twice as large as the next."""
-        stack = [*self.segments, new]
+    def _add_posting_lists(self, new: PostingLists) -> None:
+        """Append posting lists; neighbors are merged until each is at least twice as large as the next."""
+        stack = [*self.posting_lists, new]
         while len(stack) > 1 and len(stack[-2].rows) < 2 * len(stack[-1].rows):
             b, a = stack.pop(), stack.pop()
             stack.append(
-                segment(
-                    np.concatenate([a.spread(), b.spread()]),
+                build_posting_lists(
+                    np.concatenate([a.posting_ids(), b.posting_ids()]),
                     np.concatenate([a.rows, b.rows]),
                     np.concatenate([a.counts, b.counts]),
                 )
             )
-        self.segments = tuple(stack)
+        self.posting_lists = tuple(stack)
 
 
-def _unmoved(before: Sequence[bytes], after: Sequence[bytes], standing: Mapping[bytes, Sequence[int]]) -> list[bytes]:
-    """The keys that stand once in a file, where they stood once before."""
-    alone = Counter(before)
-    return [a for b, a in zip(before, after, strict=False) if a == b and alone[a] == 1 and len(standing[a]) == 1]
+def _unmoved(
+    before: Sequence[bytes], after: Sequence[bytes], chunk_indexes: Mapping[bytes, Sequence[int]]
+) -> list[bytes]:
+    """Return the keys that occur once in a file, at the same index as before, where they occurred once."""
+    counts = Counter(before)
+    return [
+        a for b, a in zip(before, after, strict=False) if a == b and counts[a] == 1 and len(chunk_indexes[a]) == 1
+    ]

@@ -1,8 +1,7 @@
-"""Texts as runs of letters, digits and underscores, and what follows from each run, worked out once.
+"""Interned runs: texts as arrays of run ids, so that each distinct run is tokenized once.
 
-Code repeats itself: of seventy runs in a chunk thirty are distinct, and nearly all stand in other chunks, too.  Search
-terms and the tokens of the bundled model never reach over what is between two runs, so that both are lists of numbers,
-looked up for whole batches by the numbers of the runs.  For one thread.
+Code is repetitive: of seventy runs in a chunk thirty are distinct, and nearly all occur in other chunks. Neither
+search terms nor tokens of the bundled model span two runs. For one thread.
 """
 
 from __future__ import annotations
@@ -15,18 +14,25 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.analyzer import apart, is_word, part_term, run_terms, runs, whole_term
-from promptls.index.search.row_batch import Rows, renumbered
+from promptls.index.search.analyzer import (
+    compound_term,
+    is_ascii_word,
+    split_identifiers,
+    split_runs,
+    stem_part,
+    tokenize_run,
+)
+from promptls.index.search.row_batch import RowBatch, compact_ids
 
-MOST_RUNS, MOST_CHARACTERS = 1 << 17, 4_000_000
-"""What is remembered; then it begins anew."""
+MAX_RUNS, MAX_CHARACTERS = 1 << 17, 4_000_000
+"""Interned runs and their characters above which the interner starts again: a bound on its memory."""
 
-Learn = Callable[[Sequence[str]], tuple[list[Sequence[int]], list[int]]]
-"""Numbers for each part of many runs as `apart` gives them, and at which places the runs end."""
+MapRuns = Callable[[Sequence[str]], tuple[list[Sequence[int]], list[int]]]
+"""Returns the ids for each part of many runs, as `split_identifiers` splits them, and the index of each run's end."""
 
 
-class _Numbers(dict[str, int]):
-    """Numbers of texts, in the order in which these are met."""
+class _Interner(dict[str, int]):
+    """Ids of strings, in order of first occurrence."""
 
     __slots__ = ("texts",)
 
@@ -34,116 +40,122 @@ class _Numbers(dict[str, int]):
         self.texts: list[str] = []
 
     def __missing__(self, text: str) -> int:
-        number = self[text] = len(self.texts)
+        id = self[text] = len(self.texts)
         self.texts.append(text)
-        return number
+        return id
 
 
-class Batch(Struct, frozen=True):
-    """Texts as runs."""
+class RunBatch(Struct, frozen=True):
+    """Texts as arrays of run ids."""
 
     texts: tuple[str, ...]
-    known: Sequence[str]  # runs by their numbers; may grow
-    run: NDArray[np.int32]  # the runs of all texts, one text after the other
-    ends: NDArray[np.int64]  # of each text in `run`
+    runs: Sequence[str]  # runs by id; may grow
+    run_ids: NDArray[np.int32]  # runs of all texts, one text after the other
+    text_ends: NDArray[np.int64]  # end of each text in `run_ids`
 
 
-class Runs:
-    """Runs that were met."""
+class RunInterner:
+    """Assigns ids to runs."""
 
     def __init__(self) -> None:
-        self._begin()
+        self._start()
 
-    def _begin(self) -> None:
-        self._numbers = _Numbers()
-        self._measured, self._characters = 0, 0
+    def _start(self) -> None:
+        self._ids = _Interner()
+        self._counted_runs, self._characters = 0, 0
 
-    def read(self, texts: Sequence[str]) -> Batch:
-        """The texts as runs."""
-        if self._full():
-            self._begin()
-        number = self._numbers.__getitem__
-        found: list[int] = []
-        ends = []
+    def intern(self, texts: Sequence[str]) -> RunBatch:
+        """Return texts as run ids."""
+        if self._is_full():
+            self._start()
+        id_of = self._ids.__getitem__
+        run_ids: list[int] = []
+        text_ends = []
         for text in texts:
-            found += map(number, runs(text))
-            ends.append(len(found))
-        return Batch(tuple(texts), self._numbers.texts, np.array(found, np.int32), np.array(ends, np.int64))
+            run_ids += map(id_of, split_runs(text))
+            text_ends.append(len(run_ids))
+        return RunBatch(tuple(texts), self._ids.texts, np.array(run_ids, np.int32), np.array(text_ends, np.int64))
 
-    def _full(self) -> bool:
-        known = self._numbers.texts
-        self._characters += sum(map(len, known[self._measured :]))
-        self._measured = len(known)
-        return self._measured > MOST_RUNS or self._characters > MOST_CHARACTERS
+    def _is_full(self) -> bool:
+        runs = self._ids.texts
+        self._characters += sum(map(len, runs[self._counted_runs :]))
+        self._counted_runs = len(runs)
+        return self._counted_runs > MAX_RUNS or self._characters > MAX_CHARACTERS
 
 
-class Lists:
-    """A list of numbers for each run; `begin` gives what learns them, anew when the runs have begun anew."""
+class RunTable:
+    """Cache of a list of ids for each run. `create_mapper` is called again whenever the interner has started again."""
 
-    def __init__(self, begin: Callable[[], Learn]) -> None:
-        self._begin = begin
-        self._known: Sequence[str] | None = None
+    def __init__(self, create_mapper: Callable[[], MapRuns]) -> None:
+        self._create_mapper = create_mapper
+        self._runs: Sequence[str] | None = None
 
-    def of(self, batch: Batch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """(the lists of a batch's runs as one, where the part of each text ends)."""
-        if batch.known is not self._known:
-            self._known, self._learn = batch.known, self._begin()
+    def gather(self, batch: RunBatch) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return (concatenated lists of the runs of a batch, end of each text)."""
+        if batch.runs is not self._runs:
+            self._runs, self._map_runs = batch.runs, self._create_mapper()
             self._values, self._bounds = array("i"), array("q", [0])
-        if new := batch.known[len(self._bounds) - 1 :]:
-            found, last = self._learn(new)
-            counts = np.cumsum(np.fromiter(map(len, found), np.int64, len(found)))
-            self._bounds.frombytes((counts[last] + len(self._values)).tobytes())
-            self._values.extend(chain.from_iterable(found))
+        if new := batch.runs[len(self._bounds) - 1 :]:
+            lists, ends = self._map_runs(new)
+            counts = np.cumsum(np.fromiter(map(len, lists), np.int64, len(lists)))
+            self._bounds.frombytes((counts[ends] + len(self._values)).tobytes())
+            self._values.extend(chain.from_iterable(lists))
         bounds = np.frombuffer(self._bounds, np.int64)
-        starts = bounds[batch.run]
-        lengths = bounds[batch.run + 1] - starts
-        ends = np.concatenate([[0], np.cumsum(lengths)])
-        places = np.repeat(starts - ends[:-1], lengths) + np.arange(ends[-1])
+        starts = bounds[batch.run_ids]
+        lengths = bounds[batch.run_ids + 1] - starts
+        ends_out = np.concatenate([[0], np.cumsum(lengths)])
+        places = np.repeat(starts - ends_out[:-1], lengths) + np.arange(ends_out[-1])
         values = np.frombuffer(self._values, np.int32)[places] if len(places) else np.zeros(0, np.int32)
-        return values, ends[batch.ends]
+        return values, ends_out[batch.text_ends]
 
 
-class _OfParts(dict[str, tuple[int, ...]]):
-    """Parts of words → the numbers of their terms."""
+class _PartTermIds(dict[str, tuple[int, ...]]):
+    """Cache of the term ids of word parts."""
 
-    def __init__(self, words: _Numbers) -> None:
-        self._words = words
+    def __init__(self, terms: _Interner) -> None:
+        self._terms = terms
 
     def __missing__(self, part: str) -> tuple[int, ...]:
-        term = part_term(part)
-        found = self[part] = (self._words[term],) if term else ()
-        return found
+        term = stem_part(part)
+        ids = self[part] = (self._terms[term],) if term else ()
+        return ids
 
 
-class TermReader:
-    """Rows of texts: their terms, as `terms` tells them."""
+class TermExtractor:
+    """Extracts the terms of texts, as `tokenize` does, into row batches."""
 
     def __init__(self) -> None:
-        self._words = _Numbers()
-        self._lists = Lists(self._begin)
+        self._terms = _Interner()
+        self._table = RunTable(self._create_mapper)
 
-    def _begin(self) -> Learn:
-        self._words = _Numbers()
-        self._of_parts = _OfParts(self._words)
-        return self._learn
+    def _create_mapper(self) -> MapRuns:
+        self._terms = _Interner()
+        self._part_ids = _PartTermIds(self._terms)
+        return self._map_runs
 
-    def _learn(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
-        parts = apart([run if is_word(run) else "" for run in runs])
-        found: list[Sequence[int]] = list(map(self._of_parts.__getitem__, parts))
+    def _map_runs(self, runs: Sequence[str]) -> tuple[list[Sequence[int]], list[int]]:
+        parts = split_identifiers([run if is_ascii_word(run) else "" for run in runs])
+        ids: list[Sequence[int]] = list(map(self._part_ids.__getitem__, parts))
         ends = [at for at, part in enumerate(parts) if not part]
-        begin = 0
+        start = 0
         for run, end in zip(runs, ends, strict=True):
-            if end == begin:
-                found[end] = [self._words[term] for term in run_terms(run)]
-            elif end > begin + 1:
-                found[end] = (self._words[whole_term(run)],)
-            begin = end + 1
-        return found, ends
+            if end == start:
+                ids[end] = [self._terms[term] for term in tokenize_run(run)]
+            elif end > start + 1:
+                ids[end] = (self._terms[compound_term(run)],)
+            start = end + 1
+        return ids, ends
 
-    def rows(self, keys: Sequence[bytes], batch: Batch) -> Rows:
-        """Rows without vectors, a key for each text."""
-        term, ends = self._lists.of(batch)
-        words = self._words.texts
-        used, place = renumbered(term, len(words))
-        starts = np.concatenate([[0], ends]).astype(np.int32)
-        return Rows(tuple(keys), tuple([words[i] for i in used.tolist()]), place.tobytes(), starts.tobytes())
+    def extract(self, keys: Sequence[bytes], batch: RunBatch) -> RowBatch:
+        """Return a row without a vector for each text.
+
+        Args:
+            keys: Key of each text.
+            batch: Interned texts.
+        """
+        term_ids, ends = self._table.gather(batch)
+        terms = self._terms.texts
+        used, compacted = compact_ids(term_ids, len(terms))
+        offsets = np.concatenate([[0], ends]).astype(np.int32)
+        used_terms = tuple([terms[i] for i in used.tolist()])
+        return RowBatch(tuple(keys), used_terms, compacted.tobytes(), offsets.tobytes())

@@ -1,291 +1,314 @@
-"""What readers have of the columns: the rows of one moment, to be scored by meaning and by words.
+"""Index reader: an immutable view of the chunk index at one moment, for vector search and keyword search.
 
-In a `View` the files that texts stand in stay as they are: they are numbers into other arrays.  Rows may get their
-vectors meanwhile, or move in their files; about those the snapshot has the last word.  Any thread.
+The locations of rows are copied or read-only. Rows may still get their vectors, or move within their files, so results
+must be validated against the snapshot. Thread-safe.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.index.search.row_batch import renumbered
-from promptls.index.store.checkpoint import Part
+from promptls.util.bm25 import inverse_document_frequency
+from promptls.index.search.row_batch import compact_ids
+from promptls.index.search.segment import PostingLists, Segment, build_posting_lists
+from promptls.index.search.term_dictionary import TermDictionary
 
-if TYPE_CHECKING:
-    from promptls.index.search.chunk_index import Columns
-
-_NONE, _NEVER, _NOWHERE = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
+_NO_IDS, _NO_COUNTS, _NO_ROWS = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
 
 
 class Postings(Struct, frozen=True):
-    """Where a term occurs: rows and how often in each, ready to be reckoned with."""
+    """The posting list of a term: rows (or file ids) and the term frequency in each."""
 
     rows: NDArray[np.int64]
     counts: NDArray[np.float32]
 
 
-class Totals(Struct, frozen=True):
-    """What the living rows say of files, by their numbers.
+class FileStats(Struct, frozen=True):
+    """Statistics of the live rows of each file, by file id.
 
-    Most rows of a file stand one after the other: what goes from rows to files, or back, goes by such runs.
+    Most rows of a file are consecutive. Conversions between rows and files work on such runs of rows.
     """
 
-    alive: NDArray[np.bool_]  # by row
-    all_alive: bool
-    starts: NDArray[np.int64]  # of the runs: their first rows
-    runs: NDArray[np.int64]  # how many rows each has
-    of: NDArray[np.int32]  # the number of its file; -1 for dead rows
-    rows: NDArray[np.int64]  # in each file
-    terms: NDArray[np.float64]  # in the texts of each file
-    log_length: NDArray[np.float32]  # by row: ln(1 + terms)
+    live: NDArray[np.bool_]  # by row
+    all_live: bool
+    run_starts: NDArray[np.int64]  # first row of each run
+    run_lengths: NDArray[np.int64]
+    run_files: NDArray[np.int32]  # file id of each run, -1 for dead rows
+    row_counts: NDArray[np.int64]  # rows of each file
+    term_counts: NDArray[np.float64]  # terms in the chunks of each file
+    log_lengths: NDArray[np.float32]  # by row: ln(1 + terms)
 
-    def sums(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """By file what its rows add up to."""
-        return _summed(values, self.starts, self.of, len(self.rows))
+    def sum_by_file(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return the sum of values by row for each file."""
+        return _sum_runs(values, self.run_starts, self.run_files, len(self.row_counts))
 
-    def sums_of(self, file: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """The same of some rows only, whose files these are; -1 for dead ones."""
-        return _by_file(values, file, len(self.rows))
+    def sum_selected_by_file(self, file_ids: NDArray[np.int32], values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """Return the sum of values of some rows for each file.
 
-    def rows_of(self, file: int) -> NDArray[np.int64]:
-        """The rows of a file."""
-        runs = np.flatnonzero(self.of == file).tolist()
-        return np.concatenate([_NOWHERE, *(np.arange(self.starts[r], self.starts[r] + self.runs[r]) for r in runs)])
+        Args:
+            file_ids: File id of each row, -1 for a dead one.
+            values: Value of each row.
+        """
+        return _sum_by_id(values, file_ids, len(self.row_counts))
 
-    def spread(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
-        """By row what is said of its file; 0 for dead ones."""
-        return np.repeat(np.append(values, np.float32(0))[self.of], self.runs)
+    def file_rows(self, file_id: int) -> NDArray[np.int64]:
+        """Return the rows of a file."""
+        runs = np.flatnonzero(self.run_files == file_id).tolist()
+        starts, lengths = self.run_starts, self.run_lengths
+        return np.concatenate([_NO_ROWS, *(np.arange(starts[run], starts[run] + lengths[run]) for run in runs)])
+
+    def broadcast(self, values: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the value of each row's file; 0 for dead rows."""
+        return np.repeat(np.append(values, np.float32(0))[self.run_files], self.run_lengths)
 
 
-def _summed(
-    values: NDArray[np.generic], starts: NDArray[np.int64], of: NDArray[np.int32], files: int
+def _sum_runs(
+    values: NDArray[np.generic], starts: NDArray[np.int64], file_ids: NDArray[np.int32], files: int
 ) -> NDArray[np.float64]:
     if not len(starts):
         return np.zeros(files)
     sums: NDArray[np.float64] = np.add.reduceat(values, starts, dtype=np.float64)
-    return _by_file(sums, of, files)
+    return _sum_by_id(sums, file_ids, files)
 
 
-def _by_file(values: NDArray[np.generic], file: NDArray[np.int32], files: int) -> NDArray[np.float64]:
-    """What values with the numbers of their files add up to; -1 is no file."""
-    return np.asarray(np.bincount(file + 1, values, files + 1)[1:], np.float64)
-
-
-class Segment(Struct, frozen=True):
-    """Postings by term; term ids ascending."""
-
-    ids: NDArray[np.int32]
-    start: NDArray[np.int64]  # [ids + 1]
-    rows: NDArray[np.int32]
-    counts: NDArray[np.uint8]
-
-    def of(self, term: int) -> slice:
-        at = int(self.ids.searchsorted(np.int32(term)))  # of another type, all ids would be converted
-        found = at < len(self.ids) and self.ids[at] == term
-        return slice(int(self.start[at]), int(self.start[at + 1])) if found else slice(0, 0)
-
-    def spread(self) -> NDArray[np.int32]:
-        """The term id of each posting."""
-        return np.repeat(self.ids, np.diff(self.start))
-
-
-def segment(ids: NDArray[np.int32], rows: NDArray[np.int32], counts: NDArray[np.uint8]) -> Segment:
-    """A segment of postings in any order."""
-    order = np.argsort(ids, kind="stable")
-    sorted_ids = ids[order]
-    first = np.flatnonzero(np.diff(sorted_ids, prepend=np.int32(-1)))
-    return Segment(sorted_ids[first], np.append(first, len(ids)).astype(np.int64), rows[order], counts[order])
+def _sum_by_id(values: NDArray[np.generic], file_ids: NDArray[np.int32], files: int) -> NDArray[np.float64]:
+    """Return the sum of values for each file id; values of file id -1 are ignored."""
+    return np.asarray(np.bincount(file_ids + 1, values, files + 1)[1:], np.float64)
 
 
 class IndexReader:
-    """The rows of one moment, for readers."""
+    """An immutable view of the chunk index. Create it with `ChunkIndex.reader`."""
 
-    __slots__ = ("_alive", "_all_alive", "_at", "_more", "_often", "_path_postings", "_path_terms", "_postings", "_rows", "_scale",
-                 "_segments", "_signs", "_size", "_terms", "_totals", "_vectored", "_vectors", "count", "file", "files", "keys", "length", "mean_length",
-                 "path_length")  # fmt: skip
+    __slots__ = ("_all_have_vectors", "_all_live", "_chunk_indexes", "_document_frequencies", "_extra_locations", "_file_stats",
+                 "_live", "_path_postings", "_path_terms", "_posting_lists", "_postings", "_row_by_key", "_scales", "_signs",
+                 "_size", "_terms", "_vectors", "file_ids", "keys", "lengths", "live_count", "mean_length", "path_lengths",
+                 "paths")  # fmt: skip
 
-    def __init__(self, columns: Columns) -> None:
-        n = self._size = len(columns.keys)
-        self.keys: Sequence[bytes] = columns.keys  # may grow; the first n are meant
-        self.file = columns.file[:n].copy()  # int32: number of a file that the text stands in, -1 for a dead row
-        self.length = columns.length[:n]  # int32: terms in the text
-        self.count = columns.alive  # rows that are alive
-        self.mean_length = max(1.0, columns.total / max(1, columns.alive))
-        self.files: Sequence[str] = columns.paths  # paths by their numbers; may grow, and keeps those that are gone
-        self.path_length = np.array(columns.path_lengths, np.int32)  # terms in the name of a file, by its number
-        self._path_terms = columns.path_terms
+    def __init__(
+        self,
+        *,
+        keys: Sequence[bytes],
+        row_by_key: Mapping[bytes, int],
+        file_ids: NDArray[np.int32],
+        chunk_indexes: NDArray[np.int32],
+        extra_locations: Mapping[int, tuple[tuple[int, int], ...]],
+        lengths: NDArray[np.int32],
+        live_count: int,
+        live_terms: int,
+        paths: Sequence[str],
+        path_lengths: NDArray[np.int32],
+        path_terms: Mapping[str, list[int]],
+        terms: TermDictionary,
+        posting_lists: tuple[PostingLists, ...],
+        vectors: NDArray[np.int8],
+        scales: NDArray[np.float32],
+        signs: NDArray[np.uint8] | None,
+    ) -> None:
+        """Create a reader; arrays have one entry per row.
+
+        Args:
+            keys: Chunk keys; may grow, the length of `file_ids` counts.
+            row_by_key: Row of each chunk key; may grow.
+            file_ids: Id of the first file with the chunk, -1 for a dead row.
+            chunk_indexes: Index of the chunk in that file.
+            extra_locations: Other (file id, chunk index) of chunks that occur more than once, by row.
+            lengths: Terms in the chunk.
+            live_count: Number of live rows.
+            live_terms: Terms in the live rows.
+            paths: Paths by file id; may grow, and contains deleted files.
+            path_lengths: Terms in the path by file id.
+            path_terms: File ids with a term in their path, repeated for each occurrence.
+            terms: Term dictionary.
+            posting_lists: Posting lists of the rows.
+            vectors: Quantized vectors.
+            scales: Quantization steps, 0 without a vector.
+            signs: Sign bits of the vectors, None to search exactly.
+        """
+        self._size = len(file_ids)
+        self.keys = keys
+        self.file_ids = file_ids
+        self.lengths = lengths
+        self.live_count = live_count
+        self.mean_length = max(1.0, live_terms / max(1, live_count))
+        self.paths = paths
+        self.path_lengths = path_lengths
+        self._path_terms = path_terms
         self._path_postings: dict[str, Postings] = {}
-        self._at, self._more = columns.at[:n], columns.more
-        self._rows, self._terms = columns.rows, columns.terms
-        self._vectors, self._scale = columns.vectors[:n], columns.scale[:n]
-        self._signs = columns.signs[:n] if columns.alive > vectors.EXACT else None
-        self._segments = (*columns.segments, columns.tail()) if columns.tail_ids else columns.segments
-        self._alive = self.file >= 0
-        self._all_alive = bool(self._alive.all())
+        self._chunk_indexes, self._extra_locations = chunk_indexes, extra_locations
+        self._row_by_key, self._terms = row_by_key, terms
+        self._vectors, self._scales, self._signs = vectors, scales, signs
+        self._posting_lists = posting_lists
+        self._live = self.file_ids >= 0
+        self._all_live = bool(self._live.all())
         self._postings: dict[str, Postings] = {}
-        self._often: dict[str, int] = {}
-        self._totals: Totals | None = None
-        self._vectored = False
+        self._document_frequencies: dict[str, int] = {}
+        self._file_stats: FileStats | None = None
+        self._all_have_vectors = False
 
     def __len__(self) -> int:
-        """Number of rows, dead ones included: the length of every array here."""
+        """Number of rows, dead ones included: the length of every array by row."""
         return self._size
 
     @property
     def dimension(self) -> int:
-        """Of the vectors; 0 while there are none."""
+        """Dimension of the vectors; 0 without vectors."""
         return int(self._vectors.shape[1])
 
     @property
-    def totals(self) -> Totals:
-        """What the rows of each file come to; added up when it is first asked for."""
-        if self._totals is None:
-            n = len(self.path_length)
-            starts = np.flatnonzero(np.append(True, self.file[1:] != self.file[:-1])) if len(self) else _NOWHERE
-            of, runs = self.file[starts], np.diff(starts, append=len(self))
-            rows = _by_file(runs, of, n).astype(np.int64)
-            terms = _summed(self.length, starts, of, n)
-            log_length = np.log1p(self.length, dtype=np.float32)
-            self._totals = Totals(self._alive, self._all_alive, starts, runs, of, rows, terms, log_length)
-        return self._totals
+    def file_stats(self) -> FileStats:
+        """Statistics of the rows of each file, computed on first use."""
+        if self._file_stats is None:
+            files = len(self.path_lengths)
+            is_start = np.append(True, self.file_ids[1:] != self.file_ids[:-1])
+            starts = np.flatnonzero(is_start) if len(self) else _NO_ROWS
+            run_files, run_lengths = self.file_ids[starts], np.diff(starts, append=len(self))
+            row_counts = _sum_by_id(run_lengths, run_files, files).astype(np.int64)
+            term_counts = _sum_runs(self.lengths, starts, run_files, files)
+            log_lengths = np.log1p(self.lengths, dtype=np.float32)
+            self._file_stats = FileStats(
+                self._live, self._all_live, starts, run_lengths, run_files, row_counts, term_counts, log_lengths
+            )
+        return self._file_stats
 
-    def row(self, key: bytes) -> int:
-        """The row of a chunk text, -1 if there is none (yet)."""
-        row = self._rows.get(key, -1)
+    def row_of(self, key: bytes) -> int:
+        """Return the row of a chunk key, or -1."""
+        row = self._row_by_key.get(key, -1)
         return row if row < self._size else -1
 
-    def places(self, row: int) -> list[tuple[str, int]]:
-        """(path, index of the chunk) of a text, wherever it stood when it was last published."""
-        file = int(self.file[row])
-        if file < 0:
+    def locations(self, row: int) -> list[tuple[str, int]]:
+        """Return (path, chunk index) of all locations of a row, as of the last publish."""
+        file_id = int(self.file_ids[row])
+        if file_id < 0:
             return []
-        return [(self.files[file], int(self._at[row])), *((self.files[f], at) for f, at in self._more.get(row, ()))]
+        extra = self._extra_locations.get(row, ())
+        return [(self.paths[file_id], int(self._chunk_indexes[row])), *((self.paths[f], at) for f, at in extra)]
 
-    def first(self, rows: NDArray[np.int64]) -> list[tuple[str, int] | None]:
-        """The place of each of these rows that has no other ones; None for those with several or none."""
-        files, more = self.files, self._more
+    def single_locations(self, rows: NDArray[np.int64]) -> list[tuple[str, int] | None]:
+        """Return the location of each row that has exactly one, else None."""
+        paths, extra_locations = self.paths, self._extra_locations
+        file_ids, chunk_indexes = self.file_ids[rows].tolist(), self._chunk_indexes[rows].tolist()
         return [
-            (files[file], at) if file >= 0 and row not in more else None
-            for row, file, at in zip(rows.tolist(), self.file[rows].tolist(), self._at[rows].tolist(), strict=True)
+            (paths[file_id], at) if file_id >= 0 and row not in extra_locations else None
+            for row, file_id, at in zip(rows.tolist(), file_ids, chunk_indexes, strict=True)
         ]
 
-    def living(self) -> set[bytes]:
-        """Keys of the texts that stand in some file."""
-        return {self.keys[row] for row in np.flatnonzero(self._alive).tolist()}
+    def live_keys(self) -> set[bytes]:
+        """Return the keys of the chunks that occur in a file."""
+        return {self.keys[row] for row in np.flatnonzero(self._live).tolist()}
 
-    def part(self, keys: Iterable[bytes]) -> Part:
-        """The rows of these keys, as an image keeps them."""
-        wanted = [(key, row) for key in keys if (row := self.row(key)) >= 0]
-        at = np.array([row for _, row in wanted], np.int64)
-        place = np.full(len(self), -1, np.int32)
-        place[at] = np.arange(len(at), dtype=np.int32)
-        ids = np.concatenate([_NONE, *(s.spread() for s in self._segments)])
-        rows = place[np.concatenate([_NONE, *(s.rows for s in self._segments)])]
-        counts = np.concatenate([_NEVER, *(s.counts for s in self._segments)])
-        kept = rows >= 0
-        used, numbers = renumbered(ids[kept], len(self._terms))
-        found = segment(numbers, rows[kept], counts[kept])
-        words = self._terms.texts() if len(used) else []
-        return Part(
-            keys=tuple(key for key, _ in wanted),
-            vectors=self._vectors[at],
-            scale=self._scale[at],
-            length=self.length[at],
-            words=tuple(words[i] for i in used.tolist()),
-            ids=found.ids,
-            start=found.start,
-            rows=found.rows,
-            counts=found.counts,
+    def export_segment(self, keys: Iterable[bytes]) -> Segment:
+        """Return the rows of some keys as a segment for a checkpoint."""
+        selected = [(key, row) for key in keys if (row := self.row_of(key)) >= 0]
+        rows = np.array([row for _, row in selected], np.int64)
+        new_row = np.full(len(self), -1, np.int32)
+        new_row[rows] = np.arange(len(rows), dtype=np.int32)
+        lists = self._posting_lists
+        posting_ids = np.concatenate([_NO_IDS, *(p.posting_ids() for p in lists)])
+        posting_rows = new_row[np.concatenate([_NO_IDS, *(p.rows for p in lists)])]
+        counts = np.concatenate([_NO_COUNTS, *(p.counts for p in lists)])
+        mask = posting_rows >= 0
+        used, term_ids = compact_ids(posting_ids[mask], len(self._terms))
+        exported = build_posting_lists(term_ids, posting_rows[mask], counts[mask])
+        terms = self._terms.terms() if len(used) else []
+        return Segment(
+            keys=tuple(key for key, _ in selected),
+            vectors=self._vectors[rows],
+            scales=self._scales[rows],
+            lengths=self.lengths[rows],
+            terms=tuple(terms[i] for i in used.tolist()),
+            ids=exported.ids,
+            offsets=exported.offsets,
+            rows=exported.rows,
+            counts=exported.counts,
         )
 
     def postings(self, term: str) -> Postings:
-        """The living rows that hold a term."""
-        known = self._postings.get(term)
-        if known is not None:
-            return known
-        number = self._terms.number(term)
-        rows, counts = [_NONE], [_NEVER]
-        if number >= 0:
-            for segment in self._segments:
-                part = segment.of(number)
-                rows.append(segment.rows[part])
-                counts.append(segment.counts[part])
-        every, often = np.concatenate(rows, dtype=np.int64), np.concatenate(counts, dtype=np.float32)
-        if not self._all_alive:
-            alive = self._alive[every]
-            every, often = every[alive], often[alive]
-        found = self._postings[term] = Postings(every, often)
-        return found
+        """Return the posting list of a term over the live rows. Cached."""
+        cached = self._postings.get(term)
+        if cached is not None:
+            return cached
+        term_id = self._terms.term_id(term)
+        row_parts, count_parts = [_NO_IDS], [_NO_COUNTS]
+        if term_id >= 0:
+            for lists in self._posting_lists:
+                part = lists.slice_of(term_id)
+                row_parts.append(lists.rows[part])
+                count_parts.append(lists.counts[part])
+        rows = np.concatenate(row_parts, dtype=np.int64)
+        counts = np.concatenate(count_parts, dtype=np.float32)
+        if not self._all_live:
+            mask = self._live[rows]
+            rows, counts = rows[mask], counts[mask]
+        postings = self._postings[term] = Postings(rows, counts)
+        return postings
 
-    def named(self, term: str) -> Postings:
-        """The files whose names hold a term, by their numbers; those that are gone too."""
-        known = self._path_postings.get(term)
-        if known is None:
-            found = np.array(tuple(self._path_terms.get(term, ())), np.int32)
-            files, counts = np.unique(found[found < len(self.path_length)], return_counts=True)
-            known = self._path_postings[term] = Postings(files.astype(np.int64), counts.astype(np.float32))
-        return known
+    def path_postings(self, term: str) -> Postings:
+        """Return the posting list of a term over the paths, by file id, deleted files included. Cached."""
+        cached = self._path_postings.get(term)
+        if cached is None:
+            occurrences = np.array(tuple(self._path_terms.get(term, ())), np.int32)
+            file_ids, counts = np.unique(occurrences[occurrences < len(self.path_lengths)], return_counts=True)
+            cached = self._path_postings[term] = Postings(file_ids.astype(np.int64), counts.astype(np.float32))
+        return cached
 
-    def frequency(self, term: str) -> int:
-        """Number of living chunk texts that use a term."""
-        if (known := self._postings.get(term)) is not None:
-            return len(known.rows)
-        number = self._terms.number(term)
-        if number < 0:
+    def document_frequency(self, term: str) -> int:
+        """Return the number of live rows with a term."""
+        if (cached := self._postings.get(term)) is not None:
+            return len(cached.rows)
+        term_id = self._terms.term_id(term)
+        if term_id < 0:
             return 0
-        return sum(int(np.count_nonzero(self._alive[s.rows[s.of(number)]])) for s in self._segments)
+        return sum(int(np.count_nonzero(self._live[p.rows[p.slice_of(term_id)]])) for p in self._posting_lists)
 
-    def frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
-        """The same for many terms at once."""
-        if lacking := [term for term in terms if term not in self._often]:
-            self._often.update(zip(lacking, self._counted(lacking).tolist(), strict=True))
-        return np.array([self._often[term] for term in terms], np.int64)
+    def document_frequencies(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        """Return the document frequency of many terms. Cached."""
+        if missing := [term for term in terms if term not in self._document_frequencies]:
+            self._document_frequencies.update(zip(missing, self._count_live_rows(missing).tolist(), strict=True))
+        return np.array([self._document_frequencies[term] for term in terms], np.int64)
 
-    def _counted(self, terms: Sequence[str]) -> NDArray[np.int64]:
-        numbers = np.array([self._terms.number(term) for term in terms], np.int32)
-        out = np.zeros(len(terms), np.int64)
-        for segment in self._segments if len(numbers) else ():
-            at = np.minimum(segment.ids.searchsorted(numbers), max(0, len(segment.ids) - 1))
-            found = np.flatnonzero(segment.ids[at] == numbers) if len(segment.ids) else _NONE
-            start, end = segment.start[at[found]], segment.start[at[found] + 1]
-            if self._all_alive:
-                out[found] += end - start
+    def _count_live_rows(self, terms: Sequence[str]) -> NDArray[np.int64]:
+        term_ids = np.array([self._terms.term_id(term) for term in terms], np.int32)
+        frequencies = np.zeros(len(terms), np.int64)
+        for lists in self._posting_lists if len(term_ids) else ():
+            at = np.minimum(lists.ids.searchsorted(term_ids), max(0, len(lists.ids) - 1))
+            known = np.flatnonzero(lists.ids[at] == term_ids) if len(lists.ids) else _NO_IDS
+            start, end = lists.offsets[at[known]], lists.offsets[at[known] + 1]
+            if self._all_live:
+                frequencies[known] += end - start
                 continue
             ends = np.cumsum(end - start)
             places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(end - ends, end - start)
-            living = np.append(0, np.cumsum(self._alive[segment.rows[places]]))
-            out[found] += living[ends] - living[ends - (end - start)]
-        return out
+            live = np.append(0, np.cumsum(self._live[lists.rows[places]]))
+            frequencies[known] += live[ends] - live[ends - (end - start)]
+        return frequencies
 
     def idf(self, term: str) -> float:
-        """Lucene's inverse document frequency, ln(1 + (N - n + 0.5) / (n + 0.5)); never negative."""
-        n = self.frequency(term)
-        return math.log(1 + max(0.0, self.count - n + 0.5) / (n + 0.5))
+        """Return the inverse document frequency of a term."""
+        return inverse_document_frequency(self.live_count, self.document_frequency(term))
 
-    def similarities_soon(self, vector: NDArray[np.float32]) -> vectors.Compared:
-        """Begin to compare, in other threads."""
-        passed = self._passed() if self._signs is not None else None
-        return vectors.similarities_soon(vector, self._vectors, self._scale, self._signs, passed)
+    def start_similarity_search(self, vector: NDArray[np.float32]) -> vectors.PendingSimilarities:
+        """Start to compute the similarity of all rows to a query vector, in other threads."""
+        excluded = self._excluded_rows() if self._signs is not None else None
+        return vectors.start_similarity_search(vector, self._vectors, self._scales, self._signs, excluded)
 
-    def _passed(self) -> NDArray[np.bool_] | None:
-        """Dead rows and those without a vector; None where there are none.  Looked at anew while vectors come."""
-        if self._vectored:
+    def _excluded_rows(self) -> NDArray[np.bool_] | None:
+        """Return the mask of dead rows and rows without a vector, or None. Recomputed until all rows have vectors."""
+        if self._all_have_vectors:
             return None
-        passed: NDArray[np.bool_] = (self._scale <= 0) | ~self._alive
-        self._vectored = not passed.any()
-        return passed
+        excluded: NDArray[np.bool_] = (self._scales <= 0) | ~self._live
+        self._all_have_vectors = not excluded.any()
+        return excluded
 
-    def similar(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """The same for these rows alone, exactly; 0 for dead ones."""
-        return np.where(self._alive[rows], vectors.similarities_of(rows, vector, self._vectors, self._scale), 0)
+    def similarities(self, vector: NDArray[np.float32], rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return the exact similarity of some rows to a query vector; 0 for dead rows."""
+        similarities = vectors.exact_similarities(rows, vector, self._vectors, self._scales)
+        return np.where(self._live[rows], similarities, 0)
 
     def vectors(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """float32[len(rows), dimension]: unit vectors, to the precision of 8 bits a number."""
-        return self._vectors[rows].astype(np.float32) * self._scale[rows, None]
+        """Return the dequantized unit vectors of some rows: float32[len(rows), dimension]."""
+        return self._vectors[rows].astype(np.float32) * self._scales[rows, None]

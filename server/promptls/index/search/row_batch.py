@@ -1,7 +1,7 @@
-"""Rows: what is known of many chunk texts at once, from the worker that makes them to the store that keeps them.
+"""Row batches: keys, terms and quantized vectors of many chunks as a few arrays.
 
-A row belongs to a text, not to a place.  Terms are numbers into the list of those that occur, so that whole batches
-go through pipes, arrays and tables without a look at any single one.
+A row belongs to a chunk text, not to its location. Whole batches pass through pipes, arrays and tables without a
+Python loop over rows.
 """
 
 from __future__ import annotations
@@ -15,123 +15,129 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-_SCALE = 4
-"""Bytes in front of a vector."""
+_SCALE_BYTES = 4
 
 
-class Rows(Struct, frozen=True, array_like=True, gc=False):
-    """Row i has the key `keys[i]`; its terms are `words[t]` for t in `term[start[i]:start[i + 1]]`."""
+class RowBatch(Struct, frozen=True, array_like=True, gc=False):
+    """Rows. The terms of row i are `terms[t]` for t in `term_ids[offsets[i]:offsets[i + 1]]`."""
 
-    keys: tuple[bytes, ...]  # 16 bytes each
-    words: tuple[str, ...] = ()  # the terms that occur
-    term: bytes = b""  # int32, in text order
-    start: bytes = b""  # int32[len(keys) + 1]
-    vectors: bytes = b""  # of all rows, as `rounded` makes them; b"": none yet, or no model
+    keys: tuple[bytes, ...]  # chunk keys, 16 bytes each
+    terms: tuple[str, ...] = ()  # distinct terms
+    term_ids: bytes = b""  # int32, in text order
+    offsets: bytes = b""  # int32[len(keys) + 1]
+    vectors: bytes = b""  # output of `quantize` for all rows; b"" before embedding or without a model
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
-    def terms(self) -> NDArray[np.int32]:
-        return np.frombuffer(self.term, np.int32)
+    def term_array(self) -> NDArray[np.int32]:
+        """`term_ids` as an array."""
+        return np.frombuffer(self.term_ids, np.int32)
 
     @property
-    def starts(self) -> NDArray[np.int32]:
-        return np.frombuffer(self.start, np.int32)
+    def offset_array(self) -> NDArray[np.int32]:
+        """`offsets` as an array."""
+        return np.frombuffer(self.offsets, np.int32)
 
     @property
-    def packed(self) -> NDArray[np.int8]:
-        """`vectors`, a line for each row; no columns where there are none."""
-        found = np.frombuffer(self.vectors, np.int8)
-        return found.reshape(len(self.keys), -1) if self.keys else found.reshape(0, 0)
+    def packed_vectors(self) -> NDArray[np.int8]:
+        """`vectors` as an array, one line per row; no columns without vectors."""
+        packed = np.frombuffer(self.vectors, np.int8)
+        return packed.reshape(len(self.keys), -1) if self.keys else packed.reshape(0, 0)
 
     @property
-    def matrix(self) -> NDArray[np.int8]:
-        """The numbers of the vectors, in steps of `scale`: [len(keys), dimension]."""
-        return self.packed[:, _SCALE:]
+    def steps(self) -> NDArray[np.int8]:
+        """Quantized components of the vectors, in units of `scales`: [len(keys), dimension]."""
+        return self.packed_vectors[:, _SCALE_BYTES:]
 
     @property
-    def scale(self) -> NDArray[np.float32]:
-        """What one step is worth in each row."""
-        return np.ascontiguousarray(self.packed[:, :_SCALE]).view(np.float32).reshape(-1)
+    def scales(self) -> NDArray[np.float32]:
+        """Value of one quantization step of each row."""
+        return np.ascontiguousarray(self.packed_vectors[:, :_SCALE_BYTES]).view(np.float32).reshape(-1)
 
-    def texts(self) -> list[str]:
-        """The terms of each row, in text order, one space between two."""
-        words, term = self.words, self.terms.tolist()
-        starts = self.starts.tolist()
-        return [" ".join([words[t] for t in term[a:b]]) for a, b in pairwise(starts)]
+    def joined_terms(self) -> list[str]:
+        """Return the terms of each row, in text order, separated by spaces."""
+        terms, term_ids = self.terms, self.term_array.tolist()
+        offsets = self.offset_array.tolist()
+        return [" ".join([terms[t] for t in term_ids[a:b]]) for a, b in pairwise(offsets)]
 
-    def only(self, keys: Collection[bytes]) -> Rows:
-        """The rows of these keys."""
-        kept = np.array([key in keys for key in self.keys], bool)
-        return self if kept.all() else self._take(kept)
+    def select(self, keys: Collection[bytes]) -> RowBatch:
+        """Return the rows with these keys."""
+        mask = np.array([key in keys for key in self.keys], bool)
+        return self if mask.all() else self._masked(mask)
 
-    def distinct(self) -> Rows:
-        """The rows without those whose key has come before."""
+    def deduplicate(self) -> RowBatch:
+        """Return the first row of each key."""
         first = dict(zip(reversed(self.keys), range(len(self.keys) - 1, -1, -1), strict=True))
         if len(first) == len(self.keys):
             return self
-        return self._take(np.array([first[key] == at for at, key in enumerate(self.keys)], bool))
+        return self._masked(np.array([first[key] == at for at, key in enumerate(self.keys)], bool))
 
-    def parts(self, most: int) -> Iterator[Rows]:
-        """The same rows, at most so many at a time."""
-        for at in range(0, len(self.keys), most):
-            chosen = np.zeros(len(self.keys), bool)
-            chosen[at : at + most] = True
-            yield self._take(chosen)
+    def split(self, max_rows: int) -> Iterator[RowBatch]:
+        """Yield the rows in batches of at most `max_rows`."""
+        for at in range(0, len(self.keys), max_rows):
+            mask = np.zeros(len(self.keys), bool)
+            mask[at : at + max_rows] = True
+            yield self._masked(mask)
 
-    def _take(self, kept: NDArray[np.bool_]) -> Rows:
-        counts = np.diff(self.starts)
-        used, term = renumbered(self.terms[np.repeat(kept, counts)], len(self.words))
+    def _masked(self, mask: NDArray[np.bool_]) -> RowBatch:
+        counts = np.diff(self.offset_array)
+        used, term_ids = compact_ids(self.term_array[np.repeat(mask, counts)], len(self.terms))
         return replace(
             self,
-            keys=tuple(key for key, keep in zip(self.keys, kept, strict=True) if keep),
-            words=tuple(self.words[i] for i in used.tolist()),
-            term=term.tobytes(),
-            start=_starts(counts[kept]).tobytes(),
-            vectors=self.packed[kept].tobytes(),
+            keys=tuple(key for key, selected in zip(self.keys, mask, strict=True) if selected),
+            terms=tuple(self.terms[i] for i in used.tolist()),
+            term_ids=term_ids.tobytes(),
+            offsets=_offsets(counts[mask]).tobytes(),
+            vectors=self.packed_vectors[mask].tobytes(),
         )
 
 
-def rounded(vectors: NDArray[np.floating[Any]]) -> bytes:
-    """Unit vectors [rows, dimension] in eight bits a number: by row what a step is worth (float32), then the steps.
+def quantize(vectors: NDArray[np.floating[Any]]) -> bytes:
+    """Quantize unit vectors [rows, dimension] to 8 bits: per row the value of a step (float32), then the steps.
 
-    The largest number of a row is 127 steps.  What is no number counts as 0.
+    The largest component of a row becomes 127 steps. Non-finite components become 0.
     """
-    wide = np.where(np.isfinite(vectors), vectors, 0).astype(np.float32)
-    scale = np.abs(wide).max(axis=1, initial=0) / np.float32(127)
-    return packed(scale, np.rint(wide / np.maximum(scale, 1e-12)[:, None]).astype(np.int8)).tobytes()
+    finite = np.where(np.isfinite(vectors), vectors, 0).astype(np.float32)
+    scales = np.abs(finite).max(axis=1, initial=0) / np.float32(127)
+    return pack_vectors(scales, np.rint(finite / np.maximum(scales, 1e-12)[:, None]).astype(np.int8)).tobytes()
 
 
-def packed(scale: NDArray[np.float32], steps: NDArray[np.int8]) -> NDArray[np.int8]:
-    """Both of them, a line for each row."""
-    return np.concatenate([np.ascontiguousarray(scale, np.float32)[:, None].view(np.int8), steps], axis=1)
+def pack_vectors(scales: NDArray[np.float32], steps: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Concatenate scale and steps of each row, the format of `RowBatch.vectors`."""
+    return np.concatenate([np.ascontiguousarray(scales, np.float32)[:, None].view(np.int8), steps], axis=1)
 
 
-def rows_of(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> Rows:
-    """Rows of (key, terms); `vectors` as in `Rows`."""
-    numbers: dict[str, int] = {}
-    keys, term, lengths = [], [], []
-    for key, found in terms:
+def build_rows(terms: Iterable[tuple[bytes, Sequence[str]]], vectors: bytes = b"") -> RowBatch:
+    """Build a batch from (key, terms) pairs.
+
+    Args:
+        terms: Key and terms of each row.
+        vectors: As in `RowBatch`.
+    """
+    ids: dict[str, int] = {}
+    keys, term_ids, lengths = [], [], []
+    for key, row_terms in terms:
         keys.append(key)
-        term += [numbers.setdefault(word, len(numbers)) for word in found]
-        lengths.append(len(found))
-    starts = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
-    return Rows(tuple(keys), tuple(numbers), np.array(term, np.int32).tobytes(), starts.tobytes(), vectors)
+        term_ids += [ids.setdefault(term, len(ids)) for term in row_terms]
+        lengths.append(len(row_terms))
+    offsets = np.fromiter(accumulate(lengths, initial=0), np.int32, len(lengths) + 1)
+    return RowBatch(tuple(keys), tuple(ids), np.array(term_ids, np.int32).tobytes(), offsets.tobytes(), vectors)
 
 
-def renumbered(numbers: NDArray[np.int32], most: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """(those of the numbers below `most` that occur, in ascending order; each number as its place among them).
+def compact_ids(ids: NDArray[np.int32], count: int) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Renumber ids below `count` without gaps; return (used ids, ascending; new id of each entry).
 
-    As `np.unique` tells it, which would sort what need only be marked.
+    Equals `np.unique(ids, return_inverse=True)`, without sorting.
     """
-    occurs = np.zeros(most, np.bool_)
-    occurs[numbers] = True
-    used = np.flatnonzero(occurs)
-    place = np.zeros(most, np.int32)
-    place[used] = np.arange(len(used), dtype=np.int32)
-    return used, place[numbers]
+    is_used = np.zeros(count, np.bool_)
+    is_used[ids] = True
+    used = np.flatnonzero(is_used)
+    new_ids = np.zeros(count, np.int32)
+    new_ids[used] = np.arange(len(used), dtype=np.int32)
+    return used, new_ids[ids]
 
 
-def _starts(counts: NDArray[np.int32]) -> NDArray[np.int32]:
+def _offsets(counts: NDArray[np.int32]) -> NDArray[np.int32]:
     return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)

@@ -1,7 +1,7 @@
-"""The terms of an index and their numbers, in a tenth of the memory that a dictionary takes.
+"""Term dictionary: maps terms to ids in a tenth of the memory of a `dict`.
 
-Terms are found by the hash that Python gives them, 64 bits with a key of this process: that two terms share one does
-not happen (with a million terms, once in thirty million indexes).  One thread writes, any reads.
+Terms are found by Python's 64-bit string hash, which is keyed per process. Collisions are neglected: with a million
+terms, one is expected in thirty million indexes. One thread writes, any thread reads.
 """
 
 from __future__ import annotations
@@ -12,71 +12,71 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-RECENT = 20_000
-"""Terms that may wait in a dictionary."""
+MAX_RECENT_TERMS = 20_000
+"""Terms that may stay in the dictionary of recent terms; sorting them into the arrays copies all arrays."""
 
 
-class _Frozen(Struct, frozen=True):
-    """Terms 0…n-1: their hashes in ascending order, the number of each, and the texts in order of numbers."""
+class _FrozenTerms(Struct, frozen=True):
+    """The terms 0 to n-1: hashes in ascending order, the id of each hash, and the terms in order of ids."""
 
     hashes: NDArray[np.int64]
-    numbers: NDArray[np.int32]
-    texts: tuple[bytes, ...]  # pieces of the list, a line a term
+    ids: NDArray[np.int32]
+    texts: tuple[bytes, ...]  # pieces of the list, one term per line
 
 
-class Vocabulary:
-    """Numbers count up from 0 and stay."""
+class TermDictionary:
+    """Maps terms to ids, which count up from 0 and never change."""
 
     __slots__ = ("_frozen", "_recent")
 
     def __init__(self) -> None:
-        self._frozen = _Frozen(np.zeros(0, np.int64), np.zeros(0, np.int32), ())
+        self._frozen = _FrozenTerms(np.zeros(0, np.int64), np.zeros(0, np.int32), ())
         self._recent: dict[str, int] = {}
 
     def __len__(self) -> int:
-        return len(self._frozen.numbers) + len(self._recent)
+        return len(self._frozen.ids) + len(self._recent)
 
-    def number(self, term: str) -> int:
-        """The number of a term, -1 if there is no such term."""
-        found = self._recent.get(term)  # first: what leaves it is frozen before
-        if found is not None:
-            return found
+    def term_id(self, term: str) -> int:
+        """Return the id of a term, or -1 if it is unknown."""
+        id = self._recent.get(term)  # first: terms are frozen before they are removed here
+        if id is not None:
+            return id
         frozen = self._frozen
         value = hash(term)
         at = int(frozen.hashes.searchsorted(np.int64(value)))
-        return int(frozen.numbers[at]) if at < len(frozen.hashes) and frozen.hashes[at] == value else -1
+        return int(frozen.ids[at]) if at < len(frozen.hashes) and frozen.hashes[at] == value else -1
 
-    def learn(self, terms: Collection[str]) -> NDArray[np.int32]:
-        """The numbers of terms; new ones get the next.  For the one thread that writes."""
+    def intern(self, terms: Collection[str]) -> NDArray[np.int32]:
+        """Return the ids of terms, adding unknown ones. For the writing thread."""
         frozen, recent = self._frozen, self._recent
         hashes = np.fromiter(map(hash, terms), np.int64, len(terms))
-        out = np.full(len(terms), -1, np.int32)
+        ids = np.full(len(terms), -1, np.int32)
         if len(frozen.hashes):
             at = np.minimum(frozen.hashes.searchsorted(hashes), len(frozen.hashes) - 1)
-            known = frozen.hashes[at] == hashes
-            out[known] = frozen.numbers[at[known]]
-        n = len(frozen.numbers)
+            is_frozen = frozen.hashes[at] == hashes
+            ids[is_frozen] = frozen.ids[at[is_frozen]]
+        n = len(frozen.ids)
         listed = terms if isinstance(terms, Sequence) else list(terms)
-        for i in np.flatnonzero(out < 0).tolist():
-            out[i] = recent.setdefault(listed[i], n + len(recent))
-        if len(recent) > max(RECENT, n // 4):
+        for i in np.flatnonzero(ids < 0).tolist():
+            ids[i] = recent.setdefault(listed[i], n + len(recent))
+        if len(recent) > max(MAX_RECENT_TERMS, n // 4):
             self._freeze()
-        return out
+        return ids
 
-    def texts(self) -> list[str]:
-        """All terms in the order of their numbers."""
-        while True:  # another thread may write
+    def terms(self) -> list[str]:
+        """Return all terms in the order of their ids."""
+        while True:  # the writing thread may freeze terms in between
             frozen, recent = self._frozen, self._recent.copy()
             if frozen is self._frozen:
                 break
-        out = [t for piece in frozen.texts for t in piece.decode("utf-8", "surrogatepass").split("\n")]
-        return out + [term for term, number in recent.items() if number >= len(out)]
+        terms = [term for piece in frozen.texts for term in piece.decode("utf-8", "surrogatepass").split("\n")]
+        return terms + [term for term, id in recent.items() if id >= len(terms)]
 
     def _freeze(self) -> None:
         old, recent = self._frozen, self._recent
         hashes = np.concatenate([old.hashes, np.fromiter(map(hash, recent), np.int64, len(recent))])
-        numbers = np.concatenate([old.numbers, np.fromiter(recent.values(), np.int32, len(recent))])
+        ids = np.concatenate([old.ids, np.fromiter(recent.values(), np.int32, len(recent))])
         order = np.argsort(hashes)
         piece = "\n".join(recent).encode("utf-8", "surrogatepass")
-        self._frozen = _Frozen(hashes[order], numbers[order], (*old.texts, piece))
+        self._frozen = _FrozenTerms(hashes[order], ids[order], (*old.texts, piece))
         self._recent = {}

@@ -1,0 +1,1 @@
+"""Persistence of the index: LanceDB table, checkpoint, manifest and cache directory."""

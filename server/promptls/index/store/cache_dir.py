@@ -1,7 +1,7 @@
-"""The folders of the cache: one for each workspace folder, in it one for each identity of what is kept there.
+"""Cache directory: one directory per workspace folder, in it one per store identity.
 
-Workspaces are deleted, models and versions of promptls change, and nobody says so: an index that no server has opened
-for a month is removed.  It is derived state; what it costs is a scan.  Knows nothing of what the files hold.
+Indexes that no server has opened for a month are removed, since workspaces are deleted, and models and versions of
+promptls change. An index is derived state; removing it costs a scan.
 """
 
 from __future__ import annotations
@@ -18,83 +18,98 @@ from pathlib import Path
 
 import msgspec
 
-from promptls.index.store.lance_table import Identity
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.model import Root
 
 log = logging.getLogger(__name__)
 
-UNUSED_S = 30 * 24 * 3600.0
-"""Seconds without a server after which an index is removed."""
-TEND_EVERY_S = 24 * 3600.0
-"""How often a server says that it uses its own, and looks for those of others."""
-_ROOT, _INDEX = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{12}"), re.compile(r"[0-9a-f]{8}")
-_OURS = re.compile(r"files\.sqlite(-wal|-shm|-journal)?|rows|rows\.image(\.\d+)?|rows\.waiting")
+MAX_UNUSED_S = 30 * 24 * 3600.0
+"""Seconds without use after which an index is removed."""
+EVICTION_INTERVAL_S = 24 * 3600.0
+"""Seconds between two runs of `evict_unused`, which also marks the indexes in use."""
+_ROOT_NAME, _INDEX_NAME = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{12}"), re.compile(r"[0-9a-f]{8}")
+_INDEX_FILES = re.compile(r"files\.sqlite(-wal|-shm|-journal)?|rows|rows\.image(\.\d+)?|rows\.waiting")
 
 
-def root_folder(cache: Path, root: Root) -> Path:
-    """Folder of a root: readable, short, one for each root."""
+def root_directory(cache: Path, root: Root) -> Path:
+    """Return the directory of a workspace folder: a readable name with a hash of the path."""
     readable = re.sub(r"[^A-Za-z0-9._-]+", "-", root.name)[:40].strip("-.") or "root"
     return cache / f"{readable}-{blake2b(root.path.encode('utf-8', 'surrogatepass'), digest_size=6).hexdigest()}"
 
 
-def index_folder(cache: Path, root: Root, identity: Identity) -> Path:
-    """Folder inside it, one for each identity, so that two settings do not fight over one."""
-    return root_folder(cache, root) / blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
+def index_directory(cache: Path, root: Root, identity: StoreIdentity) -> Path:
+    """Return the directory of an index; one per identity, so that two configurations do not share an index."""
+    return root_directory(cache, root) / blake2b(msgspec.json.encode(identity), digest_size=4).hexdigest()
 
 
-def tend(cache: Path, used: Collection[Path], now: float | None = None) -> list[Path]:
-    """Note that these index folders are in use, remove those that nobody has used for long, and tell which.
+def evict_unused(cache: Path, used: Collection[Path], now: float | None = None) -> list[Path]:
+    """Mark indexes as used, and remove those unused for `MAX_UNUSED_S`. Never raises OSError.
 
-    A folder in which anything lies that is not ours is left alone.  Never fails.
+    A directory with unknown files is kept.
+
+    Args:
+        cache: Cache directory.
+        used: Index directories in use.
+        now: Current time, seconds since 1970.
+
+    Returns:
+        The removed directories.
     """
     now = time.time() if now is None else now
-    for folder in used:
+    for directory in used:
         try:
-            os.utime(folder, (now, now))
-        except OSError as error:  # a read-only cache, or one that was deleted
-            log.info("%s is not marked as used: %s", folder, error)
-    gone = []
-    for folder in list(_indexes(cache)):
-        last = _last_use(folder)
-        if folder not in used and last is not None and now - last > UNUSED_S:
-            log.info("%s is removed: nobody has used it for %d days", folder, (now - last) / 86_400)
-            shutil.rmtree(folder, ignore_errors=True)
-            if not folder.exists():
-                gone.append(folder)
-                _remove_empty(folder.parent)
-    return gone
+            os.utime(directory, (now, now))
+        except OSError as error:  # a read-only or deleted cache
+            log.info("Cannot mark %s as used: %s", directory, error)
+    removed = []
+    for directory in list(_index_directories(cache)):
+        last_use = _last_use(directory)
+        if directory not in used and last_use is not None and now - last_use > MAX_UNUSED_S:
+            log.info("Removing %s: unused for %d days", directory, (now - last_use) / 86_400)
+            shutil.rmtree(directory, ignore_errors=True)
+            if not directory.exists():
+                removed.append(directory)
+                _remove_if_empty(directory.parent)
+    return removed
 
 
-def _indexes(cache: Path) -> Iterator[Path]:
-    for root in _folders(cache, _ROOT):
-        yield from _folders(root, _INDEX)
+def remove_directory_at(path: Path) -> Path:
+    """Remove a directory at the path of a file of the cache, and return the path. Raises OSError."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    return path
 
 
-def _folders(place: Path, named: re.Pattern[str]) -> list[Path]:
+def _index_directories(cache: Path) -> Iterator[Path]:
+    for root in _subdirectories(cache, _ROOT_NAME):
+        yield from _subdirectories(root, _INDEX_NAME)
+
+
+def _subdirectories(parent: Path, name: re.Pattern[str]) -> list[Path]:
     try:
-        with os.scandir(place) as listing:
-            return [Path(e.path) for e in listing if named.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
+        with os.scandir(parent) as entries:
+            return [Path(e.path) for e in entries if name.fullmatch(e.name) and e.is_dir(follow_symlinks=False)]
     except OSError:
         return []
 
 
-def _last_use(folder: Path) -> float | None:
-    """When an index was opened or written last, in seconds since 1970; None if it is not for us to say."""
+def _last_use(directory: Path) -> float | None:
+    """Return when an index was last opened or written, seconds since 1970; None if it has unknown files."""
     try:
-        times = [folder.stat().st_mtime]
-        with os.scandir(folder) as listing:
-            for entry in listing:
-                found = entry.stat(follow_symlinks=False)
-                if not _OURS.fullmatch(entry.name) or stat.S_ISLNK(found.st_mode):
+        times = [directory.stat().st_mtime]
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                status = entry.stat(follow_symlinks=False)
+                if not _INDEX_FILES.fullmatch(entry.name) or stat.S_ISLNK(status.st_mode):
                     return None
-                times.append(found.st_mtime)
+                times.append(status.st_mtime)
     except OSError:
         return None
     return max(times)
 
 
-def _remove_empty(folder: Path) -> None:
+def _remove_if_empty(directory: Path) -> None:
     try:
-        folder.rmdir()
+        directory.rmdir()
     except OSError:
-        pass  # there are others in it
+        pass  # not empty

@@ -1,8 +1,8 @@
-"""The rows of a store as searches need them, in one file that is read in one go at the next start.
+"""Checkpoint file: the rows of a store in the form that searches need, read sequentially at the next start.
 
-A log of parts: the first holds nearly all, each write to the store appends one with what it wrote.  Every part is
-sealed and names the version of the table (`table.version_of`) whose rows are those up to it.  The image is a copy:
-where it is missing, damaged or of another version, the table is read instead and the image made anew.
+A log of segments. The first segment holds nearly all rows, and each write to the store appends one. Each segment has a
+checksum and names the version of the table (`lance_table.table_version`) that the segments up to it represent. The
+checkpoint is a copy: if it is missing, damaged or outdated, the table is read instead.
 """
 
 from __future__ import annotations
@@ -20,42 +20,31 @@ from typing import Any, BinaryIO
 import msgspec
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
-from promptls.index.store.directories import without_folder
+from promptls.index.search.segment import Segment
+from promptls.index.store.cache_dir import remove_directory_at
 
 log = logging.getLogger(__name__)
 
 FORMAT = 1
-MOST_PARTS = 64
-"""After so many, or when they make up half of it, the image is written anew."""
-LEFT_S = 600.0
-"""An image that was begun so long ago is nobody's."""
-_HEAD = struct.Struct("<4sII")
+"""Version of the file format; a file of another version is ignored."""
+MAX_SEGMENTS = 64
+"""Appended segments after which the checkpoint is rewritten: a bound on the work at the next start."""
+STALE_FILE_AGE_S = 600.0
+"""Age from which a temporary file is treated as left over from a killed server."""
+_SEGMENT_HEAD = struct.Struct("<4sII")
 _MAGIC = b"pls" + bytes([FORMAT])
-_DTYPES = {
+_MAX_HEADER_BYTES = 1 << 20
+_ARRAY_TYPES = {
     "vectors": np.int8,
-    "scale": np.float32,
-    "length": np.int32,
+    "scales": np.float32,
+    "lengths": np.int32,
     "ids": np.int32,
-    "start": np.int64,
+    "offsets": np.int64,
     "rows": np.int32,
     "counts": np.uint8,
 }
-
-
-class Part(Struct, frozen=True):
-    """Rows as arrays; see `columns`."""
-
-    keys: tuple[bytes, ...]
-    vectors: NDArray[np.int8]  # [rows, dimension]
-    scale: NDArray[np.float32]  # [rows]
-    length: NDArray[np.int32]  # [rows], terms of the text
-    words: tuple[str, ...]  # the terms that occur
-    ids: NDArray[np.int32]  # indexes into `words`, ascending
-    start: NDArray[np.int64]  # [ids + 1]: the postings of each
-    rows: NDArray[np.int32]
-    counts: NDArray[np.uint8]
+"""Arrays of a `Segment` in the order of the file."""
 
 
 class _Header(Struct, frozen=True, array_like=True):
@@ -63,93 +52,97 @@ class _Header(Struct, frozen=True, array_like=True):
     version: bytes
     rows: int
     sizes: tuple[int, ...]  # bytes of each section
-    seal: int  # crc32 of all sections
+    checksum: int  # CRC-32 of all sections
 
 
-def write(file: Path, identity: bytes, version: bytes, part: Part) -> None:
-    """Make the image anew, with one part.  Raises OSError."""
+def write(file: Path, identity: bytes, version: bytes, segment: Segment) -> None:
+    """Replace the checkpoint by one segment. Raises OSError."""
     file.parent.mkdir(parents=True, exist_ok=True)
-    fresh = file.with_name(file.name + f".{os.getpid()}")
+    temporary = file.with_name(file.name + f".{os.getpid()}")
     try:
-        with fresh.open("wb") as stream:
-            _write(stream, identity, version, part)
-        fresh.replace(without_folder(file))
+        with temporary.open("wb") as stream:
+            _write_segment(stream, identity, version, segment)
+        temporary.replace(remove_directory_at(file))
     finally:
-        fresh.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
-def sweep(file: Path) -> None:
-    """Remove what servers have left that were killed while they made an image."""
-    for left in file.parent.glob(f"{file.name}.*"):
+def remove_stale_files(file: Path) -> None:
+    """Remove temporary files of servers that were killed while they wrote a checkpoint."""
+    for temporary in file.parent.glob(f"{file.name}.*"):
         with suppress(OSError):
-            if time.time() - left.stat().st_mtime > LEFT_S:
-                left.unlink()
+            if time.time() - temporary.stat().st_mtime > STALE_FILE_AGE_S:
+                temporary.unlink()
 
 
-def append(file: Path, identity: bytes, version: bytes, part: Part) -> None:
-    """Add a part.  Raises OSError."""
+def append(file: Path, identity: bytes, version: bytes, segment: Segment) -> None:
+    """Append a segment. Raises OSError."""
     with file.open("ab") as stream:
-        _write(stream, identity, version, part)
+        _write_segment(stream, identity, version, segment)
 
 
-def read(file: Path, identity: bytes, version: bytes) -> list[Part] | None:
-    """All parts, None if they are not the rows of exactly this version of the table."""
+def read(file: Path, identity: bytes, version: bytes) -> list[Segment] | None:
+    """Return all segments, or None unless they represent exactly this version of the table."""
     try:
         with file.open("rb") as stream:
-            found = list(_read(stream, identity))
+            segments = list(_read_segments(stream, identity))
     except (OSError, ValueError, msgspec.MsgspecError) as error:
         if not isinstance(error, FileNotFoundError):
-            log.warning("the image %s is not used: %s", file, error)
+            log.warning("Ignoring the checkpoint %s: %s", file, error)
         return None
-    if not found or found[-1][0] != version:
+    if not segments or segments[-1][0] != version:
         return None
-    return [part for _, part in found]
+    return [segment for _, segment in segments]
 
 
-def _write(stream: BinaryIO, identity: bytes, version: bytes, part: Part) -> None:
-    sections: list[Any] = [b"".join(part.keys), "\n".join(part.words).encode("utf-8", "surrogatepass")]
+def _write_segment(stream: BinaryIO, identity: bytes, version: bytes, segment: Segment) -> None:
+    sections: list[Any] = [b"".join(segment.keys), "\n".join(segment.terms).encode("utf-8", "surrogatepass")]
     sections += [
-        np.ascontiguousarray(getattr(part, name), kind).reshape(-1).view(np.uint8) for name, kind in _DTYPES.items()
+        np.ascontiguousarray(getattr(segment, name), dtype).reshape(-1).view(np.uint8)
+        for name, dtype in _ARRAY_TYPES.items()
     ]
-    header = _Header(identity, version, len(part.keys), tuple(map(len, sections)), _seal(sections))
+    header = _Header(identity, version, len(segment.keys), tuple(map(len, sections)), _checksum(sections))
     body = msgspec.msgpack.encode(header)
-    stream.write(_HEAD.pack(_MAGIC, len(body), zlib.crc32(body)))
+    stream.write(_SEGMENT_HEAD.pack(_MAGIC, len(body), zlib.crc32(body)))
     stream.write(body)
     for section in sections:
         stream.write(section)
 
 
-def _read(stream: BinaryIO, identity: bytes) -> Iterator[tuple[bytes, Part]]:
-    while head := stream.read(_HEAD.size):
-        if len(head) < _HEAD.size:
-            raise ValueError("it is cut off")
-        magic, size, seal = _HEAD.unpack(head)
-        body = stream.read(size) if magic == _MAGIC and size < 1 << 20 else b""
-        if zlib.crc32(body) != seal or not body:
+def _read_segments(stream: BinaryIO, identity: bytes) -> Iterator[tuple[bytes, Segment]]:
+    """Yield (table version, segment). Raises ValueError for a damaged file or another identity."""
+    while head := stream.read(_SEGMENT_HEAD.size):
+        if len(head) < _SEGMENT_HEAD.size:
+            raise ValueError("the file is truncated")
+        magic, size, checksum = _SEGMENT_HEAD.unpack(head)
+        body = stream.read(size) if magic == _MAGIC and size < _MAX_HEADER_BYTES else b""
+        if zlib.crc32(body) != checksum or not body:
             raise ValueError("a header is damaged")
         header = msgspec.msgpack.decode(body, type=_Header)
         if header.identity != identity:
-            raise ValueError("it is of another identity")
+            raise ValueError("the store has another identity")
         sections = [stream.read(size) for size in header.sizes]
-        if _seal(sections) != header.seal:
-            raise ValueError("a part is damaged")
-        keys, words, *rest = sections
-        arrays = {name: np.frombuffer(data, kind) for (name, kind), data in zip(_DTYPES.items(), rest, strict=True)}
+        if _checksum(sections) != header.checksum:
+            raise ValueError("a segment is damaged")
+        keys, terms, *rest = sections
+        arrays = {
+            name: np.frombuffer(data, dtype) for (name, dtype), data in zip(_ARRAY_TYPES.items(), rest, strict=True)
+        }
         arrays["vectors"] = arrays["vectors"].reshape(header.rows, -1) if header.rows else np.zeros((0, 0), np.int8)
-        text = words.decode("utf-8", "surrogatepass")
-        width = len(keys) // header.rows if header.rows else 0
+        text = terms.decode("utf-8", "surrogatepass")
+        key_bytes = len(keys) // header.rows if header.rows else 0
         yield (
             header.version,
-            Part(
-                keys=tuple(keys[i : i + width] for i in range(0, len(keys), width or 1)),
-                words=tuple(text.split("\n")) if text else (),
+            Segment(
+                keys=tuple(keys[i : i + key_bytes] for i in range(0, len(keys), key_bytes or 1)),
+                terms=tuple(text.split("\n")) if text else (),
                 **arrays,
             ),
         )
 
 
-def _seal(sections: Iterable[Any]) -> int:
-    seal = 0
+def _checksum(sections: Iterable[Any]) -> int:
+    checksum = 0
     for section in sections:
-        seal = zlib.crc32(section, seal)
-    return seal
+        checksum = zlib.crc32(section, checksum)
+    return checksum

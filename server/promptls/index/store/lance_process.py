@@ -1,7 +1,7 @@
-"""The process that keeps one table: LanceDB lives here, for as long as something is written or read.
+"""Store process: owns one LanceDB table while rows are written or read.
 
-Started as `python -m promptls.index.store.lance_process`; one request at a time from stdin, ends with it.  The server never
-loads LanceDB, which takes a second and some 130 MB.
+Runs as `python -m promptls.index.store.lance_process`. Handles one request at a time from stdin, and exits at its end.
+The server never imports LanceDB, which would take a second and about 130 MB.
 """
 
 from __future__ import annotations
@@ -11,83 +11,89 @@ import os
 import re
 from pathlib import Path
 
-from promptls.index.search.row_batch import Rows
-from promptls.index.store.lance_table import Table, open_table, reason
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.store.lance_table import LanceTable, open_table, short_error
 from promptls.index.workers.messages import (
+    Acknowledged,
     AddRows,
-    Done,
-    Failed,
+    CompactTable,
     OpenTable,
     ReadRows,
     Request,
     Response,
-    SomeRows,
-    Tidy,
+    RowsResult,
+    StoreFailure,
     read_frame,
     request_decoder,
     write_frame,
 )
 
-_LACKING = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-REFUSALS = 2
-"""A table that can be read and takes no rows so often in a row is damaged all the same."""
-PART = 20_000
-"""Rows in one message."""
+_RESOURCE_ERRORS = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+}
+MAX_FAILED_WRITES = 2
+"""Consecutive failed writes after which a readable table counts as damaged, too."""
+ROWS_PER_MESSAGE = 20_000
+"""Rows in one response: a bound on the size of a frame."""
 
 
-class Keeper:
-    """The state of the process."""
+class StoreProcess:
+    """State of the store process."""
 
     def __init__(self) -> None:
-        self.table: Table | None = None
-        self.read: list[Rows] = []
-        self.refused = 0  # writes in a row that the table has not taken
+        self.table: LanceTable | None = None
+        self.unsent: list[RowBatch] = []
+        self.failed_writes = 0  # consecutive
 
-    def answer(self, request: Request) -> Response:
-        """The response; what LanceDB raises comes back as a sentence."""
+    def handle(self, request: Request) -> Response:
+        """Return the response to a request; an exception of LanceDB becomes a `StoreFailure`."""
         try:
-            answer = self._answer(request)
-            self.refused = 0 if isinstance(request, AddRows) else self.refused
-            return answer
+            response = self._handle(request)
+            self.failed_writes = 0 if isinstance(request, AddRows) else self.failed_writes
+            return response
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # a panic in the library is no Exception
-            if lacking(error):
-                return Failed(reason(error))
-            self.refused += isinstance(request, AddRows)
-            return Failed(reason(error), self._opening(request) or self.refused >= REFUSALS or self._damaged())
+        except BaseException as error:  # a panic of the library is not an Exception
+            if is_resource_exhaustion(error):
+                return StoreFailure(short_error(error))
+            self.failed_writes += isinstance(request, AddRows)
+            damaged = _reads_table(request) or self.failed_writes >= MAX_FAILED_WRITES or self._is_unreadable()
+            return StoreFailure(short_error(error), damaged)
 
-    def _answer(self, request: Request) -> Response:
+    def _handle(self, request: Request) -> Response:
         if isinstance(request, OpenTable):
-            self.table = open_table(Path(request.folder), request.identity, request.renew)
-            return Done()
+            self.table = open_table(Path(request.folder), request.identity, request.recreate)
+            return Acknowledged()
         assert self.table is not None
         if isinstance(request, ReadRows):
-            return self._part(request.start)
+            return self._read_rows(request.start)
         if isinstance(request, AddRows):
             self.table.add(request.parts)
             self.table.compact()
-            return Done()
-        assert isinstance(request, Tidy)
-        self.table.delete(request.dead)
-        if request.old:
+            return Acknowledged()
+        assert isinstance(request, CompactTable)
+        self.table.delete(request.deleted)
+        if request.drop_old_versions:
             self.table.drop_old_versions()
         else:
             self.table.compact()
-        return Done()
+        return Acknowledged()
 
-    def _part(self, start: int) -> SomeRows:
+    def _read_rows(self, start: int) -> RowsResult:
         assert self.table is not None
         if start == 0:
-            self.read = list(self.table.read().parts(PART))
-        part = self.read.pop(0) if self.read else Rows(())
-        return SomeRows(part, bool(self.read))
+            self.unsent = list(self.table.read().split(ROWS_PER_MESSAGE))
+        rows = self.unsent.pop(0) if self.unsent else RowBatch(())
+        return RowsResult(rows, bool(self.unsent))
 
-    def _opening(self, request: Request) -> bool:
-        return isinstance(request, ReadRows) or (isinstance(request, OpenTable) and not request.renew)
-
-    def _damaged(self) -> bool:
-        """Whether a table that could not be written cannot be read either."""
+    def _is_unreadable(self) -> bool:
+        """Return whether a table that failed to be written cannot be read either."""
         if self.table is None:
             return False
         try:
@@ -95,27 +101,31 @@ class Keeper:
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            return not lacking(error)
+            return not is_resource_exhaustion(error)
         return False
 
 
-def lacking(error: BaseException) -> bool:
-    """Whether an error tells of the system (no room, no descriptors, no memory) and not of the table."""
+def _reads_table(request: Request) -> bool:
+    return isinstance(request, ReadRows) or (isinstance(request, OpenTable) and not request.recreate)
+
+
+def is_resource_exhaustion(error: BaseException) -> bool:
+    """Return whether an error is caused by a lack of disk space, permissions, descriptors or memory."""
     if isinstance(error, MemoryError):
         return True
     numbers = [getattr(error, "errno", None), *map(int, re.findall(r"os error (\d+)", str(error)))]
-    return not _LACKING.isdisjoint(numbers)
+    return not _RESOURCE_ERRORS.isdisjoint(numbers)
 
 
 def main() -> None:
-    """Serve requests until stdin ends."""
+    """Handle requests until stdin ends."""
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
+    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    keeper = Keeper()
+    process = StoreProcess()
     while (body := read_frame(requests)) is not None:
-        write_frame(responses, keeper.answer(request_decoder.decode(body)))
+        write_frame(responses, process.handle(request_decoder.decode(body)))
 
 
 if __name__ == "__main__":

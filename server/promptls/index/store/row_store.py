@@ -1,8 +1,8 @@
-"""The rows of one workspace folder on disk, as the server sees them: a LanceDB table and an image of it.
+"""Row store of one workspace folder: a LanceDB table and a checkpoint of it.
 
-The table is written and read by a process of its own (`work.keeper`), which starts when it is needed and leaves when
-it has rested.  At a start the image is read, at the speed of the disk; only where it is of another version, rows come
-from the table.  Requests are for the writer's thread; `keys` and `stats` for any.
+A separate process (`lance_process`) reads and writes the table. It starts on demand and exits after `IDLE_S` without
+work. At start, the checkpoint is read at disk speed; rows come from the table only if the checkpoint is outdated.
+Methods are for the writer thread; `keys` and `stats` for any.
 """
 
 from __future__ import annotations
@@ -23,289 +23,322 @@ import msgspec
 import numpy as np
 
 from promptls.index.search.reader import IndexReader
-from promptls.index.search.row_batch import Rows
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.search.segment import Segment
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.index.store import checkpoint
-from promptls.index.store.checkpoint import Part
-from promptls.index.store.lance_table import Identity, exists, reason, version_of
-from promptls.index.workers.messages import AddRows, Done, Failed, OpenTable, ReadRows, Request, SomeRows, Tidy
-from promptls.index.workers.pool import Channel, WorkerFailed
-from promptls.index.workers.spawn import KEEPER
+from promptls.index.store.lance_table import short_error, table_exists, table_version
+from promptls.index.workers.messages import (
+    Acknowledged,
+    AddRows,
+    CompactTable,
+    OpenTable,
+    ReadRows,
+    Request,
+    RowsResult,
+    StoreFailure,
+)
+from promptls.index.workers.pool import WorkerChannel, WorkerError
+from promptls.index.workers.spawn import STORE_MODULE
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
-SWEEP_SLACK = 5_000
-"""Dead rows that may stay beside as many as are alive: they are what a branch switch finds again."""
-REST_S = 20.0
-"""A keeper without work for this long ends."""
+MAX_EXTRA_DEAD_ROWS = 5_000
+"""Dead rows that are kept in addition to as many as there are live rows; a branch switch finds them again."""
+IDLE_S = 20.0
+"""Seconds without work after which the store process is stopped."""
 TIMEOUT_S = 300.0
-DEATHS = 3
-"""So many keepers in a row that die of a table: it is damaged in a way that they cannot tell."""
-AGAIN_S, FEW_ROWS = 60.0, 5_000
-"""An image of more than so many rows is made anew at most this often."""
-_NOTHING = Part(
-    (),
-    np.zeros((0, 0), np.int8),
-    np.zeros(0, np.float32),
-    np.zeros(0, np.int32),
-    (),
-    np.zeros(0, np.int32),
-    np.zeros(1, np.int64),
-    np.zeros(0, np.int32),
-    np.zeros(0, np.uint8),
+"""Seconds before a request to the store process times out."""
+MAX_CRASHES = 3
+"""Consecutive crashes of the store process after which the table counts as damaged."""
+REWRITE_INTERVAL_S, ALWAYS_REWRITE_ROWS = 60.0, 5_000
+"""Minimum seconds between two rewrites of a checkpoint of at least `ALWAYS_REWRITE_ROWS` rows."""
+_MIN_REWRITE_ROWS = 1_000  # appended rows that never cause a rewrite
+_EMPTY_SEGMENT = Segment(
+    keys=(),
+    vectors=np.zeros((0, 0), np.int8),
+    scales=np.zeros(0, np.float32),
+    lengths=np.zeros(0, np.int32),
+    terms=(),
+    ids=np.zeros(0, np.int32),
+    offsets=np.zeros(1, np.int64),
+    rows=np.zeros(0, np.int32),
+    counts=np.zeros(0, np.uint8),
 )
-_IMAGE = "rows.image"
-_WAITING = "rows.waiting"
+_CHECKPOINT_NAME = "rows.image"
+_PENDING_NAME = "rows.waiting"
 
 
-class StoreFailed(Exception):
-    """The table could not be written or read; the sentence says why."""
+class StoreError(Exception):
+    """The table could not be written or read."""
 
     def __init__(self, problem: str, damaged: bool = False, died: bool = False) -> None:
         super().__init__(problem)
-        self.damaged = damaged  # it cannot even be read
-        self.died = died  # the keeper has gone without a word: somebody has killed it, or it came upon damage
+        self.damaged = damaged  # whether the table cannot be read either
+        self.died = died  # whether the store process ended without an answer: killed, or crashed on a damaged table
 
 
-class Store:
-    """Open with `open_store`."""
+class RowStore:
+    """The stored rows of one workspace folder. Open it with `open_store`."""
 
-    def __init__(self, folder: Path, identity: Identity) -> None:
+    def __init__(self, folder: Path, identity: StoreIdentity) -> None:
         self.folder = folder
         self.identity = identity
         self.keys: set[bytes] = set()
-        self._seal = msgspec.json.encode(identity)
+        self._encoded_identity = msgspec.json.encode(identity)
         self._lock = threading.RLock()
-        self._keeper: Channel | None = None
-        self.behind = False  # rows were written that the image does not show yet
-        self._deaths = 0  # of keepers, in a row
-        self._opened = False  # the table was opened by us before: then it is not made anew without a word
-        self._rest: threading.Timer | None = None
-        self._imaged = 0  # rows in the first part of the image
-        self._parts: list[int] = []  # rows of each part behind it
-        self._version = b""  # of the table that the image shows; b"": it shows none
-        self._made_at = -AGAIN_S  # time.monotonic() of the last time that the image was made anew
+        self._channel: WorkerChannel | None = None
+        self.checkpoint_outdated = False  # whether rows were written that the checkpoint does not contain
+        self._crashes = 0  # consecutive crashes of the store process
+        self._opened = False  # whether the table was opened before; it is then not recreated silently
+        self._idle_timer: threading.Timer | None = None
+        self._base_rows = 0  # rows in the first segment of the checkpoint
+        self._appended_rows: list[int] = []  # rows of each further segment
+        self._checkpoint_version = b""  # table version of the checkpoint, b"" if outdated
+        self._rewritten_at = -REWRITE_INTERVAL_S  # time.monotonic() of the last rewrite of the checkpoint
 
     # ---- rows
 
-    def add(self, parts: Sequence[Rows]) -> None:
-        """Write rows that are not there yet.  Raises StoreFailed."""
-        new = [part.only({key for key in part.keys if key not in self.keys}) for part in parts]
-        new = [part for part in new if part.keys and part.vectors]
+    def add(self, batches: Sequence[RowBatch]) -> None:
+        """Write the rows that are not stored yet. Raises StoreError."""
+        new = [batch.select({key for key in batch.keys if key not in self.keys}) for batch in batches]
+        new = [batch for batch in new if batch.keys and batch.vectors]
         if new:
-            self._ask(AddRows(tuple(new)))
-            self.keys.update(key for part in new for key in part.keys)
-            self.behind = True
+            self._request(AddRows(tuple(new)))
+            self.keys.update(key for batch in new for key in batch.keys)
+            self.checkpoint_outdated = True
 
-    def tidy(self, count: int, alive: Callable[[], Collection[bytes]]) -> list[bytes]:
-        """Delete dead rows if there are too many; their keys.  `count`: of the rows that are alive."""
-        if len(self.keys) - count <= count + SWEEP_SLACK:
+    def delete_dead(self, live_count: int, live_keys: Callable[[], Collection[bytes]]) -> list[bytes]:
+        """Delete dead rows if there are too many, and return their keys. Raises StoreError.
+
+        Args:
+            live_count: Number of live rows.
+            live_keys: Returns the keys of live rows.
+        """
+        if len(self.keys) - live_count <= live_count + MAX_EXTRA_DEAD_ROWS:
             return []
-        living = alive()
-        dead = [key for key in self.keys if key not in living]
-        self._ask(Tidy(tuple(dead)))
+        live = live_keys()
+        dead = [key for key in self.keys if key not in live]
+        self._request(CompactTable(tuple(dead)))
         self.keys.difference_update(dead)
-        self._version = b""
+        self._checkpoint_version = b""
         return dead
 
     def drop_old_versions(self) -> None:
-        """Remove what only readers of some minutes ago could still be reading.  Raises StoreFailed."""
-        before = version_of(self.folder)
-        self._ask(Tidy(old=True))
-        if before == self._version:
-            self._link()
+        """Remove table versions that no reader can still use. Raises StoreError."""
+        before = table_version(self.folder)
+        self._request(CompactTable(drop_old_versions=True))
+        if before == self._checkpoint_version:
+            self._confirm_checkpoint()
 
-    def read(self) -> list[Rows]:
-        """All rows from the table; raises StoreFailed if it cannot be read."""
-        out: list[Rows] = []
+    def read(self) -> list[RowBatch]:
+        """Return all rows of the table. Raises StoreError."""
+        batches: list[RowBatch] = []
         more = True
         while more:
-            answer = self._ask(ReadRows(len(out)))
-            assert isinstance(answer, SomeRows)
-            out.append(answer.rows)
-            more = answer.more
-        self.keys = {key for part in out for key in part.keys}
-        self.behind = True  # else each start would read the table, until something is written
-        return out
+            response = self._request(ReadRows(len(batches)))
+            assert isinstance(response, RowsResult)
+            batches.append(response.rows)
+            more = response.more
+        self.keys = {key for batch in batches for key in batch.keys}
+        self.checkpoint_outdated = True  # else each start would read the table until the next write
+        return batches
 
     def stats(self) -> dict[str, int]:
-        """{bytes, rows, versions, fragments} on disk; bytes with all that lies beside the table."""
-        size, inside = 0, Counter[str]()
-        for place, _, names in os.walk(self.folder.parent):
-            inside[Path(place).name] += len(names)
+        """Return {bytes, rows, versions, fragments} on disk; bytes include the files next to the table."""
+        size, files = 0, Counter[str]()
+        for directory, _, names in os.walk(self.folder.parent):
+            files[Path(directory).name] += len(names)
             for name in names:
-                with suppress(OSError):  # the keeper and the image's writer replace files meanwhile
-                    size += Path(place, name).stat().st_size
+                with suppress(OSError):  # other threads and processes replace files
+                    size += Path(directory, name).stat().st_size
         return {
             "bytes": size,
             "rows": len(self.keys),
-            "versions": inside["_versions"],
-            "fragments": inside["data"],
+            "versions": files["_versions"],
+            "fragments": files["data"],
         }
 
     @property
-    def gone(self) -> bool:
-        """Whether somebody has deleted the table under us."""
-        return self._opened and bool(self.keys) and not exists(self.folder)
+    def is_deleted(self) -> bool:
+        """Whether the table was deleted while the store was open."""
+        return self._opened and bool(self.keys) and not table_exists(self.folder)
 
     def close(self) -> None:
-        """End the keeper, if it runs."""
+        """Stop the store process."""
         with self._lock:
-            if self._rest is not None:
-                self._rest.cancel()
-            if self._keeper is not None:
-                self._keeper.stop()
+            if self._idle_timer is not None:
+                self._idle_timer.cancel()
+            if self._channel is not None:
+                self._channel.stop()
 
-    def put_off(self, parts: Sequence[Rows]) -> None:
-        """Leave rows for the next start to write: the end of a server is no time to wake a process."""
-        body = msgspec.msgpack.encode(parts)
-        file = self.folder.with_name(_WAITING)
+    def save_pending(self, batches: Sequence[RowBatch]) -> None:
+        """Save rows for the next start to write: at shutdown, there is no time to start the store process."""
+        body = msgspec.msgpack.encode(batches)
+        file = self.folder.with_name(_PENDING_NAME)
         try:
-            file.write_bytes(zlib.crc32(body + self._seal).to_bytes(4, "big") + body)
+            file.write_bytes(zlib.crc32(body + self._encoded_identity).to_bytes(4, "big") + body)
         except OSError as error:
-            log.warning("%s is not written: %s", file, error)
+            log.warning("Cannot write %s: %s", file, error)
 
-    def waiting(self) -> list[Rows]:
-        """What was put off, once; [] if there is nothing, or it is damaged or of another identity."""
-        file = self.folder.with_name(_WAITING)
+    def load_pending(self) -> list[RowBatch]:
+        """Return and remove the rows of `save_pending`; [] if they are missing, damaged or of another identity."""
+        file = self.folder.with_name(_PENDING_NAME)
         try:
             data = file.read_bytes()
             file.unlink()
-            if zlib.crc32(data[4:] + self._seal).to_bytes(4, "big") != data[:4]:
+            if zlib.crc32(data[4:] + self._encoded_identity).to_bytes(4, "big") != data[:4]:
                 return []
-            return [part for part in msgspec.msgpack.decode(data[4:], type=list[Rows]) if part.vectors]
+            return [batch for batch in msgspec.msgpack.decode(data[4:], type=list[RowBatch]) if batch.vectors]
         except (OSError, msgspec.MsgspecError):
             return []
 
     def remove(self) -> None:
-        """Delete all of it from the disk, the image and what waits included."""
+        """Delete the table, the checkpoint and pending rows from disk."""
         self.close()
         shutil.rmtree(self.folder, ignore_errors=True)
-        for name in (_IMAGE, _WAITING):
+        for name in (_CHECKPOINT_NAME, _PENDING_NAME):
             with suppress(OSError):
                 self.folder.with_name(name).unlink(missing_ok=True)
 
-    # ---- the image
+    # ---- checkpoint
 
-    def recall(self) -> list[Part] | None:
-        """The rows as the image has them; None if it does not show the table as it is."""
-        checkpoint.sweep(self._file)
-        version = version_of(self.folder)
-        parts = checkpoint.read(self._file, self._seal, version) if version else None
-        if parts is None:
+    def load_checkpoint(self) -> list[Segment] | None:
+        """Return the rows of the checkpoint, or None if it does not represent the current table."""
+        checkpoint.remove_stale_files(self._checkpoint_file)
+        version = table_version(self.folder)
+        segments = checkpoint.read(self._checkpoint_file, self._encoded_identity, version) if version else None
+        if segments is None:
             return None
-        self.keys = {key for part in parts for key in part.keys}
-        self._imaged, self._parts = len(parts[0].keys), [len(part.keys) for part in parts[1:]]
-        self._version = version
+        self.keys = {key for segment in segments for key in segment.keys}
+        self._base_rows = len(segments[0].keys)
+        self._appended_rows = [len(segment.keys) for segment in segments[1:]]
+        self._checkpoint_version = version
         self._opened = True
-        return parts
+        return segments
 
-    def show(self, view: IndexReader, new: Iterable[bytes], before: bytes) -> None:
-        """Bring the image up to what was just written: the rows `new`, on top of the table's version `before`."""
-        keys = list(new)
-        version = version_of(self.folder)
+    def update_checkpoint(self, reader: IndexReader, new_keys: Iterable[bytes], before: bytes) -> None:
+        """Append rows that were just written, or rewrite the checkpoint.
+
+        Args:
+            reader: Reader with the rows.
+            new_keys: Keys of the new rows.
+            before: Table version before the write.
+        """
+        keys = list(new_keys)
+        version = table_version(self.folder)
+        file, identity = self._checkpoint_file, self._encoded_identity
         try:
-            if before != self._version or not before or self._crowded(len(keys)):
-                # Where two servers write in turn, each would write all that the other has written, every time.
-                if time.monotonic() - self._made_at > AGAIN_S or len(self.keys) < FEW_ROWS:
-                    checkpoint.write(self._file, self._seal, version, view.part(self.keys))
-                    self._imaged, self._parts, self._version = len(self.keys), [], version
-                    self._made_at = time.monotonic()
+            if before != self._checkpoint_version or not before or self._needs_rewrite(len(keys)):
+                # Two servers that write in turn would otherwise rewrite the checkpoint after every write of the other.
+                is_due = time.monotonic() - self._rewritten_at > REWRITE_INTERVAL_S
+                if is_due or len(self.keys) < ALWAYS_REWRITE_ROWS:
+                    checkpoint.write(file, identity, version, reader.export_segment(self.keys))
+                    self._base_rows, self._appended_rows, self._checkpoint_version = len(self.keys), [], version
+                    self._rewritten_at = time.monotonic()
             else:
-                checkpoint.append(self._file, self._seal, version, view.part(keys))
-                self._parts.append(len(keys))
-                self._version = version
-        except Exception as error:  # whatever it is: the table has the rows, and the next start reads that
+                checkpoint.append(file, identity, version, reader.export_segment(keys))
+                self._appended_rows.append(len(keys))
+                self._checkpoint_version = version
+        except Exception as error:  # the table has the rows, and the next start reads it
             log.warning(
-                "the image of %s is not up to date: %s", self.folder, error, exc_info=not isinstance(error, OSError)
+                "Cannot update the checkpoint of %s: %s",
+                self.folder,
+                error,
+                exc_info=not isinstance(error, OSError),
             )
-            self._version = b""
+            self._checkpoint_version = b""
 
     @property
     def version(self) -> bytes:
-        """Of the table as it is on disk."""
-        return version_of(self.folder)
+        """Current version of the table on disk."""
+        return table_version(self.folder)
 
     @property
-    def _file(self) -> Path:
-        return self.folder.with_name(_IMAGE)
+    def _checkpoint_file(self) -> Path:
+        return self.folder.with_name(_CHECKPOINT_NAME)
 
-    def _crowded(self, more: int) -> bool:
-        return len(self._parts) >= checkpoint.MOST_PARTS or 2 * (sum(self._parts) + more) > self._imaged + 1_000
+    def _needs_rewrite(self, new_rows: int) -> bool:
+        appended = sum(self._appended_rows) + new_rows
+        return (
+            len(self._appended_rows) >= checkpoint.MAX_SEGMENTS or 2 * appended > self._base_rows + _MIN_REWRITE_ROWS
+        )
 
-    def _link(self) -> None:
-        """The table has another version with the same rows."""
+    def _confirm_checkpoint(self) -> None:
+        """Record a new table version with the same rows."""
         try:
-            checkpoint.append(self._file, self._seal, self.version, _NOTHING)
-            self._parts.append(0)
-            self._version = self.version
+            checkpoint.append(self._checkpoint_file, self._encoded_identity, self.version, _EMPTY_SEGMENT)
+            self._appended_rows.append(0)
+            self._checkpoint_version = self.version
         except OSError as error:
-            log.warning("the image of %s is not up to date: %s", self.folder, error)
+            log.warning("Cannot update the checkpoint of %s: %s", self.folder, error)
 
-    # ---- the keeper
+    # ---- store process
 
-    def awaken(self) -> None:
-        """Start the keeper before there are rows, which then do not wait for it to load LanceDB."""
+    def start_process(self) -> None:
+        """Start the store process ahead of the first write, which then does not wait for LanceDB to load."""
         try:
             with self._lock:
-                self._talk(Channel.start)
-        except StoreFailed as error:
-            log.info("the keeper of %s does not start yet: %s", self.folder, error)  # the first write tries again
+                self._with_channel(WorkerChannel.start)
+        except StoreError as error:
+            log.info("Cannot start the store process of %s yet: %s", self.folder, error)  # the first write tries again
 
-    def _ask(self, request: Request) -> SomeRows | Done:
+    def _request(self, request: Request) -> RowsResult | Acknowledged:
         with self._lock:
-            answer = self._talk(lambda keeper: keeper.call(request, TIMEOUT_S))
-            self._opened, self._deaths = True, 0
-            if isinstance(answer, Failed):
-                raise StoreFailed(answer.problem, answer.damaged)
-            assert isinstance(answer, SomeRows | Done)
-            return answer
+            response = self._with_channel(lambda channel: channel.call(request, TIMEOUT_S))
+            self._opened, self._crashes = True, 0
+            if isinstance(response, StoreFailure):
+                raise StoreError(response.problem, response.damaged)
+            assert isinstance(response, RowsResult | Acknowledged)
+            return response
 
-    def _talk(self, what: Callable[[Channel], Result]) -> Result:
-        """What comes of a talk with the keeper, which leaves a while after the last one; under the lock."""
-        if self._rest is not None:
-            self._rest.cancel()
-        if self._keeper is None:
-            hello = OpenTable(str(self.folder), self.identity, renew=not self._opened)
-            self._keeper = Channel(hello, background=False, module=KEEPER)
+    def _with_channel(self, action: Callable[[WorkerChannel], Result]) -> Result:
+        """Run an action with the store process, and restart its idle timer. Call with the lock held."""
+        if self._idle_timer is not None:
+            self._idle_timer.cancel()
+        if self._channel is None:
+            first_message = OpenTable(str(self.folder), self.identity, recreate=not self._opened)
+            self._channel = WorkerChannel(first_message, background=False, module=STORE_MODULE)
         try:
-            return what(self._keeper)
-        except WorkerFailed as error:
-            self._deaths += error.said is None
-            damaged = error.said.damaged if error.said is not None else self._deaths >= DEATHS
-            raise StoreFailed(str(error), damaged, died=error.said is None) from error
+            return action(self._channel)
+        except WorkerError as error:
+            self._crashes += error.response is None
+            damaged = error.response.damaged if error.response is not None else self._crashes >= MAX_CRASHES
+            raise StoreError(str(error), damaged, died=error.response is None) from error
         finally:
-            self._rest = threading.Timer(REST_S, self._leave)
-            self._rest.daemon = True
-            self._rest.start()
+            self._idle_timer = threading.Timer(IDLE_S, self._stop_idle_process)
+            self._idle_timer.daemon = True
+            self._idle_timer.start()
 
-    def _leave(self) -> None:
+    def _stop_idle_process(self) -> None:
         with self._lock:
-            if self._keeper is not None:
-                self._keeper.stop()
+            if self._channel is not None:
+                self._channel.stop()
 
 
-def open_store(folder: Path, identity: Identity) -> tuple[Store, list[Part] | list[Rows]]:
-    """The store in `folder` and what it holds; made anew if it is missing, damaged or of another identity.
+def open_store(folder: Path, identity: StoreIdentity) -> tuple[RowStore, list[Segment] | list[RowBatch]]:
+    """Return the store in a folder and its rows; a missing or damaged store, or one of another identity, is replaced.
 
-    Raises OSError when the folder cannot be written at all.
+    Raises:
+        OSError: The folder cannot be written.
     """
-    store = Store(folder, identity)
-    parts = store.recall()
-    if parts is not None:
-        return store, parts
+    store = RowStore(folder, identity)
+    segments = store.load_checkpoint()
+    if segments is not None:
+        return store, segments
     folder.mkdir(parents=True, exist_ok=True)
-    while exists(folder):
+    while table_exists(folder):
         try:
             return store, store.read()
-        except StoreFailed as error:
+        except StoreError as error:
             if error.died and not error.damaged:
                 continue
             if not error.damaged:
-                raise OSError(f"the store in {folder} cannot be opened: {reason(error)}") from error
-            log.warning("rebuilding the store in %s: %s", folder, error)
+                raise OSError(f"cannot open the store in {folder}: {short_error(error)}") from error
+            log.warning("Rebuilding the store in %s: %s", folder, error)
             store.remove()
             folder.mkdir(parents=True, exist_ok=True)
             break
-    return Store(folder, identity), []
+    return RowStore(folder, identity), []

@@ -1,10 +1,12 @@
-"""What the queries of a language find in a syntax tree, as positions in the text.
+"""Runs the queries of a language on a syntax tree, and returns their captures as positions in the text.
 
-A tree is asked piece by piece: every subtree of at most `PIECE` bytes by itself, and of a larger node only what begins
-at it.  That finds what one query of the whole would (a pattern has one root; of large nodes with an error in them it
-may find less, for cursors that are bound to a depth do), keeps the work of the query
-engine small, and lets an edit ask anew only where it was: what was found in a piece of an open document is known
-by the piece's text.
+A tree is queried in pieces: each subtree of at most `MAX_SUBTREE_BYTES` as a whole, and of a larger node only the
+matches that begin at the node itself. The union equals the result of one query of the whole tree, because each
+pattern has one root. For large nodes with a syntax error it may be smaller, since cursors with a depth limit skip
+some matches.
+
+Pieces limit the work of the query engine. They also make edits cheap: the captures of a subtree in an open document
+are cached under its text.
 """
 
 from __future__ import annotations
@@ -12,138 +14,157 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax.queries import Tags
-from promptls.index.syntax.source_text import Source
-from promptls.index.syntax.symbol_builder import Draft, Extent, draft_of, extent_of, moved
-from promptls.languages.table import Language
+from promptls.index.syntax.incremental import VersionedCache
+from promptls.index.syntax.queries import CompiledQueries
+from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.symbol_builder import Extent, SymbolDraft, draft_from_match, extent_of, shift_extent
+from promptls.languages import Language
 from promptls.model import CALL, IMPLEMENT, INHERIT, USE
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Query, QueryCursor, Tree
 
-    from promptls.index.syntax.incremental import Kept
+    RunQuery = Callable[["Captures", Node, bool], None]
 
-    Ask = Callable[["Findings", Node, bool], None]
+MAX_SUBTREE_BYTES = 4_000
+"""Largest subtree that is queried as a whole, in bytes."""
 
-PIECE = 4_000  # bytes
-MOST_CHILDREN = 4_000  # of a node that is taken apart: a table of numbers has more
-_WORTH_KEEPING = 40  # bytes; less is asked as fast as it is looked up
-MATCH_LIMIT = 512  # states the query engine may hold, which bounds its work; real code needs fewer than 128
+MAX_CHILDREN = 4_000
+"""Largest number of children of a node that is queried in pieces. Tables of numbers have more."""
 
-_KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "iface": IMPLEMENT}
+_MIN_CACHED_BYTES = 40
+"""Smallest subtree whose captures are cached; querying a smaller one is as fast as the lookup."""
+
+MATCH_LIMIT = 512
+"""States that the query engine may hold, which bounds its work; real code needs fewer than 128."""
+
+_REFERENCE_KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "implements": IMPLEMENT}
+
+SubtreeKey = tuple[int, int, bytes, bytes]
+"""Everything that the captures of a subtree depend on: node kind, number of descendants, text, parser input."""
+
+CaptureCache = VersionedCache[SubtreeKey, "Captures"]
+"""Captures of the subtrees of an open document, with positions relative to the subtree."""
 
 
-class Findings:
-    """What was found, in no order; bytes counted from the beginning of what was asked."""
+class Captures:
+    """The captures in a tree or subtree, in no particular order; positions are bytes."""
 
-    __slots__ = ("definitions", "leads", "names", "places", "statements", "wraps")
+    __slots__ = ("attributes", "definitions", "imports", "positions", "references", "wrappers")
 
-    definitions: list[Draft]
-    wraps: dict[Extent, Extent]  # nodes that only wrap a definition, by the node that is directly in them
-    leads: list[tuple[int, int]]  # attributes before definitions
-    statements: list[tuple[int, int]]  # what may import something
-    names: list[tuple[int, int, int]]  # (first byte, end byte, kind of reference)
-    places: dict[str, list[int]]  # decisions ("fork"), declarations ("typed") and marks
+    definitions: list[SymbolDraft]
+    wrappers: dict[Extent, Extent]
+    """Nodes that only wrap a definition, by the node directly inside."""
+    attributes: list[tuple[int, int]]
+    """Attributes before definitions."""
+    imports: list[tuple[int, int]]
+    """Statements that may import something."""
+    references: list[tuple[int, int, int]]
+    """Names of references: (first byte, end byte, kind of reference)."""
+    positions: dict[str, list[int]]
+    """First bytes of other captures by name: "branch", "typed", "bound" and the traits."""
 
     def __init__(self) -> None:
-        self.definitions, self.wraps, self.leads, self.statements = [], {}, [], []
-        self.names, self.places = [], {}
+        self.definitions, self.wrappers, self.attributes, self.imports = [], {}, [], []
+        self.references, self.positions = [], {}
 
-    def add(self, other: Findings, by: int) -> None:
-        """Take over what was found in a piece that begins at this byte."""
-        self.definitions += [draft.moved(by) for draft in other.definitions]
-        for inner, wrap in other.wraps.items():
-            self.wraps[moved(inner, by)] = moved(wrap, by)
-        self.leads += [(start + by, end + by) for start, end in other.leads]
-        self.statements += [(start + by, end + by) for start, end in other.statements]
-        self.names += [(start + by, end + by, kind) for start, end, kind in other.names]
-        for capture, places in other.places.items():
-            self.places.setdefault(capture, []).extend([place + by for place in places])
+    def add(self, other: Captures, by: int) -> None:
+        """Add the captures of a subtree that begins at a byte."""
+        self.definitions += [draft.shifted(by) for draft in other.definitions]
+        for inner, wrapper in other.wrappers.items():
+            self.wrappers[shift_extent(inner, by)] = shift_extent(wrapper, by)
+        self.attributes += [(start + by, end + by) for start, end in other.attributes]
+        self.imports += [(start + by, end + by) for start, end in other.imports]
+        self.references += [(start + by, end + by, kind) for start, end, kind in other.references]
+        for capture, positions in other.positions.items():
+            self.positions.setdefault(capture, []).extend([position + by for position in positions])
 
-    def moved(self, by: int) -> Findings:
-        """The same, so many bytes further on."""
-        found = Findings()
-        found.add(self, by)
-        return found
+    def shifted(self, by: int) -> Captures:
+        """Return a copy moved by a number of bytes."""
+        captures = Captures()
+        captures.add(self, by)
+        return captures
 
 
-def find(source: Source, tree: Tree, tags: Tags, row: Language, kept: Kept | None = None) -> Findings:
-    """Everything that the queries find in a tree; pieces that are `kept` are not asked again.
+def run_queries(
+    source: SourceText, tree: Tree, queries: CompiledQueries, language: Language, cache: CaptureCache | None = None
+) -> Captures:
+    """Return all captures in a tree; cached subtrees are not queried again.
 
-    Where there is an error anywhere, all are asked: of several readings of one text a parser may then choose another.
+    The cache is not used for a tree with a syntax error: a parser may then choose another reading of the same text.
     """
-    found = Findings()
+    captures = Captures()
     if tree.root_node.has_error:
-        kept = None
-    ask = _asking(source, tags, row)
-    if not tags.single:
-        ask(found, tree.root_node, True)
-        return found
-    large = [tree.root_node]
-    while large:
-        node = large.pop()
-        if node.child_count > MOST_CHILDREN:
-            ask(found, node, True)
+        cache = None
+    run = _query_runner(source, queries, language)
+    if not queries.single_rooted:
+        run(captures, tree.root_node, True)
+        return captures
+    large_nodes = [tree.root_node]
+    while large_nodes:
+        node = large_nodes.pop()
+        if node.child_count > MAX_CHILDREN:
+            run(captures, node, True)
             continue
-        ask(found, node, False)
+        run(captures, node, False)
         for child in node.children:
             size = child.end_byte - child.start_byte
-            if size > PIECE and child.child_count:
-                large.append(child)
-            elif kept is None or size < _WORTH_KEEPING:
-                ask(found, child, True)
+            if size > MAX_SUBTREE_BYTES and child.child_count:
+                large_nodes.append(child)
+            elif cache is None or size < _MIN_CACHED_BYTES:
+                run(captures, child, True)
             else:
-                found.add(_kept(source, child, ask, kept), child.start_byte)
-    return found
+                captures.add(_cached_captures(source, child, run, cache), child.start_byte)
+    return captures
 
 
-def _kept(source: Source, node: Node, ask: Ask, kept: Kept) -> Findings:
-    """What is found in a piece, counted from its beginning."""
+def _cached_captures(source: SourceText, node: Node, run: RunQuery, cache: CaptureCache) -> Captures:
+    """Return the captures in a subtree, with positions relative to its beginning."""
     start, end = node.start_byte, node.end_byte
-    written = source.data[start:end]
-    code = written if source.code is source.data else source.code[start:end]
-    key = node.kind_id, node.descendant_count, written, code
-    found = kept.pieces.get(key)
-    if found is None:
-        asked = Findings()
-        ask(asked, node, True)
-        found = kept.pieces.put(key, asked.moved(-start))
-    return found
+    text = source.data[start:end]
+    code = text if source.code is source.data else source.code[start:end]
+    key = node.kind_id, node.descendant_count, text, code
+    captures = cache.get(key)
+    if captures is None:
+        absolute = Captures()
+        run(absolute, node, True)
+        captures = cache.put(key, absolute.shifted(-start))
+    return captures
 
 
-def _asking(source: Source, tags: Tags, row: Language) -> Ask:
-    """A function that puts a node to the queries; with the last argument also what is in it, else only itself."""
-    cursors = _cursors(tags.query) if tags.query is not None else None
-    roles = tags.roles
+def _query_runner(source: SourceText, queries: CompiledQueries, language: Language) -> RunQuery:
+    """Return a function that queries a node, and its descendants if the last argument is true."""
+    cursors = _cursors(queries.query) if queries.query is not None else None
+    roles = queries.roles
 
-    def ask(found: Findings, node: Node, deep: bool) -> None:
+    def run(captures: Captures, root: Node, deep: bool) -> None:
         if cursors is None:
             return
-        names, places = found.names, found.places
-        for pattern, captures in cursors[deep].matches(node):
+        references, positions = captures.references, captures.positions
+        for pattern, captured in cursors[deep].matches(root):
             role = roles[pattern]
             if not role:
-                for capture, nodes in captures.items():
-                    kind = _KINDS.get(capture)
-                    for one in nodes:
+                for capture, nodes in captured.items():
+                    kind = _REFERENCE_KINDS.get(capture)
+                    for node in nodes:
                         if kind is None:
-                            places.setdefault(capture, []).append(one.start_byte)
+                            positions.setdefault(capture, []).append(node.start_byte)
                         else:
-                            names.append((one.start_byte, one.end_byte, kind))
+                            references.append((node.start_byte, node.end_byte, kind))
             elif role == "wrap":
-                found.wraps[extent_of(captures["inner"][0])] = extent_of(captures[role][0])
-            elif role == "lead":
-                found.leads.append(extent_of(captures[role][0])[:2])
+                captures.wrappers[extent_of(captured["inner"][0])] = extent_of(captured[role][0])
+            elif role == "attribute":
+                captures.attributes.append(extent_of(captured[role][0])[:2])
             elif role == "import":
-                found.statements.append(extent_of(captures[role][0])[:2])
+                captures.imports.append(extent_of(captured[role][0])[:2])
             else:
-                found.definitions.append(draft_of(source, pattern, role, captures, row))
+                captures.definitions.append(draft_from_match(source, pattern, role, captured, language))
 
-    return ask
+    return run
 
 
 def _cursors(query: Query) -> tuple[QueryCursor, QueryCursor]:
-    """One for a node by itself, one for all that is in it."""
+    """Return a cursor for a node by itself, and one for a node with its descendants."""
     from tree_sitter import QueryCursor
 
     shallow, deep = QueryCursor(query, match_limit=MATCH_LIMIT), QueryCursor(query, match_limit=MATCH_LIMIT)

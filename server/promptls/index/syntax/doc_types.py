@@ -1,8 +1,8 @@
-"""What comments say of types, where code does not: JSDoc, PHPDoc, YARD and the annotations of LuaLS.
+"""Types in documentation comments, for variables without a declared type: JSDoc, PHPDoc, YARD and LuaLS annotations.
 
-"@param {Cart} cart" above a function gives ("cart", "Cart"), "@returns {Cart}" gives ("()", "Cart"), "@type {Cart}"
-names what is declared below it, and "@import { Cart } from './cart'" is an import.  Read from the text; the line of
-each is that of the code below the comment.  Pure; proportional to the tags there are.
+"@param {Cart} cart" above a function gives ("cart", "Cart"), and "@returns {Cart}" gives ("()", "Cart"). "@type {Cart}"
+is the type of the declaration below it, and "@import { Cart } from './cart'" is an import. Comments are read from the
+text. The line of a type is the line of the code below the comment. The time is proportional to the number of tags.
 """
 
 from __future__ import annotations
@@ -11,175 +11,200 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from promptls.index.syntax.imports import Names, imports_of
-from promptls.index.syntax.source_text import Source
+from promptls.index.syntax.imports import Names, parse_imports
+from promptls.index.syntax.source_text import SourceText
+from promptls.languages import Language
 
-RESULT = "()"
-"""The variable whose type is what a function returns."""
+RETURN_VALUE = "()"
+"""Name of the variable whose type is the return type of a function."""
 
-MAYBE = "?"
-"""Before a type that may be one of the comments' own ("@typedef", "@class"), of which nothing else is known."""
+UNCERTAIN = "?"
+"""Prefix of a type that may be defined in a comment itself ("@typedef", "@class"), where no symbol exists."""
 
-_SCRIPTS = frozenset({"javascript", "jsx", "vue", "svelte"})
-LANGUAGES = _SCRIPTS | {"php", "ruby", "lua"}
+_MAX_TAGS = 20_000
+"""Tags per file; more are ignored."""
 
-_MAX_TAGS = 20_000  # a file
-_MAX_WRAPPERS = 4  # promises of promises
-_MAX_COMMENT = 20_000  # bytes between a tag and the end of its comment
+_MAX_NESTED_WRAPPERS = 4
+"""Levels of wrapper types, such as promises of promises, that are unwrapped."""
+
+_MAX_COMMENT_BYTES = 20_000
+"""Bytes between a tag and the end of its comment."""
+
+_DECLARATION_BYTES = 160
+"""Bytes of the code below a comment that are searched for a declaration."""
+
+_COMMENT_PREFIX_BYTES = 200
+"""Bytes before a tag on its line that may belong to the comment marker."""
+
 _TAG = re.compile(rb"@(param|arg|returns?|type|var)\b[ \t]*([^\n]*)")
-_BEGUN = re.compile(rb"(?:/\*\*|^[ \t]*\*|^[ \t]*(?://+|--+|#+))[ \t]*\Z")  # what is before a tag on its line
-_REMARK = re.compile(rb"[ \t]*(?://|--|#)[^\n]*\n")
-_ASIDE = re.compile(rb"(?:\s+|#\[[^\]\n]*\]|@[A-Za-z_][\w.]*(?:\([^()\n]*\))?\s)*")  # attributes, decorators
-_CAST = re.compile(rb"(?:(?:const|let|var)\s+([A-Za-z_$][\w$]*)|(this\.[A-Za-z_$][\w$]*))\s*=\s*\Z")
+_COMMENT_PREFIX = re.compile(rb"(?:/\*\*|^[ \t]*\*|^[ \t]*(?://+|--+|#+))[ \t]*\Z")
+_LINE_COMMENT = re.compile(rb"[ \t]*(?://|--|#)[^\n]*\n")
+_ATTRIBUTES = re.compile(rb"(?:\s+|#\[[^\]\n]*\]|@[A-Za-z_][\w.]*(?:\([^()\n]*\))?\s)*")
+_CAST_TARGET = re.compile(rb"(?:(?:const|let|var)\s+([A-Za-z_$][\w$]*)|(this\.[A-Za-z_$][\w$]*))\s*=\s*\Z")
 
 _BRACED = re.compile(r"\{((?:[^{}]|\{[^{}]*\})*)\}\s*(.*)")
-_SCRIPT_NAME = re.compile(r"\[?([A-Za-z_$][\w$]*)(?![\w$.])")
-_SCRIPT_DECLARED = re.compile(
+_JS_PARAMETER = re.compile(r"\[?([A-Za-z_$][\w$]*)(?![\w$.])")
+_JS_DECLARATION = re.compile(
     rb"(?:(?:export|const|let|var|static|async|get|set)\s+)*(#?[A-Za-z_$][\w$]*(?:\.#?[A-Za-z_$][\w$]*)?)\s*(?:[=;,:)\n]|$)"
 )
-_PHP_TYPED = re.compile(r"([\\\w|?]+(?:\[\]|<[^<>]*>)?)(?:\s+&?(?:\.\.\.)?(\$\w+))?")
-_PHP_DECLARED = re.compile(rb"(?:[?\\\w|]+\s+)*(\$\w+)")
-_YARD = re.compile(r"(?:([a-z_]\w*)\s+)?\[([^\[\]]*)\](?:\s+([a-z_]\w*))?")
-_LUA_NAMED = re.compile(r"([A-Za-z_]\w*)\??\s+([\w.]+(?:\[\])?)")
-_LUA_DECLARED = re.compile(rb"(?:local\s+)?([A-Za-z_]\w*(?:\.\w+)?)\s*(?:=|$)")
+_PHP_TYPE = re.compile(r"([\\\w|?]+(?:\[\]|<[^<>]*>)?)(?:\s+&?(?:\.\.\.)?(\$\w+))?")
+_PHP_DECLARATION = re.compile(rb"(?:[?\\\w|]+\s+)*(\$\w+)")
+_YARD_TYPE = re.compile(r"(?:([a-z_]\w*)\s+)?\[([^\[\]]*)\](?:\s+([a-z_]\w*))?")
+_LUA_PARAMETER = re.compile(r"([A-Za-z_]\w*)\??\s+([\w.]+(?:\[\])?)")
+_LUA_DECLARATION = re.compile(rb"(?:local\s+)?([A-Za-z_]\w*(?:\.\w+)?)\s*(?:=|$)")
 
-_IMPORTED = re.compile(r"import\(\s*[\"']([^\"']+)[\"']\s*\)(?:\.([A-Za-z_$][\w$]*))?")
+_IMPORT_TYPE = re.compile(r"import\(\s*[\"']([^\"']+)[\"']\s*\)(?:\.([A-Za-z_$][\w$]*))?")
 _TYPEDEF = re.compile(rb"@typedef\s*\{\s*(import\([^{}\n]*)\}\s*([A-Za-z_$][\w$]*)")
-_TAKEN = re.compile(rb"@import\s+([^\n{]{0,80}?(?:\{[^{}]{0,4000}\}[^\n{]{0,80}?)?from\s*[\"'][^\"'\n]{1,300}[\"'])")
-_MARGIN = re.compile(r"\n[ \t]*\*?")
-_BUILT_IN = frozenset(
+_IMPORT_TAG = re.compile(
+    rb"@import\s+([^\n{]{0,80}?(?:\{[^{}]{0,4000}\}[^\n{]{0,80}?)?from\s*[\"'][^\"'\n]{1,300}[\"'])"
+)
+_COMMENT_MARGIN = re.compile(r"\n[ \t]*\*?")
+_BUILT_IN_TYPES = frozenset(
     "Array ArrayBuffer Buffer Date Function Map Object Promise RegExp Set Uint8Array WeakMap WeakSet any array bigint boolean "
     "function integer number object string symbol table unknown".split()
 )
-_NOTHING = frozenset({"", "null", "undefined", "nil", "false", "void", "nil?"})
-_NAME = re.compile(r"\\?([A-Za-z_$][\w$]*(?:(?:\.|\\|::)[A-Za-z_$][\w$]*)*)(?:<(.*)>)?")
-_WAITED = frozenset({"Promise", "PromiseLike", "Awaited"})
+_NULL_TYPES = frozenset({"", "null", "undefined", "nil", "false", "void", "nil?"})
+_TYPE_NAME = re.compile(r"\\?([A-Za-z_$][\w$]*(?:(?:\.|\\|::)[A-Za-z_$][\w$]*)*)(?:<(.*)>)?")
+_PROMISES = frozenset({"Promise", "PromiseLike", "Awaited"})
 
 
-def types(source: Source, language: str) -> Iterator[tuple[str, str, int]]:
-    """(variable, type, line) of what comments say; nothing for types that have no name."""
+def documented_types(source: SourceText, language: Language) -> Iterator[tuple[str, str, int]]:
+    """Yield (variable, type, line) of the tags in comments; types without a name are skipped."""
     data = source.data
-    if language not in LANGUAGES or b"@" not in data:
+    if not language.doc_tags or b"@" not in data:
         return
-    end = 0
+    comment_end = 0
     for count, tag in enumerate(_TAG.finditer(data)):
         if count >= _MAX_TAGS:
             return
-        line = data.rfind(b"\n", 0, tag.start()) + 1
-        begun = _BEGUN.search(data[max(line, tag.start() - 200) : tag.start()])
-        if begun is None or (language == "lua" and not begun.group().endswith(b"---")):
-            continue  # LDoc's "-- @param name what it is" says no type
-        if tag.start() >= end:
-            end = _closed(data, tag.start(), b"*" in begun.group())
-        if not end:
+        line_start = data.rfind(b"\n", 0, tag.start()) + 1
+        prefix = _COMMENT_PREFIX.search(data[max(line_start, tag.start() - _COMMENT_PREFIX_BYTES) : tag.start()])
+        if prefix is None or (language.doc_tags == "luals" and not prefix.group().endswith(b"---")):
+            continue  # LDoc's "-- @param name description" has no type
+        if tag.start() >= comment_end:
+            comment_end = _comment_end(data, tag.start(), b"*" in prefix.group())
+        if not comment_end:
             continue
-        aside = _ASIDE.match(data, end)
-        code = aside.end() if aside is not None else end
-        word = tag.group(1).decode()
-        told = _told(word, tag.group(2).decode("utf-8", "replace").split("*/")[0].strip(), language)
-        if told is None:
+        attributes = _ATTRIBUTES.match(data, comment_end)
+        code = attributes.end() if attributes is not None else comment_end
+        text = tag.group(2).decode("utf-8", "replace").split("*/")[0].strip()
+        parsed = _parse_tag(tag.group(1).decode(), text, language)
+        if parsed is None:
             continue
-        variable, of = told
+        variable, type_ = parsed
         if not variable:
-            before = data[line : max(line, data.rfind(b"/**", line, tag.start()))]
-            variable = _declared(data[code : code + 160], before, language)
-        if variable and of:
-            yield variable, of if language in ("php", "ruby") or of in _BUILT_IN else MAYBE + of, source.row(code)
+            before = data[line_start : max(line_start, data.rfind(b"/**", line_start, tag.start()))]
+            variable = _declared_variable(data[code : code + _DECLARATION_BYTES], before, language)
+        if variable and type_:
+            is_certain = language.doc_tags in ("phpdoc", "yard") or type_ in _BUILT_IN_TYPES
+            yield variable, type_ if is_certain else UNCERTAIN + type_, source.line_at(code)
 
 
-def imports(source: Source, language: str) -> Iterator[tuple[str, Names, Names, int]]:
-    """(module, names, locals, line) of the types that comments import."""
-    if language not in _SCRIPTS or b"import" not in source.data:
+def documented_imports(source: SourceText, language: Language) -> Iterator[tuple[str, Names, Names, int]]:
+    """Yield (module, names, local names, line) of the types that comments import."""
+    if language.doc_tags != "jsdoc" or b"import" not in source.data:
         return
     for match in _TYPEDEF.finditer(source.data):
-        found = _IMPORTED.match(match.group(1).decode("utf-8", "replace"))
-        if found is not None:
-            name, local = found.group(2) or "*", match.group(2).decode()
-            yield found.group(1), (name,), (local,) if local != name else (), source.row(match.start())
-    for match in _TAKEN.finditer(source.data):
-        written = _MARGIN.sub(" ", match.group(1).decode("utf-8", "replace"))
-        for module, names, called in imports_of(f"import {written}", language):
-            yield module, names, called, source.row(match.start())
+        imported = _IMPORT_TYPE.match(match.group(1).decode("utf-8", "replace"))
+        if imported is not None:
+            name, local = imported.group(2) or "*", match.group(2).decode()
+            yield imported.group(1), (name,), (local,) if local != name else (), source.line_at(match.start())
+    for match in _IMPORT_TAG.finditer(source.data):
+        clause = _COMMENT_MARGIN.sub(" ", match.group(1).decode("utf-8", "replace"))
+        for module, names, local_names in parse_imports(f"import {clause}", language):
+            yield module, names, local_names, source.line_at(match.start())
 
 
-def _closed(data: bytes, start: int, block: bool) -> int:
-    """Where the comment that holds a byte ends, 0 if that is too far away."""
-    if block:
-        closed = data.find(b"*/", start, start + _MAX_COMMENT)
-        return closed + 2 if closed >= 0 else 0
-    at = data.find(b"\n", start) + 1
-    while at and (remark := _REMARK.match(data, at)) is not None:
-        at = remark.end()
-    return at
+def _comment_end(data: bytes, start: int, is_block: bool) -> int:
+    """Return the end of the comment around a byte, 0 if it is too far away."""
+    if is_block:
+        closer = data.find(b"*/", start, start + _MAX_COMMENT_BYTES)
+        return closer + 2 if closer >= 0 else 0
+    end = data.find(b"\n", start) + 1
+    while end and (comment := _LINE_COMMENT.match(data, end)) is not None:
+        end = comment.end()
+    return end
 
 
-def _told(word: str, text: str, language: str) -> tuple[str, str] | None:
-    """(variable, type) of a tag; "" for the variable that is declared below, None for no type."""
-    variable = RESULT if word.startswith("return") else ""
-    named = word in ("param", "arg")
-    if language in _SCRIPTS:
+def _parse_tag(tag: str, text: str, language: Language) -> tuple[str, str] | None:
+    """Return (variable, type) of a tag; "" for the variable declared below, None for a tag without a type."""
+    variable = RETURN_VALUE if tag.startswith("return") else ""
+    is_parameter = tag in ("param", "arg")
+    if language.doc_tags == "jsdoc":
         braced = _BRACED.match(text)
-        name = _SCRIPT_NAME.match(braced.group(2)) if braced is not None and named else None
-        if braced is None or (named and name is None):
+        name = _JS_PARAMETER.match(braced.group(2)) if braced is not None and is_parameter else None
+        if braced is None or (is_parameter and name is None):
             return None
-        return name.group(1) if name is not None else variable, _type(braced.group(1))
-    if language == "php":
-        typed = _PHP_TYPED.match(text)
-        if typed is None or (named and not typed.group(2)):
+        return name.group(1) if name is not None else variable, _documented_class(braced.group(1))
+    if language.doc_tags == "phpdoc":
+        typed = _PHP_TYPE.match(text)
+        if typed is None or (is_parameter and not typed.group(2)):
             return None
-        return variable or typed.group(2) or "", _type(typed.group(1))
-    if language == "ruby":
-        yard = _YARD.match(text)
-        if yard is None or (named and not (yard.group(1) or yard.group(3))):
+        return variable or typed.group(2) or "", _documented_class(typed.group(1))
+    if language.doc_tags == "yard":
+        yard = _YARD_TYPE.match(text)
+        if yard is None or (is_parameter and not (yard.group(1) or yard.group(3))):
             return None
-        return variable or yard.group(1) or yard.group(3) or "", _type(yard.group(2).replace(",", "|"))
-    if not named:
-        return variable, _type(text.partition(" ")[0])
-    listed = _LUA_NAMED.match(text)
-    return (listed.group(1), _type(listed.group(2))) if listed is not None else None
+        type_ = _documented_class(yard.group(2).replace(",", "|"))
+        return variable or yard.group(1) or yard.group(3) or "", type_
+    if not is_parameter:
+        return variable, _documented_class(text.partition(" ")[0])
+    parameter = _LUA_PARAMETER.match(text)
+    return (parameter.group(1), _documented_class(parameter.group(2))) if parameter is not None else None
 
 
 @lru_cache(maxsize=1 << 12)
-def _type(text: str) -> str:
-    """The name of a type: of "?Cart" and "Cart|null" that of a cart, of "Promise<Cart>" too; "" for a choice of several,
-    and for what has no name."""
-    for _ in range(_MAX_WRAPPERS):
+def _documented_class(text: str) -> str:
+    """Return the class name of a type: "Cart" for "?Cart", "Cart|null" and "Promise<Cart>".
+
+    "" for a choice of several types, and for types without a name.
+    """
+    for _ in range(_MAX_NESTED_WRAPPERS):
         text = text.strip().lstrip("?!").removesuffix("=")
-        imported = _IMPORTED.match(text)
+        imported = _IMPORT_TYPE.match(text)
         if imported is not None:
             return imported.group(2) or ""
-        kept = [option for option in _options(text) if option.lower() not in _NOTHING]
-        if len(kept) != 1:
+        options = [option for option in _union_members(text) if option.lower() not in _NULL_TYPES]
+        if len(options) != 1:
             return ""
-        if kept[0].endswith("[]"):
+        if options[0].endswith("[]"):
             return "Array"
-        match = _NAME.fullmatch(kept[0])
+        match = _TYPE_NAME.fullmatch(options[0])
         if match is None:
             return ""
         name, text = match.group(1), match.group(2) or ""
-        if name not in _WAITED or not text:
+        if name not in _PROMISES or not text:
             return name.replace("\\", ".").replace("::", ".")
     return ""
 
 
-def _options(text: str) -> Iterator[str]:
-    """The types that a type is a choice of."""
-    depth = begin = 0
-    for at, char in enumerate(text):
+def _union_members(text: str) -> Iterator[str]:
+    """Yield the members of a union type."""
+    depth = start = 0
+    for position, char in enumerate(text):
         depth += (char in "<({[") - (char in ">)}]")
         if char == "|" and depth == 0:
-            yield text[begin:at].strip()
-            begin = at + 1
-    yield text[begin:].strip()
+            yield text[start:position].strip()
+            start = position + 1
+    yield text[start:].strip()
 
 
-def _declared(code: bytes, before: bytes, language: str) -> str:
-    """What the code below a comment declares; `before`: what stands before the comment on its line."""
-    if language in _SCRIPTS:
+def _declared_variable(code: bytes, before: bytes, language: Language) -> str:
+    """Return the variable that the code below a comment declares.
+
+    Args:
+        code: The code below the comment.
+        before: Text before the comment on its line, for a cast such as "const x = /** @type {A} */ (y)".
+        language: The language of the file.
+    """
+    match: re.Match[bytes] | None = None
+    if language.doc_tags == "jsdoc":
         if code.startswith(b"("):
-            cast = _CAST.search(before)
+            cast = _CAST_TARGET.search(before)
             return (cast.group(1) or cast.group(2)).decode() if cast is not None else ""
-        match = _SCRIPT_DECLARED.match(code)
-    else:
-        match = (_PHP_DECLARED if language == "php" else _LUA_DECLARED).match(code) if language != "ruby" else None
+        match = _JS_DECLARATION.match(code)
+    elif language.doc_tags == "phpdoc":
+        match = _PHP_DECLARATION.match(code)
+    elif language.doc_tags == "luals":
+        match = _LUA_DECLARATION.match(code)
     return match.group(1).decode() if match is not None else ""

@@ -1,62 +1,66 @@
-"""Grammars by language: the only place that knows where they come from.
+"""Tree-sitter grammars by language: the only module that knows their packages.
 
-Two sources, tried in order: the grammar wheel of tree-sitter-language-pack, then the one shared
-library of tree-sitter-languages, which is loaded by hand because its own loader is older than the
-tree-sitter bindings.  A grammar that is missing, or that the bindings refuse, is None: the caller
-then does without.  Any process, any thread; nothing is imported before the first grammar is asked for.
+Two sources are tried in order: the grammar wheel of tree-sitter-language-pack, then the shared library of
+tree-sitter-languages. That library is loaded with ctypes, because its own loader is incompatible with current
+tree-sitter bindings. A grammar that is missing or that the bindings reject is None, and the caller does without it.
+Safe in any process and thread; nothing is imported before the first grammar is loaded.
 """
 
 from __future__ import annotations
 
-import ctypes
-import importlib.util
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from promptls.languages.table import BY_NAME
+from promptls.languages import LANGUAGES
 
 if TYPE_CHECKING:
+    import ctypes
+
     import tree_sitter
 
-Source = Literal["pack", "legacy"]
-SOURCES: tuple[Source, ...] = ("pack", "legacy")
+GrammarSource = Literal["pack", "legacy"]
+"""Package that provides grammars: tree-sitter-language-pack or tree-sitter-languages."""
+
+GRAMMAR_SOURCES: tuple[GrammarSource, ...] = ("pack", "legacy")
+"""Default order of the sources."""
 
 
-class Grammars:
-    """Grammars from an ordered choice of sources, each loaded once."""
+class GrammarLoader:
+    """Loads grammars from an ordered list of sources, each grammar once."""
 
-    def __init__(self, order: Sequence[Source] = SOURCES) -> None:
-        self.order = tuple(order)
+    def __init__(self, sources: Sequence[GrammarSource] = GRAMMAR_SOURCES) -> None:
+        self.sources = tuple(sources)
         self._loaded: dict[str, tree_sitter.Language | None] = {}
 
     def grammar(self, language: str) -> tree_sitter.Language | None:
-        """The grammar of a language of `languages`, None if no source has one that works."""
+        """Return the grammar of a language; None if no source has one that works."""
         if language not in self._loaded:
             self._loaded[language] = self._load(language)
         return self._loaded[language]
 
-    def _load(self, language: str) -> tree_sitter.Language | None:
-        row = BY_NAME.get(language)
-        if row is None:
+    def _load(self, name: str) -> tree_sitter.Language | None:
+        language = LANGUAGES.get(name)
+        if language is None:
             return None
-        for source in self.order:
-            name = row.pack if source == "pack" else row.legacy
-            grammar = (_from_pack if source == "pack" else _from_library)(name) if name else None
+        for source in self.sources:
+            grammar_name = language.pack_grammar if source == "pack" else language.legacy_grammar
+            load = _load_from_pack if source == "pack" else _load_from_legacy_library
+            grammar = load(grammar_name) if grammar_name else None
             if grammar is not None:
                 return grammar
         return None
 
 
 @cache
-def grammars(order: tuple[Source, ...] = SOURCES) -> Grammars:
-    """The shared provider for an order of sources."""
-    return Grammars(order)
+def grammar_loader(sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES) -> GrammarLoader:
+    """Return the shared loader for an order of sources."""
+    return GrammarLoader(sources)
 
 
 @cache
-def _from_pack(name: str) -> tree_sitter.Language | None:
+def _load_from_pack(name: str) -> tree_sitter.Language | None:
     try:
         from tree_sitter_language_pack import get_language
 
@@ -67,11 +71,13 @@ def _from_pack(name: str) -> tree_sitter.Language | None:
 
 
 @cache
-def _from_library(name: str) -> tree_sitter.Language | None:
-    library = _library()
+def _load_from_legacy_library(name: str) -> tree_sitter.Language | None:
+    library = _legacy_library()
     if library is None:
         return None
     try:
+        import ctypes
+
         import tree_sitter
 
         entry = getattr(library, f"tree_sitter_{name}")
@@ -85,8 +91,11 @@ def _from_library(name: str) -> tree_sitter.Language | None:
 
 
 @cache
-def _library() -> ctypes.CDLL | None:
-    """The shared library of tree-sitter-languages; its Python module is not imported."""
+def _legacy_library() -> ctypes.CDLL | None:
+    """Load the shared library of tree-sitter-languages without importing its Python module."""
+    import ctypes
+    import importlib.util
+
     spec = importlib.util.find_spec("tree_sitter_languages")
     for folder in (spec.submodule_search_locations or ()) if spec else ():
         for name in ("languages.so", "languages.dylib", "languages.dll"):

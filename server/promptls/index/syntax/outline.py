@@ -1,178 +1,239 @@
-"""From a syntax tree to an outline: what a file defines, imports and refers to.
+"""Outline extraction: from a syntax tree to the definitions, imports and references of a file.
 
-The queries say where definitions are; this module gives them names, owners, extents, heads and
-documentation, and nests them.  All work is proportional to what the queries find; the tree itself
-is never walked.  Pure functions of text and tree: no I/O, any thread, any process.
+The queries find definitions; this module adds names, owners, extents, signatures and documentation, and nests the
+definitions. The work is proportional to the number of captures; the tree itself is never walked. Pure functions.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.syntax import doc_comments, doc_types, names
-from promptls.index.syntax import signature as heads
-from promptls.index.syntax.captures import find
-from promptls.index.syntax.imports import imports_of
-from promptls.index.syntax.metrics import MARKS, complexities, decorators, exported, listed, owners
-from promptls.index.syntax.queries import Tags
-from promptls.index.syntax.references import References, references
-from promptls.index.syntax.source_text import Source
-from promptls.index.syntax.symbol_builder import STATED, Draft, Extent, settled
-from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TITLED_KINDS, TYPE_KINDS
-from promptls.languages.table import BY_NAME, Language
+from promptls.index.syntax import doc_comments, names
+from promptls.index.syntax.captures import CaptureCache, Captures, run_queries
+from promptls.index.syntax.doc_types import documented_imports
+from promptls.index.syntax.imports import parse_imports
+from promptls.index.syntax.incremental import VersionedCache
+from promptls.index.syntax.metrics import (
+    TRAITS,
+    cyclomatic_complexities,
+    decorators,
+    explicit_exports,
+    innermost_definitions,
+    is_exported,
+)
+from promptls.index.syntax.queries import CompiledQueries
+from promptls.index.syntax.references import DeclarationCache, EncodedReferences, ReferenceCache, find_references
+from promptls.index.syntax.signature import body_start_line, is_constructor, signature_between
+from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.symbol_builder import SINGLE_STATEMENT_KINDS, Extent, SymbolDraft, finish_drafts
+from promptls.languages import Language
+from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TITLED_KINDS, TYPE_KINDS
 from promptls.model import Import, Span, Symbol
-from promptls.util.truncate import clipped
+from promptls.util.truncate import truncate_words
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
-
     from tree_sitter import Tree
 
-    from promptls.index.syntax.incremental import Kept, Memo
+MAX_SYMBOLS = 20_000
+"""Definitions per file; more are left out, and the outline's problem mentions it."""
 
-__all__ = ["SYMBOL_KINDS", "Shape", "outline_of"]
+MAX_CACHED_SYMBOL_BYTES = 10_000
+"""Longest definition that is cached for the next version. Longer ones are few, and their content is cached."""
 
-MAX_SYMBOLS = 20_000  # a file; the rest is left out and said to be
-LONGEST_KEPT = 10_000
-"""Bytes of a definition that is kept for the next version; longer ones are few, and hold others that are kept."""
+_MAX_TITLE_CHARS = 200
+"""Longest name of a test, section or key."""
 
-_OWNED_BY_NAME = frozenset(
-    {"cpp", "javascript", "jsx", "typescript", "tsx", "vue", "svelte"}
-)  # "A.b = function" makes a method
+_MAX_SECTION_SUMMARY_LINES = 20
+"""Lines of a Markdown section that are searched for its first paragraph."""
+
+SymbolCache = VersionedCache[Hashable, Symbol]
+"""Symbols by everything that they depend on, except their position."""
 
 
-class Shape:
-    """What `outline_of` finds; `nodes` and `solid` (has it a body?) go with the symbols, for cutting."""
+class IncrementalCache:
+    """Intermediate results for one open document, reused for its next version."""
 
-    __slots__ = ("imports", "nodes", "problem", "references", "solid", "symbols")
+    __slots__ = ("captures", "declarations", "references", "symbols")
+
+    def __init__(self) -> None:
+        self.captures: CaptureCache = VersionedCache()
+        self.symbols: SymbolCache = VersionedCache()
+        self.references: ReferenceCache = VersionedCache()
+        self.declarations: DeclarationCache = VersionedCache()
+
+    def end_version(self) -> None:
+        """Drop the results that the current version has not used."""
+        self.captures.end_version()
+        self.symbols.end_version()
+        self.references.end_version()
+        self.declarations.end_version()
+
+
+class ExtractedOutline:
+    """The result of `extract_outline`. The lists `nodes` and `has_body` are parallel to `symbols`."""
+
+    __slots__ = ("has_body", "imports", "nodes", "problem", "references", "symbols")
 
     def __init__(self) -> None:
         self.symbols: list[Symbol] = []
         self.nodes: list[Extent] = []
-        self.solid: list[bool] = []
+        self.has_body: list[bool] = []
         self.imports: list[Import] = []
-        self.references = References()
+        self.references = EncodedReferences()
         self.problem = ""
 
 
-def outline_of(source: Source, tree: Tree, tags: Tags, language: str, kept: Kept | None = None) -> Shape:
-    """Symbols, imports and references of a parsed file; `kept` is of the version before, and for the next one."""
-    row = BY_NAME[language]
-    shape = Shape()
-    found = find(source, tree, tags, row, kept)
-    drafts = settled(source, found.definitions, found.wraps, found.leads, row)
-    named = {start for draft in drafts for start in draft.named}.union(found.places.get("bound", ()))
+def extract_outline(
+    source: SourceText,
+    tree: Tree,
+    queries: CompiledQueries,
+    language: Language,
+    cache: IncrementalCache | None = None,
+) -> ExtractedOutline:
+    """Extract the symbols, imports and references of a parsed file.
+
+    Args:
+        source: The text of the file.
+        tree: Its syntax tree.
+        queries: The queries of the language.
+        language: The language of the file.
+        cache: Results of the previous version, updated for the next one; None for a file that is not edited.
+    """
+    outline = ExtractedOutline()
+    captures = run_queries(source, tree, queries, language, cache.captures if cache is not None else None)
+    drafts = finish_drafts(source, captures.definitions, captures.wrappers, captures.attributes, language)
+    non_references = {start for draft in drafts for start in draft.name_starts}.union(
+        captures.positions.get("bound", ())
+    )
     if len(drafts) > MAX_SYMBOLS:
-        shape.problem = f"only the first {MAX_SYMBOLS} definitions are known"
+        outline.problem = f"only the first {MAX_SYMBOLS} definitions are known"
         del drafts[MAX_SYMBOLS:]
-    imported: list[int] = []  # where the statements that import something begin
-    covered = 0
-    for start, end in sorted(found.statements, key=lambda statement: (statement[0], -statement[1])):
-        if end <= covered:
-            continue  # a call within a declaration that has told its import already
-        for told in imports_of(source.slice(start, end), language):
-            shape.imports.append(Import(told[0], told[1], source.row(start), *told[2:]))
-            imported.append(start)
-            covered = end
-    shape.imports += [
-        Import(module, told, line, called) for module, told, called, line in doc_types.imports(source, language)
-    ]
-    shape.imports.sort(key=lambda one: one.line)
-    nested = _nest([draft for draft in drafts if draft.kind != "variable" or not _holds(draft, imported)], language)
-    counts = complexities(
+    outline.imports, import_starts = _extract_imports(source, captures, language)
+    nested = _nest(
+        [draft for draft in drafts if draft.kind != "variable" or not _contains_any(draft, import_starts)], language
+    )
+    complexities = cyclomatic_complexities(
         [(draft.start, draft.end, draft.parent) for draft in nested],
         [draft.kind for draft in nested],
-        sorted(found.places.get("fork", ())),
+        sorted(captures.positions.get("branch", ())),
     )
-    marks = _marks(nested, found.places)
-    public = listed(source, language)
-    for at, draft in enumerate(nested):
-        parent = shape.symbols[draft.parent] if draft.parent >= 0 else None
-        facts = _Facts(source, draft, row, parent, counts[at], marks.get(at, ()), public)
-        shape.symbols.append(_symbol(facts) if kept is None else _known_symbol(facts, kept.symbols))
-        shape.nodes.append(draft.node)
-        shape.solid.append(draft.body is not None)
-    shape.references = references(source, found, language, named, kept)
-    return shape
+    traits = _traits(nested, captures.positions)
+    exports = explicit_exports(source, language)
+    for index, draft in enumerate(nested):
+        parent = outline.symbols[draft.parent] if draft.parent >= 0 else None
+        inputs = _SymbolInputs(source, draft, language, parent, complexities[index], traits.get(index, ()), exports)
+        symbol = _build_symbol(inputs) if cache is None else _cached_symbol(inputs, cache.symbols)
+        outline.symbols.append(symbol)
+        outline.nodes.append(draft.node)
+        outline.has_body.append(draft.body is not None)
+    outline.references = find_references(
+        source,
+        captures,
+        language,
+        non_references,
+        cache.references if cache is not None else None,
+        cache.declarations if cache is not None else None,
+    )
+    return outline
 
 
-def _marks(drafts: Sequence[Draft], places: dict[str, list[int]]) -> dict[int, list[str]]:
-    """By definition the marks of the code that is its own, in the order of `MARKS`."""
-    found: dict[int, list[str]] = {}
+def _extract_imports(source: SourceText, captures: Captures, language: Language) -> tuple[list[Import], list[int]]:
+    """Return the imports of a file by line, and the bytes at which the importing statements begin."""
+    imports: list[Import] = []
+    starts: list[int] = []
+    covered = 0
+    for start, end in sorted(captures.imports, key=lambda statement: (statement[0], -statement[1])):
+        if end <= covered:
+            continue  # a call within a declaration whose import is already known
+        for parsed in parse_imports(source.text(start, end), language):
+            imports.append(Import(parsed.module, parsed.names, source.line_at(start), parsed.local_names))
+            starts.append(start)
+            covered = end
+    imports += [
+        Import(module, imported, line, local_names)
+        for module, imported, local_names, line in documented_imports(source, language)
+    ]
+    imports.sort(key=lambda imported: imported.line)
+    return imports, starts
+
+
+def _traits(drafts: Sequence[SymbolDraft], positions: dict[str, list[int]]) -> dict[int, list[str]]:
+    """Return the traits of the code directly in each definition, in the order of `TRAITS`."""
+    traits: dict[int, list[str]] = {}
     spans = [(draft.start, draft.end, draft.parent) for draft in drafts]
-    for mark in MARKS:
-        for owner in set(owners(spans, sorted(places.get(mark, ())))):
+    for trait in TRAITS:
+        for owner in set(innermost_definitions(spans, sorted(positions.get(trait, ())))):
             while owner >= 0 and drafts[owner].kind not in CALLABLE_KINDS:
                 owner = drafts[owner].parent
-            if owner >= 0 and mark not in found.setdefault(owner, []):
-                found[owner].append(mark)
-    return found
+            if owner >= 0 and trait not in traits.setdefault(owner, []):
+                traits[owner].append(trait)
+    return traits
 
 
-def _holds(draft: Draft, starts: list[int]) -> bool:
-    """Whether one of these bytes, in ascending order, lies in a definition of one line."""
-    at = bisect_left(starts, draft.start)
-    return at < len(starts) and starts[at] < draft.end and draft.first == draft.last
+def _contains_any(draft: SymbolDraft, starts: list[int]) -> bool:
+    """Return whether one of these bytes, in ascending order, is in a definition of one line."""
+    index = bisect_left(starts, draft.start)
+    return index < len(starts) and starts[index] < draft.end and draft.first_line == draft.last_line
 
 
-def _nest(drafts: Sequence[Draft], language: str) -> list[Draft]:
-    """Parents, qualified names and final kinds; repeated and folded definitions are left out."""
-    kept: list[Draft] = []
+def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft]:
+    """Set parents, qualified names and final kinds; drop repeated definitions and merge adjacent clauses."""
+    nested: list[SymbolDraft] = []
     stack: list[int] = []
     seen: set[tuple[int, str]] = set()
-    latest: dict[int, Draft] = {}  # last child by parent
+    last_child: dict[int, SymbolDraft] = {}
     for draft in drafts:
-        while stack and kept[stack[-1]].end <= draft.start:
+        while stack and nested[stack[-1]].end <= draft.start:
             stack.pop()
         parent = stack[-1] if stack else -1
-        if parent >= 0 and draft.body is not None and draft.body == kept[parent].body:
-            if draft.text == kept[parent].text:  # "typedef struct a {…} a"
+        if parent >= 0 and draft.body is not None and draft.body == nested[parent].body:
+            if draft.name_text == nested[parent].name_text:  # "typedef struct a {…} a"
                 continue
-            parent = kept[parent].parent
+            parent = nested[parent].parent
         draft.parent = parent
-        if parent >= 0 and draft.end > kept[parent].end:  # broken code: nothing reaches out of what is around it
-            draft.end, draft.last = kept[parent].end, kept[parent].last
-        _name(draft, kept[parent] if parent >= 0 else None, language)
-        if not draft.name and draft.kind != "impl":  # an empty key is nothing to be named
+        if parent >= 0 and draft.end > nested[parent].end:  # broken code: a definition never exceeds its parent
+            draft.end, draft.last_line = nested[parent].end, nested[parent].last_line
+        _set_name(draft, nested[parent] if parent >= 0 else None, language)
+        if not draft.name and draft.kind != "impl":  # an empty key
             continue
         if draft.kind in REPEATED_KINDS:
             if (parent, draft.name) in seen:
                 continue
             seen.add((parent, draft.name))
-        before = latest.get(parent)
-        if draft.clause and before is not None and before.clause and before.name == draft.name:
-            before.end, before.last = draft.end, draft.last
-            before.body = before.body or draft.body
+        previous = last_child.get(parent)
+        if draft.is_clause and previous is not None and previous.is_clause and previous.name == draft.name:
+            previous.end, previous.last_line = draft.end, draft.last_line
+            previous.body = previous.body or draft.body
             continue
-        latest[parent] = draft
-        stack.append(len(kept))
-        kept.append(draft)
-    return kept
+        last_child[parent] = draft
+        stack.append(len(nested))
+        nested.append(draft)
+    return nested
 
 
-def _name(draft: Draft, parent: Draft | None, language: str) -> None:
-    """Set name, qualified name and final kind from what is written and where it stands."""
+def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language) -> None:
+    """Set the name, qualified name and final kind from the name as written and the parent."""
     kind = draft.kind
     if kind == "impl":
-        draft.name, path = "", [names.type_name(draft.owner or draft.text)]
+        draft.name, path = "", [names.type_name(draft.owner_text or draft.name_text)]
     elif kind in TITLED_KINDS:
-        draft.name = clipped(names.unquoted(draft.text), 200)
-        path = [*([names.unquoted(draft.owner)] if draft.owner else []), draft.name]
+        draft.name = truncate_words(names.unquote(draft.name_text), _MAX_TITLE_CHARS)
+        path = [*([names.unquote(draft.owner_text)] if draft.owner_text else []), draft.name]
     else:
-        path = names.parts(draft.text, language)
-        if draft.owner:
-            path = [*names.owner(draft.owner, language), *path]
+        path = names.name_parts(draft.name_text, language)
+        if draft.owner_text:
+            path = [*names.owner_parts(draft.owner_text, language), *path]
         draft.name = path[-1]
         if kind == "function" and (
             (parent is not None and parent.kind in TYPE_KINDS)
-            or (len(path) > 1 and (language in _OWNED_BY_NAME or ":" in draft.text))
+            or (len(path) > 1 and (language.assignment_defines_method or ":" in draft.name_text))
         ):
             kind = "method"
         elif kind == "method" and parent is None and len(path) == 1:
             kind = "function"
-        if kind == "method" and heads.is_constructor(path, parent.qualified if parent is not None else "", language):
+        if kind == "method" and is_constructor(path, parent.qualified if parent is not None else "", language):
             kind = "constructor"
         if kind == "property" and parent is None:
             kind = "variable"
@@ -183,75 +244,85 @@ def _name(draft: Draft, parent: Draft | None, language: str) -> None:
     draft.qualified = ".".join([prefix, *path] if prefix else path)
 
 
-class _Facts(NamedTuple):
-    """What a symbol is made of."""
+class _SymbolInputs(NamedTuple):
+    """Everything that a symbol is built from."""
 
-    source: Source
-    draft: Draft
-    row: Language
+    source: SourceText
+    draft: SymbolDraft
+    language: Language
     parent: Symbol | None
     complexity: int
-    marks: Sequence[str]
-    public: frozenset[str] | None  # the names that the file lists, if it does
+    traits: Sequence[str]
+    exports: frozenset[str] | None
+    """Names in the export lists of the file, None without such a list."""
 
 
-def _symbol(facts: _Facts) -> Symbol:
-    """The finished symbol: spans, head, documentation and facts."""
-    source, draft, row, parent, complexity, marks, public = facts
-    end = draft.last + 1
-    body_start = heads.body_start(source, draft.first, draft.body[0] if draft.body is not None else None, end, row)
+def _build_symbol(inputs: _SymbolInputs) -> Symbol:
+    """Build the symbol of a draft: spans, signature, documentation and properties."""
+    source, draft, language, parent, complexity, traits, exports = inputs
+    end = draft.last_line + 1
+    body = draft.body[0] if draft.body is not None else None
+    body_start = body_start_line(source, draft.first_line, body, end, language)
     doc = draft.doc
-    if draft.kind == "section" and draft.body is None and row.name == "markdown":
-        body_start = min(source.row(draft.node[1] - 1) + 1, end)
-        doc = doc_comments.prose(source.lines[body_start : min(end, body_start + 20)])
-    doc_start = doc_comments.comment_start(source.lines, draft.first, row)
-    if doc_start < draft.first:
-        comment = source.lines[doc_start : draft.first]
-        if not doc_comments.documents(comment):
-            doc_start = draft.first
+    if draft.kind == "section" and draft.body is None and language.name == "markdown":
+        body_start = min(source.line_at(draft.node[1] - 1) + 1, end)
+        doc = doc_comments.section_summary(source.lines[body_start : min(end, body_start + _MAX_SECTION_SUMMARY_LINES)])
+    doc_start = doc_comments.comment_start(source.lines, draft.first_line, language)
+    if doc_start < draft.first_line:
+        comment = source.lines[doc_start : draft.first_line]
+        if not doc_comments.is_documentation(comment):
+            doc_start = draft.first_line
         elif not doc:
             doc = doc_comments.comment_text(comment)
-    stop = _head_end(draft)
-    signature = heads.signature(source, draft.head, stop, row, whole=stop < draft.node[1] or draft.kind in STATED)
+    head_end = _head_end(draft)
+    multiline = head_end < draft.node[1] or draft.kind in SINGLE_STATEMENT_KINDS
+    signature = signature_between(source, draft.head, head_end, language, multiline)
     return Symbol(
         name=draft.name,
         kind=draft.kind,
         qualified=draft.qualified,
         signature=signature,
         doc=doc,
-        span=Span(draft.first, end),
+        span=Span(draft.first_line, end),
         doc_start=doc_start,
         body_start=body_start,
         parent=draft.parent,
         complexity=complexity,
-        exported=exported(
-            draft.name, draft.kind, signature, (parent.kind, parent.exported) if parent else None, row.name, public
+        exported=is_exported(
+            draft.name,
+            draft.kind,
+            signature,
+            (parent.kind, parent.exported) if parent is not None else None,
+            language,
+            exports,
         ),
-        marks=" ".join([*decorators(source.data, source.starts[draft.first], draft.head, stop, row.name), *marks]),
+        traits=" ".join(
+            [*decorators(source.data, source.line_starts[draft.first_line], draft.head, head_end, language), *traits]
+        ),
     )
 
 
-def _known_symbol(facts: _Facts, known: Memo[Hashable, Symbol]) -> Symbol:
-    """The same as `_symbol`, found by all that it depends on if it is known, and moved to where it stands."""
-    source, draft, row, parent, complexity, marks, public = facts
-    above = doc_comments.comment_start(source.lines, draft.first, row)
-    begin, head_end = source.starts[above], _head_end(draft)
-    reach = max(source.starts[draft.last + 1], head_end)
-    if reach - begin > LONGEST_KEPT:
-        return _symbol(facts)
+def _cached_symbol(inputs: _SymbolInputs, cache: SymbolCache) -> Symbol:
+    """Return the symbol of a draft, from the cache if possible, moved to its current position."""
+    source, draft, language, parent, complexity, traits, exports = inputs
+    comment_start = doc_comments.comment_start(source.lines, draft.first_line, language)
+    start, head_end = source.line_starts[comment_start], _head_end(draft)
+    end = max(source.line_starts[draft.last_line + 1], head_end)
+    if end - start > MAX_CACHED_SYMBOL_BYTES:
+        return _build_symbol(inputs)
     key = (
-        source.data[begin:reach],
-        (draft.first - above, draft.last - above),
-        (draft.head - begin, head_end - begin, draft.node[1] - begin),
-        draft.body[0] - begin if draft.body is not None else None,
-        (draft.kind, draft.qualified, draft.doc, complexity, *marks),
+        source.data[start:end],
+        (draft.first_line - comment_start, draft.last_line - comment_start),
+        (draft.head - start, head_end - start, draft.node[1] - start),
+        draft.body[0] - start if draft.body is not None else None,
+        (draft.kind, draft.qualified, draft.doc, complexity, *traits),
         (parent.kind, parent.exported) if parent is not None else None,
-        public if public is None else draft.name in public,
+        exports if exports is None else draft.name in exports,
     )
-    symbol = known.get(key)
+    symbol = cache.get(key)
     if symbol is None:
-        return known.put(key, _symbol(facts))
-    by = draft.first - symbol.span.start
+        return cache.put(key, _build_symbol(inputs))
+    by = draft.first_line - symbol.span.start
     if by == 0 and draft.parent == symbol.parent:
         return symbol
     return Symbol(
@@ -260,19 +331,19 @@ def _known_symbol(facts: _Facts, known: Memo[Hashable, Symbol]) -> Symbol:
         symbol.qualified,
         symbol.signature,
         symbol.doc,
-        Span(draft.first, symbol.span.end + by),
+        Span(draft.first_line, symbol.span.end + by),
         symbol.doc_start + by,
         symbol.body_start + by,
         draft.parent,
         symbol.complexity,
         symbol.exported,
-        symbol.marks,
+        symbol.traits,
     )
 
 
-def _head_end(draft: Draft) -> int:
-    """The byte before which a signature ends."""
-    stop = draft.node[1]
-    if draft.body is not None and draft.kind not in REPEATED_KINDS and draft.head < draft.body[0] < stop:
+def _head_end(draft: SymbolDraft) -> int:
+    """Return the byte before which the signature ends."""
+    end = draft.node[1]
+    if draft.body is not None and draft.kind not in REPEATED_KINDS and draft.head < draft.body[0] < end:
         return draft.body[0]
-    return stop
+    return end

@@ -1,8 +1,8 @@
-"""The way into this package: a text goes in, its outline, chunks and chunk texts come out.
+"""Entry point of syntax analysis: from the text of a file to its outline, chunks and chunk texts.
 
-Runs in the worker processes and, for single edited files, in the server.  A parse is bounded in time
-and falls back to plain chunks, always with a reason.  The grammars are imported by the first `scan`
-that needs one; `plain` never does, so it works where they are broken.
+Runs in the worker processes, and in the server for edited documents. A parse is limited in time and falls back to
+chunks of plain text, with a reason. Grammars are imported by the first `parse_source` that needs one, and never by
+`parse_as_text`, which therefore works even if they are broken.
 """
 
 from __future__ import annotations
@@ -11,210 +11,241 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax.chunks import Chunker
-from promptls.index.syntax.doc_comments import file_doc
-from promptls.index.syntax.guards import misshapen, unparsable
-from promptls.index.syntax.incremental import Kept
-from promptls.index.syntax.source_text import Source
-from promptls.languages.table import BY_NAME
+from promptls.index.syntax.chunks import split_into_chunks
+from promptls.index.syntax.doc_comments import file_documentation
+from promptls.index.syntax.grammars import GRAMMAR_SOURCES, GrammarSource
+from promptls.index.syntax.guards import is_pathological, unparsable_reason
+from promptls.index.syntax.source_text import SourceText
+from promptls.languages import LANGUAGES
 from promptls.model import Outline
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
-    from promptls.index.syntax.grammars import Source as GrammarSource
+    from promptls.index.syntax.outline import IncrementalCache
 
-ORDER: tuple[GrammarSource, ...] = ("pack", "legacy")
-SLICE = 64 * 1024  # bytes handed to the parser at a time; other threads run in between
-LEAST_SLICE = 128  # after a step back: with 64 kB each a parse of Perl took 26 times as long, with these 1.4 times
-SLOWEST = 500_000  # bytes a second of processor time: a parse that is slower has gone astray
-LEAST_S = 0.2
-LOOKS = 16
-"""Times that the parser offers to stop between two looks at the clock, which cost a twentieth of a parse."""
+READ_BYTES = 64 * 1024
+"""Bytes handed to the parser at a time; other threads run in between."""
+
+MIN_READ_BYTES = 128
+"""Bytes handed to the parser after it stepped back: a parse of Perl took 26 times as long with 64 kB, 1.4 with 128 B."""
+
+_MIN_BYTES_PER_S = 500_000
+"""Expected speed in bytes of source per second of processor time; a slower parse has run into a pathological case."""
+
+_MIN_TIMEOUT_S = 0.2
+"""Timeout of the smallest text, in seconds of processor time."""
+
+_CALLBACKS_PER_CLOCK_CHECK = 16
+"""Progress callbacks of the parser per check of the clock; a check costs 5 % of a parse if it is done every time."""
 
 
-class Parsed:
-    """One version of a text, and what the next version can be parsed from.  Not for other processes."""
+class ParseResult:
+    """The analysis of one version of a text, reusable for the next version. Not sent to other processes."""
 
-    __slots__ = ("data", "kept", "language", "order", "outline", "texts", "tree")
+    __slots__ = ("cache", "chunk_texts", "code", "grammar_sources", "language", "outline", "tree")
 
     def __init__(
         self,
         outline: Outline,
-        texts: dict[bytes, str],
-        data: bytes = b"",
+        chunk_texts: dict[bytes, str],
+        code: bytes = b"",
         tree: Tree | None = None,
-        order: tuple[GrammarSource, ...] = ORDER,
-        kept: Kept | None = None,
+        grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES,
+        cache: IncrementalCache | None = None,
     ) -> None:
+        """Combine the parts of a result.
+
+        Args:
+            outline: The outline, with its chunks.
+            chunk_texts: Text that is embedded and searched, by chunk key.
+            code: Parser input that `tree` was parsed from.
+            tree: The syntax tree, None for plain text.
+            grammar_sources: Order of grammar sources that was used.
+            cache: Intermediate results, None for a file that is not edited.
+        """
         self.outline = outline
-        self.texts = texts  # chunk key → what is embedded and searched
-        self.data = data  # the bytes that `tree` was parsed from
+        self.chunk_texts = chunk_texts
+        self.code = code
         self.tree = tree
-        self.order = order
-        self.kept = kept
+        self.grammar_sources = grammar_sources
+        self.cache = cache
         self.language = outline.language
 
 
-def scan(
+def parse_source(
     text: str,
     language: str,
-    previous: Parsed | None = None,
+    previous: ParseResult | None = None,
     timeout_s: float = 1.0,
-    order: tuple[GrammarSource, ...] = ORDER,
-    edited: bool = False,
-) -> Parsed:
-    """Outline and chunks of a text; `previous` is an earlier version of it and makes this faster.  `edited` says that
-    there will be a next version; for others nothing is kept.
+    grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES,
+    incremental: bool = False,
+) -> ParseResult:
+    """Return the outline and chunks of a text.
 
-    Never fails: without a grammar, or when the parse takes more than `timeout_s` of processor time (less
-    for small texts), the chunks are plain windows and `Outline.problem` says why.
+    Never fails: without a grammar, or after a timeout, the chunks are windows of lines and `Outline.problem` contains
+    the reason.
+
+    Args:
+        text: The content of the file.
+        language: Name of its language.
+        previous: Result for an earlier version of the text, which makes this faster.
+        timeout_s: Maximum seconds of processor time; less for small texts.
+        grammar_sources: Order of grammar sources.
+        incremental: Whether to cache results for a next version of the text.
     """
-    row = BY_NAME.get(language)
-    if row is None:
-        return plain(text, language)
-    source = Source(text, row.mask)
-    problem = unparsable(source.data, language)
+    definition = LANGUAGES.get(language)
+    if definition is None:
+        return parse_as_text(text, language)
+    source = SourceText(text, definition.mask)
+    problem = unparsable_reason(source.data, definition)
     if problem:
-        return plain(text, language, problem)
-    from promptls.index.syntax.queries import tags
+        return parse_as_text(text, language, problem)
+    from promptls.index.syntax.queries import compiled_queries
 
-    found = tags(language, order)
-    if found is None:
-        return plain(text, language, f"no grammar for {language} is installed")
+    queries = compiled_queries(language, grammar_sources)
+    if queries is None:
+        return parse_as_text(text, language, f"no grammar for {language} is installed")
     from tree_sitter import Parser
 
-    from promptls.index.syntax.outline import outline_of
+    from promptls.index.syntax.outline import IncrementalCache, extract_outline
     from promptls.index.syntax.symbol_builder import node_at
 
-    parser = Parser(found.grammar)
+    parser = Parser(queries.grammar)
     tree = None
-    budget_s = min(timeout_s, LEAST_S + len(source.data) / SLOWEST)
-    deadline = time.thread_time() + budget_s
-    kept = Kept() if edited else None
-    if previous is not None and (previous.language, previous.order) == (language, order):
+    limit_s = min(timeout_s, _MIN_TIMEOUT_S + len(source.data) / _MIN_BYTES_PER_S)
+    deadline = time.thread_time() + limit_s
+    cache = IncrementalCache() if incremental else None
+    if previous is not None and (previous.language, previous.grammar_sources) == (language, grammar_sources):
         tree = _reparse(parser, source.code, previous, deadline)
-        kept = previous.kept or Kept()
+        cache = previous.cache or IncrementalCache()
     if tree is None:
-        tree = _parse(parser, source.code, None, deadline)
+        tree = _parse_tree(parser, source.code, None, deadline)
     if tree is None:
-        return plain(text, language, f"parsing took more than {budget_s:.2g} s")
-    if misshapen(tree.root_node):
-        return plain(text, language, "it is nested too deeply, or mostly not understood")
-    shape = outline_of(source, tree, found, language, kept)
-    cut = Chunker(source.lines, shape.symbols, shape.solid, lambda symbol: node_at(tree, shape.nodes[symbol]))
-    if kept is not None:
-        kept.turn()
+        return parse_as_text(text, language, f"parsing took more than {limit_s:.2g} s")
+    if is_pathological(tree.root_node):
+        return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
+    extracted = extract_outline(source, tree, queries, definition, cache)
+    chunked = split_into_chunks(
+        source.lines, extracted.symbols, extracted.has_body, lambda symbol: node_at(tree, extracted.nodes[symbol])
+    )
+    if cache is not None:
+        cache.end_version()
+    first_definition = min((symbol.doc_start for symbol in extracted.symbols), default=len(source.lines))
     outline = Outline(
         language=language,
         lines=len(source.lines),
-        symbols=tuple(shape.symbols),
-        chunks=tuple(cut.chunks),
-        imports=tuple(shape.imports),
-        ref_names=shape.references.names,
-        refs=shape.references.refs,
-        typed=shape.references.typed,
-        words=shape.references.words,
-        problem=shape.problem,
-        doc=file_doc(
-            source.lines, source.data, min((s.doc_start for s in shape.symbols), default=len(source.lines)), row
-        ),
+        symbols=tuple(extracted.symbols),
+        chunks=chunked.chunks,
+        imports=tuple(extracted.imports),
+        ref_names=extracted.references.names,
+        refs=extracted.references.refs,
+        variable_types=extracted.references.variable_types,
+        identifiers=extracted.references.identifiers,
+        problem=extracted.problem,
+        doc=file_documentation(source.lines, source.data, first_definition, definition),
     )
-    return Parsed(outline, cut.texts, source.code, tree, order, kept)
+    return ParseResult(outline, chunked.texts, source.code, tree, grammar_sources, cache)
 
 
-def plain(text: str, language: str, problem: str = "") -> Parsed:
-    """Chunks by lines alone, no symbols."""
-    source = Source(text)
-    cut = Chunker(source.lines)
-    outline = Outline(language=language, lines=len(source.lines), chunks=tuple(cut.chunks), problem=problem)
-    return Parsed(outline, cut.texts)
+def parse_as_text(text: str, language: str, problem: str = "") -> ParseResult:
+    """Return chunks that are windows of lines, without symbols.
+
+    Args:
+        text: The content of the file.
+        language: Name of its language.
+        problem: Why the text is not parsed with a grammar.
+    """
+    source = SourceText(text)
+    chunked = split_into_chunks(source.lines)
+    outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)
+    return ParseResult(outline, chunked.texts)
 
 
-def _parse(parser: Parser, data: bytes, old: Tree | None, deadline: float) -> Tree | None:
-    """A tree, None when the time is up.  Only this form of `parse` can be cancelled."""
-    offers = 0
+def _parse_tree(parser: Parser, code: bytes, edited_tree: Tree | None, deadline: float) -> Tree | None:
+    """Return the tree of a text, None after the deadline. Only this form of `Parser.parse` can be cancelled."""
+    callbacks = 0
 
-    def late(_at: int, _failed: bool) -> bool:
-        nonlocal offers
-        offers += 1
-        return offers % LOOKS == 0 and time.thread_time() > deadline
+    def is_late(_position: int, _has_error: bool) -> bool:
+        nonlocal callbacks
+        callbacks += 1
+        return callbacks % _CALLBACKS_PER_CLOCK_CHECK == 0 and time.thread_time() > deadline
 
     try:
-        if old is None:
-            return parser.parse(slices(data), progress_callback=late)
-        return parser.parse(slices(data), old, progress_callback=late)
+        if edited_tree is None:
+            return parser.parse(reader_of(code), progress_callback=is_late)
+        return parser.parse(reader_of(code), edited_tree, progress_callback=is_late)
     except ValueError:
         parser.reset()
         return None
 
 
-def slices(data: bytes) -> Callable[[int, object], bytes]:
-    """What hands a text to the parser: from a byte on, as much as it is likely to want.
+def reader_of(code: bytes) -> Callable[[int, object], bytes]:
+    """Return the read callback for the parser.
 
-    The scanners of some grammars (Perl's, Scala's) go back to the beginning of the line at each word, and what was
-    handed over is then handed over again: little at first, twice as much each time that it simply goes on.
+    The scanners of some grammars (Perl, Scala) go back to the beginning of the line at each word. The parser then reads
+    the same bytes again. The size of a read is therefore reduced after a step back, and doubled for each read
+    that continues the one before.
     """
-    end, size = 0, SLICE
+    end, size = 0, READ_BYTES
 
-    def read(at: int, _point: object) -> bytes:
+    def read(start: int, _point: object) -> bytes:
         nonlocal end, size
-        size = min(2 * size, SLICE) if at == end else LEAST_SLICE
-        end = at + size
-        return data[at:end]
+        size = min(2 * size, READ_BYTES) if start == end else MIN_READ_BYTES
+        end = start + size
+        return code[start:end]
 
     return read
 
 
-def _reparse(parser: Parser, data: bytes, previous: Parsed, deadline: float) -> Tree | None:
-    """The tree of a changed text from the tree before; None if only a full parse is sure to be right.
+def _reparse(parser: Parser, code: bytes, previous: ParseResult, deadline: float) -> Tree | None:
+    """Return the tree of a changed text, derived from the previous tree; None if a full parse is needed.
 
-    How a parser gets over an error depends on what it could reuse, so that a tree with errors may come
-    out differently; one without does not (property test).
+    The error recovery of a parser depends on the nodes that it could reuse, so a tree with errors may differ from a
+    full parse. A tree without errors does not; a property test checks this.
     """
-    if data == previous.data:
+    if code == previous.code:
         return previous.tree
     if previous.tree is None or previous.tree.root_node.has_error:
         return None
-    start, old_end, new_end = edit(previous.data, data)
+    start, old_end, new_end = changed_region(previous.code, code)
     tree = previous.tree.copy()
     tree.edit(
         start,
         old_end,
         new_end,
-        _point(previous.data, start),
-        _point(previous.data, old_end),
-        _point(data, new_end),
+        _point(previous.code, start),
+        _point(previous.code, old_end),
+        _point(code, new_end),
     )
-    new = _parse(parser, data, tree, deadline)
-    return new if new is not None and not new.root_node.has_error else None
+    new_tree = _parse_tree(parser, code, tree, deadline)
+    return new_tree if new_tree is not None and not new_tree.root_node.has_error else None
 
 
-def edit(old: bytes, new: bytes) -> tuple[int, int, int]:
-    """The one region that differs: (start, end in `old`, end in `new`), widened to whole UTF-8 characters."""
-    start = _common(old, new)
-    limit = min(len(old), len(new)) - start
-    low, high = 0, limit
+def changed_region(old: bytes, new: bytes) -> tuple[int, int, int]:
+    """Return the one region that differs: (start, end in `old`, end in `new`), widened to complete UTF-8 characters."""
+    start = _common_prefix_length(old, new)
+    low, high = 0, min(len(old), len(new)) - start
     while low < high:
         middle = (low + high + 1) // 2
         if old[len(old) - middle :] == new[len(new) - middle :]:
             low = middle
         else:
             high = middle - 1
-    while start > 0 and (_inside(old, start) or _inside(new, start)):
+    while start > 0 and (_is_continuation(old, start) or _is_continuation(new, start)):
         start -= 1
-    while low > 0 and _inside(old, len(old) - low):
+    while low > 0 and _is_continuation(old, len(old) - low):
         low -= 1
     return start, len(old) - low, len(new) - low
 
 
-def _inside(data: bytes, at: int) -> bool:
-    """Whether a byte continues a UTF-8 character."""
-    return at < len(data) and data[at] & 0xC0 == 0x80
+def _is_continuation(data: bytes, position: int) -> bool:
+    """Return whether a byte continues a UTF-8 character."""
+    return position < len(data) and data[position] & 0xC0 == 0x80
 
 
-def _common(old: bytes, new: bytes) -> int:
-    """Length of the common prefix, by halving: comparing slices is far cheaper than a loop."""
+def _common_prefix_length(old: bytes, new: bytes) -> int:
+    """Return the length of the common prefix by bisection: comparing slices is far cheaper than a loop over bytes."""
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -225,6 +256,6 @@ def _common(old: bytes, new: bytes) -> int:
     return low
 
 
-def _point(data: bytes, at: int) -> tuple[int, int]:
-    """Row and column, in bytes, of a byte."""
-    return data.count(b"\n", 0, at), at - (data.rfind(b"\n", 0, at) + 1)
+def _point(code: bytes, position: int) -> tuple[int, int]:
+    """Return (row, column) of a byte, where the column is in bytes."""
+    return code.count(b"\n", 0, position), position - (code.rfind(b"\n", 0, position) + 1)

@@ -1,11 +1,19 @@
-"""The project's own queries, compiled for whatever grammar was found.
+"""Tree-sitter queries of each language, compiled for the installed grammar.
 
-A language's patterns are compiled all together where the grammar knows every node they name, else
-one by one, and those that the grammar rejects are left out: two generations of a grammar share one
-file.  Some capture a reference (`@ref`, `@call`, `@base`, `@iface`), a name that is none (`@bound`), a decision
-(`@fork`), a declaration with a type (`@typed`) or a mark (`@yields` …); all others find definitions and what is
-around them.  All are one query: to walk a tree takes most of the time of asking it.
-Compiled once per language and order of sources; any thread may use the result.
+The patterns of a language are compiled together if the grammar knows every node that they name. Otherwise they are
+compiled one by one, and those that the grammar rejects are left out. Two generations of a grammar can therefore share
+one query file. All patterns form one query, because walking the tree takes most of the time.
+
+Some patterns capture references and properties of code:
+
+- `@ref`, `@call`, `@base`, `@implements`: a reference.
+- `@bound`: a name that is not a reference.
+- `@branch`: a decision, for the cyclomatic complexity.
+- `@typed`: a declaration with a type.
+- `@yields`, `@spawns`, `@defers`, `@awaits`: a trait of the enclosing function.
+
+All others capture definitions and the nodes around them. Queries are compiled once per language and order of grammar
+sources; any thread may use the result.
 """
 
 from __future__ import annotations
@@ -15,53 +23,60 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
-from promptls.index.syntax.grammars import SOURCES, Source, grammars
-from promptls.languages.table import BY_NAME
+from promptls.index.syntax.grammars import GRAMMAR_SOURCES, GrammarSource, grammar_loader
+from promptls.languages import LANGUAGES
 
 if TYPE_CHECKING:
     import tree_sitter
 
-_PARTS = frozenset({"name", "body", "owner", "inner", "verb", "doc", "declarator", "clause", "tail"})
-"""Captures that are parts of what a pattern finds; the other one says what it is: a kind, "wrap", "import" …"""
+_PART_CAPTURES = frozenset({"name", "body", "owner", "inner", "callee", "doc", "declarator", "clause", "tail"})
+"""Captures of the parts of a match. The other capture of a pattern names its role: a kind, "wrap", "import" …"""
 
 _CAPTURE = re.compile(r"@(\w+)")
-_REF = re.compile(r"@(?:ref|call|base|iface|fork|typed|yields|spawns|defers|awaits|bound)\b")
+_REFERENCE_CAPTURE = re.compile(r"@(?:ref|call|base|implements|branch|typed|yields|spawns|defers|awaits|bound)\b")
 _NODE = re.compile(r"\((?!_\b)(\w+)")
 _FIELD = re.compile(r"\b(\w+):")
 _LITERAL = re.compile(r'"([^"]+)"')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|;[^\n]*|@[\w.]+|[()\[\]]')
 
 
-class Tags(NamedTuple):
+class CompiledQueries(NamedTuple):
     """The compiled queries of a language."""
 
     grammar: tree_sitter.Language
     query: tree_sitter.Query | None
-    roles: tuple[str, ...]  # by pattern: the capture that says what the pattern finds, "" where each speaks for itself
-    single: bool  # every pattern has one root: what it finds in a node does not depend on what is around it
-    rejected: tuple[str, ...]  # patterns that the grammar does not know
+    roles: tuple[str, ...]
+    """Role of each pattern; "" for a pattern whose captures each have a meaning of their own."""
+    single_rooted: bool
+    """Every pattern has one root: its matches in a node do not depend on the nodes around it."""
+    rejected: tuple[str, ...]
+    """Patterns that the grammar does not support."""
 
 
 @cache
-def tags(language: str, order: tuple[Source, ...] = SOURCES) -> Tags | None:
-    """The queries of a language, None if no source has a grammar for it."""
-    grammar = grammars(order).grammar(language)
+def compiled_queries(
+    language: str, grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES
+) -> CompiledQueries | None:
+    """Return the queries of a language, None if no source has a grammar for it."""
+    grammar = grammar_loader(grammar_sources).grammar(language)
     if grammar is None:
         return None
-    found = [pattern for name in BY_NAME[language].queries for pattern in patterns(_source(name))]
-    query, known = _compile(grammar, found)
-    return Tags(
+    patterns = [
+        pattern for name in LANGUAGES[language].query_files for pattern in split_patterns(_read_query_file(name))
+    ]
+    query, accepted = _compile_supported(grammar, patterns)
+    return CompiledQueries(
         grammar=grammar,
         query=query,
-        roles=tuple(_role(pattern) for pattern in known),
-        single=query is None or all(query.is_pattern_rooted(at) for at in range(query.pattern_count)),
-        rejected=tuple(pattern for pattern in found if pattern not in known),
+        roles=tuple(_role(pattern) for pattern in accepted),
+        single_rooted=query is None or all(query.is_pattern_rooted(i) for i in range(query.pattern_count)),
+        rejected=tuple(pattern for pattern in patterns if pattern not in accepted),
     )
 
 
-def patterns(source: str) -> list[str]:
-    """The top-level patterns of a query file, comments removed, captures behind them included."""
-    found: list[str] = []
+def split_patterns(source: str) -> list[str]:
+    """Return the top-level patterns of a query file with their captures, without comments."""
+    patterns: list[str] = []
     start = depth = 0
     for token in _TOKEN.finditer(source):
         text = token.group()
@@ -72,35 +87,37 @@ def patterns(source: str) -> list[str]:
         elif text in ")]":
             depth -= 1
             if depth == 0:
-                found.append(source[start : token.end()])
+                patterns.append(source[start : token.end()])
         elif text[0] == "@" and depth == 0:
-            found[-1] += " " + text
-    return found
+            patterns[-1] += " " + text
+    return patterns
 
 
-def _source(name: str) -> str:
+def _read_query_file(name: str) -> str:
     return (resources.files("promptls.languages") / "queries" / f"{name}.scm").read_text("utf-8")
 
 
 def _role(pattern: str) -> str:
-    if _REF.search(pattern):
+    if _REFERENCE_CAPTURE.search(pattern):
         return ""
     captures: list[str] = _CAPTURE.findall(pattern)
-    return next(name for name in captures if name not in _PARTS)
+    return next(name for name in captures if name not in _PART_CAPTURES)
 
 
-def _compile(grammar: tree_sitter.Language, found: list[str]) -> tuple[tree_sitter.Query | None, list[str]]:
-    """One query of the patterns that the grammar accepts, and those patterns."""
-    good = [pattern for pattern in found if _knows(grammar, pattern)]
+def _compile_supported(
+    grammar: tree_sitter.Language, patterns: list[str]
+) -> tuple[tree_sitter.Query | None, list[str]]:
+    """Compile the patterns that the grammar accepts, and return the query with these patterns."""
+    accepted = [pattern for pattern in patterns if _knows_names(grammar, pattern)]
     try:
-        return _query(grammar, good), good
+        return _compile(grammar, accepted), accepted
     except ValueError:  # the names exist, but never in this arrangement
-        good = [pattern for pattern in good if _accepts(grammar, pattern)]
-        return _query(grammar, good), good
+        accepted = [pattern for pattern in accepted if _accepts(grammar, pattern)]
+        return _compile(grammar, accepted), accepted
 
 
-def _knows(grammar: tree_sitter.Language, pattern: str) -> bool:
-    """Whether all names of a pattern exist in the grammar: far cheaper than an attempt to compile it."""
+def _knows_names(grammar: tree_sitter.Language, pattern: str) -> bool:
+    """Return whether the grammar has all names of a pattern, which is far cheaper than compiling it."""
     return (
         all(grammar.id_for_node_kind(name, True) for name in _NODE.findall(pattern))
         and all(grammar.field_id_for_name(name) for name in _FIELD.findall(pattern))
@@ -110,13 +127,13 @@ def _knows(grammar: tree_sitter.Language, pattern: str) -> bool:
 
 def _accepts(grammar: tree_sitter.Language, pattern: str) -> bool:
     try:
-        _query(grammar, [pattern])
+        _compile(grammar, [pattern])
     except ValueError:
         return False
     return True
 
 
-def _query(grammar: tree_sitter.Language, found: list[str]) -> tree_sitter.Query | None:
+def _compile(grammar: tree_sitter.Language, patterns: list[str]) -> tree_sitter.Query | None:
     import tree_sitter
 
-    return tree_sitter.Query(grammar, "\n".join(found)) if found else None
+    return tree_sitter.Query(grammar, "\n".join(patterns)) if patterns else None

@@ -1,8 +1,7 @@
-"""What a file refers to: names it calls, inherits, implements or uses, and the types of its variables.
+"""References of one file: names that it calls, inherits, implements or uses, and the types of its variables.
 
-The query captures the nodes; what stands before a name (its receiver) and what a declaration says
-of a variable's type are read from the text, which is the same for every generation of a grammar.  Nothing
-is looked up here: a receiver is what is written.
+The queries capture the names. The receiver before a name and the type in a declaration are read from the text. The
+result therefore does not depend on the version of a grammar. Nothing is resolved here: receivers are as written.
 """
 
 from __future__ import annotations
@@ -12,265 +11,324 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from promptls.index.syntax import doc_types, names
-from promptls.index.syntax.source_text import Source
-from promptls.index.syntax.type_hints import declared_type
-from promptls.languages.table import LANGUAGES
-from promptls.model import IMPLEMENT, MENTION, USE
+from msgspec import Struct
 
-if TYPE_CHECKING:
-    from promptls.index.syntax.captures import Findings
-    from promptls.index.syntax.incremental import Kept
+from promptls.index.syntax.captures import Captures
+from promptls.index.syntax.doc_types import documented_types
+from promptls.index.syntax.incremental import VersionedCache
+from promptls.index.syntax.names import reference_name
+from promptls.index.syntax.source_text import SourceText
+from promptls.index.syntax.type_hints import Declarations, parse_declaration
+from promptls.languages import LANGUAGES, Language
+from promptls.model import IMPLEMENT, PROSE, USE
 
 MAX_REFERENCES = 50_000
-MAX_TYPED = 20_000
-UNKNOWN = "?"
-"""A receiver that is no plain name: an element of something, the end of a long chain."""
-LITERAL = "''"
-NUMBER = "0"
+"""References per file; more are ignored."""
 
-_ARROWS = frozenset({"c", "cpp", "php", "perl"})
-_JOINTLESS = frozenset({"bash", "vim", "haskell"})
-"""Languages where a dot before a name joins no receiver to it: in Vim script it joins texts, in Haskell functions."""
-_QUALIFIER = re.compile(rb"\.((?:[\w']*[A-Z]\.)*[\w']*[A-Z])(?![\w'.])")  # of Haskell's names, backwards
-_MIXES = {
-    "ruby": re.compile(rb"\b(?:include|extend|prepend)\b[ (][\w:, ]*$"),
-    "elixir": re.compile(rb"(?:@behaviour|\buse)[ (]+$"),
+MAX_DECLARATIONS = 20_000
+"""Typed declarations per file; more are ignored."""
+
+UNKNOWN_RECEIVER = "?"
+"""A receiver that is not a plain name: an element of a collection, or the end of a long chain."""
+
+STRING_LITERAL = "''"
+"""A receiver that is a string literal."""
+
+NUMBER_LITERAL = "0"
+"""A receiver that is a number."""
+
+ReferenceCache = VersionedCache[bytes, tuple[str, str]]
+"""(name, receiver) of a reference, by its text and the `_RECEIVER_BYTES` before it."""
+
+DeclarationCache = VersionedCache[bytes, Declarations]
+"""Types of declarations by their text."""
+
+_RECEIVER_BYTES = 160
+"""Bytes before a name that are searched for its receiver."""
+
+_DECLARATION_BYTES = 240
+"""Bytes of a declaration that are read."""
+
+_SIMPLE_RECEIVER_BYTES = 60
+"""Bytes before a name that are searched for a plain receiver or a mixin call."""
+
+_MAX_CHAIN_LINKS = 5
+"""Links of a call chain that become part of a receiver."""
+
+_MAX_PROSE_CHARS = 5_000
+"""Longest line of prose that is searched for references."""
+
+_MIXIN_PREFIXES = {
+    name: re.compile(language.mixin_prefix) for name, language in LANGUAGES.items() if language.mixin_prefix
 }
-"""What stands before a module that is implemented, in languages where it looks like any call."""
-_REACH = 160  # bytes before a name in which its receiver is looked for
-_CHAIN = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")  # read backwards
-_DECLARED = 240  # bytes of a declaration that are read
-_NEAR = 60
-_MAX_LINKS = 5  # of a chain of calls
-_SIMPLE = re.compile(
+_EXTENSIONS = frozenset(extension for language in LANGUAGES.values() for extension in language.extensions)
+
+# Patterns that are matched against reversed text.
+_HASKELL_QUALIFIER_REVERSED = re.compile(rb"\.((?:[\w']*[A-Z]\.)*[\w']*[A-Z])(?![\w'.])")
+_LINK_REVERSED = re.compile(rb"[\w$@\x80-\xff]+(?:(?:\?|!)?(?:\.\??|::|>-\??|\\)[\w$@\x80-\xff]+)*")
+_SIMPLE_RECEIVER_REVERSED = re.compile(
     rb"\.((?:[\w$]+\.)*[\w$]*[A-Za-z_$])(?=[^\w$.\x80-\xff?!:>)\]\\\s@]|[ \t\n]+(?:[^.\s:]|:(?!:)))"
-)  # backwards
-_SPOKEN = re.compile(
+)
+_TYPE_ARGUMENTS_REVERSED = re.compile(rb">(?:[^()<>;{}=]|>[^()<>;{}=]*<)*<(?:::)?")
+
+_PROSE_REFERENCE = re.compile(
     r"(?<!`)`(?:([A-Za-z_][\w.]*(?:::\w+)*|[\w.-]+(?:/[\w.-]+)+|\w[\w-]*\.[a-z]{1,5})(?:\(\))?)`(?!`)"
     r"|\]\(<?(?!https?:|mailto:|#)([\w./-]{1,200})[^)]{0,200}\)"
 )
-_EXTENSIONS = frozenset(extension for language in LANGUAGES for extension in language.extensions)
-_MAX_PROSE = 5_000  # characters of a line
-_REMARK = re.compile(rb"(?<!\S)(?://|#(?!\[)|--(?!\S)|/?\*)")
-_GENERIC = re.compile(rb">(?:[^()<>;{}=]|>[^()<>;{}=]*<)*<(?:::)?")  # read backwards
-_BLANK = b" \t\n"
+_COMMENT = re.compile(rb"(?<!\S)(?://|#(?!\[)|--(?!\S)|/?\*)")
+_SEPARATOR = re.compile(r"[?!]?(?:\.|::|->|\\)")
+_BLANKS = b" \t\n"
 _QUOTES = b"\"'`"
 
 
-class References:
-    """The references of one file, ready for `model.Outline`."""
+class EncodedReferences(Struct, frozen=True):
+    """The references of one file in the encoding of `model.Outline`."""
 
-    __slots__ = ("names", "refs", "typed", "words")
-
-    def __init__(self) -> None:
-        self.names: tuple[str, ...] = ()
-        self.words: tuple[str, ...] = ()
-        self.refs = b""
-        self.typed = b""
+    names: tuple[str, ...] = ()
+    refs: bytes = b""
+    variable_types: bytes = b""
+    identifiers: tuple[str, ...] = ()
 
 
-def references(source: Source, findings: Findings, language: str, named: set[int], kept: Kept | None) -> References:
-    """What the names that were found refer to; `named` are bytes where names begin that are none: those of definitions,
-    and those bound there."""
-    found = References()
-    words, numbers = _numbers(), _numbers()
-    words[""] = 0
-    ends = {start: (end, kind) for start, end, kind in sorted(findings.names)}  # of two that begin alike the longer one
-    data, starts = source.data, source.starts
-    out = array("I")
-    read = _reader(data, language)
-    known = kept.references if kept is not None else None
-    mixes = _MIXES.get(language)
+def find_references(
+    source: SourceText,
+    captures: Captures,
+    language: Language,
+    definition_starts: set[int],
+    reference_cache: ReferenceCache | None,
+    declaration_cache: DeclarationCache | None,
+) -> EncodedReferences:
+    """Return the references among the captured names.
+
+    Args:
+        source: The text of the file.
+        captures: The captures of the queries.
+        language: The language of the file.
+        definition_starts: Bytes where the names of definitions and bound names begin, which are not references.
+        reference_cache: References of the previous version, None for a file that is not edited.
+        declaration_cache: Declarations of the previous version, None for a file that is not edited.
+    """
+    identifiers, names = _numbering(), _numbering()
+    identifiers[""] = 0
+    # Of two names with the same start, the longer one wins.
+    ends = {start: (end, kind) for start, end, kind in sorted(captures.references)}
+    data, line_starts = source.data, source.line_starts
+    refs = array("I")
+    read = _reference_reader(data, language)
+    mixin_prefix = _MIXIN_PREFIXES.get(language.name)
     line = 0
     for start, (end, kind) in islice(ends.items(), MAX_REFERENCES):
-        if start in named:
+        if start in definition_starts:
             continue
-        if known is None or start < _REACH:
-            told = read(start, end)
+        if reference_cache is None or start < _RECEIVER_BYTES:
+            reference = read(start, end)
         else:
-            written = data[start - _REACH : end]
-            told = known.get(written) or known.put(written, read(start, end))
-        name, word = told
+            key = data[start - _RECEIVER_BYTES : end]
+            reference = reference_cache.get(key) or reference_cache.put(key, read(start, end))
+        name, receiver = reference
         if not name:
             continue
-        if kind == IMPLEMENT and mixes is not None and mixes.search(data[max(0, start - _NEAR) : start]) is None:
+        if (
+            kind == IMPLEMENT
+            and mixin_prefix is not None
+            and mixin_prefix.search(data[max(0, start - _SIMPLE_RECEIVER_BYTES) : start]) is None
+        ):
             kind = USE
-        while starts[line + 1] <= start:
+        while line_starts[line + 1] <= start:
             line += 1
-        out.extend((numbers[name], line, words[word] << 3 | kind))
-    if language == "markdown":
-        _mentions(source, numbers, words, out)
-    found.names, found.refs = tuple(numbers), out.tobytes()
-    found.typed = _typed(source, findings.places.get("typed", ()), language, words, kept)
-    found.words = tuple(words)
-    return found
+        refs.extend((names[name], line, identifiers[receiver] << 3 | kind))
+    if language.name == "markdown":
+        _add_prose_references(source, names, identifiers, refs)
+    variable_types = _encode_variable_types(
+        source, captures.positions.get("typed", ()), language, identifiers, declaration_cache
+    )
+    return EncodedReferences(tuple(names), refs.tobytes(), variable_types, tuple(identifiers))
 
 
-def _numbers() -> defaultdict[str, int]:
-    """Texts by the order in which they are asked for."""
-    found: defaultdict[str, int] = defaultdict()
-    found.default_factory = found.__len__
-    return found
+def _numbering() -> defaultdict[str, int]:
+    """Return a dictionary that numbers its keys in the order of their first use."""
+    numbers: defaultdict[str, int] = defaultdict()
+    numbers.default_factory = numbers.__len__
+    return numbers
 
 
-def _reader(data: bytes, language: str) -> Callable[[int, int], tuple[str, str]]:
-    """A function that reads a reference between two bytes: (its name, "" if none that counts; its receiver).  What it
-    returns depends on nothing but these bytes and the `_REACH` before them."""
-    names_of: dict[bytes, tuple[str, str]] = {}  # text → (its name, what of the text stands before that)
-    ignored = names.NO_REFERENCES.get(language, frozenset())
-    arrows, joints = language in _ARROWS, b".:\\>" if language not in _JOINTLESS else b""
-    colons = language == "lua"
-    sigils = "" if language == "ruby" else "@"  # of a decorator
+def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], tuple[str, str]]:
+    """Return a function that reads the reference between two bytes as (name, receiver).
+
+    The name is "" for a reference that is ignored. The result depends only on these bytes and the `_RECEIVER_BYTES`
+    before them.
+    """
+    known: dict[bytes, tuple[str, str]] = {}  # captured text → (name, qualifier within the text)
+    ignored = language.ignored_references
+    arrows, colons = language.arrow_members, language.colon_members
+    separators = b".:\\>" if language.dot_members else b""
+    sigils = "" if language.name == "ruby" else "@"  # of a decorator
 
     def read(start: int, end: int) -> tuple[str, str]:
         text = data[start:end]
-        known = names_of.get(text)
-        if known is None:
-            name = names.reference(text.decode("utf-8", "replace"), language)
-            known = names_of[text] = ("" if name == "_" else name, _written(text))
-        name, word = known
-        if word == "SUPER":  # Perl's "$self->SUPER::new"
+        cached = known.get(text)
+        if cached is None:
+            name = reference_name(text.decode("utf-8", "replace"))
+            cached = known[text] = ("" if name == "_" else name, _qualifier(text))
+        name, receiver = cached
+        if receiver == "SUPER":  # Perl's "$self->SUPER::new"
             return name, "super"
         before = data[start - 1] if start else 0
-        if language == "haskell":
-            of = _QUALIFIER.match(data[max(0, start - _NEAR) : start][::-1])
-            word = of.group(1)[::-1].decode() if of is not None else ""
-        elif name and joints and (before in joints or (before in _BLANK and _chained(data, start))):
-            match = _SIMPLE.match(data[max(0, start - _NEAR) : start][::-1]) if before == 0x2E else None
+        if language.name == "haskell":
+            match = _HASKELL_QUALIFIER_REVERSED.match(data[max(0, start - _SIMPLE_RECEIVER_BYTES) : start][::-1])
+            receiver = match.group(1)[::-1].decode() if match is not None else ""
+        elif name and separators and (before in separators or (before in _BLANKS and _continues_chain(data, start))):
+            match = None
+            if before == ord("."):
+                match = _SIMPLE_RECEIVER_REVERSED.match(data[max(0, start - _SIMPLE_RECEIVER_BYTES) : start][::-1])
             if match is not None:
-                word = match.group(1)[::-1].decode()
+                receiver = match.group(1)[::-1].decode()
             else:
-                word = receiver(data, start, arrows, colons).lstrip(sigils)
-        return ("" if not word and name in ignored else name), word
+                receiver = receiver_of(data, start, arrows, colons).lstrip(sigils)
+        return ("" if not receiver and name in ignored else name), receiver
 
     return read
 
 
-def _typed(source: Source, places: Sequence[int], language: str, words: dict[str, int], kept: Kept | None) -> bytes:
-    """Triples (variable, type, line) of what declarations say of variables, and comments where code does not."""
-    found: list[tuple[str, str, int]] = []
+def _encode_variable_types(
+    source: SourceText,
+    positions: Sequence[int],
+    language: Language,
+    identifiers: dict[str, int],
+    cache: DeclarationCache | None,
+) -> bytes:
+    """Return (variable, type, line) triples of declarations and of documentation comments."""
+    declared: list[tuple[str, str, int]] = []
     data = source.data
-    for start in sorted(set(places))[:MAX_TYPED]:
-        written = data[start : start + _DECLARED]
-        told = kept.types.get(written) if kept is not None else None
-        if told is None:
-            told = declared_type(written.decode("utf-8", "replace"), language)
-            if kept is not None:
-                kept.types.put(written, told)
-        found += [(variable, of, source.row(start)) for variable, of in told]
-    said = doc_types.types(source, language)
-    out = array("I")
-    for variable, of, line in (*found, *said) if language == "php" else (*said, *found):  # the first counts
-        out.extend((words[variable], words[of], line))
-    return out.tobytes()
+    for start in sorted(set(positions))[:MAX_DECLARATIONS]:
+        text = data[start : start + _DECLARATION_BYTES]
+        declarations = cache.get(text) if cache is not None else None
+        if declarations is None:
+            declarations = parse_declaration(text.decode("utf-8", "replace"), language)
+            if cache is not None:
+                cache.put(text, declarations)
+        declared += [(variable, type_, source.line_at(start)) for variable, type_ in declarations]
+    documented = documented_types(source, language)
+    # The first of several types wins: in PHP the declaration, elsewhere the comment.
+    triples = (*declared, *documented) if language.name == "php" else (*documented, *declared)
+    encoded = array("I")
+    for variable, type_, line in triples:
+        encoded.extend((identifiers[variable], identifiers[type_], line))
+    return encoded.tobytes()
 
 
-def _mentions(source: Source, numbers: dict[str, int], words: dict[str, int], out: array[int]) -> None:
-    """What prose speaks of: names and paths in code spans, and the targets of links, outside of code blocks."""
+def _add_prose_references(
+    source: SourceText, names: dict[str, int], identifiers: dict[str, int], refs: array[int]
+) -> None:
+    """Add the references in Markdown prose: names and paths in code spans, and link targets, outside of code blocks."""
     fence = ""
     for line, text in enumerate(source.lines):
-        mark = text.lstrip()[:3]
-        if mark in ("```", "~~~"):
-            fence = "" if fence == mark else fence or mark
-        if fence or len(text) > _MAX_PROSE or ("`" not in text and "](" not in text):
+        marker = text.lstrip()[:3]
+        if marker in ("```", "~~~"):
+            fence = "" if fence == marker else fence or marker
+        if fence or len(text) > _MAX_PROSE_CHARS or ("`" not in text and "](" not in text):
             continue
-        for match in _SPOKEN.finditer(text):
-            spoken = match.group(1) or match.group(2)
-            file = match.group(1) is None or "/" in spoken or spoken.rpartition(".")[2] in _EXTENSIONS
-            owner, joint, name = spoken.rpartition("/" if file else ".")
-            if name and len(numbers) < MAX_REFERENCES:
-                owner += joint if file else ""
-                out.extend((numbers[name], line, words[owner] << 3 | MENTION))
+        for match in _PROSE_REFERENCE.finditer(text):
+            target = match.group(1) or match.group(2)
+            is_file = match.group(1) is None or "/" in target or target.rpartition(".")[2] in _EXTENSIONS
+            owner, separator, name = target.rpartition("/" if is_file else ".")
+            if name and len(names) < MAX_REFERENCES:
+                owner += separator if is_file else ""
+                refs.extend((names[name], line, identifiers[owner] << 3 | PROSE))
 
 
-def _chained(data: bytes, start: int) -> bool:
-    """Whether a name on a line of its own goes on with the expression of the line before: "\\n  .name"."""
-    if start > 1 and data[start - 1] != 0x0A and data[start - 2] not in b" \t\n.:":
-        return False  # as most are: what is before it is on its line
-    return _before(data, start).endswith((b".", b"::"))
+def _continues_chain(data: bytes, start: int) -> bool:
+    """Return whether a name on a line of its own continues the expression of the line before: "\\n  .name"."""
+    if start > 1 and data[start - 1] != ord("\n") and data[start - 2] not in b" \t\n.:":
+        return False  # the common case: other code is before it on its line
+    return _code_before(data, start).endswith((b".", b"::"))
 
 
-def _before(data: bytes, start: int) -> bytes:
-    """The code before a byte, blanks and the comments between lines left out, as far as it is of interest."""
-    text = data[max(0, start - _REACH) : start]
-    head = text.rstrip(_BLANK)
-    while b"\n" in text[len(head) :]:
-        at = head.rfind(b"\n") + 1
-        remark = _REMARK.search(head, at)
-        if remark is None:
+def _code_before(data: bytes, start: int) -> bytes:
+    """Return the code in the `_RECEIVER_BYTES` before a byte, without trailing blanks and comments between lines."""
+    text = data[max(0, start - _RECEIVER_BYTES) : start]
+    code = text.rstrip(_BLANKS)
+    while b"\n" in text[len(code) :]:
+        line_start = code.rfind(b"\n") + 1
+        comment = _COMMENT.search(code, line_start)
+        if comment is None:
             break
-        text = head[: remark.start()] + b"\n"
-        head = text.rstrip(_BLANK)
-    return head
+        text = code[: comment.start()] + b"\n"
+        code = text.rstrip(_BLANKS)
+    return code
 
 
-def _written(text: bytes) -> str:
-    """The qualifier inside of a reference that was captured in whole: "a::b" → "a"."""
+def _qualifier(text: bytes) -> str:
+    """Return the qualifier inside of a captured reference: "a" for "a::b"."""
     if b"." not in text and b"::" not in text and b"\\" not in text:
         return ""
     return ".".join(re.split(r"::|\.|\\", text.decode("utf-8", "replace"))[:-1])
 
 
-def receiver(data: bytes, start: int, arrows: bool = False, colons: bool = False) -> str:
-    """What stands before the name at a byte and is joined to it: "self", "os.path", "Server()" for the result
-    of a call, "open().lines" for an attribute of one, LITERAL, NUMBER, UNKNOWN; "" for a name by itself.  Separators come out as dots."""
-    head = _before(data, start)
-    if head.endswith(b".."):
+def receiver_of(data: bytes, start: int, arrows: bool = False, colons: bool = False) -> str:
+    """Return the receiver before the name at a byte, with dots as separators.
+
+    Examples are "self", "os.path", "Server()" for the result of a call, and "open().lines" for an attribute of one.
+    Other results are `STRING_LITERAL`, `NUMBER_LITERAL`, `UNKNOWN_RECEIVER`, and "" for a name without a receiver.
+
+    Args:
+        data: The text of the file.
+        start: First byte of the name.
+        arrows: Whether "->" and a backslash separate a receiver, see `Language.arrow_members`.
+        colons: Whether ":" separates a receiver, see `Language.colon_members`.
+    """
+    code = _code_before(data, start)
+    if code.endswith(b".."):
         return ""
-    if head.endswith(b".") or (arrows and head.endswith(b"\\")):
-        head = head[:-1]
-    elif head.endswith(b"::") or (arrows and head.endswith(b"->")):
-        head = head[:-2]
-    elif colons and head.endswith(b":") and not head.endswith(b" :") and start and data[start - 1] == 0x3A:
-        head = head[:-1]  # Lua's "object:method()"
+    if code.endswith(b".") or (arrows and code.endswith(b"\\")):
+        code = code[:-1]
+    elif code.endswith(b"::") or (arrows and code.endswith(b"->")):
+        code = code[:-2]
+    elif colons and code.endswith(b":") and not code.endswith(b" :") and start and data[start - 1] == ord(":"):
+        code = code[:-1]
     else:
         return ""
-    text = ""
-    for _ in range(_MAX_LINKS):
-        head = _before(head, len(head)).rstrip(b"?!&")
-        called = ""
-        if head.endswith(b")"):
-            at = _opening(head)
-            if head.endswith((b"type(self)", b"type(cls)")) and not text:
-                return "self"  # in Python: whose class is meant
-            head, called = head[: max(0, at)], "()"
-            if head.endswith(b">") and (generic := _GENERIC.match(head[::-1])):
-                head = head[: -generic.end()]
-        if not head:
-            return UNKNOWN
-        if head[-1] in _QUOTES:
-            return LITERAL if not text else UNKNOWN
-        match = _CHAIN.match(head[::-1])
+    receiver = ""
+    for _ in range(_MAX_CHAIN_LINKS):
+        code = _code_before(code, len(code)).rstrip(b"?!&")
+        call = ""
+        if code.endswith(b")"):
+            parenthesis = _opening_parenthesis(code)
+            if code.endswith((b"type(self)", b"type(cls)")) and not receiver:
+                return "self"  # in Python: the class of the current object
+            code, call = code[: max(0, parenthesis)], "()"
+            if code.endswith(b">") and (type_arguments := _TYPE_ARGUMENTS_REVERSED.match(code[::-1])):
+                code = code[: -type_arguments.end()]
+        if not code:
+            return UNKNOWN_RECEIVER
+        if code[-1] in _QUOTES:
+            return STRING_LITERAL if not receiver else UNKNOWN_RECEIVER
+        match = _LINK_REVERSED.match(code[::-1])
         if match is None:
-            return UNKNOWN
+            return UNKNOWN_RECEIVER
         link = match.group()[::-1]
-        text = _DOTS.sub(".", link.decode("utf-8", "replace")) + called + ("." + text if text else "")
-        rest = head[: len(head) - len(link)]
-        head = rest.rstrip(_BLANK)
-        if len(head) < len(rest) and b"\n" in rest[len(head) :]:
-            head = _before(rest, len(rest))
-        if not head and start > _REACH:
-            return UNKNOWN  # its beginning is out of reach
-        if head.endswith(b"..") or not head.endswith((b".", b"::")):
-            return NUMBER if text[:1].isdigit() else text
-        head = head[:-1].rstrip(b":")
-    return UNKNOWN
+        receiver = _SEPARATOR.sub(".", link.decode("utf-8", "replace")) + call + ("." + receiver if receiver else "")
+        rest = code[: len(code) - len(link)]
+        code = rest.rstrip(_BLANKS)
+        if len(code) < len(rest) and b"\n" in rest[len(code) :]:
+            code = _code_before(rest, len(rest))
+        if not code and start > _RECEIVER_BYTES:
+            return UNKNOWN_RECEIVER  # the receiver begins before the bytes that are searched
+        if code.endswith(b"..") or not code.endswith((b".", b"::")):
+            return NUMBER_LITERAL if receiver[:1].isdigit() else receiver
+        code = code[:-1].rstrip(b":")
+    return UNKNOWN_RECEIVER
 
 
-_DOTS = re.compile(r"[?!]?(?:\.|::|->|\\)")
-
-
-def _opening(head: bytes) -> int:
-    """Where the parenthesis opens that the last byte closes, -1 if that is too far away."""
+def _opening_parenthesis(code: bytes) -> int:
+    """Return the position of the parenthesis that the last byte closes, -1 if there is none."""
     depth = 0
-    for at in range(len(head) - 1, -1, -1):
-        if head[at] == 0x29:
+    for position in range(len(code) - 1, -1, -1):
+        if code[position] == ord(")"):
             depth += 1
-        elif head[at] == 0x28:
+        elif code[position] == ord("("):
             depth -= 1
             if depth == 0:
-                return at
+                return position
     return -1

@@ -1,6 +1,6 @@
-"""The head of a definition: its signature, where it ends, what it declares.
+"""Signature of a definition: its text, its name in nested C declarators, and the first line of the body.
 
-Small rules about text between the first token of a definition and its body.  Pure functions.
+Rules about the text between the first token of a definition and its body. Pure functions.
 """
 
 from __future__ import annotations
@@ -8,55 +8,44 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from promptls.index.syntax.source_text import Source
-from promptls.languages.table import Language
-from promptls.util.truncate import clipped
+from promptls.index.syntax.source_text import SourceText
+from promptls.languages import Language
+from promptls.util.truncate import truncate_words
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-MAX_SIGNATURE = 240
-_MAX_HEAD = 1200  # bytes of a head that are looked at
+MAX_SIGNATURE_CHARS = 240
+"""Longest signature; parameters are left out of a longer one."""
 
-C_KEYWORDS = frozenset({"if", "else", "for", "while", "do", "switch", "case", "return", "sizeof", "defined"})
-"""What C's grammar takes for the name of a function when macros confuse it."""
+_MAX_HEAD_BYTES = 1200
+"""Bytes of a head that are read; a signature is cut off far earlier."""
 
-_CONSTRUCTORS = {
-    "python": "__init__",
-    "javascript": "constructor",
-    "jsx": "constructor",
-    "typescript": "constructor",
-    "tsx": "constructor",
-    "vue": "constructor",
-    "svelte": "constructor",
-    "ruby": "initialize",
-    "php": "__construct",
-    "scala": "this",
-}
-_DECLARED = frozenset({"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"})
-_OPERATORS = frozenset({"operator_name", "operator_cast"})
+_MAX_DECLARATOR_DEPTH = 20
+"""Nested C declarators that are followed to a name."""
+
+_NAME_NODES = frozenset(
+    {"identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name"}
+)
+_OPERATOR_NODES = frozenset({"operator_name", "operator_cast"})
 
 _STRING = r""""(?:\\.|[^"\\])*"|`[^`]*`"""
 _BRACKETS = r"[()\[\]{},]|(?<=\w)<|(?<![\s=-])>"
-_MARKS = re.compile(rf"""{_STRING}|'(?:\\.|[^'\\])*'|{_BRACKETS}""")
-_RUST_MARKS = re.compile(rf"{_STRING}|{_BRACKETS}")  # its apostrophe begins a lifetime
+_TOKENS = re.compile(rf"""{_STRING}|'(?:\\.|[^'\\])*'|{_BRACKETS}""")
+_TOKENS_WITH_LIFETIMES = re.compile(rf"{_STRING}|{_BRACKETS}")
 
-_ANNOTATED = frozenset(
-    {"java", "kotlin", "scala", "swift", "dart", "typescript", "tsx", "javascript", "jsx", "csharp", "php"}
-)
-
-_HASH = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
-_SLASHES = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_HASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
+_SLASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
 _ANNOTATIONS = re.compile(
     r"(?:@(?!interface\b)[\w.]+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?\s+|#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s+)+"
 )
-_LOOSE = (("( ", "("), (", )", ")"), (" )", ")"), ("[ ", "["), (", ]", "]"), (" ]", "]"))
+_BRACKET_SPACING = (("( ", "("), (", )", ")"), (" )", ")"), ("[ ", "["), (", ]", "]"), (" ]", "]"))
 
 
-def declared(node: Node) -> Node:
-    """The innermost name of a C declarator: "*(*get(int))(int)" → get."""
-    for _ in range(20):
-        if node.type in _DECLARED or node.type in _OPERATORS:
+def declared_name(node: Node) -> Node:
+    """Return the innermost name of a C declarator: "get" for "*(*get(int))(int)"."""
+    for _ in range(_MAX_DECLARATOR_DEPTH):
+        if node.type in _NAME_NODES or node.type in _OPERATOR_NODES:
             break
         inner = node.child_by_field_name("declarator")
         if inner is None:
@@ -67,79 +56,100 @@ def declared(node: Node) -> Node:
     return node
 
 
-def is_constructor(path: list[str], prefix: str, language: str) -> bool:
-    """Whether a method of these name parts, inside a definition called `prefix`, makes its object."""
-    if language == "cpp":
-        owner = path[-2] if len(path) > 1 else prefix.rpartition(".")[2]
-        return path[-1] == owner
-    return path[-1] == _CONSTRUCTORS.get(language)
+def is_constructor(name_path: list[str], owner: str, language: Language) -> bool:
+    """Return whether a method initializes an object.
 
-
-def level(text: str) -> int:
-    """Level of a Markdown heading."""
-    marks = text.lstrip()
-    if marks.startswith("#"):
-        return len(marks) - len(marks.lstrip("#"))
-    return 1 if marks.rstrip().endswith("=") else 2
-
-
-def signature(source: Source, start: int, end: int, row: Language, whole: bool) -> str:
-    """The head between two bytes on one line: no attributes, no comments, at most MAX_SIGNATURE characters.
-
-    Of a head of several lines only the first one counts unless it is `whole`.
+    Args:
+        name_path: Parts of the method's name as written.
+        owner: Qualified name of the enclosing definition, "" at top level.
+        language: The language of the file.
     """
-    text = source.slice(start, min(end, start + _MAX_HEAD))
-    if not whole:
+    if language.constructor_named_after_type:
+        type_name = name_path[-2] if len(name_path) > 1 else owner.rpartition(".")[2]
+        return name_path[-1] == type_name
+    return name_path[-1] == language.constructor
+
+
+def heading_level(text: str) -> int:
+    """Return the level of a Markdown heading."""
+    heading = text.lstrip()
+    if heading.startswith("#"):
+        return len(heading) - len(heading.lstrip("#"))
+    return 1 if heading.rstrip().endswith("=") else 2
+
+
+def signature_between(source: SourceText, start: int, end: int, language: Language, multiline: bool) -> str:
+    """Return the signature between two bytes on one line, without attributes and comments.
+
+    Args:
+        source: The text of the file.
+        start: First byte of the head.
+        end: Byte after the head.
+        language: The language of the file.
+        multiline: Whether lines after the first one belong to the signature.
+    """
+    text = source.text(start, min(end, start + _MAX_HEAD_BYTES))
+    if not multiline:
         text = text.strip().partition("\n")[0]
-    if "#" in text and "#" in row.line:
-        text = _HASH.sub(r"\1", text)
-    elif "//" in row.line and ("//" in text or "/*" in text):
-        text = _SLASHES.sub(r"\1", text)
+    if "#" in text and "#" in language.line_comments:
+        text = _HASH_COMMENT.sub(r"\1", text)
+    elif "//" in language.line_comments and ("//" in text or "/*" in text):
+        text = _SLASH_COMMENT.sub(r"\1", text)
     text = " ".join(text.split())
-    if text[:1] in "@[#" and row.name in _ANNOTATED:
+    if text[:1] in "@[#" and language.strips_annotations:
         text = _ANNOTATIONS.sub("", text, count=1)
-    for loose, tight in _LOOSE:
-        text = text.replace(loose, tight)
+    for spaced, compact in _BRACKET_SPACING:
+        text = text.replace(spaced, compact)
     text = text.rstrip(" {:;,")
     if text.endswith("=") and text[-2:-1] not in ("=", "!", "<", ">"):
         text = text[:-1].rstrip()
     text = text.removesuffix(" do").removesuffix(" where")
-    return text if len(text) <= MAX_SIGNATURE else clipped(_fewer_parameters(text, row.name), MAX_SIGNATURE)
+    if len(text) <= MAX_SIGNATURE_CHARS:
+        return text
+    return truncate_words(_with_fewer_parameters(text, language), MAX_SIGNATURE_CHARS)
 
 
-def _fewer_parameters(text: str, language: str) -> str:
-    """A long head with only the first of its parameters, so that what is behind them can be read: what it returns."""
+def _with_fewer_parameters(text: str, language: Language) -> str:
+    """Leave out the last parameters of a long signature, so that the return type after them still fits."""
     depth, start, longest = 0, 0, (0, 0)
     commas: list[int] = []
-    marks = (_RUST_MARKS if language == "rust" else _MARKS).finditer(text)
-    for at, mark in ((found.start(), found.group()) for found in marks):
-        if mark in "([{<":
+    tokens = (_TOKENS_WITH_LIFETIMES if language.has_lifetimes else _TOKENS).finditer(text)
+    for position, token in ((match.start(), match.group()) for match in tokens):
+        if token in "([{<":
             depth += 1
-            start = at if depth == 1 else start
-        elif mark in ")]}>":
+            start = position if depth == 1 else start
+        elif token in ")]}>":
             depth -= 1
-            if depth == 0 and at - start > longest[1] - longest[0]:
-                longest = (start, at)
-        elif mark == "," and depth == 1:
-            commas.append(at)
-    room = MAX_SIGNATURE - len(", …") - len(text[longest[1] :])
-    kept = [at for at in commas if longest[0] < at <= min(room, longest[1])]
+            if depth == 0 and position - start > longest[1] - longest[0]:
+                longest = (start, position)
+        elif token == "," and depth == 1:
+            commas.append(position)
+    limit = MAX_SIGNATURE_CHARS - len(", …") - len(text[longest[1] :])
+    kept = [position for position in commas if longest[0] < position <= min(limit, longest[1])]
     return f"{text[: kept[-1]]}, …{text[longest[1] :]}" if kept else text
 
 
-def body_start(source: Source, first: int, body: int | None, end: int, row: Language) -> int:
-    """First line after the head of a definition of the lines from `first` to `end`, of which the body begins at a
-    byte; `end` without a body."""
+def body_start_line(source: SourceText, first_line: int, body: int | None, end_line: int, language: Language) -> int:
+    """Return the first line after the head of a definition.
+
+    Args:
+        source: The text of the file.
+        first_line: First line of the definition.
+        body: Byte at which the body begins, None without a body.
+        end_line: Line after the definition.
+        language: The language of the file.
+    """
     if body is None:
-        return end
-    at = body
-    char = source.data[at : at + 1]
+        return end_line
+    char = source.data[body : body + 1]
     if not char or char.isalnum() or char in b"\"'@_":
-        while at > 0 and source.data[at - 1] in b" \t\n":
-            at -= 1
-        line = source.row(max(0, at - 1))
-        while line > first and row.line and source.lines[line].lstrip().startswith(row.line):
+        end = body
+        while end > 0 and source.data[end - 1] in b" \t\n":
+            end -= 1
+        line = source.line_at(max(0, end - 1))
+        markers = language.line_comments
+        while line > first_line and markers and source.lines[line].lstrip().startswith(markers):
             line -= 1
     else:
-        line = source.row(at)
-    return min(line + 1, end)
+        line = source.line_at(body)
+    return min(line + 1, end_line)

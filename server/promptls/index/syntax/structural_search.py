@@ -1,9 +1,9 @@
-"""Structural patterns: where a code shape or a tree-sitter query matches in a text.
+"""Structural search: finds the matches of a code pattern or a tree-sitter query in a text.
 
-A shape is a piece of code in which `$NAME` stands for one node, the same one wherever the name comes again, and
-`$$$` or `$$$NAME` for any number of neighbours, as in ast-grep.  It matches by the kinds of nodes and the texts of
-leaves, white space and comments aside; punctuation that the shape leaves out may be there.  A text that begins with
-"(" and is a query of the grammar is one.  Runs in worker processes.
+A code pattern is code with metavariables, as in ast-grep: `$NAME` matches one node, and the same text wherever the
+name is repeated; `$$$` or `$$$NAME` matches any number of siblings. Nodes match by their kind, leaves by their text.
+Whitespace and comments are ignored, and the text may have punctuation that the pattern lacks. A pattern that begins
+with "(" and is a valid query of the grammar is used as a query. Runs in worker processes.
 """
 
 from __future__ import annotations
@@ -16,130 +16,140 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from promptls.index.syntax.grammars import SOURCES, grammars
-from promptls.index.syntax.grammars import Source as Origin
-from promptls.index.syntax.guards import misshapen, unparsable
-from promptls.index.syntax.source_text import Source
-from promptls.languages.table import BY_NAME
+from promptls.index.syntax.grammars import GRAMMAR_SOURCES, GrammarSource, grammar_loader
+from promptls.index.syntax.guards import is_pathological, unparsable_reason
+from promptls.index.syntax.source_text import SourceText
+from promptls.languages import LANGUAGES
 from promptls.model import Span
 
 if TYPE_CHECKING:
     from tree_sitter import Language, Node, Query
 
-_MANY = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)?")
-_ONE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
+_MULTI_METAVARIABLE = re.compile(r"\$\$\$([A-Z_][A-Z0-9_]*)?")
+_METAVARIABLE = re.compile(r"\$([A-Z_][A-Z0-9_]*)")
+_PLACEHOLDER = re.compile(r"^qz(one|many)_(\w*?)zq$")
 _WORD = re.compile(r"[A-Za-z_]\w{2,}")
-_HOLE = re.compile(r"^qz(one|many)_(\w*?)zq$")
 
-MOST = 500
-"""Matches in one text."""
+MAX_MATCHES = 500
+"""Matches that are returned for one text."""
 
-EFFORT = 200_000
-"""Comparisons of nodes that one text may cost."""
+MAX_COMPARISONS = 200_000
+"""Node comparisons per text, which bounds the time of backtracking."""
+
+_PATTERN_TIMEOUT_S = 0.5
+"""Processor time for parsing a code pattern, in seconds."""
 
 
-class Pattern(Struct, frozen=True):
-    """A pattern as it was written, and the words that a text must have for it to match."""
+class StructuralPattern(Struct, frozen=True):
+    """A code pattern or query as written, and the words that every matching text contains."""
 
     text: str
     words: tuple[str, ...]
 
 
-def pattern(text: str) -> Pattern:
-    """Take a pattern in; nothing is parsed yet."""
-    bare = _ONE.sub(" ", _MANY.sub(" ", text))
-    words = () if text.lstrip().startswith("(") else tuple(dict.fromkeys(_WORD.findall(bare)))
-    return Pattern(text, words)
+def parse_pattern(text: str) -> StructuralPattern:
+    """Return the pattern for a text. Its syntax is checked later, because it depends on the language."""
+    without_metavariables = _METAVARIABLE.sub(" ", _MULTI_METAVARIABLE.sub(" ", text))
+    words = () if text.lstrip().startswith("(") else tuple(dict.fromkeys(_WORD.findall(without_metavariables)))
+    return StructuralPattern(text, words)
 
 
-def find(
-    wanted: Pattern, text: str, language: str, order: tuple[Origin, ...] = SOURCES, seconds: float = 0.5
+def find_matches(
+    pattern: StructuralPattern,
+    text: str,
+    language: str,
+    grammar_sources: tuple[GrammarSource, ...] = GRAMMAR_SOURCES,
+    timeout_s: float = 0.5,
 ) -> list[Span] | None:
-    """The lines of each match, in document order; None where the pattern has no meaning in the language."""
-    row = BY_NAME.get(language)
-    if row is None or any(word not in text for word in wanted.words):
+    """Return the lines of each match in document order; None if the pattern is invalid in the language."""
+    definition = LANGUAGES.get(language)
+    if definition is None or any(word not in text for word in pattern.words):
         return []
-    compiled = _compiled(wanted.text, language, order)
+    compiled = _compile(pattern.text, language, grammar_sources)
     if compiled is None:
         return None
-    source = Source(text, row.mask)
-    if unparsable(source.data, language):
+    source = SourceText(text, definition.mask)
+    if unparsable_reason(source.data, definition):
         return []
-    grammar, query, shape, code = compiled
-    root = _tree(grammar, source.code, seconds)
-    if root is None or misshapen(root):
+    grammar, query, pattern_node, pattern_code = compiled
+    root = _parse_root(grammar, source.code, timeout_s)
+    if root is None or is_pathological(root):
         return []
     from tree_sitter import QueryCursor
 
     cursor = QueryCursor(query)
-    if shape is None:
-        found = [nodes[0] for _, captures in cursor.matches(root) for nodes in captures.values() if nodes]
+    if pattern_node is None:
+        matches = [nodes[0] for _, captures in cursor.matches(root) for nodes in captures.values() if nodes]
     else:
-        alike = (node for nodes in cursor.captures(root).values() for node in nodes)
-        words = [word.encode() for word in wanted.words]
-        found = list(_Matcher(code, source.code).all(shape, alike, words))
+        candidates = (node for nodes in cursor.captures(root).values() for node in nodes)
+        words = [word.encode() for word in pattern.words]
+        matches = list(_Matcher(pattern_code, source.code).find_all(pattern_node, candidates, words))
     spans = {
         Span(n.start_point.row, n.end_point.row + (n.end_point.column > 0 or n.end_point.row == n.start_point.row))
-        for n in found
+        for n in matches
     }
-    return sorted(spans)[:MOST]
+    return sorted(spans)[:MAX_MATCHES]
 
 
-def _tree(grammar: Language, data: bytes, seconds: float) -> Node | None:
+def _parse_root(grammar: Language, code: bytes, timeout_s: float) -> Node | None:
+    """Return the root of the syntax tree, None after the timeout."""
     from tree_sitter import Parser
 
-    deadline = time.thread_time() + seconds
-    if not data.endswith(b"\n"):
-        data += b"\n"  # Perl's scanner looks for the end of a comment for ever, and asks nobody
+    deadline = time.thread_time() + timeout_s
+    if not code.endswith(b"\n"):
+        code += b"\n"  # the Perl scanner never terminates on an unterminated comment, and ignores the callback
     try:
         tree = Parser(grammar).parse(
-            lambda at, _point: data[at : at + 65_536],
-            progress_callback=lambda _at, _failed: time.thread_time() > deadline,
+            lambda start, _point: code[start : start + 65_536],
+            progress_callback=lambda _position, _has_error: time.thread_time() > deadline,
         )
     except ValueError:
         return None
     return tree.root_node
 
 
-Compiled = tuple["Language", "Query", "Node | None", bytes]
+CompiledPattern = tuple["Language", "Query", "Node | None", bytes]
+"""(grammar, query, root of the code pattern, its code). The root is None for a pattern that is a query itself."""
 
 
 @lru_cache(maxsize=256)
-def _compiled(text: str, language: str, order: tuple[Origin, ...]) -> Compiled | None:
-    """(grammar, query, root of the shape, code of the shape), None if it is neither in this language.
+def _compile(text: str, language: str, grammar_sources: tuple[GrammarSource, ...]) -> CompiledPattern | None:
+    """Compile a pattern; None if it is neither a query nor code of the language.
 
-    Of a shape the query finds the nodes of its kind.
+    The query of a code pattern captures the nodes of the same kind as its root.
     """
     from tree_sitter import Query, QueryError
 
-    grammar = grammars(order).grammar(language)
+    grammar = grammar_loader(grammar_sources).grammar(language)
     if grammar is None:
         return None
     if text.lstrip().startswith("("):
-        written = text if "@" in text else f"{text} @match"
+        query_text = text if "@" in text else f"{text} @match"
         try:
-            return grammar, Query(grammar, written), None, b""
+            return grammar, Query(grammar, query_text), None, b""
         except (QueryError, ValueError):
             pass
-    holes = _ONE.sub(lambda m: f"qzone_{m[1]}zq", _MANY.sub(lambda m: f"qzmany_{m[1] or ''}zq", text))
-    for form in (holes, holes + ";", holes + " {}", f"({holes})"):
-        code = form.encode("utf-8", "surrogatepass")
-        root = _tree(grammar, code, 0.5)
+    with_placeholders = _METAVARIABLE.sub(
+        lambda m: f"qzone_{m[1]}zq", _MULTI_METAVARIABLE.sub(lambda m: f"qzmany_{m[1] or ''}zq", text)
+    )
+    for variant in (with_placeholders, with_placeholders + ";", with_placeholders + " {}", f"({with_placeholders})"):
+        code = variant.encode("utf-8", "surrogatepass")
+        root = _parse_root(grammar, code, _PATTERN_TIMEOUT_S)
         if root is None or root.has_error:
             continue
-        node = _core(root, len(holes.encode("utf-8", "surrogatepass")))
+        node = _pattern_node(root, len(with_placeholders.encode("utf-8", "surrogatepass")))
         if node is not None:
-            return grammar, Query(grammar, f"({node.type}) @alike"), node, code
+            return grammar, Query(grammar, f"({node.type}) @candidate"), node, code
     return None
 
 
-def _core(node: Node, end: int) -> Node | None:
-    """The innermost node that is all of the shape; None if the shape is several things."""
+def _pattern_node(node: Node, end: int) -> Node | None:
+    """Return the innermost node that spans the whole pattern; None if the pattern has several roots."""
     while True:
-        if _HOLE.match(node.text.decode("utf-8", "replace") if node.text else ""):
-            return None  # a hole alone would match everything
+        if _PLACEHOLDER.match(node.text.decode("utf-8", "replace") if node.text else ""):
+            return None  # a metavariable by itself would match everything
         inner = [child for child in node.named_children if child.start_byte < end]
-        if len(inner) == 1 and (node.parent is None or _wraps(node, inner[0])):
+        if len(inner) == 1 and (node.parent is None or _is_wrapper(node, inner[0])):
             node = inner[0]
         elif node.parent is None:
             return None
@@ -147,105 +157,110 @@ def _core(node: Node, end: int) -> Node | None:
             return node
 
 
-def _wraps(node: Node, inner: Node) -> bool:
-    """Whether a node adds nothing to the one inside but a semicolon or parentheses that were put there."""
+def _is_wrapper(node: Node, inner: Node) -> bool:
+    """Return whether a node only adds a semicolon or parentheses to its child."""
     return node.type in ("expression_statement", "statement", "parenthesized_expression", "program") and inner.is_named
 
 
 class _Matcher:
-    """Compares nodes of a shape with nodes of a text."""
+    """Compares the nodes of a code pattern with the nodes of a text."""
 
-    def __init__(self, shape: bytes, code: bytes) -> None:
-        self._shape = shape
+    def __init__(self, pattern_code: bytes, code: bytes) -> None:
+        self._pattern_code = pattern_code
         self._code = code
-        self._left = EFFORT
-        self._holes: dict[int, tuple[str, str] | None] = {}  # by the id of a node of the shape
+        self._comparisons_left = MAX_COMPARISONS
+        self._metavariables: dict[int, tuple[str, str] | None] = {}  # by the id of a pattern node
 
-    def all(self, shape: Node, alike: Iterable[Node], words: Sequence[bytes]) -> Iterator[Node]:
-        """Those of the nodes of the shape's kind that it matches, outermost first; none inside of another.
+    def find_all(self, pattern: Node, candidates: Iterable[Node], words: Sequence[bytes]) -> Iterator[Node]:
+        """Yield the candidates that match, outermost first and none inside of another.
 
-        `words`: what stands in each of them.
+        Args:
+            pattern: Root of the code pattern.
+            candidates: Nodes of the same kind.
+            words: Words that every match contains.
         """
         end = 0
-        for node in sorted(alike, key=lambda node: (node.start_byte, -node.end_byte)):
-            if self._left <= 0:
+        for node in sorted(candidates, key=lambda node: (node.start_byte, -node.end_byte)):
+            if self._comparisons_left <= 0:
                 return
             if node.start_byte < end or any(word not in self._text(node, self._code) for word in words):
                 continue
-            if self._node(shape, node, {}) is not None:
+            if self._match_node(pattern, node, {}) is not None:
                 end = node.end_byte
                 yield node
 
     def _text(self, node: Node, code: bytes) -> bytes:
         return code[node.start_byte : node.end_byte]
 
-    def _hole(self, shape: Node) -> tuple[str, str] | None:
-        """(one or many, name) of a node of the shape that is a hole, with what wraps it."""
+    def _metavariable(self, pattern: Node) -> tuple[str, str] | None:
+        """Return ("one" or "many", name) of a pattern node that is a metavariable, also if it is wrapped."""
         try:
-            return self._holes[shape.id]
+            return self._metavariables[pattern.id]
         except KeyError:
-            found = _HOLE.match(self._text(shape, self._shape).decode("utf-8", "replace").rstrip(";"))
-            hole = self._holes[shape.id] = (found[1], found[2]) if found else None
-            return hole
+            match = _PLACEHOLDER.match(self._text(pattern, self._pattern_code).decode("utf-8", "replace").rstrip(";"))
+            metavariable = self._metavariables[pattern.id] = (match[1], match[2]) if match else None
+            return metavariable
 
-    def _node(self, shape: Node, node: Node, bound: dict[str, bytes]) -> dict[str, bytes] | None:
-        """What the holes stand for if the nodes match, else None."""
-        self._left -= 1
-        if self._left <= 0:
+    def _match_node(self, pattern: Node, node: Node, bindings: dict[str, bytes]) -> dict[str, bytes] | None:
+        """Return the bindings of the metavariables if the nodes match, None otherwise."""
+        self._comparisons_left -= 1
+        if self._comparisons_left <= 0:
             return None
-        hole = self._hole(shape)
-        if hole is not None and (node.is_named or hole[0] == "many"):
-            name, text = hole[1], self._text(node, self._code)
+        metavariable = self._metavariable(pattern)
+        if metavariable is not None and (node.is_named or metavariable[0] == "many"):
+            name, text = metavariable[1], self._text(node, self._code)
             if not name or name == "_":
-                return bound
-            if name in bound:
-                return bound if bound[name] == text else None
-            return {**bound, name: text}
-        if shape.type != node.type:
+                return bindings
+            if name in bindings:
+                return bindings if bindings[name] == text else None
+            return {**bindings, name: text}
+        if pattern.type != node.type:
             return None
-        if shape.child_count == 0:
-            return bound if self._text(shape, self._shape) == self._text(node, self._code) else None
-        return self._row(_solid(shape), _solid(node), bound)
+        if pattern.child_count == 0:
+            return bindings if self._text(pattern, self._pattern_code) == self._text(node, self._code) else None
+        return self._match_siblings(_without_comments(pattern), _without_comments(node), bindings)
 
-    def _row(self, shapes: Sequence[Node], nodes: Sequence[Node], bound: dict[str, bytes]) -> dict[str, bytes] | None:
-        """The same for neighbours."""
-        self._left -= 1
-        if self._left <= 0:
+    def _match_siblings(
+        self, patterns: Sequence[Node], nodes: Sequence[Node], bindings: dict[str, bytes]
+    ) -> dict[str, bytes] | None:
+        """Return the bindings of the metavariables if lists of siblings match, None otherwise."""
+        self._comparisons_left -= 1
+        if self._comparisons_left <= 0:
             return None
-        if not shapes:
-            return bound if not any(n.is_named for n in nodes) else None
-        hole = self._hole(shapes[0])
-        if hole is not None and hole[0] == "many":
-            rest = shapes[1:]
-            if rest and not rest[0].is_named and self._text(rest[0], self._shape) == b",":
-                whole = self._row(rest[1:], nodes, bound)  # none of them, and no comma either
-                if whole is not None:
-                    return whole
-            for taken in range(len(nodes) + 1):
-                found = self._row(rest, nodes[taken:], bound)
-                if found is not None:
-                    return found
+        if not patterns:
+            return bindings if not any(n.is_named for n in nodes) else None
+        metavariable = self._metavariable(patterns[0])
+        if metavariable is not None and metavariable[0] == "many":
+            rest = patterns[1:]
+            if rest and not rest[0].is_named and self._text(rest[0], self._pattern_code) == b",":
+                without_comma = self._match_siblings(rest[1:], nodes, bindings)  # neither a node nor the comma after it
+                if without_comma is not None:
+                    return without_comma
+            for count in range(len(nodes) + 1):
+                matched = self._match_siblings(rest, nodes[count:], bindings)
+                if matched is not None:
+                    return matched
             return None
         if not nodes:
-            # A hole for many at the end may be nothing, its comma with it.
-            return bound if all(self._optional(s) for s in shapes) else None
-        found = self._node(shapes[0], nodes[0], bound)
-        if found is not None:
-            rest_found = self._row(shapes[1:], nodes[1:], found)
-            if rest_found is not None:
-                return rest_found
-        if self._optional(shapes[0]):
-            without = self._row(shapes[1:], nodes, bound)
-            if without is not None:
-                return without
-        return None if nodes[0].is_named else self._row(shapes, nodes[1:], bound)
+            # A "$$$" at the end may match nothing, together with the comma before it.
+            return bindings if all(self._is_optional(pattern) for pattern in patterns) else None
+        first = self._match_node(patterns[0], nodes[0], bindings)
+        if first is not None:
+            both = self._match_siblings(patterns[1:], nodes[1:], first)
+            if both is not None:
+                return both
+        if self._is_optional(patterns[0]):
+            skipped = self._match_siblings(patterns[1:], nodes, bindings)
+            if skipped is not None:
+                return skipped
+        return None if nodes[0].is_named else self._match_siblings(patterns, nodes[1:], bindings)
 
-    def _optional(self, shape: Node) -> bool:
-        hole = self._hole(shape)
-        if hole is not None:
-            return hole[0] == "many"
-        return not shape.is_named and self._text(shape, self._shape) in (b",", b";", b"")
+    def _is_optional(self, pattern: Node) -> bool:
+        metavariable = self._metavariable(pattern)
+        if metavariable is not None:
+            return metavariable[0] == "many"
+        return not pattern.is_named and self._text(pattern, self._pattern_code) in (b",", b";", b"")
 
 
-def _solid(node: Node) -> list[Node]:
+def _without_comments(node: Node) -> list[Node]:
     return [child for child in node.children if "comment" not in child.type]

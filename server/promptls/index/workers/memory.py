@@ -1,7 +1,8 @@
-"""How a process gives memory back to the system, and how seldom it looks for garbage.
+"""Process memory tuning: glibc `mallopt` thresholds and garbage collector settings.
 
-glibc keeps what was freed unless it was large, and learns to call ever larger pieces small: after a scan, hundreds of
-megabytes that nobody uses.  With a fixed bound, arrays go back at once.  Elsewhere nothing is done.
+glibc returns freed memory to the system only above a threshold, and raises the threshold as larger blocks are freed.
+After a scan, hundreds of megabytes would remain allocated.  With a fixed threshold, arrays are returned at once.
+On systems other than Linux, only the garbage collector is tuned.
 """
 
 from __future__ import annotations
@@ -13,46 +14,45 @@ import sys
 
 log = logging.getLogger(__name__)
 
-BOUND = 256 * 1024
-"""Bytes: larger pieces are mapped by themselves; so many free bytes may stay at the end of the heap."""
-LARGE_BOUND = 16 * 1024 * 1024
-"""The same once the index is complete: an array of 64 bits for each of two million rows.  And in a bulk
-worker, which makes such arrays with every batch and ends when there is no more to do: a twentieth of its time went into
-mapping them."""
-OBJECTS = 50_000
-"""New objects between two looks for garbage in cycles: one answer makes some ten thousand, and hardly a cycle."""
+MALLOC_THRESHOLD = 256 * 1024
+"""Size in bytes above which a block is mapped separately, and maximum free memory kept at the end of the heap."""
+LARGE_MALLOC_THRESHOLD = 16 * 1024 * 1024
+"""Threshold once the index is complete: an array of 64 bits for each of two million rows.  Bulk workers use it too,
+since they create such arrays for every batch, and mapping them took a twentieth of the time."""
+GC_THRESHOLD = 50_000
+"""New objects between two garbage collections; one request creates about ten thousand objects and hardly any cycles."""
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8  # malloc.h
 _ARENAS = 2
 
 
-def be_frugal(bound: int = BOUND) -> None:
-    """Set the bounds of this process; early, before much is allocated."""
-    gc.set_threshold(OBJECTS, *gc.get_threshold()[1:])
-    _set((_TRIM_THRESHOLD, bound), (_MMAP_THRESHOLD, bound), (_ARENA_MAX, _ARENAS))
+def limit_memory(threshold: int = MALLOC_THRESHOLD) -> None:
+    """Set the memory thresholds of this process; call it early, before much is allocated."""
+    gc.set_threshold(GC_THRESHOLD, *gc.get_threshold()[1:])
+    _set_malloc_options((_TRIM_THRESHOLD, threshold), (_MMAP_THRESHOLD, threshold), (_ARENA_MAX, _ARENAS))
 
 
-def settle() -> None:
-    """The index is made, and most of what is there now will stay: from here on answers shall be quick.
+def tune_for_latency() -> None:
+    """Tune for the latency of requests, once the index is complete and most objects will stay alive.
 
-    The collector of cycles passes over what is there, and arrays as long as the index, which every answer makes and
-    drops, are not mapped anew each time: zeroing their pages took four times as long as the search itself.
+    The garbage collector ignores the existing objects (`gc.freeze`).  Arrays as long as the index, which every request
+    creates and drops, are no longer mapped each time: zeroing their pages took four times as long as the search.
     """
     gc.collect()
     gc.freeze()
-    _set((_TRIM_THRESHOLD, LARGE_BOUND), (_MMAP_THRESHOLD, LARGE_BOUND))
+    _set_malloc_options((_TRIM_THRESHOLD, LARGE_MALLOC_THRESHOLD), (_MMAP_THRESHOLD, LARGE_MALLOC_THRESHOLD))
 
 
-def trim() -> None:
-    """Give back what is free in between."""
+def release_free_memory() -> None:
+    """Return free heap memory to the system."""
     if sys.platform != "linux":
         return
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (OSError, AttributeError) as error:
-        log.debug("memory is left to the system's allocator: %s", error)
+        log.debug("cannot tune the memory allocator: %s", error)
 
 
-def _set(*options: tuple[int, int]) -> None:
+def _set_malloc_options(*options: tuple[int, int]) -> None:
     if sys.platform != "linux":
         return
     try:
@@ -60,4 +60,4 @@ def _set(*options: tuple[int, int]) -> None:
         for option, value in options:
             libc.mallopt(option, value)
     except (OSError, AttributeError) as error:  # another libc
-        log.debug("memory is left to the system's allocator: %s", error)
+        log.debug("cannot tune the memory allocator: %s", error)

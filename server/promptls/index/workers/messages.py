@@ -1,6 +1,6 @@
-"""What the server process and a worker process say to each other: msgpack frames over pipes.
+"""Messages between the server and its helper processes: msgpack frames over pipes.
 
-Each request has exactly one response.  Plain values only, nothing of tree-sitter or numpy crosses.
+Each request has exactly one response.  Messages contain plain values only, no objects of tree-sitter or numpy.
 """
 
 from __future__ import annotations
@@ -11,72 +11,75 @@ from typing import BinaryIO, Literal
 import msgspec
 from msgspec import Struct
 
-from promptls.index.prescan.lexer import Skims
-from promptls.index.search.row_batch import Rows
-from promptls.index.store.lance_table import Identity
+from promptls.index.prescan.lexer import PrescanBatch
+from promptls.index.search.row_batch import RowBatch
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.model import Span
 
 
 class Configure(Struct, frozen=True, tag=True, array_like=True):
-    """First message to a worker."""
+    """Configuration, the first message to a worker."""
 
     model: str
     allow_download: bool
     max_file_size: int
     max_line: int
     grammar_order: tuple[Literal["pack", "legacy"], ...]
-    identity: str = ""  # of the model that the index is made with: no worker may use another one
-    bulk: bool = False  # whether it reads many files, and ends when there are no more
+    identity: str = ""  # model of the index; the worker must not use another one
+    bulk: bool = False  # whether this is a bulk worker
 
 
 class ScanFiles(Struct, frozen=True, tag=True, array_like=True):
-    """Read and outline files.  `plain`: without a grammar (the last try after a hang or crash)."""
+    """Read and outline files; with `plain`, without a grammar, as a last attempt after a hang or crash."""
 
     paths: tuple[str, ...]
     plain: bool = False
 
 
-class SkimFiles(Struct, frozen=True, tag=True, array_like=True):
-    """Have a first look at files; those that cannot be read are left out."""
+class PrescanFiles(Struct, frozen=True, tag=True, array_like=True):
+    """Prescan files; unreadable files are omitted."""
 
     paths: tuple[str, ...]
 
 
 class ScanText(Struct, frozen=True, tag=True, array_like=True):
-    """Outline the text of an open buffer; the tree is kept and reparsed incrementally."""
+    """Outline the text of an open document; its syntax tree is kept and reparsed incrementally."""
 
     path: str
     text: str
     plain: bool = False
 
 
-class Forget(Struct, frozen=True, tag=True, array_like=True):
-    """The buffer was closed: its tree is dropped."""
+class ForgetDocument(Struct, frozen=True, tag=True, array_like=True):
+    """Drop the syntax tree of a closed document."""
 
     path: str
 
 
-class FindTerms(Struct, frozen=True, tag=True, array_like=True):
-    """Terms for chunk keys of the worker's last `ScanFiles` or of open buffers; what their vectors need is held until `Embed`."""
+class ExtractTerms(Struct, frozen=True, tag=True, array_like=True):
+    """Extract the terms of chunks of the last `ScanFiles` or of open documents.
+
+    The worker keeps their embedding inputs until `EmbedChunks`.
+    """
 
     keys: tuple[bytes, ...]
 
 
-class Embed(Struct, frozen=True, tag=True, array_like=True):
-    """Vectors for chunk keys of any `FindTerms` before."""
+class EmbedChunks(Struct, frozen=True, tag=True, array_like=True):
+    """Embed chunks of any earlier `ExtractTerms`."""
 
     keys: tuple[bytes, ...]
-    done: tuple[bytes, ...]  # texts to be forgotten after this
+    release: tuple[bytes, ...]  # chunks whose embedding inputs are dropped afterwards
 
 
 class EmbedQuery(Struct, frozen=True, tag=True, array_like=True):
-    """One vector for a question."""
+    """Embed a query."""
 
     text: str
 
 
-class Match(Struct, frozen=True, tag=True, array_like=True):
-    """Look for a structural pattern in files; `texts` are those that are open, by path."""
+class MatchPattern(Struct, frozen=True, tag=True, array_like=True):
+    """Search files for a structural pattern; `texts` contains the text of open documents by path."""
 
     pattern: str
     paths: tuple[str, ...]
@@ -84,98 +87,98 @@ class Match(Struct, frozen=True, tag=True, array_like=True):
 
 
 class FileScan(Struct, frozen=True, array_like=True):
-    """What came of one file: an outline, or why there is none."""
+    """Result for one file: an outline, or the reason why there is none."""
 
     path: str
     size: int = 0
     mtime_ns: int = 0
-    digest: bytes = b""
-    outlined: bytes = b""  # as `model.pack` made it
-    skipped: str = ""
-    gone: bool = False
+    content_hash: bytes = b""
+    encoded_outline: bytes = b""  # output of `encode_outline`
+    skip_reason: str = ""
+    deleted: bool = False
 
 
-class Scanned(Struct, frozen=True, tag=True, array_like=True):
+class ScanResult(Struct, frozen=True, tag=True, array_like=True):
     """Response to ScanFiles and ScanText."""
 
     files: tuple[FileScan, ...]
 
 
-class Skimmed(Struct, frozen=True, tag=True, array_like=True):
-    """Response to SkimFiles."""
+class PrescanResult(Struct, frozen=True, tag=True, array_like=True):
+    """Response to PrescanFiles."""
 
-    skims: Skims
-
-
-class Terms(Struct, frozen=True, tag=True, array_like=True):
-    """Response to FindTerms: rows without vectors; keys whose text the worker does not have are left out."""
-
-    rows: Rows
+    batch: PrescanBatch
 
 
-class Vectors(Struct, frozen=True, tag=True, array_like=True):
-    """Response to Embed; keys whose text the worker no longer has are left out."""
+class TermsResult(Struct, frozen=True, tag=True, array_like=True):
+    """Response to ExtractTerms: rows without vectors; chunks whose text the worker does not have are omitted."""
+
+    rows: RowBatch
+
+
+class ChunkVectors(Struct, frozen=True, tag=True, array_like=True):
+    """Response to EmbedChunks; chunks whose text the worker no longer has are omitted."""
 
     keys: tuple[bytes, ...]
-    vectors: bytes  # as `Rows` has them; b"" when the model cannot be used
+    vectors: bytes  # in the format of `RowBatch.vectors`; b"" if the model cannot be used
 
 
-class Vector(Struct, frozen=True, tag=True, array_like=True):
-    """Response to EmbedQuery: float32[dimension], b"" when the model cannot be used."""
+class QueryVector(Struct, frozen=True, tag=True, array_like=True):
+    """Response to EmbedQuery: float32[dimension], b"" if the model cannot be used."""
 
     vector: bytes
 
 
-class Matched(Struct, frozen=True, tag=True, array_like=True):
-    """Response to Match: the lines of matches by path, and the languages in which the pattern has a meaning."""
+class MatchResult(Struct, frozen=True, tag=True, array_like=True):
+    """Response to MatchPattern: lines of the matches by path, and the languages in which the pattern is valid."""
 
     files: tuple[tuple[str, tuple[Span, ...]], ...]
     languages: tuple[str, ...]
 
 
 class OpenTable(Struct, frozen=True, tag=True, array_like=True):
-    """First message to the keeper of a table; see `table.open_table`."""
+    """Open a LanceDB table, the first message to the store process; see `lance_table.open_table`."""
 
     folder: str
-    identity: Identity
-    renew: bool
+    identity: StoreIdentity
+    recreate: bool
 
 
 class ReadRows(Struct, frozen=True, tag=True, array_like=True):
-    """Rows from this one on; the first request reads the whole table."""
+    """Read rows starting at `start`; the first request loads the whole table."""
 
     start: int
 
 
 class AddRows(Struct, frozen=True, tag=True, array_like=True):
-    """Write rows, as one version."""
+    """Append rows as one table version."""
 
-    parts: tuple[Rows, ...]
-
-
-class Tidy(Struct, frozen=True, tag=True, array_like=True):
-    """Delete rows, join fragments if there are many; with `old`, drop versions that nobody can be reading."""
-
-    dead: tuple[bytes, ...] = ()
-    old: bool = False
+    parts: tuple[RowBatch, ...]
 
 
-class SomeRows(Struct, frozen=True, tag=True, array_like=True):
+class CompactTable(Struct, frozen=True, tag=True, array_like=True):
+    """Delete rows and compact many fragments; optionally drop old versions that no reader can use any more."""
+
+    deleted: tuple[bytes, ...] = ()
+    drop_old_versions: bool = False
+
+
+class RowsResult(Struct, frozen=True, tag=True, array_like=True):
     """Response to ReadRows."""
 
-    rows: Rows
+    rows: RowBatch
     more: bool
 
 
-class Failed(Struct, frozen=True, tag=True, array_like=True):
-    """Response of the keeper when LanceDB raised; `damaged`: the table cannot be read any more."""
+class StoreFailure(Struct, frozen=True, tag=True, array_like=True):
+    """Response of the store process after an error of LanceDB; `damaged` if the table is unreadable."""
 
     problem: str
     damaged: bool = False
 
 
-class Done(Struct, frozen=True, tag=True, array_like=True):
-    """Response to Configure (dimension, problem) and Forget."""
+class Acknowledged(Struct, frozen=True, tag=True, array_like=True):
+    """Response to Configure (with dimension and problem) and ForgetDocument."""
 
     dimension: int = 0
     problem: str = ""
@@ -184,43 +187,53 @@ class Done(Struct, frozen=True, tag=True, array_like=True):
 Request = (
     Configure
     | ScanFiles
-    | SkimFiles
+    | PrescanFiles
     | ScanText
-    | Forget
-    | FindTerms
-    | Embed
+    | ForgetDocument
+    | ExtractTerms
+    | EmbedChunks
     | EmbedQuery
-    | Match
+    | MatchPattern
     | OpenTable
     | ReadRows
     | AddRows
-    | Tidy
+    | CompactTable
 )
-Response = Scanned | Skimmed | Terms | Vectors | Vector | Matched | SomeRows | Failed | Done
+Response = (
+    ScanResult
+    | PrescanResult
+    | TermsResult
+    | ChunkVectors
+    | QueryVector
+    | MatchResult
+    | RowsResult
+    | StoreFailure
+    | Acknowledged
+)
 
-_HEAD = struct.Struct("<I")
+_LENGTH_PREFIX = struct.Struct("<I")
 _encoder = msgspec.msgpack.Encoder()
 request_decoder: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)
 response_decoder: msgspec.msgpack.Decoder[Response] = msgspec.msgpack.Decoder(Response)
 
 
-def encoded(message: Request | Response) -> bytes:
-    """One message as it goes through a pipe."""
+def encode_frame(message: Request | Response) -> bytes:
+    """Encode a message as a frame with a length prefix."""
     body = _encoder.encode(message)
-    return _HEAD.pack(len(body)) + body
+    return _LENGTH_PREFIX.pack(len(body)) + body
 
 
 def write_frame(stream: BinaryIO, message: Request | Response) -> None:
-    """Write one message and flush."""
-    stream.write(encoded(message))
+    """Write a message and flush."""
+    stream.write(encode_frame(message))
     stream.flush()
 
 
 def read_frame(stream: BinaryIO) -> bytes | None:
-    """The bytes of the next message, None at the end of the stream."""
-    head = stream.read(_HEAD.size)
-    if len(head) < _HEAD.size:
+    """Read the bytes of the next message, None at the end of the stream."""
+    prefix = stream.read(_LENGTH_PREFIX.size)
+    if len(prefix) < _LENGTH_PREFIX.size:
         return None
-    size = _HEAD.unpack(head)[0]
+    size = _LENGTH_PREFIX.unpack(prefix)[0]
     body = stream.read(size)
     return body if len(body) == size else None

@@ -1,8 +1,9 @@
-"""Worker processes, seen from the server: one for what a user waits for, some for bulk work.
+"""Pool of worker processes: one interactive worker for requests, and several bulk workers.
 
-A job is a function that talks to one worker over a `Channel`; it runs on the slot's thread.  A worker that
-crashes or does not answer in time is replaced, and the job gets `WorkerFailed`.  Bulk workers start when
-there is work and leave after a while without; both kinds are restarted on demand.
+A job is a function that uses one worker through a `WorkerChannel`, and runs on the thread of that worker.  A worker
+that crashes or exceeds its timeout is replaced, and the job fails with `WorkerError`.  Bulk workers start on demand and
+exit when idle.  Unlike `concurrent.futures`, the pool can kill a hung task, restart a single worker, and run a job on
+the worker that holds its data.
 """
 
 from __future__ import annotations
@@ -11,61 +12,78 @@ import logging
 import queue
 import subprocess
 import threading
-import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from promptls.index.config import IndexConfig
 from promptls.index.workers.messages import (
+    Acknowledged,
     Configure,
-    Done,
-    Failed,
     OpenTable,
     Request,
     Response,
-    encoded,
+    StoreFailure,
+    encode_frame,
     read_frame,
     response_decoder,
 )
-from promptls.index.workers.spawn import WORKER, drop, end, spawn
+from promptls.index.workers.spawn import WORKER_MODULE, kill_prestarted, kill_process, spawn_process
+from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
-Job = Callable[["Channel"], Result]
+Job = Callable[["WorkerChannel"], Result]
 
 START_TIMEOUT_S = 60.0
-LATER_MOST = 40_000
-"""Texts of which a worker may hold the tokens, some 20 MB, before it makes vectors though files wait to be outlined."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 2.0, 60.0
-"""A worker that could not load the model is started anew after so long, twice as long each time."""
-PIPE = 1 << 13
-"""Bytes that any pipe takes in though nobody reads them; whoever writes more may wait for somebody who does."""
-IDLE_S = 5.0
-"""A bulk worker without work for this long ends."""
+"""Seconds for the start of a worker, including the load of the embedding model."""
+MAX_DEFERRED_TEXTS = 40_000
+"""Chunks that may wait for embedding in a worker, about 20 MB of tokens, before embedding goes ahead of outlines."""
+INITIAL_BACKOFF_S, MAX_BACKOFF_S = 4.0, 60.0
+"""Back-off in seconds for restarting a worker that could not load the model; it doubles each time."""
+PIPE_CAPACITY_BYTES = 1 << 13
+"""Bytes that any pipe buffers without a reader; writing more may block."""
+IDLE_TIMEOUT_S = 5.0
+"""Seconds without work after which a bulk worker exits."""
 
 
-class WorkerFailed(Exception):
-    """The worker died or did not answer in time; the sentence says which.  Or it `said` that it cannot work."""
+def worker_configuration(config: IndexConfig, identity: str = "") -> Configure:
+    """Return the first message to a worker.
 
-    def __init__(self, problem: str, said: Failed | None = None, died: bool = False) -> None:
+    `identity` names the only model that the worker may use, "" if the model cannot change.
+    """
+    return Configure(
+        config.embedding.model,
+        config.embedding.allow_download,
+        config.limits.max_file_size,
+        config.limits.max_line,
+        config.grammar_order,
+        identity,
+    )
+
+
+class WorkerError(Exception):
+    """A worker died, exceeded a timeout, or reported a failure as `response`."""
+
+    def __init__(self, problem: str, response: StoreFailure | None = None, died: bool = False) -> None:
         super().__init__(problem)
-        self.said = said
-        self.died = died  # by itself, by somebody, or for lack of memory; not because it took too long
+        self.response = response
+        self.died = died  # the process ended (crash, kill, out of memory), not a timeout
 
 
-class PoolClosed(Exception):
-    """Nobody wants answers any more: no worker is started."""
+class PoolClosedError(Exception):
+    """Raised if a worker is needed after the pool was closed."""
 
 
-class Channel:
-    """One worker process and the talk with it.  Used by one thread at a time."""
+class WorkerChannel:
+    """One helper process and the communication with it.  Used by one thread at a time."""
 
-    def __init__(self, configure: Configure | OpenTable, background: bool, module: str = WORKER) -> None:
+    def __init__(self, configure: Configure | OpenTable, background: bool, module: str = WORKER_MODULE) -> None:
         self._configure = configure
         self._module = module
         self._background = background
@@ -75,83 +93,92 @@ class Channel:
         self.dimension = 0
         self.starts = 0
         self.closed = False
-        self._pause = FIRST_PAUSE_S
-        self._not_before = 0.0  # time.monotonic()
+        self._backoff = Backoff(INITIAL_BACKOFF_S, MAX_BACKOFF_S)
 
     def start(self) -> None:
-        """Start the process unless it runs.  Raises WorkerFailed, PoolClosed."""
+        """Start the process unless it is running.
+
+        Raises:
+            WorkerError: The process could not be started or configured.
+            PoolClosedError: The pool is closed.
+        """
         if self.closed:
-            raise PoolClosed
-        if self._process is not None and self._process.poll() is None and not self._try_again():
+            raise PoolClosedError
+        if self._process is not None and self._process.poll() is None and not self._is_retry_due():
             return
         self.stop()
-        self._process = spawn(self._module, self._background)
+        self._process = spawn_process(self._module, self._background)
         self.starts += 1
         self._frames = queue.SimpleQueue()
-        threading.Thread(target=_pump, args=(self._process, self._frames), daemon=True, name="worker-reader").start()
-        done = self._exchange(self._configure, START_TIMEOUT_S)
-        if isinstance(done, Done):
-            self.problem, self.dimension = done.problem, done.dimension
-            self._pause = min(2 * self._pause, LONGEST_PAUSE_S) if self.problem else FIRST_PAUSE_S
-            self._not_before = time.monotonic() + self._pause
-        elif isinstance(done, Failed):
+        threading.Thread(
+            target=_read_frames, args=(self._process, self._frames), daemon=True, name="worker-reader"
+        ).start()
+        response = self._exchange(self._configure, START_TIMEOUT_S)
+        if isinstance(response, Acknowledged):
+            self.problem, self.dimension = response.problem, response.dimension
+            self._backoff.record(failed=bool(self.problem))
+        elif isinstance(response, StoreFailure):
             self.stop()
-            raise WorkerFailed(done.problem, done)
+            raise WorkerError(response.problem, response)
 
-    def _try_again(self) -> bool:
-        """Whether it is time to see if the model can be used by now."""
-        return bool(self.problem) and time.monotonic() > self._not_before
+    def _is_retry_due(self) -> bool:
+        """Return whether the process should be restarted to load the model again."""
+        return bool(self.problem) and not self._backoff.remaining_s
 
     def call(self, request: Request, timeout_s: float) -> Response:
-        """The response to `request`.  Raises WorkerFailed; the process is then gone and will be started anew."""
+        """Send a request and return its response.
+
+        Raises:
+            WorkerError: The process failed; it was stopped, and the next call starts another.
+        """
         self.start()
         return self._exchange(request, timeout_s)
 
     def _exchange(self, request: Request, timeout_s: float) -> Response:
-        process, frame = self._process, encoded(request)
+        process, frame = self._process, encode_frame(request)
         assert process is not None and process.stdin is not None
-        deaf = threading.Event()
+        timed_out = threading.Event()
 
         def give_up() -> None:
-            deaf.set()
+            timed_out.set()
             process.kill()
 
-        late = threading.Timer(timeout_s, give_up)
-        late.daemon = True
+        timer = threading.Timer(timeout_s, give_up)
+        timer.daemon = True
         try:
-            if len(frame) > PIPE:
-                late.start()
+            if len(frame) > PIPE_CAPACITY_BYTES:
+                timer.start()
             process.stdin.write(frame)
             process.stdin.flush()
-            late.cancel()  # from here on the answer's own time counts
+            timer.cancel()  # the response has a timeout of its own
             body = self._frames.get(timeout=timeout_s)
         except queue.Empty:
             self.stop()
-            raise WorkerFailed(f"the worker did not answer within {timeout_s:g} s") from None
+            raise WorkerError(f"the worker did not respond within {timeout_s:g} s") from None
         except OSError:
             body = None
         finally:
-            late.cancel()
+            timer.cancel()
         if body is None:
             code = process.wait()
             self.stop()
-            if deaf.is_set():
-                raise WorkerFailed(f"the worker did not listen for {timeout_s:g} s")
-            raise WorkerFailed(f"the worker ended with code {code}", died=True)
+            if timed_out.is_set():
+                raise WorkerError(f"the worker did not read a request within {timeout_s:g} s")
+            raise WorkerError(f"the worker exited with status {code}", died=True)
         try:
             return response_decoder.decode(body)
         except msgspec.MsgspecError as error:
             self.stop()
-            raise WorkerFailed(f"the worker answered what cannot be read: {error}") from error
+            raise WorkerError(f"the worker sent an invalid response: {error}") from error
 
     def stop(self) -> None:
-        """End the process, if any, at once."""
+        """Kill the process, if any."""
         process, self._process = self._process, None
         if process is not None:
-            end(process)
+            kill_process(process)
 
 
-def _pump(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[bytes | None]) -> None:
+def _read_frames(process: subprocess.Popen[bytes], frames: queue.SimpleQueue[bytes | None]) -> None:
     assert process.stdout is not None
     try:
         while (body := read_frame(process.stdout)) is not None:  # type: ignore[arg-type]
@@ -169,7 +196,7 @@ class _Task(Generic[Result]):
         self.weight = weight
         self.future: Future[Result] = Future()
 
-    def run(self, channel: Channel) -> None:
+    def run(self, channel: WorkerChannel) -> None:
         if not self.future.set_running_or_notify_cancel():
             return
         try:
@@ -178,17 +205,25 @@ class _Task(Generic[Result]):
             self.future.set_exception(error)
 
 
-class Pool:
-    """One interactive slot and `bulk` slots, a thread each."""
+def _drain(queues: Sequence[deque[_Task[Any]]]) -> list[_Task[Any]]:
+    """Empty the queues and return their tasks."""
+    tasks = [task for tasks in queues for task in tasks]
+    for waiting in queues:
+        waiting.clear()
+    return tasks
+
+
+class WorkerPool:
+    """One interactive worker and `bulk` bulk workers, each with a thread."""
 
     def __init__(self, configure: Configure, bulk: int) -> None:
         self._condition = threading.Condition()
         self._waiting: dict[str, deque[_Task[Any]]] = {"interactive": deque(), "bulk": deque()}
         self._closed = False
-        self._channels = [Channel(configure, background=False)]
-        self._channels += [Channel(replace(configure, bulk=True), background=True) for _ in range(bulk)]
-        self._later: dict[Channel, deque[_Task[Any]]] = {channel: deque() for channel in self._channels}
-        self._put_off = dict.fromkeys(self._channels, 0)  # the weight of those
+        self._channels = [WorkerChannel(configure, background=False)]
+        self._channels += [WorkerChannel(replace(configure, bulk=True), background=True) for _ in range(bulk)]
+        self._deferred: dict[WorkerChannel, deque[_Task[Any]]] = {channel: deque() for channel in self._channels}
+        self._deferred_weight = dict.fromkeys(self._channels, 0)  # total weight of the deferred jobs
         self._threads = [
             threading.Thread(target=self._run, args=(channel, lane), daemon=True, name=f"worker-{lane}")
             for channel, lane in zip(self._channels, ["interactive"] + ["bulk"] * bulk, strict=True)
@@ -202,26 +237,26 @@ class Pool:
 
     @property
     def problem(self) -> str:
-        """Why the embedding model cannot be used, "" when it can or was not tried yet."""
+        """Reason why the embedding model cannot be used, "" if it can or has not been loaded yet."""
         return next((c.problem for c in self._channels if c.problem), "")
 
-    def interactive(self, job: Job[Result]) -> Future[Result]:
-        """Run a job that somebody waits for; such jobs run one after the other, in order."""
+    def submit_interactive(self, job: Job[Result]) -> Future[Result]:
+        """Run a job on the interactive worker, in the order of submission."""
         return self._submit("interactive", job)
 
-    def bulk(self, job: Job[Result]) -> Future[Result]:
-        """Run a job when a bulk worker is free."""
+    def submit_bulk(self, job: Job[Result]) -> Future[Result]:
+        """Run a job on the next free bulk worker."""
         return self._submit("bulk", job)
 
-    def later(self, channel: Channel, job: Job[Result], weight: int) -> Future[Result]:
-        """Run a job on this very worker, when no bulk job waits or jobs of more than LATER_MOST are put off."""
+    def submit_deferred(self, channel: WorkerChannel, job: Job[Result], weight: int) -> Future[Result]:
+        """Run a job on the given worker, after its bulk jobs or once more than MAX_DEFERRED_TEXTS are deferred."""
         task = _Task(job, weight)
         with self._condition:
             if self._closed:
                 task.future.cancel()
             else:
-                self._later[channel].append(task)
-                self._put_off[channel] += weight
+                self._deferred[channel].append(task)
+                self._deferred_weight[channel] += weight
                 self._condition.notify_all()
         return task.future
 
@@ -235,50 +270,48 @@ class Pool:
                 self._condition.notify_all()
         return task.future
 
-    def _run(self, channel: Channel, lane: str) -> None:
-        waiting, later = self._waiting[lane], self._later[channel]
+    def _run(self, channel: WorkerChannel, lane: str) -> None:
+        waiting, deferred = self._waiting[lane], self._deferred[channel]
         while True:
             with self._condition:
-                while not waiting and not later and not self._closed:
-                    if not self._condition.wait(IDLE_S if lane == "bulk" else None) and not waiting and not later:
+                while not waiting and not deferred and not self._closed:
+                    if (
+                        not self._condition.wait(IDLE_TIMEOUT_S if lane == "bulk" else None)
+                        and not waiting
+                        and not deferred
+                    ):
                         channel.stop()
-                        channel.problem = ""  # the next one may have better luck
+                        channel.problem = ""  # the next process may be able to load the model
                         self._condition.wait()
                 if self._closed:
                     break
-                if waiting and self._put_off[channel] <= LATER_MOST:
+                if waiting and self._deferred_weight[channel] <= MAX_DEFERRED_TEXTS:
                     task = waiting.popleft()
                 else:
-                    task = later.popleft()
-                    self._put_off[channel] -= task.weight
+                    task = deferred.popleft()
+                    self._deferred_weight[channel] -= task.weight
             task.run(channel)
         channel.stop()
 
-    def drop_bulk(self) -> None:
-        """Forget the bulk jobs that have not started."""
+    def cancel_bulk(self) -> None:
+        """Cancel the bulk jobs that have not started."""
         with self._condition:
-            queues = [self._waiting["bulk"], *self._later.values()]
-            dropped = [task for queue in queues for task in queue]
-            for queue in queues:
-                queue.clear()
-            self._put_off = dict.fromkeys(self._channels, 0)
+            dropped = _drain([self._waiting["bulk"], *self._deferred.values()])
+            self._deferred_weight = dict.fromkeys(self._channels, 0)
         for task in dropped:
             task.future.cancel()
 
     def close(self) -> None:
-        """End all workers; jobs that wait are cancelled.  Returns at once, threads end by themselves."""
+        """Kill all workers, and cancel waiting jobs."""
         with self._condition:
             if self._closed:
                 return
             self._closed = True
-            queues = [*self._waiting.values(), *self._later.values()]
-            dropped = [task for queue in queues for task in queue]
-            for queue in queues:
-                queue.clear()
+            dropped = _drain([*self._waiting.values(), *self._deferred.values()])
             self._condition.notify_all()
         for task in dropped:
             task.future.cancel()
-        drop()
+        kill_prestarted()
         for channel in self._channels:
             channel.closed = True
             process = channel._process

@@ -1,6 +1,6 @@
-"""What requests ask of the workers: the vector of a question, and where a structural pattern matches.
+"""Requests to the workers on behalf of queries: query embedding and structural search.
 
-Any thread; nothing here changes the index.
+Any thread may call these; they do not change the index.
 """
 
 from __future__ import annotations
@@ -17,135 +17,144 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.snapshot import OpenDocument
-from promptls.index.status import why
-from promptls.index.workers.messages import EmbedQuery, Match, Matched, Response, Vector
-from promptls.index.workers.pool import Channel, Pool
+from promptls.index.status import error_reason
+from promptls.index.workers.messages import EmbedQuery, MatchPattern, MatchResult, QueryVector, Response
+from promptls.index.workers.pool import WorkerChannel, WorkerPool
 from promptls.model import CancelToken, Span
 from promptls.util.backoff import Backoff
 
 log = logging.getLogger(__name__)
 
 QUERY_TIMEOUT_S = 10.0
-VECTORS_KEPT = 256
-MATCHED_TOGETHER, MATCH_GRACE_S = 40, 3.0
-"""Files that a worker matches at a time, and seconds that it may take longer than there are: the first must start."""
+"""Seconds that a worker may take to embed a query."""
+MAX_CACHED_VECTORS = 256
+"""Maximum number of cached query vectors; the cache is cleared when full."""
+MATCH_BATCH_FILES, MATCH_GRACE_S = 40, 3.0
+"""Files in a batch for structural search, and seconds that a worker may exceed the deadline by, because it may have to
+start first."""
 
 
 class PatternMatches(Struct, frozen=True):
-    """Where a structural pattern was found."""
+    """Matches of a structural pattern."""
 
-    files: dict[str, tuple[Span, ...]]  # by path, the lines of each match
-    languages: frozenset[str]  # those in which the pattern has a meaning
-    seen: int  # files that were looked at
+    files: dict[str, tuple[Span, ...]]  # path → lines of each match
+    languages: frozenset[str]  # languages in which the pattern is valid
+    searched: int  # number of files searched
 
 
-class Questions:
-    """Vectors of questions, those asked lately kept."""
+class QueryEmbedder:
+    """Embeds queries with the interactive worker, and caches their vectors."""
 
-    __slots__ = ("_pool", "_trying", "_unread", "_vectors", "pause", "problem")
+    __slots__ = ("_failed_query", "_pool", "_retrying", "_vectors", "backoff", "problem")
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: WorkerPool) -> None:
         self._pool = pool
         self._vectors: dict[str, NDArray[np.float32]] = {}
-        self.problem = ""  # why the last question has no vector, for people
-        self.pause = Backoff()
-        self._unread = ""  # that question
-        self._trying = False
+        self.problem = ""  # why the last query has no vector, a sentence for users
+        self.backoff = Backoff()
+        self._failed_query = ""  # query to retry
+        self._retrying = False
 
     def vector(self, text: str) -> NDArray[np.float32] | None:
-        """float32[dimension], None when the model cannot be used."""
-        known = self._vectors.get(text)
-        if known is not None:
-            return known
+        """Return the vector of a query (float32[dimension]), None if the model cannot be used."""
+        cached = self._vectors.get(text)
+        if cached is not None:
+            return cached
         try:
-            answer = self._asked(text).result(2 * QUERY_TIMEOUT_S)
+            response = self._submit(text).result(2 * QUERY_TIMEOUT_S)
         except Exception as error:
-            log.warning("no vector for the question: %s", error)
-            self._unread = text
-            self.pause.record(failed=True)
-            self.problem = f"The question was searched for by words only ({why(error)})."
+            log.warning("cannot embed the query: %s", error)
+            self._failed_query = text
+            self.backoff.record(failed=True)
+            self.problem = f"Semantic search is unavailable ({error_reason(error)}); results are keyword-only."
             return None
         if self.problem:
             self.problem = ""
-            self.pause.record(failed=False)
-        if not isinstance(answer, Vector) or not answer.vector:
+            self.backoff.record(failed=False)
+        if not isinstance(response, QueryVector) or not response.vector:
             return None
-        if len(self._vectors) >= VECTORS_KEPT:
+        if len(self._vectors) >= MAX_CACHED_VECTORS:
             self._vectors.clear()
-        vector = self._vectors[text] = np.frombuffer(answer.vector, dtype=np.float32)
+        vector = self._vectors[text] = np.frombuffer(response.vector, dtype=np.float32)
         return vector
 
     @property
-    def waiting(self) -> bool:
-        """Whether a question is to be tried again, once the pause is over."""
-        return bool(self.problem) and not self._trying
+    def needs_retry(self) -> bool:
+        """True if the last query failed and should be retried after the back-off."""
+        return bool(self.problem) and not self._retrying
 
-    def again(self, done: Callable[[], None]) -> None:
-        """See whether questions can be read by now, if it is time; `done` is called on a thread of the pool's."""
+    def retry(self, on_done: Callable[[], None]) -> None:
+        """Retry the failed query if the back-off is over; `done` is called on a thread of the pool."""
 
         def read(future: Future[Response]) -> None:
             failed = future.cancelled() or future.exception() is not None
-            self.pause.record(failed)
+            self.backoff.record(failed)
             if not failed:
                 self.problem = ""
-            self._trying = False
-            done()
+            self._retrying = False
+            on_done()
 
-        if self.waiting and not self.pause.remaining_s:
-            self._trying = True
-            self._asked(self._unread).add_done_callback(read)
+        if self.needs_retry and not self.backoff.remaining_s:
+            self._retrying = True
+            self._submit(self._failed_query).add_done_callback(read)
 
-    def _asked(self, text: str) -> Future[Response]:
-        return self._pool.interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
+    def _submit(self, text: str) -> Future[Response]:
+        return self._pool.submit_interactive(lambda channel: channel.call(EmbedQuery(text), QUERY_TIMEOUT_S))
 
 
-def find_matches(
-    pool: Pool,
+def structural_search(
+    pool: WorkerPool,
     pattern: str,
     paths: Sequence[str],
     documents: Mapping[str, OpenDocument],
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
-    """Where a structural pattern matches in these files, open ones as in `documents`, as far as `seconds` reach.
+    """Search files for a structural pattern for up to `seconds`; open documents are searched with their unsaved text.
 
-    Raises Cancelled.
+    Raises:
+        Cancelled: The request was cancelled.
     """
     deadline = time.monotonic() + seconds
-    found: dict[str, tuple[Span, ...]] = {}
+    matches: dict[str, tuple[Span, ...]] = {}
     languages: set[str] = set()
-    seen = 0
-    batches = (paths[start : start + MATCHED_TOGETHER] for start in range(0, len(paths), MATCHED_TOGETHER))
-    asked: deque[tuple[Sequence[str], Future[Response]]] = deque()
+    searched = 0
+    batches = (paths[first : first + MATCH_BATCH_FILES] for first in range(0, len(paths), MATCH_BATCH_FILES))
+    running: deque[tuple[Sequence[str], Future[Response]]] = deque()
 
-    def ask(batch: Sequence[str]) -> None:
+    def submit(batch: Sequence[str]) -> None:
         texts = {p: documents[p].text for p in batch if p in documents}
-        left = deadline - time.monotonic()
-        asked.append((batch, pool.bulk(_matching(Match(pattern, tuple(batch), texts), left + MATCH_GRACE_S))))
+        remaining_s = deadline - time.monotonic()
+        running.append(
+            (
+                batch,
+                pool.submit_bulk(_match_job(MatchPattern(pattern, tuple(batch), texts), remaining_s + MATCH_GRACE_S)),
+            )
+        )
 
     try:
         for batch in islice(batches, pool.bulk_slots):
-            ask(batch)
-        while asked:
+            submit(batch)
+        while running:
             token.check()
-            batch, job = asked.popleft()
+            batch, job = running.popleft()
             try:
-                answer = job.result(max(0.0, deadline - time.monotonic()) + 2 * MATCH_GRACE_S)
-            except Exception as error:  # a grammar that hangs, workers that are busy
-                log.warning("looking for a pattern in %s and so on: %s", batch[0], error)
+                response = job.result(max(0.0, deadline - time.monotonic()) + 2 * MATCH_GRACE_S)
+            except Exception as error:  # a grammar that hangs, or busy workers
+                log.warning("structural search failed in a batch with %s: %s", batch[0], error)
                 job.cancel()
-                answer = None
-            if isinstance(answer, Matched):
-                found.update(answer.files)
-                languages.update(answer.languages)
-                seen += len(batch)
-            if deadline > time.monotonic() and (more := next(batches, None)) is not None:
-                ask(more)
+                response = None
+            if isinstance(response, MatchResult):
+                matches.update(response.files)
+                languages.update(response.languages)
+                searched += len(batch)
+            if deadline > time.monotonic() and (following := next(batches, None)) is not None:
+                submit(following)
     finally:
-        for _, job in asked:
+        for _, job in running:
             job.cancel()
-    return PatternMatches(found, frozenset(languages), seen)
+    return PatternMatches(matches, frozenset(languages), searched)
 
 
-def _matching(request: Match, timeout_s: float) -> Callable[[Channel], Response]:
+def _match_job(request: MatchPattern, timeout_s: float) -> Callable[[WorkerChannel], Response]:
     return lambda channel: channel.call(request, timeout_s)

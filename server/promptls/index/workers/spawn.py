@@ -1,7 +1,6 @@
-"""Starts helper processes; one worker may be started ahead of time, and loads its libraries while the server does.
+"""Start of helper processes; one worker can be started early, to import its libraries while the server starts.
 
-Whoever needs a worker first gets it: a first scan, or else what answers questions.  Imports little, for it is the first
-thing that a server does.
+The first caller that needs a worker gets the early one.  This module imports little, because the server runs it first.
 """
 
 from __future__ import annotations
@@ -12,42 +11,44 @@ import sys
 import threading
 from pathlib import Path
 
-WORKER = "promptls.index.workers.worker"
-KEEPER = "promptls.index.store.lance_process"
+WORKER_MODULE = "promptls.index.workers.worker"
+STORE_MODULE = "promptls.index.store.lance_process"
 
-_HOME = Path(__file__).parents[3]  # `-m` imports from the working directory first: never from a workspace
+_IMPORT_ROOT = Path(__file__).parents[
+    3
+]  # working directory of helpers: `-m` imports from it first, so it must not be a workspace
 _lock = threading.Lock()
-_ahead: list[subprocess.Popen[bytes]] = []
+_prestarted: list[subprocess.Popen[bytes]] = []
 
 
-def spawn(module: str, background: bool) -> subprocess.Popen[bytes]:
-    """A process of one of our modules, with pipes; in the `background` it yields to all others."""
-    process = _taken() if module == WORKER else None
-    process = process or _started(module)
+def spawn_process(module: str, background: bool) -> subprocess.Popen[bytes]:
+    """Start a module of this package in a process with pipes; with `background`, at a low priority."""
+    process = _take_prestarted() if module == WORKER_MODULE else None
+    process = process or _start_process(module)
     if background and hasattr(os, "setpriority"):
         try:
             os.setpriority(os.PRIO_PROCESS, process.pid, 10)
         except OSError:
-            pass  # it has ended already, which will be noticed
+            pass  # it has already exited; the caller notices that
     return process
 
 
-def start_ahead() -> None:
-    """Start a worker that nobody has asked for yet, where there is a core for it."""
+def prestart_worker() -> None:
+    """Start a worker early if there is more than one core."""
     if (os.cpu_count() or 1) > 1:
         with _lock:
-            _ahead.append(_started(WORKER))
+            _prestarted.append(_start_process(WORKER_MODULE))
 
 
-def drop() -> None:
-    """End the worker that nobody has asked for."""
-    process = _taken()
+def kill_prestarted() -> None:
+    """Kill the early worker if it is still unused."""
+    process = _take_prestarted()
     if process is not None:
-        end(process)
+        kill_process(process)
 
 
-def end(process: subprocess.Popen[bytes]) -> None:
-    """End a process at once."""
+def kill_process(process: subprocess.Popen[bytes]) -> None:
+    """Kill a process and close its pipes."""
     process.kill()
     process.wait()
     for stream in (process.stdin, process.stdout):
@@ -58,17 +59,17 @@ def end(process: subprocess.Popen[bytes]) -> None:
                 pass
 
 
-def _taken() -> subprocess.Popen[bytes] | None:
+def _take_prestarted() -> subprocess.Popen[bytes] | None:
     with _lock:
-        process = _ahead.pop() if _ahead else None
+        process = _prestarted.pop() if _prestarted else None
     if process is not None and process.poll() is not None:
-        end(process)
+        kill_process(process)
         return None
     return process
 
 
-def _started(module: str) -> subprocess.Popen[bytes]:
+def _start_process(module: str) -> subprocess.Popen[bytes]:
     env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
     return subprocess.Popen(
-        [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=_HOME
+        [sys.executable, "-m", module], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env, cwd=_IMPORT_ROOT
     )

@@ -1,9 +1,8 @@
-"""The worker process: reads, parses, chunks and embeds, so that nothing of it can hurt the server.
+"""Worker process: reads, parses, chunks and embeds files, isolated from the server.
 
-Started by `spawn`; one request at a time from stdin, ends with it.
-A grammar that hangs or crashes here costs this process only; the pool starts another.
-Holds the trees of open buffers, what is kept of their parts, what is needed of texts that wait for their vectors, and
-what it has learned of words.
+Started by `spawn`.  Serves one request at a time from stdin, and exits when stdin ends.  A grammar that hangs or
+crashes costs this process only, and the pool starts another.  The worker keeps the syntax trees of open documents, the
+embedding inputs of chunks without vectors, and the term dictionary.
 """
 
 from __future__ import annotations
@@ -11,187 +10,196 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from promptls.index import files as disk
 from promptls.index.embedding.embedder import (
     Embedder,
+    EmbeddingInput,
     EmbeddingSpec,
-    Input,
     ModelUnavailable,
-    load,
+    load_embedder,
     model_identity,
-    prepare,
+    preload,
 )
-from promptls.index.prescan.lexer import skim
-from promptls.index.search.interning import Runs, TermReader
-from promptls.index.search.row_batch import Rows, rounded
-from promptls.index.syntax.parse import ORDER, Parsed, plain, scan
-from promptls.index.syntax.structural_search import find, pattern
-from promptls.index.workers.memory import LARGE_BOUND, be_frugal
+from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, file_stat, read_any_text, read_text
+from promptls.index.prescan.lexer import prescan
+from promptls.index.search.interning import RunInterner, TermExtractor
+from promptls.index.search.row_batch import RowBatch, quantize
+from promptls.index.syntax.grammars import GRAMMAR_SOURCES
+from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source
+from promptls.index.syntax.structural_search import find_matches, parse_pattern
+from promptls.index.workers.memory import LARGE_MALLOC_THRESHOLD, limit_memory
 from promptls.index.workers.messages import (
+    Acknowledged,
+    ChunkVectors,
     Configure,
-    Done,
-    Embed,
+    EmbedChunks,
     EmbedQuery,
+    ExtractTerms,
     FileScan,
-    FindTerms,
-    Forget,
-    Match,
-    Matched,
+    ForgetDocument,
+    MatchPattern,
+    MatchResult,
+    PrescanFiles,
+    PrescanResult,
+    QueryVector,
     Request,
     Response,
     ScanFiles,
-    Scanned,
+    ScanResult,
     ScanText,
-    SkimFiles,
-    Skimmed,
-    Terms,
-    Vector,
-    Vectors,
+    TermsResult,
     read_frame,
     request_decoder,
     write_frame,
 )
-from promptls.languages.table import language_of
-from promptls.model import Span, pack
-from promptls.util.hashing import digest_of
+from promptls.languages import language_of
+from promptls.model import Span, encode_outline
+from promptls.util.hashing import content_hash
 
 
 class Worker:
-    """The state of one worker process."""
+    """State of one worker process."""
 
     def __init__(self) -> None:
-        self.limits = disk.Limits()
-        self.grammar_order = ORDER
+        self.limits = FileLimits()
+        self.grammar_order = GRAMMAR_SOURCES
         self.embedder: Embedder | None = None
-        self.documents: dict[str, Parsed] = {}
-        self.batch: dict[bytes, str] = {}  # of the last ScanFiles
-        self.held: dict[bytes, Input] = {}  # of texts that wait for their vectors
-        self.runs, self.terms = Runs(), TermReader()
+        self.documents: dict[str, ParseResult] = {}
+        self.batch_texts: dict[bytes, str] = {}  # chunk texts of the last ScanFiles
+        self.embedding_inputs: dict[bytes, EmbeddingInput] = {}  # of chunks that are not embedded yet
+        self.run_interner, self.term_extractor = RunInterner(), TermExtractor()
 
-    def answer(self, request: Request) -> Response:
+    def handle(self, request: Request) -> Response:
         if isinstance(request, ScanFiles):
-            self.batch = {}
-            return Scanned(tuple(self._scan_file(path, request.plain) for path in request.paths))
-        if isinstance(request, SkimFiles):
-            return Skimmed(skim(self._texts(request.paths)))
+            self.batch_texts = {}
+            return ScanResult(tuple(self._scan_file(path, request.plain) for path in request.paths))
+        if isinstance(request, PrescanFiles):
+            return PrescanResult(prescan(self._read_texts(request.paths)))
         if isinstance(request, ScanText):
-            return Scanned((self._scan_document(request),))
-        if isinstance(request, FindTerms):
-            return Terms(self._terms(request.keys))
-        if isinstance(request, Embed):
-            vectors = self._vectors(request.keys)
-            for key in request.done:
-                self.held.pop(key, None)
+            return ScanResult((self._scan_document(request),))
+        if isinstance(request, ExtractTerms):
+            return TermsResult(self._extract_terms(request.keys))
+        if isinstance(request, EmbedChunks):
+            vectors = self._embed(request.keys)
+            for key in request.release:
+                self.embedding_inputs.pop(key, None)
             return vectors
         if isinstance(request, EmbedQuery):
-            return Vector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
-        if isinstance(request, Match):
+            return QueryVector(self.embedder.embed_query(request.text).tobytes() if self.embedder else b"")
+        if isinstance(request, MatchPattern):
             return self._match(request)
-        if isinstance(request, Forget):
+        if isinstance(request, ForgetDocument):
             self.documents.pop(request.path, None)
-            return Done()
+            return Acknowledged()
         assert isinstance(request, Configure)
         return self._configure(request)
 
-    def _configure(self, request: Configure) -> Done:
-        self.limits = disk.Limits(request.max_file_size, request.max_line)
-        self.grammar_order = request.grammar_order or ORDER
+    def _configure(self, request: Configure) -> Acknowledged:
+        self.limits = FileLimits(request.max_file_size, request.max_line)
+        self.grammar_order = request.grammar_order or GRAMMAR_SOURCES
         if request.bulk:
-            be_frugal(LARGE_BOUND)
+            limit_memory(LARGE_MALLOC_THRESHOLD)
         spec = EmbeddingSpec(request.model, request.allow_download)
         self.embedder = None
         try:
-            loaded = load(spec)
+            embedder = load_embedder(spec)
             if request.identity and model_identity(spec) != request.identity:
                 raise ModelUnavailable(
-                    f"The embedding model {request.model!r} is another one than when indexing began, and vectors of two "
-                    "models do not mix; restart promptls to index with the new one."
+                    f"The embedding model {request.model!r} has changed since indexing began; restart promptls to use the"
+                    " new one."
                 )
         except ModelUnavailable as error:
-            return Done(problem=str(error))
-        self.embedder = loaded
-        return Done(dimension=loaded.dimension)
+            return Acknowledged(problem=str(error))
+        self.embedder = embedder
+        return Acknowledged(dimension=embedder.dimension)
 
-    def _scan_file(self, path: str, as_plain: bool) -> FileScan:
-        got = disk.read_text(path, self.limits)
-        if isinstance(got, disk.Skipped):
-            if got.passing:
-                raise OSError(got.reason)  # this process ends; the file is tried again
-            found = disk.stat(path)
-            size, mtime_ns = found or (0, 0)
-            return FileScan(path, size, mtime_ns, skipped=got.reason, gone=found is None)
-        parsed = self._parse(path, got.text, None, as_plain)
-        self.batch.update(parsed.texts)
-        return FileScan(path, got.size, got.mtime_ns, digest_of(got.text), pack(parsed.outline))
+    def _scan_file(self, path: str, as_text: bool) -> FileScan:
+        content = read_text(path, self.limits)
+        if isinstance(content, UnreadableFile):
+            if content.transient:
+                raise OSError(content.reason)  # ends this process; the pool tries the file again
+            stat = file_stat(path)
+            size, mtime_ns = stat or (0, 0)
+            return FileScan(path, size, mtime_ns, skip_reason=content.reason, deleted=stat is None)
+        parsed = self._parse(path, content.text, None, as_text)
+        self.batch_texts.update(parsed.chunk_texts)
+        return FileScan(
+            path, content.size, content.mtime_ns, content_hash(content.text), encode_outline(parsed.outline)
+        )
 
-    def _texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def _read_texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
         for path in paths:
-            got = disk.read_text(path, self.limits)
-            if isinstance(got, disk.ReadText):
-                yield path, got.text
+            content = read_text(path, self.limits)
+            if isinstance(content, FileContent):
+                yield path, content.text
 
     def _scan_document(self, request: ScanText) -> FileScan:
         parsed = self._parse(request.path, request.text, self.documents.get(request.path), request.plain, edited=True)
         self.documents[request.path] = parsed
-        return FileScan(request.path, digest=digest_of(request.text), outlined=pack(parsed.outline))
+        return FileScan(
+            request.path, content_hash=content_hash(request.text), encoded_outline=encode_outline(parsed.outline)
+        )
 
-    def _match(self, request: Match) -> Matched:
-        wanted = pattern(request.pattern)
+    def _match(self, request: MatchPattern) -> MatchResult:
+        compiled = parse_pattern(request.pattern)
         files: list[tuple[str, tuple[Span, ...]]] = []
         languages: dict[str, None] = {}
         for path in request.paths:
             text = request.texts.get(path)
             if text is None:
-                got = disk.read_any(path, self.limits)  # a text that was taken in is not examined again
-                if isinstance(got, disk.Skipped):
+                content = read_any_text(path, self.limits)  # an indexed text is not checked for generated content again
+                if isinstance(content, UnreadableFile):
                     continue
-                text = got.text
+                text = content.text
             language = language_of(path, text)
-            spans = find(wanted, text, language, self.grammar_order)
+            spans = find_matches(compiled, text, language, self.grammar_order)
             if spans is not None:
                 languages[language] = None
             if spans:
                 files.append((path, tuple(spans)))
-        return Matched(tuple(files), tuple(languages))
+        return MatchResult(tuple(files), tuple(languages))
 
-    def _parse(self, path: str, text: str, previous: Parsed | None, as_plain: bool, edited: bool = False) -> Parsed:
+    def _parse(
+        self, path: str, text: str, previous: ParseResult | None, as_text: bool, edited: bool = False
+    ) -> ParseResult:
         language = language_of(path, text)
-        if as_plain:
-            return plain(text, language, "the grammar hung or crashed on this text")
+        if as_text:
+            return parse_as_text(text, language, "the grammar hung or crashed on this text")
 
-        return scan(text, language, previous, order=self.grammar_order, edited=edited)
+        return parse_source(text, language, previous, grammar_sources=self.grammar_order, incremental=edited)
 
-    def _terms(self, keys: tuple[bytes, ...]) -> Rows:
-        found = {key: text for key in keys if (text := self._text(key)) is not None}
-        batch = self.runs.read(tuple(found.values()))
-        inputs = self.embedder.inputs(batch) if self.embedder else batch.texts
-        self.held.update(zip(found, inputs, strict=True))
-        return self.terms.rows(tuple(found), batch)
+    def _extract_terms(self, keys: tuple[bytes, ...]) -> RowBatch:
+        texts = {key: text for key in keys if (text := self._chunk_text(key)) is not None}
+        batch = self.run_interner.intern(tuple(texts.values()))
+        inputs = self.embedder.prepare_inputs(batch) if self.embedder else batch.texts
+        self.embedding_inputs.update(zip(texts, inputs, strict=True))
+        return self.term_extractor.extract(tuple(texts), batch)
 
-    def _vectors(self, keys: tuple[bytes, ...]) -> Vectors:
-        found = {key: held for key in keys if (held := self.held.get(key)) is not None}
-        if self.embedder is None or not found:
-            return Vectors(tuple(found), b"")
-        return Vectors(tuple(found), rounded(self.embedder.embed_inputs(list(found.values()))))
+    def _embed(self, keys: tuple[bytes, ...]) -> ChunkVectors:
+        inputs = {
+            key: embedding_input for key in keys if (embedding_input := self.embedding_inputs.get(key)) is not None
+        }
+        if self.embedder is None or not inputs:
+            return ChunkVectors(tuple(inputs), b"")
+        return ChunkVectors(tuple(inputs), quantize(self.embedder.embed_inputs(list(inputs.values()))))
 
-    def _text(self, key: bytes) -> str | None:
-        if key in self.batch:
-            return self.batch[key]
-        return next((p.texts[key] for p in self.documents.values() if key in p.texts), None)
+    def _chunk_text(self, key: bytes) -> str | None:
+        if key in self.batch_texts:
+            return self.batch_texts[key]
+        return next((p.chunk_texts[key] for p in self.documents.values() if key in p.chunk_texts), None)
 
 
 def main() -> None:
     """Serve requests until stdin ends."""
-    be_frugal()
+    limit_memory()
     requests = os.fdopen(os.dup(0), "rb")
     responses = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints goes to the log, not into the frames
+    os.dup2(2, 1)  # output of libraries goes to the log, not into the frames
     devnull = os.open(os.devnull, os.O_RDONLY)
     os.dup2(devnull, 0)
     worker = Worker()
-    prepare()
+    preload()
     while (body := read_frame(requests)) is not None:
-        write_frame(responses, worker.answer(request_decoder.decode(body)))
+        write_frame(responses, worker.handle(request_decoder.decode(body)))
 
 
 if __name__ == "__main__":

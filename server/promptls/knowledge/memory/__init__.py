@@ -1,31 +1,30 @@
-"""What the user has told promptls to remember, for all workspaces or for one.
+"""Memory: entries that the user stores for all workspaces or for one, and that become part of prompts.
 
-`Memory` owns the files, `perform` serves requests, `relevant` gives what belongs to a question.
+`MemoryStore` owns the files, `perform` serves requests, and `relevant_notes` selects the entries for a question.
 """
 
 from __future__ import annotations
 
-from promptls.knowledge.memory.commands import ACTIONS, Answer, Ask, perform
-from promptls.knowledge.memory.entries import CATEGORIES, SCOPES, Draft, Entry, InvalidEntry
-from promptls.knowledge.memory.relevance import Hit, codebuddy_block, ranked, relevant
-from promptls.knowledge.memory.storage import Content
-from promptls.knowledge.memory.store import Memory, user_folder
+from promptls.knowledge.memory.commands import ACTIONS, MemoryRequest, MemoryResult, perform
+from promptls.knowledge.memory.entries import CATEGORIES, SCOPES, EntryDraft, InvalidEntry, MemoryEntry
+from promptls.knowledge.memory.relevance import ScoredEntry, rank_entries, relevant_entries
+from promptls.knowledge.memory.storage import MemoryContent
+from promptls.knowledge.memory.store import MemoryStore, user_data_dir
 
 __all__ = [
     "ACTIONS",
     "CATEGORIES",
     "SCOPES",
-    "Answer",
-    "Ask",
-    "Content",
-    "Draft",
-    "Entry",
-    "Hit",
+    "EntryDraft",
     "InvalidEntry",
-    "Memory",
-    "codebuddy_block",
+    "MemoryContent",
+    "MemoryEntry",
+    "MemoryRequest",
+    "MemoryResult",
+    "MemoryStore",
+    "ScoredEntry",
     "perform",
-    "ranked",
-    "relevant",
-    "user_folder",
+    "rank_entries",
+    "relevant_entries",
+    "user_data_dir",
 ]

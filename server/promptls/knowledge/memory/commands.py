@@ -1,6 +1,6 @@
-"""What can be asked of the memory: add, list, update, remove, search.
+"""Memory requests: add, list, update, remove and search entries.
 
-Turns the fields of a request into calls and gives entries; the wire's names are the protocol's business.
+Translates the fields of a request into calls of the store.  Independent of the names in the protocol.
 """
 
 from __future__ import annotations
@@ -9,103 +9,109 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, Struct, UnsetType
 
-from promptls.knowledge.memory.entries import Draft, Entry, Expiry, InvalidEntry, category_of, scope_of
-from promptls.knowledge.memory.relevance import Hit, search
-from promptls.knowledge.memory.store import Memory
+from promptls.knowledge.memory.entries import EntryDraft, Expiry, InvalidEntry, MemoryEntry, parse_category, parse_scope
+from promptls.knowledge.memory.relevance import ScoredEntry, search_entries
+from promptls.knowledge.memory.store import MemoryStore
 from promptls.model import Problem, Root
 
 ACTIONS = ("add", "list", "remove", "search", "update")
-MOST_LISTED = 1_000
+MAX_LIMIT = 1_000
 
 
-class Ask(Struct, frozen=True, kw_only=True):
-    """A request; which fields count depends on the action."""
+class MemoryRequest(Struct, frozen=True, kw_only=True):
+    """A memory request; the relevant fields depend on the action."""
 
     action: str
     id: str = ""  # update, remove
-    category: str | UnsetType = UNSET  # add, update; list and search: only these
+    category: str | UnsetType = UNSET  # add, update; filter for list and search
     title: str | UnsetType = UNSET
     content: str | UnsetType = UNSET
     tags: tuple[str, ...] | UnsetType = UNSET
     paths: tuple[str, ...] | UnsetType = UNSET
     expires: Expiry | UnsetType = UNSET
-    scope: str = ""  # add: "user" without; list and search: all without
-    root: str = ""  # add to the workspace: name, path or URI of a folder, the first one without
+    scope: str = ""  # add: default "user"; list and search: default all
+    root: str = ""  # add to a workspace: name, path or URI of a workspace folder, default the first one
     query: str = ""  # search
     limit: int = 100
     offset: int = 0
     include_expired: bool = False  # list and search
 
 
-class Answer(Struct, frozen=True):
-    """What a request came to."""
+class MemoryResult(Struct, frozen=True):
+    """The result of a memory request."""
 
-    entries: tuple[Entry, ...]  # added, changed, removed or found; for a list the newest first
-    total: int  # how many there are without `limit` and `offset`
-    scores: tuple[float, ...] = ()  # of a search, one for each entry
+    entries: tuple[MemoryEntry, ...]  # added, changed, removed or matching entries; a list is sorted newest first
+    total: int  # number of entries without `limit` and `offset`
+    scores: tuple[float, ...] = ()  # search: one score per entry
     problems: tuple[Problem, ...] = ()
 
 
-def perform(memory: Memory, ask: Ask, roots: Sequence[Root]) -> Answer:
-    """Do what is asked.  Raises `InvalidEntry`, which names the field and what is valid."""
-    if ask.action not in ACTIONS:
-        raise InvalidEntry("action", f"{ask.action!r} is none; it must be one of {', '.join(ACTIONS)}.", ACTIONS)
-    if ask.action in ("update", "remove") and not ask.id:
-        raise InvalidEntry("id", "it is missing; it must be the id of an entry.")
-    if ask.action in ("list", "search"):
-        return _found(memory, ask, roots)
-    draft = Draft(
-        category=ask.category,
-        title=ask.title,
-        content=ask.content,
-        tags=ask.tags,
-        paths=ask.paths,
-        expires=ask.expires,
+def perform(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) -> MemoryResult:
+    """Execute a request.
+
+    Raises:
+        InvalidEntry: A field of the request is invalid.
+    """
+    if request.action not in ACTIONS:
+        raise InvalidEntry(
+            "action", f"unknown action {request.action!r}; must be one of {', '.join(ACTIONS)}.", ACTIONS
+        )
+    if request.action in ("update", "remove") and not request.id:
+        raise InvalidEntry("id", "missing; must be the id of an entry.")
+    if request.action in ("list", "search"):
+        return _matching(memory, request, roots)
+    draft = EntryDraft(
+        category=request.category,
+        title=request.title,
+        content=request.content,
+        tags=request.tags,
+        paths=request.paths,
+        expires=request.expires,
     )
-    if ask.action == "add":
-        changed = memory.add(draft, _root(ask, roots))
-    elif ask.action == "update":
-        changed = memory.update(ask.id, draft, roots)
+    if request.action == "add":
+        changed = memory.add(draft, _target_root(request, roots))
+    elif request.action == "update":
+        changed = memory.update(request.id, draft, roots)
     else:
-        changed = memory.remove(ask.id, roots)
-    return Answer(changed.entries, len(changed.entries), problems=changed.problems)
+        changed = memory.remove(request.id, roots)
+    return MemoryResult(changed.entries, len(changed.entries), problems=changed.problems)
 
 
-def _root(ask: Ask, roots: Sequence[Root]) -> Root | None:
-    """The folder to whose memory is added, None for the user's own."""
-    if scope_of(ask.scope or "user") == "user":
+def _target_root(request: MemoryRequest, roots: Sequence[Root]) -> Root | None:
+    """Return the workspace folder to add an entry to, or None for user memory."""
+    if parse_scope(request.scope or "user") == "user":
         return None
     for root in roots:
-        if not ask.root or ask.root.rstrip("/") in (root.name, root.path, root.uri.rstrip("/")):
+        if not request.root or request.root.rstrip("/") in (root.name, root.path, root.uri.rstrip("/")):
             return root
     valid = tuple(sorted(root.name for root in roots))
     if not roots:
-        raise InvalidEntry("scope", "there is no workspace folder; it must be user.", ("user",))
-    raise InvalidEntry("root", f"{ask.root!r} is no workspace folder; it must be one of {', '.join(valid)}.", valid)
+        raise InvalidEntry("scope", "no workspace folder is open; must be user.", ("user",))
+    raise InvalidEntry("root", f"{request.root!r} is not a workspace folder; must be one of {', '.join(valid)}.", valid)
 
 
-def _found(memory: Memory, ask: Ask, roots: Sequence[Root]) -> Answer:
-    if not 1 <= ask.limit <= MOST_LISTED:
-        raise InvalidEntry("limit", f"it must lie between 1 and {MOST_LISTED}.")
-    if ask.offset < 0:
-        raise InvalidEntry("offset", "it must not be negative.")
+def _matching(memory: MemoryStore, request: MemoryRequest, roots: Sequence[Root]) -> MemoryResult:
+    if not 1 <= request.limit <= MAX_LIMIT:
+        raise InvalidEntry("limit", f"must be between 1 and {MAX_LIMIT}.")
+    if request.offset < 0:
+        raise InvalidEntry("offset", "must not be negative.")
     content, now = memory.load(roots), memory.clock()
-    category = category_of(ask.category) if ask.category is not UNSET else None
-    scope = scope_of(ask.scope) if ask.scope else None
+    category = parse_category(request.category) if request.category is not UNSET else None
+    scope = parse_scope(request.scope) if request.scope else None
     entries = [
         entry
         for entry in content.entries
         if (category is None or entry.category == category)
         and (scope is None or entry.scope == scope)
-        and (ask.include_expired or not entry.expired(now))
+        and (request.include_expired or not entry.is_expired(now))
     ]
-    if ask.action == "list":
+    if request.action == "list":
         entries.sort(key=lambda entry: (-entry.updated.timestamp(), entry.id))
-        hits = [Hit(entry, 1.0) for entry in entries]
-    elif not ask.query.strip():
-        raise InvalidEntry("query", "it is blank; it must say what to look for.")
+        matches = [ScoredEntry(entry, 1.0) for entry in entries]
+    elif not request.query.strip():
+        raise InvalidEntry("query", "blank; must contain search terms.")
     else:
-        hits = search(entries, ask.query)
-    page = hits[ask.offset : ask.offset + ask.limit]
-    scores = tuple(hit.score for hit in page) if ask.action == "search" else ()
-    return Answer(tuple(hit.entry for hit in page), len(hits), scores, content.problems)
+        matches = search_entries(entries, request.query)
+    page = matches[request.offset : request.offset + request.limit]
+    scores = tuple(match.score for match in page) if request.action == "search" else ()
+    return MemoryResult(tuple(match.entry for match in page), len(matches), scores, content.problems)

@@ -1,7 +1,7 @@
-"""What is remembered: entries, what makes a valid one, and their dates.
+"""Memory entries and their validation.
 
-An entry is knowledge (what is so), a rule (what shall be) or experience (what was learnt), as in CodeBuddy.
-Values and checks only; files are in `files`, what belongs to a question in `relevance`.
+An entry is knowledge (a fact), a rule (an instruction) or experience (a lesson learned), as in CodeBuddy.  `storage`
+reads and writes files of entries, `relevance` selects the entries for a question.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
-MOST_TITLE = 120
-"""Characters of a title …"""
-MOST_CONTENT = 4_000
-"""… of a content …"""
-MOST_LABEL = 200
-"""… of a tag or a glob …"""
-MOST_LABELS = 20
-"""… and how many of each an entry may have."""
-MOST_ENTRIES = 1_000
-"""Of one file."""
-MOST_DAYS = 36_500
+MAX_TITLE_CHARACTERS = 120
+"""Maximum length of a title in characters; a title is one line."""
+MAX_CONTENT_CHARACTERS = 4_000
+"""Maximum length of the content in characters; relevant entries must fit into a section of the prompt."""
+MAX_LABEL_CHARACTERS = 200
+"""Maximum length of a tag or glob in characters."""
+MAX_LABELS = 20
+"""Maximum number of tags, and of globs, of an entry."""
+MAX_ENTRIES = 1_000
+"""Maximum number of entries in a memory file."""
+MAX_EXPIRY_DAYS = 36_500
+"""Maximum time to expiry in days; keeps dates within the range of `datetime`."""
 
 Category = Literal["knowledge", "rule", "experience"]
 Scope = Literal["user", "workspace"]
@@ -31,11 +32,11 @@ CATEGORIES: tuple[Category, ...] = ("experience", "knowledge", "rule")
 SCOPES: tuple[Scope, ...] = ("user", "workspace")
 
 Expiry = str | int | None
-"""Days from now, "2030-01-31" (to the end of that day), a date with time and zone; None or "" for never."""
+"""Days from now, "2030-01-31" (end of that day in UTC), or an ISO date with time and zone; None or "" for never."""
 
 
 class InvalidEntry(ValueError):
-    """A request to the memory that cannot be served; the text names what is wrong and what is valid."""
+    """An invalid memory request; the message contains the field, the error and the valid values."""
 
     def __init__(self, field: str, message: str, valid: tuple[str, ...] = ()) -> None:
         super().__init__(f"{field}: {message}")
@@ -43,28 +44,28 @@ class InvalidEntry(ValueError):
         self.valid = valid
 
 
-class Entry(Struct, frozen=True, kw_only=True):
-    """One thing that is remembered."""
+class MemoryEntry(Struct, frozen=True, kw_only=True):
+    """An entry of the memory."""
 
     id: str
     category: Category
     title: str
     content: str
-    created: datetime  # with a zone
+    created: datetime  # timezone-aware, like all dates here
     updated: datetime
     tags: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()  # globs of the files that it is about, as in an ignore file; () for all
-    expires: datetime | None = None  # not remembered from then on
+    paths: tuple[str, ...] = ()  # globs of the files it applies to, in .gitignore syntax; () for all
+    expires: datetime | None = None
     scope: Scope = "user"
-    root: str = ""  # path of the workspace folder, "" for the user's own
+    root: str = ""  # path of the workspace folder, "" for user memory
 
-    def expired(self, now: datetime) -> bool:
-        """Whether its time is over."""
+    def is_expired(self, now: datetime) -> bool:
+        """Return true if the entry has expired at this time."""
         return self.expires is not None and self.expires <= now
 
 
-class Draft(Struct, frozen=True, kw_only=True):
-    """Fields of an entry that somebody wants to set; what is unset stays, or has its default."""
+class EntryDraft(Struct, frozen=True, kw_only=True):
+    """Fields to set in a new or existing entry; unset fields keep their value or default."""
 
     category: str | UnsetType = UNSET
     title: str | UnsetType = UNSET
@@ -74,67 +75,91 @@ class Draft(Struct, frozen=True, kw_only=True):
     expires: Expiry | UnsetType = UNSET
 
 
-def category_of(value: str) -> Category:
-    """A category in either case.  Raises `InvalidEntry`."""
+def parse_category(value: str) -> Category:
+    """Parse a category, ignoring case.
+
+    Raises:
+        InvalidEntry: The category is unknown.
+    """
     for category in CATEGORIES:
         if value.strip().lower() == category:
             return category
-    raise InvalidEntry("category", f"{value!r} is none; it must be one of {', '.join(CATEGORIES)}.", CATEGORIES)
+    raise InvalidEntry("category", f"unknown category {value!r}; must be one of {', '.join(CATEGORIES)}.", CATEGORIES)
 
 
-def scope_of(value: str) -> Scope:
-    """A scope.  Raises `InvalidEntry`."""
+def parse_scope(value: str) -> Scope:
+    """Parse a scope.
+
+    Raises:
+        InvalidEntry: The scope is unknown.
+    """
     for scope in SCOPES:
         if value == scope:
             return scope
-    raise InvalidEntry("scope", f"{value!r} is none; it must be one of {', '.join(SCOPES)}.", SCOPES)
+    raise InvalidEntry("scope", f"unknown scope {value!r}; must be one of {', '.join(SCOPES)}.", SCOPES)
 
 
-def title_of(value: str) -> str:
-    """A title: one line of visible text.  Raises `InvalidEntry`."""
-    return _line("title", value, MOST_TITLE)
+def parse_title(value: str) -> str:
+    """Validate a title: one line of visible text.
+
+    Raises:
+        InvalidEntry: The title is invalid.
+    """
+    return _parse_line("title", value, MAX_TITLE_CHARACTERS)
 
 
-def content_of(value: str) -> str:
-    """A content: any text that is not blank.  Raises `InvalidEntry`."""
+def parse_content(value: str) -> str:
+    """Validate the content: any text that is not blank.
+
+    Raises:
+        InvalidEntry: The content is invalid.
+    """
     text = value.replace("\r\n", "\n").replace("\r", "\n").strip()
     if not text:
-        raise InvalidEntry("content", "it is blank; it must say what to remember.")
-    if len(text) > MOST_CONTENT:
-        raise InvalidEntry("content", f"it has {len(text):,} characters; at most {MOST_CONTENT:,} are valid.")
-    _encodable("content", text)
+        raise InvalidEntry("content", "blank; must contain the text to remember.")
+    if len(text) > MAX_CONTENT_CHARACTERS:
+        raise InvalidEntry("content", f"{len(text):,} characters; must be at most {MAX_CONTENT_CHARACTERS:,}.")
+    _check_encodable("content", text)
     return text
 
 
-def labels_of(field: str, values: Sequence[str]) -> tuple[str, ...]:
-    """Tags or globs, each once, in order.  Raises `InvalidEntry`."""
-    found = tuple(dict.fromkeys(_line(field, value, MOST_LABEL) for value in values))
-    if len(found) > MOST_LABELS:
-        raise InvalidEntry(field, f"there are {len(found)}; at most {MOST_LABELS} are valid.")
+def parse_labels(field: str, values: Sequence[str]) -> tuple[str, ...]:
+    """Validate tags or globs and remove duplicates.
+
+    Raises:
+        InvalidEntry: A label is invalid, or there are too many.
+    """
+    found = tuple(dict.fromkeys(_parse_line(field, value, MAX_LABEL_CHARACTERS) for value in values))
+    if len(found) > MAX_LABELS:
+        raise InvalidEntry(field, f"{len(found)} values; must be at most {MAX_LABELS}.")
     return found
 
 
-def expiry_of(value: Expiry, now: datetime) -> datetime | None:
-    """The moment at which an entry ends.  Raises `InvalidEntry`."""
+def parse_expiry(value: Expiry, now: datetime) -> datetime | None:
+    """Return the time at which an entry expires.
+
+    Raises:
+        InvalidEntry: The value is not a valid time in the future.
+    """
     valid = 'a number of days from 1 to 36500, a date such as "2030-01-31", or "" for never'
     if value is None or value == "":
         return None
     if isinstance(value, bool):
-        raise InvalidEntry("expires", f"it must be {valid}.")
+        raise InvalidEntry("expires", f"must be {valid}.")
     if isinstance(value, int):
-        if not 1 <= value <= MOST_DAYS:
-            raise InvalidEntry("expires", f"{value} is not valid; it must be {valid}.")
+        if not 1 <= value <= MAX_EXPIRY_DAYS:
+            raise InvalidEntry("expires", f"invalid value {value}; must be {valid}.")
         return now + timedelta(days=value)
     try:
-        moment = _moment(value.strip())
+        moment = _parse_date(value.strip())
     except (ValueError, OverflowError):
-        raise InvalidEntry("expires", f"{value!r} is not valid; it must be {valid}.") from None
+        raise InvalidEntry("expires", f"invalid value {value!r}; must be {valid}.") from None
     if moment <= now:
-        raise InvalidEntry("expires", f"{value!r} is over already; it must be {valid}.")
+        raise InvalidEntry("expires", f"{value!r} is in the past; must be {valid}.")
     return moment
 
 
-def _moment(text: str) -> datetime:
+def _parse_date(text: str) -> datetime:
     if len(text) == len("2030-01-31"):
         end = datetime.combine(date.fromisoformat(text), time.max, timezone.utc)
         return end.replace(microsecond=0)
@@ -142,20 +167,20 @@ def _moment(text: str) -> datetime:
     return (moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc)).astimezone(timezone.utc)
 
 
-def _line(field: str, value: str, most: int) -> str:
+def _parse_line(field: str, value: str, max_characters: int) -> str:
     text = " ".join(value.split())
     if not text:
-        raise InvalidEntry(field, "it is blank; it must be a line of text.")
-    if len(text) > most:
-        raise InvalidEntry(field, f"it has {len(text)} characters; at most {most} are valid.")
+        raise InvalidEntry(field, "blank; must be a line of text.")
+    if len(text) > max_characters:
+        raise InvalidEntry(field, f"{len(text)} characters; must be at most {max_characters}.")
     if any(unicodedata.category(character) in ("Cc", "Cf") for character in text):
-        raise InvalidEntry(field, "it holds characters that cannot be seen; it must be a line of text.")
-    _encodable(field, text)
+        raise InvalidEntry(field, "contains invisible characters; must be a line of visible text.")
+    _check_encodable(field, text)
     return text
 
 
-def _encodable(field: str, text: str) -> None:
+def _check_encodable(field: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InvalidEntry(field, "it holds half of a character (a lone surrogate).") from None
+        raise InvalidEntry(field, "contains a lone surrogate.") from None

@@ -1,13 +1,12 @@
-"""Which entries belong to a question: rules always, the rest by what they share with it.
+"""Relevance of memory entries to a question: rules always apply, other entries are ranked by evidence.
 
-BM25 over title, tags and content (Robertson and Zaragoza 2009: one weighted frequency a term), with words
-that say little about any code counted a quarter; globs that a file in play matches are evidence too.
-What has too little evidence stays out, what has expired never comes.  Deterministic; reads nothing.
+The evidence is BM25 over title, tags and content (Robertson and Zaragoza 2009, with weighted fields).  Generic terms of
+programming have a low weight.  A glob that matches an active file adds evidence.  Entries with little evidence and
+expired entries are excluded.  The result is deterministic.
 """
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -15,34 +14,39 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.index import files as disk
-from promptls.index.search.analyzer import terms
-from promptls.knowledge.memory.entries import SCOPES, Entry
-from promptls.model import Note
+from promptls.index.files.gitignore import match_globs
+from promptls.util import bm25
+from promptls.index.search.analyzer import tokenize
+from promptls.knowledge.memory.entries import SCOPES, MemoryEntry
+from promptls.model import SectionEntry
 
-TITLE = 3.0
-TAGS = 2.5
-K1 = 1.2
-B = 0.6
-GENERIC = 0.25
-"""What a word counts that is in most questions about code."""
-PATH = 1.5
-"""Evidence of a glob that a file in play matches."""
-ELSEWHERE = 0.5
-"""Factor for an entry about files of which none is in play."""
-LEAST = 1.2
-"""Evidence below which an entry stays out: a telling word in an average content is 1, in a title more."""
-BESIDE = 0.45
-"""Share of the best entry's evidence below which another one of its scope stays out."""
-MOST_GLOBS = 10_000
-"""Characters of globs that are looked at for one question, those of the newest entries first."""
-MOST = 30
-"""Entries beside rules."""
+TITLE_WEIGHT = 3.0
+"""Weight of a term in the title, relative to 1 in the content."""
+TAG_WEIGHT = 2.5
+"""Weight of a term in a tag, relative to 1 in the content."""
+BM25_K1 = 1.2
+"""Term frequency saturation of BM25; the usual value."""
+BM25_B = 0.6
+"""Length normalization of BM25; lower than the usual 0.75, because all entries are short."""
+GENERIC_TERM_WEIGHT = 0.25
+"""Weight of terms that occur in most questions about code."""
+GLOB_BONUS = 1.5
+"""Evidence added for a glob that matches an active file."""
+UNMATCHED_GLOB_FACTOR = 0.5
+"""Factor for the evidence of an entry whose globs match no active file."""
+MIN_EVIDENCE = 1.2
+"""Minimum evidence of an entry; a specific term in content of average length counts 1, in a title more."""
+MIN_SHARE_OF_BEST = 0.45
+"""Minimum evidence of an entry as a share of the best evidence in its scope."""
+MAX_GLOB_CHARACTERS = 10_000
+"""Maximum number of glob characters matched for one question, newest entries first; bounds the time."""
+MAX_RELEVANT = 30
+"""Maximum number of entries in addition to rules."""
 
 SOURCES = {"user": "memory (yours)", "workspace": "memory (workspace)"}
 
-_GENERIC = frozenset(
-    terms(
+_GENERIC_TERMS = frozenset(
+    tokenize(
         "add app application argument array bug build built call change check class client code command compile "
         "component config create data default define delete do error example exist explain explanation export fail "
         "feature field file find first fix flow folder function give good graph handle handler help implement "
@@ -57,162 +61,163 @@ _GENERIC = frozenset(
 )
 
 
-class Hit(Struct, frozen=True):
-    """An entry that belongs to a question."""
+class ScoredEntry(Struct, frozen=True):
+    """An entry with its relevance."""
 
-    entry: Entry
+    entry: MemoryEntry
     score: float  # 0..1; 1 for rules
 
 
-def telling(term: str) -> float:
-    """How much a term tells, 0..1, where nothing else is known."""
-    return GENERIC if term in _GENERIC else 1.0
+def default_term_weight(term: str) -> float:
+    """Return the default weight of a query term, 0..1."""
+    return GENERIC_TERM_WEIGHT if term in _GENERIC_TERMS else 1.0
 
 
-def ranked(
-    entries: Sequence[Entry],
+def rank_entries(
+    entries: Sequence[MemoryEntry],
     question: Sequence[str],
     files: Sequence[str],
     now: datetime,
-    weight: Callable[[str], float] = telling,
-) -> list[Hit]:
-    """The entries that belong to a question, rules first, best first.
+    weight: Callable[[str], float] = default_term_weight,
+) -> list[ScoredEntry]:
+    """Return the entries relevant to a question: first the rules, then the other entries by score.
 
-    `question`: its terms (`index.terms`); `files`: names of the files in play, relative to their roots;
-    `weight`: how much a term tells, 0..1.  A rule about certain files stays out when others are in play.
-    The user's own rules come before a workspace's, which anybody may have written, those about certain files
-    before those about all, newer ones before older ones.
+    A rule with globs is excluded if files are active but none matches.  Rules of the user come before rules of a
+    workspace, which are less trusted; rules with globs come before others, and newer rules before older ones.
+
+    Args:
+        entries: Candidates.
+        question: Terms of the question (see `index.search.analyzer`).
+        files: Names of the active files, relative to their roots.
+        now: Entries expired at this time are excluded.
+        weight: Weight of a query term, 0..1.
     """
-    live = sorted((e for e in entries if not e.expired(now)), key=lambda e: (-e.updated.timestamp(), e.id))
-    about = _about(live, files)
-    rules = [e for e in live if e.category == "rule" and (not e.paths or not files or _key(e) in about)]
+    live = sorted((e for e in entries if not e.is_expired(now)), key=lambda e: (-e.updated.timestamp(), e.id))
+    matched = _matching_globs(live, files)
+    rules = [e for e in live if e.category == "rule" and (not e.paths or not files or _key(e) in matched)]
     rules.sort(key=lambda e: (e.scope == "workspace", not e.paths))
     rest = [e for e in live if e.category != "rule"]
     evidence = [
-        _with_paths(shared, entry, _key(entry) in about, bool(files))
-        for entry, shared in zip(rest, _evidence(rest, question, weight), strict=True)
+        _add_glob_evidence(shared, entry, _key(entry) in matched, bool(files))
+        for entry, shared in zip(rest, _bm25_evidence(rest, question, weight), strict=True)
     ]
     best = {
         scope: max((v for e, v in zip(rest, evidence, strict=True) if e.scope == scope), default=0.0)
         for scope in SCOPES
     }
     found = [
-        Hit(entry, _score(value))
+        ScoredEntry(entry, _saturate(value))
         for entry, value in zip(rest, evidence, strict=True)
-        if value >= max(LEAST, BESIDE * best[entry.scope])
+        if value >= max(MIN_EVIDENCE, MIN_SHARE_OF_BEST * best[entry.scope])
     ]
-    found.sort(key=lambda hit: -hit.score)  # of two alike the newer one stays first
-    return [*(Hit(entry, 1.0) for entry in rules), *found[:MOST]]
+    found.sort(key=lambda scored: -scored.score)  # stable: of two equal scores the newer entry comes first
+    return [*(ScoredEntry(entry, 1.0) for entry in rules), *found[:MAX_RELEVANT]]
 
 
-def relevant(
-    entries: Sequence[Entry],
+def relevant_entries(
+    entries: Sequence[MemoryEntry],
     question: Sequence[str],
     files: Sequence[str],
     now: datetime,
-    weight: Callable[[str], float] = telling,
-) -> tuple[Note, ...]:
-    """What the entries say that belong to a question, most important first; see `ranked`."""
+    weight: Callable[[str], float] = default_term_weight,
+) -> tuple[SectionEntry, ...]:
+    """Return prompt entries for the relevant memory entries, most important first; see `rank_entries`."""
     return tuple(
-        Note(line(hit.entry), SOURCES[hit.entry.scope], hit.score)
-        for hit in ranked(entries, question, files, now, weight)
+        SectionEntry(format_entry(scored.entry), SOURCES[scored.entry.scope], scored.score)
+        for scored in rank_entries(entries, question, files, now, weight)
     )
 
 
-def search(entries: Sequence[Entry], query: str) -> list[Hit]:
-    """Entries of any category that share a word with a query or hold it as it stands, best first."""
-    asked = tuple(terms(query))
-    plain = " ".join(query.casefold().split())
-    hits = []
-    for entry, shared in zip(entries, _evidence(entries, asked, lambda _: 1.0), strict=True):
+def search_entries(entries: Sequence[MemoryEntry], query: str) -> list[ScoredEntry]:
+    """Return entries of any category that share a term with a query or contain it literally, best first."""
+    term_weights = tuple(tokenize(query))
+    phrase = " ".join(query.casefold().split())
+    matches = []
+    for entry, shared in zip(entries, _bm25_evidence(entries, term_weights, lambda _: 1.0), strict=True):
         text = " ".join(" ".join((entry.title, *entry.tags, entry.content)).casefold().split())
-        evidence = shared + (1.0 if plain in text else 0.0)
+        evidence = shared + (1.0 if phrase in text else 0.0)
         if evidence > 0:
-            hits.append(Hit(entry, _score(evidence)))
-    return sorted(hits, key=lambda hit: (-hit.score, -hit.entry.updated.timestamp(), hit.entry.id))
+            matches.append(ScoredEntry(entry, _saturate(evidence)))
+    return sorted(matches, key=lambda scored: (-scored.score, -scored.entry.updated.timestamp(), scored.entry.id))
 
 
-def line(entry: Entry) -> str:
-    """An entry as an item of a list."""
+def format_entry(entry: MemoryEntry) -> str:
+    """Format an entry as a list item."""
     return f"- {entry.title} ({entry.category}): {_indented(entry.content)}"
-
-
-def codebuddy_block(entries: Sequence[Entry]) -> str:
-    """Entries as CodeBuddy lays them out: grouped by whose they are, `- [category] title: content`."""
-    groups = []
-    for scope, heading in (("user", "User memory"), ("workspace", "Project memory")):
-        lines = [
-            f"- [{e.category.capitalize()}] {e.title}: {_indented(e.content)}" for e in entries if e.scope == scope
-        ]
-        if lines:
-            groups.append("\n".join([f"{heading}:", *lines]))
-    return "\n\n".join(groups)
 
 
 def _indented(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def _score(evidence: float) -> float:
+def _saturate(evidence: float) -> float:
     return round(evidence / (evidence + 1.0), 4)
 
 
-def _key(entry: Entry) -> tuple[str, str]:
+def _key(entry: MemoryEntry) -> tuple[str, str]:
     return entry.root, entry.id
 
 
-def _about(entries: Sequence[Entry], files: Sequence[str]) -> set[tuple[str, str]]:
-    """Those of the entries that are about one of the files."""
+def _matching_globs(entries: Sequence[MemoryEntry], files: Sequence[str]) -> set[tuple[str, str]]:
+    """Return the keys of entries with a glob that matches one of the files."""
     found: set[tuple[str, str]] = set()
-    left = MOST_GLOBS if files else 0
+    remaining = MAX_GLOB_CHARACTERS if files else 0
     for entry in entries:
-        left -= sum(map(len, entry.paths))
-        if entry.paths and left >= 0 and disk.matching(files, entry.paths):
+        remaining -= sum(map(len, entry.paths))
+        if entry.paths and remaining >= 0 and match_globs(files, entry.paths):
             found.add(_key(entry))
     return found
 
 
-def _with_paths(shared: float, entry: Entry, about: bool, playing: bool) -> float:
-    if about:
-        return shared + PATH
-    return shared * ELSEWHERE if entry.paths and playing else shared
+def _add_glob_evidence(evidence: float, entry: MemoryEntry, matches: bool, has_files: bool) -> float:
+    if matches:
+        return evidence + GLOB_BONUS
+    return evidence * UNMATCHED_GLOB_FACTOR if entry.paths and has_files else evidence
 
 
-def _evidence(entries: Sequence[Entry], question: Sequence[str], weight: Callable[[str], float]) -> list[float]:
-    """What each entry shares with a question: BM25, scaled so that a telling word in an average content is 1."""
-    asked = {term: weight(term) for term in question}
-    if not asked or not entries:
+def _bm25_evidence(
+    entries: Sequence[MemoryEntry], question: Sequence[str], weight: Callable[[str], float]
+) -> list[float]:
+    """Return the BM25 score of each entry, scaled so that a specific term in average content counts 1."""
+    term_weights = {term: weight(term) for term in question}
+    if not term_weights or not entries:
         return [0.0] * len(entries)
-    fields = [_fields(entry.title, entry.tags, entry.content) for entry in entries]
-    mean = max(1.0, sum(length for _, length in fields) / len(fields))
-    frequency = Counter(term for counts, _ in fields for term in asked if term in counts)
+    fields = [_term_frequencies(entry.title, entry.tags, entry.content) for entry in entries]
+    mean_length = max(1.0, sum(length for _, length in fields) / len(fields))
+    frequency = Counter(term for counts, _ in fields for term in term_weights if term in counts)
     out = []
     for counts, length in fields:
-        norm = K1 * (1 - B + B * length / mean)
+        norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B)
         out.append(
             sum(
-                told * _rarity(frequency[term], len(entries)) * counts[term] * (K1 + 1) / (counts[term] + norm)
-                for term, told in asked.items()
+                bm25.term_score(
+                    counts[term], norm, BM25_K1, term_weight * _relative_idf(frequency[term], len(entries))
+                )
+                for term, term_weight in term_weights.items()
                 if term in counts
             )
         )
     return out
 
 
-def _rarity(frequency: int, count: int) -> float:
-    """BM25's idf as a share of the largest there is; 1 where few entries tell nothing, and for a term of few."""
+def _relative_idf(frequency: int, count: int) -> float:
+    """Return idf as a share of the largest possible idf; 1 for rare terms and with too few entries for statistics."""
     if count < 8:
         return 1.0
-    top = math.log(1 + (count - 0.5) / 1.5)
-    return min(1.0, 1.5 * math.log(1 + (count - frequency + 0.5) / (frequency + 0.5)) / top)
+    largest = bm25.inverse_document_frequency(count, 1)
+    return min(1.0, 1.5 * bm25.inverse_document_frequency(count, frequency) / largest)
 
 
 @lru_cache(2048)
-def _fields(title: str, tags: tuple[str, ...], content: str) -> tuple[dict[str, float], int]:
-    """Weighted frequency of each term, and the number of terms of the content."""
+def _term_frequencies(title: str, tags: tuple[str, ...], content: str) -> tuple[dict[str, float], int]:
+    """Return the weighted frequency of each term, and the number of terms in the content."""
     counts: dict[str, float] = {}
-    inside = terms(content)
-    for words, factor in ((terms(title), TITLE), (terms(" ".join(tags)), TAGS), (inside, 1.0)):
+    content_terms = tokenize(content)
+    for words, factor in (
+        (tokenize(title), TITLE_WEIGHT),
+        (tokenize(" ".join(tags)), TAG_WEIGHT),
+        (content_terms, 1.0),
+    ):
         for term in words:
             counts[term] = counts.get(term, 0.0) + factor
-    return counts, len(inside)
+    return counts, len(content_terms)

@@ -1,8 +1,8 @@
-"""Memory files: read with suspicion, written whole or not at all.
+"""Memory files: tolerant decoding, atomic writes and backups.
 
-A file is JSON, {"version": 1, "entries": […]}.  One in a workspace may come from anybody: what does not fit is
-left out and told.  Writing makes a new file beside the old one and moves it into place, so that a reader sees
-either; what cannot be read in full is kept as "memory.json.bad-1" before anything takes its place.
+A file is JSON, {"version": 1, "entries": […]}.  A file in a workspace is not trusted: invalid entries are skipped and
+reported.  Writes replace the file atomically.  A file with invalid content is backed up as "memory.json.bad-1" before
+it is replaced.
 """
 
 from __future__ import annotations
@@ -19,47 +19,49 @@ import msgspec
 from msgspec import Meta, Struct
 
 from promptls.knowledge.memory.entries import (
-    MOST_ENTRIES,
+    MAX_ENTRIES,
     Category,
-    Entry,
     InvalidEntry,
+    MemoryEntry,
     Scope,
-    content_of,
-    labels_of,
-    title_of,
+    parse_content,
+    parse_labels,
+    parse_title,
 )
 from promptls.model import Problem
 
-VERSION = 1
-MOST_BYTES = 24_000_000
-"""Of a memory file: as many entries as are valid, all of them full, need less."""
-TRIES = 20  # for a move that another program's open handle is in the way of, as on Windows
-PAUSE_S = 0.02
+FORMAT_VERSION = 1
+MAX_BYTES = 24_000_000
+"""Maximum size of a memory file; suffices for the maximum number of entries of maximum length."""
+MOVE_ATTEMPTS = 20
+"""Attempts to replace a file; on Windows an open handle of another program blocks it."""
+MOVE_RETRY_DELAY_S = 0.02
+"""Seconds between two attempts."""
 
-Moment = Annotated[datetime, Meta(tz=True)]
+AwareDatetime = Annotated[datetime, Meta(tz=True)]
 
 
-class Stored(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """An entry as the file has it: where it lies says whose it is."""
+class StoredEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An entry as stored in a file; the location of the file determines the scope."""
 
     id: Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,40}$")]
     category: Category
     title: str
     content: str
-    created: Moment
-    updated: Moment
+    created: AwareDatetime
+    updated: AwareDatetime
     tags: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
-    expires: Moment | None = None
+    expires: AwareDatetime | None = None
 
 
-class Content(Struct, frozen=True):
-    """What a memory file holds."""
+class MemoryContent(Struct, frozen=True):
+    """The content of one or more memory files."""
 
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[MemoryEntry, ...] = ()
     problems: tuple[Problem, ...] = ()
-    damaged: bool = False  # a part of it was not understood: keep it before it is replaced
-    newer: bool = False  # written by a later version: it must not be replaced
+    damaged: bool = False  # has invalid entries: must be backed up before it is replaced
+    newer: bool = False  # unreadable or written by a later version: must not be replaced
 
 
 class _File(Struct):
@@ -67,91 +69,109 @@ class _File(Struct):
     entries: list[msgspec.Raw]
 
 
-def decode(data: bytes, label: str, scope: Scope, root: str) -> Content:
-    """The entries of a file's bytes; `label` is what problems call it."""
+def decode(data: bytes, label: str, scope: Scope, root: str) -> MemoryContent:
+    """Decode the bytes of a memory file; problems refer to it as `label`."""
     try:
         file = msgspec.json.decode(data, type=_File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        why = "it is no JSON of the right form" if not isinstance(error, msgspec.ValidationError) else str(error)
-        return Content((), (Problem(f"The memory file {label} cannot be read: {why}.", _KEPT),), damaged=True)
-    if file.version > VERSION:
-        why = f"it has version {file.version}, this promptls knows {VERSION}"
-        return Content((), (Problem(f"The memory file {label} is not used: {why}.", "Update promptls."),), newer=True)
-    entries: dict[str, Entry] = {}
-    wrong: list[str] = []
+        reason = "invalid JSON" if not isinstance(error, msgspec.ValidationError) else str(error)
+        return MemoryContent(
+            (), (Problem(f"Cannot read the memory file {label}: {reason}.", _DAMAGED_HINT),), damaged=True
+        )
+    if file.version > FORMAT_VERSION:
+        reason = f"its version {file.version} is newer than the supported version {FORMAT_VERSION}"
+        return MemoryContent(
+            (), (Problem(f"Ignoring the memory file {label}: {reason}.", "Update promptls."),), newer=True
+        )
+    entries: dict[str, MemoryEntry] = {}
+    errors: list[str] = []
     for number, raw in enumerate(file.entries, 1):
-        if len(entries) >= MOST_ENTRIES:
-            wrong.append(f"only the first {MOST_ENTRIES:,} entries count")
+        if len(entries) >= MAX_ENTRIES:
+            errors.append(f"only the first {MAX_ENTRIES:,} entries are used")
             break
         try:
-            entry = _entry(raw, scope, root)
+            entry = _decode_entry(raw, scope, root)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, InvalidEntry) as error:
-            wrong.append(f"entry {number}: {error}")
+            errors.append(f"entry {number}: {error}")
             continue
         if entry.id in entries:
-            wrong.append(f"entry {number}: there is another one with its id")
+            errors.append(f"entry {number}: duplicate id")
         entries.setdefault(entry.id, entry)
-    problems = tuple(Problem(f"In the memory file {label}, {why}.".replace("..", "."), _KEPT) for why in wrong[:5])
-    return Content(tuple(entries.values()), problems, damaged=bool(wrong))
+    problems = tuple(
+        Problem(f"In the memory file {label}, {reason}.".replace("..", "."), _DAMAGED_HINT) for reason in errors[:5]
+    )
+    return MemoryContent(tuple(entries.values()), problems, damaged=bool(errors))
 
 
-_KEPT = 'Correct it by hand; the next change keeps it as it is now under a name that ends in ".bad-1".'
+_DAMAGED_HINT = 'Fix the file by hand; the next change backs it up with the suffix ".bad-1".'
 
 
-def _entry(raw: msgspec.Raw, scope: Scope, root: str) -> Entry:
-    stored = msgspec.json.decode(raw, type=Stored)
-    return Entry(
+def _decode_entry(raw: msgspec.Raw, scope: Scope, root: str) -> MemoryEntry:
+    stored = msgspec.json.decode(raw, type=StoredEntry)
+    return MemoryEntry(
         id=stored.id,
         category=stored.category,
-        title=title_of(stored.title),
-        content=content_of(stored.content),
+        title=parse_title(stored.title),
+        content=parse_content(stored.content),
         created=stored.created,
         updated=stored.updated,
-        tags=labels_of("tags", stored.tags),
-        paths=labels_of("paths", stored.paths),
+        tags=parse_labels("tags", stored.tags),
+        paths=parse_labels("paths", stored.paths),
         expires=stored.expires,
         scope=scope,
         root=root,
     )
 
 
-def encode(entries: Sequence[Entry]) -> bytes:
-    """The bytes of a file with these entries."""
-    names = Stored.__struct_fields__
-    stored: list[Any] = [Stored(**{name: getattr(entry, name) for name in names}) for entry in entries]
-    return msgspec.json.format(msgspec.json.encode({"version": VERSION, "entries": stored}), indent=1) + b"\n"
+def encode(entries: Sequence[MemoryEntry]) -> bytes:
+    """Encode entries as the bytes of a memory file."""
+    names = StoredEntry.__struct_fields__
+    stored: list[Any] = [StoredEntry(**{name: getattr(entry, name) for name in names}) for entry in entries]
+    return msgspec.json.format(msgspec.json.encode({"version": FORMAT_VERSION, "entries": stored}), indent=1) + b"\n"
 
 
 def write(path: Path, data: bytes, mode: int = 0o644) -> None:
-    """Replace a file in one step; what was there stays if anything fails.  Raises OSError.
+    """Replace a file atomically; on failure the old content remains.
 
-    One writer at a time, which is the caller's to see to.  `mode` is for a file that is new.
+    The caller prevents concurrent writes.
+
+    Args:
+        path: The file.
+        data: The new content.
+        mode: Permissions for a new file; an existing file keeps its permissions.
+
+    Raises:
+        OSError: The file cannot be written.
     """
     with suppress(FileNotFoundError):
         mode = path.stat().st_mode & 0o777
-    new = path.with_name(f"{path.name}.new")
-    new.unlink(missing_ok=True)  # left by a crash, or a link that somebody laid out
+    temporary = path.with_name(f"{path.name}.new")
+    temporary.unlink(missing_ok=True)  # left over from a crash, or a malicious link
     try:
-        _create(new, data, mode)
-        _move(new, path)
+        _create_file(temporary, data, mode)
+        _move_file(temporary, path)
     except BaseException:
         with suppress(OSError):
-            new.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
 
 
-def copy_aside(path: Path) -> Path:
-    """Copy a file to the first free name "….bad-N".  Raises OSError."""
+def back_up(path: Path) -> Path:
+    """Copy a file to the first free name "….bad-N" and return that path.
+
+    Raises:
+        OSError: The file cannot be copied.
+    """
     number = 1
     while os.path.lexists(path.with_name(f"{path.name}.bad-{number}")):
         number += 1
-    kept = path.with_name(f"{path.name}.bad-{number}")
-    _create(kept, path.read_bytes(), path.stat().st_mode & 0o777)
-    return kept
+    backup = path.with_name(f"{path.name}.bad-{number}")
+    _create_file(backup, path.read_bytes(), path.stat().st_mode & 0o777)
+    return backup
 
 
-def _create(path: Path, data: bytes, mode: int) -> None:
-    """A new file with these bytes, on disk when this returns; never through a link.  Raises OSError."""
+def _create_file(path: Path, data: bytes, mode: int) -> None:
+    """Create a file and sync it to disk; fails if the path exists, even as a link."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
     with os.fdopen(fd, "wb") as file:
         file.write(data)
@@ -159,12 +179,12 @@ def _create(path: Path, data: bytes, mode: int) -> None:
         os.fsync(file.fileno())
 
 
-def _move(source: Path, target: Path) -> None:
-    for tries in range(TRIES, 0, -1):
+def _move_file(source: Path, target: Path) -> None:
+    for attempts_left in range(MOVE_ATTEMPTS, 0, -1):
         try:
             source.replace(target)
             return
         except PermissionError:
-            if os.name != "nt" or tries == 1:
+            if os.name != "nt" or attempts_left == 1:
                 raise
-            time.sleep(PAUSE_S)
+            time.sleep(MOVE_RETRY_DELAY_S)

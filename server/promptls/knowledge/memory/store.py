@@ -1,8 +1,8 @@
-"""The owner of what is remembered: one file of the user's, one in each workspace folder that has one.
+"""Memory store: one memory file of the user, and one in each workspace folder that has entries.
 
-Reads the files anew for each request, so that several servers may share them; changes are made under a lock,
-to what the file holds at that moment, so that two writers lose nothing.  The locks lie in the user's data
-folder: nothing but memory.json comes into a workspace, and only by an entry that is added there.
+Each request reads the files again, because several servers may share them.  Changes are made under a file lock, to the
+current content of the file, so that concurrent writers lose nothing.  Lock files are in the user's data directory: a
+workspace contains only memory.json, created with the first entry added to it.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ from filelock import FileLock, Timeout
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from promptls.index import files
-from promptls.index.files.convention_files import read_bytes
+from promptls.index.files.convention_files import read_own_file
+from promptls.index.files.read import UnreadableFile, folder_exists
 from promptls.knowledge.memory.entries import (
-    MOST_ENTRIES,
-    Draft,
-    Entry,
+    MAX_ENTRIES,
+    EntryDraft,
     InvalidEntry,
-    category_of,
-    content_of,
-    expiry_of,
-    labels_of,
-    title_of,
+    MemoryEntry,
+    parse_category,
+    parse_content,
+    parse_expiry,
+    parse_labels,
+    parse_title,
 )
-from promptls.knowledge.memory.storage import MOST_BYTES, Content, copy_aside, decode, encode, write
+from promptls.knowledge.memory.storage import MAX_BYTES, MemoryContent, back_up, decode, encode, write
 from promptls.model import Problem, Root
 
-FILE = "memory.json"
-FOLDER = ".promptls"
-LOCK_S = 5.0
-"""How long a change waits for another server's."""
+FILE_NAME = "memory.json"
+DIRECTORY_NAME = ".promptls"
+LOCK_TIMEOUT_S = 5.0
+"""Seconds that a change waits for a change by another server."""
 
 
-def user_folder() -> Path:
-    """Where the user's own memory lies: $PROMPTLS_DATA, else the user's data folder."""
+def user_data_dir() -> Path:
+    """Return the directory of user memory: $PROMPTLS_DATA, or the platform's user data directory."""
     chosen = os.environ.get("PROMPTLS_DATA") or platformdirs.user_data_dir("promptls", appauthor=False)
     return Path(chosen).expanduser().absolute()
 
@@ -52,171 +52,200 @@ def _now() -> datetime:
     return datetime.now(timezone.utc)
 
 
-class _Home(Struct, frozen=True):
-    """Where one memory file lies."""
+class _MemoryFile(Struct, frozen=True):
+    """Location of one memory file."""
 
-    top: str  # the folder that it must not lead out of
+    base: str  # directory that the path must not leave
     name: str  # relative to `top`
-    root: Root | None  # None for the user's own
+    root: Root | None  # None for user memory
     label: str
 
     @property
     def path(self) -> Path:
-        return Path(self.top, self.name)
+        return Path(self.base, self.name)
 
 
-class Changed(Struct, frozen=True):
-    """The entries that a change was about, and what there is to tell."""
+class MemoryChange(Struct, frozen=True):
+    """The entries added, changed or removed, and problems that the user should know."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MemoryEntry, ...]
     problems: tuple[Problem, ...] = ()
 
 
-class Memory:
-    """Any thread; blocking.  `roots` are the workspace folders of the moment."""
+class MemoryStore:
+    """Memory entries in files.  Safe to call from any thread; blocks on I/O.
+
+    `roots` are the current workspace folders.
+    """
 
     def __init__(
         self,
-        folder: Path | None = None,
+        data_dir: Path | None = None,
         clock: Callable[[], datetime] = _now,
         new_id: Callable[[], str] = lambda: secrets.token_hex(5),
     ) -> None:
         self.clock = clock
-        self._folder = folder or user_folder()
+        self._data_dir = data_dir or user_data_dir()
         self._new_id = new_id
-        self._read: dict[Path, tuple[bytes, Content]] = {}
+        self._cache: dict[Path, tuple[bytes, MemoryContent]] = {}
 
-    def load(self, roots: Sequence[Root]) -> Content:
-        """All entries, those of the workspace first, as the files are now."""
-        contents = [self._content(home) for home in self._homes(roots)]
-        return Content(
+    def load(self, roots: Sequence[Root]) -> MemoryContent:
+        """Load all entries from the files, entries of workspaces first."""
+        contents = [self._load_file(file) for file in self._files(roots)]
+        return MemoryContent(
             tuple(entry for content in contents for entry in content.entries),
             tuple(problem for content in contents for problem in content.problems),
         )
 
-    def add(self, draft: Draft, root: Root | None = None) -> Changed:
-        """Remember something: the user's own, or in a workspace folder.  Raises `InvalidEntry`."""
+    def add(self, draft: EntryDraft, root: Root | None = None) -> MemoryChange:
+        """Add an entry to user memory, or to a workspace folder.
+
+        Raises:
+            InvalidEntry: The entry is invalid or cannot be stored.
+        """
         now = self.clock()
         missing = [name for name in ("category", "title", "content") if getattr(draft, name) is UNSET]
         if missing:
-            raise InvalidEntry(missing[0], "it is missing; category, title and content are needed.")
-        empty = Entry(
+            raise InvalidEntry(missing[0], "missing; category, title and content are required.")
+        empty = MemoryEntry(
             id="", category="knowledge", title="", content="", created=now, updated=now,
             scope="user" if root is None else "workspace", root="" if root is None else root.path,
         )  # fmt: skip
-        new = _drafted(empty, draft, now)
-        with self._changing(self._home(root)) as (entries, keep):
+        new = _apply_draft(empty, draft, now)
+        with self._edit(self._file(root)) as (entries, save):
             for entry in entries:
                 if (entry.title, entry.content, entry.category) == (new.title, new.content, new.category):
-                    raise InvalidEntry("content", f"this is remembered already, as {entry.id}; update that one.")
-            if len(entries) >= MOST_ENTRIES:
-                raise InvalidEntry("scope", f"it holds {MOST_ENTRIES:,} entries, which is the most; remove some first.")
+                    raise InvalidEntry("content", f"duplicate of entry {entry.id}; update that entry instead.")
+            if len(entries) >= MAX_ENTRIES:
+                raise InvalidEntry("scope", f"full with {MAX_ENTRIES:,} entries; remove some first.")
             ids = {entry.id for entry in entries}
             new = replace(new, id=next(name for name in iter(self._new_id, "") if name not in ids))
-            return Changed((new,), keep([*entries, new]))
+            return MemoryChange((new,), save([*entries, new]))
 
-    def update(self, name: str, draft: Draft, roots: Sequence[Root]) -> Changed:
-        """Change the fields of an entry that the draft sets.  Raises `InvalidEntry`."""
-        with self._changing(self._home_of(name, roots)) as (entries, keep):
-            old = _only(entries, name)
-            new = replace(_drafted(old, draft, self.clock()), updated=self.clock())
-            return Changed((new,), keep([new if entry is old else entry for entry in entries]))
+    def update(self, entry_id: str, draft: EntryDraft, roots: Sequence[Root]) -> MemoryChange:
+        """Set the fields of a draft in an existing entry.
 
-    def remove(self, name: str, roots: Sequence[Root]) -> Changed:
-        """Forget an entry.  Raises `InvalidEntry`."""
-        with self._changing(self._home_of(name, roots)) as (entries, keep):
-            old = _only(entries, name)
-            return Changed((old,), keep([entry for entry in entries if entry is not old]))
+        Raises:
+            InvalidEntry: There is no such entry, or the change is invalid or cannot be stored.
+        """
+        with self._edit(self._file_with(entry_id, roots)) as (entries, save):
+            old = _entry_by_id(entries, entry_id)
+            new = replace(_apply_draft(old, draft, self.clock()), updated=self.clock())
+            return MemoryChange((new,), save([new if entry is old else entry for entry in entries]))
+
+    def remove(self, entry_id: str, roots: Sequence[Root]) -> MemoryChange:
+        """Remove an entry.
+
+        Raises:
+            InvalidEntry: There is no such entry, or the change cannot be stored.
+        """
+        with self._edit(self._file_with(entry_id, roots)) as (entries, save):
+            old = _entry_by_id(entries, entry_id)
+            return MemoryChange((old,), save([entry for entry in entries if entry is not old]))
 
     # ---- files
 
-    def _homes(self, roots: Sequence[Root]) -> list[_Home]:
-        return [*map(self._home, roots), self._home(None)]
+    def _files(self, roots: Sequence[Root]) -> list[_MemoryFile]:
+        return [*map(self._file, roots), self._file(None)]
 
-    def _home(self, root: Root | None) -> _Home:
+    def _file(self, root: Root | None) -> _MemoryFile:
         if root is None:
-            real = (self._folder / FILE).resolve()  # a link here is the user's own doing
-            return _Home(real.parent.as_posix(), real.name, None, f"{FILE} (yours)")
-        return _Home(root.path, f"{FOLDER}/{FILE}", root, f"{FOLDER}/{FILE} of {root.name}")
+            real = (self._data_dir / FILE_NAME).resolve()  # the user may link this file
+            return _MemoryFile(real.parent.as_posix(), real.name, None, f"{FILE_NAME} (yours)")
+        return _MemoryFile(
+            root.path, f"{DIRECTORY_NAME}/{FILE_NAME}", root, f"{DIRECTORY_NAME}/{FILE_NAME} of {root.name}"
+        )
 
-    def _home_of(self, name: str, roots: Sequence[Root]) -> _Home:
-        for home in reversed(self._homes(roots)):  # a workspace cannot hide what is the user's
-            if any(entry.id == name for entry in self._content(home).entries):
-                return home
-        raise InvalidEntry("id", f"{name!r} is none of the entries; list shows them.")
+    def _file_with(self, name: str, roots: Sequence[Root]) -> _MemoryFile:
+        for file in reversed(self._files(roots)):  # user memory first: a workspace cannot shadow it
+            if any(entry.id == name for entry in self._load_file(file).entries):
+                return file
+        raise InvalidEntry("id", f"{name!r} does not exist; use list to show all entries.")
 
-    def _content(self, home: _Home) -> Content:
-        data = read_bytes(home.top, home.name, MOST_BYTES)
+    def _load_file(self, file: _MemoryFile) -> MemoryContent:
+        data = read_own_file(file.base, file.name, MAX_BYTES)
         if data is None:
-            self._read.pop(home.path, None)
-            return Content()
-        if isinstance(data, files.Skipped):
-            return Content((), (Problem(f"The memory file {home.label} is not read: {data.reason}."),), newer=True)
+            self._cache.pop(file.path, None)
+            return MemoryContent()
+        if isinstance(data, UnreadableFile):
+            return MemoryContent(
+                (), (Problem(f"Cannot read the memory file {file.label}: {data.reason}."),), newer=True
+            )
         digest = hashlib.blake2b(data, digest_size=16).digest()
-        known = self._read.get(home.path)
+        known = self._cache.get(file.path)
         if known is None or known[0] != digest:
-            root = home.root.path if home.root is not None else ""
-            known = (digest, decode(data, home.label, "user" if home.root is None else "workspace", root))
-            self._read[home.path] = known
+            root = file.root.path if file.root is not None else ""
+            known = (digest, decode(data, file.label, "user" if file.root is None else "workspace", root))
+            self._cache[file.path] = known
         return known[1]
 
     @contextmanager
-    def _changing(
-        self, home: _Home
-    ) -> Iterator[tuple[tuple[Entry, ...], Callable[[Sequence[Entry]], tuple[Problem, ...]]]]:
-        """The entries of a file that nobody else changes meanwhile, and what writes others in their place."""
+    def _edit(
+        self, file: _MemoryFile
+    ) -> Iterator[tuple[tuple[MemoryEntry, ...], Callable[[Sequence[MemoryEntry]], tuple[Problem, ...]]]]:
+        """Lock a file; yield its entries and a function that replaces them."""
         try:
-            with self._locked(home):
-                content = self._content(home)
+            with self._lock(file):
+                content = self._load_file(file)
                 if content.newer:
                     raise InvalidEntry("scope", content.problems[0].message)
-                yield content.entries, lambda entries: self._keep(home, content, entries)
+                yield content.entries, lambda entries: self._save(file, content, entries)
         except Timeout:
-            raise InvalidEntry("scope", f"another program is changing {home.label}; try again.") from None
+            raise InvalidEntry("scope", f"another program is changing {file.label}; try again.") from None
         except OSError as error:
             why = error.strerror or type(error).__name__
-            raise InvalidEntry("scope", f"{home.label} cannot be changed: {why}.") from None
+            raise InvalidEntry("scope", f"cannot change {file.label}: {why}.") from None
 
     @contextmanager
-    def _locked(self, home: _Home) -> Iterator[None]:
-        locks = self._folder / "locks"
+    def _lock(self, file: _MemoryFile) -> Iterator[None]:
+        locks = self._data_dir / "locks"
         locks.mkdir(parents=True, exist_ok=True)
-        place = home.path.resolve().as_posix()
+        place = file.path.resolve().as_posix()
         name = hashlib.blake2b(place.encode("utf-8", "surrogatepass"), digest_size=10).hexdigest()
-        with FileLock(locks / f"{name}.lock", timeout=LOCK_S):
+        with FileLock(locks / f"{name}.lock", timeout=LOCK_TIMEOUT_S):
             yield
 
-    def _keep(self, home: _Home, content: Content, entries: Sequence[Entry]) -> tuple[Problem, ...]:
-        """Write a file; what was not understood of the old one is kept beside it."""
-        folder = home.path.parent
-        folder.mkdir(parents=home.root is None, exist_ok=True)
-        if home.root is not None and not files.is_folder(folder.as_posix()):
-            raise InvalidEntry("scope", f"{FOLDER} in {home.root.name} is a link; memory is not written through links.")
-        kept = copy_aside(home.path) if content.damaged else None
-        write(home.path, encode(entries), 0o600 if home.root is None else 0o644)
-        return (Problem(f"What could not be read in {home.label} is kept as {kept.name}."),) if kept else ()
+    def _save(self, file: _MemoryFile, content: MemoryContent, entries: Sequence[MemoryEntry]) -> tuple[Problem, ...]:
+        """Write a file; an old file with invalid content is backed up first."""
+        folder = file.path.parent
+        folder.mkdir(parents=file.root is None, exist_ok=True)
+        if file.root is not None and not folder_exists(folder.as_posix()):
+            raise InvalidEntry(
+                "scope", f"{DIRECTORY_NAME} in {file.root.name} is a link; memory is not written through links."
+            )
+        backup = back_up(file.path) if content.damaged else None
+        write(file.path, encode(entries), 0o600 if file.root is None else 0o644)
+        return (Problem(f"The old content of {file.label} was backed up as {backup.name}."),) if backup else ()
 
 
-def _drafted(entry: Entry, draft: Draft, now: datetime) -> Entry:
-    """An entry with the fields that a draft sets.  Raises `InvalidEntry`."""
+def _apply_draft(entry: MemoryEntry, draft: EntryDraft, now: datetime) -> MemoryEntry:
+    """Return an entry with the fields of a draft.
+
+    Raises:
+        InvalidEntry: A field is invalid.
+    """
     if draft.category is not UNSET:
-        entry = replace(entry, category=category_of(draft.category))
+        entry = replace(entry, category=parse_category(draft.category))
     if draft.title is not UNSET:
-        entry = replace(entry, title=title_of(draft.title))
+        entry = replace(entry, title=parse_title(draft.title))
     if draft.content is not UNSET:
-        entry = replace(entry, content=content_of(draft.content))
+        entry = replace(entry, content=parse_content(draft.content))
     if draft.tags is not UNSET:
-        entry = replace(entry, tags=labels_of("tags", draft.tags))
+        entry = replace(entry, tags=parse_labels("tags", draft.tags))
     if draft.paths is not UNSET:
-        entry = replace(entry, paths=labels_of("paths", draft.paths))
+        entry = replace(entry, paths=parse_labels("paths", draft.paths))
     if draft.expires is not UNSET:
-        entry = replace(entry, expires=expiry_of(draft.expires, now))
+        entry = replace(entry, expires=parse_expiry(draft.expires, now))
     return entry
 
 
-def _only(entries: Sequence[Entry], name: str) -> Entry:
-    """The entry with this id.  Raises `InvalidEntry`: another program may have removed it meanwhile."""
+def _entry_by_id(entries: Sequence[MemoryEntry], name: str) -> MemoryEntry:
+    """Return the entry with this id.
+
+    Raises:
+        InvalidEntry: Another program has removed the entry.
+    """
     for entry in entries:
         if entry.id == name:
             return entry
-    raise InvalidEntry("id", f"{name!r} is none of the entries any more.")
+    raise InvalidEntry("id", f"{name!r} does not exist any more.")

@@ -1,31 +1,27 @@
-"""The project as a whole: what it is, what it is made of, where it begins, how it is built.
+"""Project knowledge: description, languages, frameworks, entry points, commands and layers of each workspace folder.
 
-`Projects` is the owner and gives `ProjectFacts`; `architecture_notes` and `overview` are what a prompt shows.
+`ProjectIndex` computes `ProjectFacts`; `architecture_entries` and `overview_entries` format facts for a prompt.
 """
 
 from __future__ import annotations
 
-from promptls.knowledge.project.architecture_section import architecture_notes
-from promptls.knowledge.project.facts import ProjectFacts, header_of
+from promptls.knowledge.project.architecture_section import architecture_entries
+from promptls.knowledge.project.facts import ProjectFacts, project_header
 from promptls.knowledge.project.overview import (
-    COMMON_FILES,
     OVERVIEW_WORDS,
-    codebuddy_overview,
-    files_meant,
-    is_overview,
-    overview,
+    files_by_purpose,
+    is_overview_question,
+    overview_entries,
 )
-from promptls.knowledge.project.projects import Projects
+from promptls.knowledge.project.projects import ProjectIndex
 
 __all__ = [
-    "COMMON_FILES",
     "OVERVIEW_WORDS",
     "ProjectFacts",
-    "Projects",
-    "architecture_notes",
-    "codebuddy_overview",
-    "files_meant",
-    "header_of",
-    "is_overview",
-    "overview",
+    "ProjectIndex",
+    "architecture_entries",
+    "files_by_purpose",
+    "is_overview_question",
+    "overview_entries",
+    "project_header",
 ]

@@ -1,19 +1,20 @@
-"""What the prompt says of the project when somebody asks about its architecture.
+"""Architecture section of the prompt: facts about the project for questions about its architecture.
 
-Facts that are not known are not spoken of: no empty line, no empty heading.
+Unknown facts are omitted, without empty lines or headings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from promptls.graph.layers import layer_of
-from promptls.knowledge.project.facts import Language, ProjectFacts
-from promptls.model import Note
+from promptls.knowledge.project.facts import LanguageShare, ProjectFacts
+from promptls.knowledge.project.layers import layer_of
+from promptls.model import SectionEntry
 
 SOURCE = "project"
-MOST_ROOTS = 4
-_FIRST = {
+MAX_ROOTS = 4
+"""Maximum number of workspace folders in the section."""
+_LEADING_FACT = {
     "testing": "commands",
     "deployment": "commands",
     "configuration": "commands",
@@ -26,91 +27,102 @@ _FIRST = {
     "frontend": "libraries",
     "backend": "entries",
 }
-"""Category or type of a question → the fact that it needs first after the head."""
+"""Question category or type → the fact shown first after the summary."""
 
 
-def architecture_notes(
+def architecture_entries(
     facts: Sequence[ProjectFacts], types: Collection[str] = (), files: Sequence[str] = ()
-) -> tuple[Note, ...]:
-    """The project as passages, most important first: what it is, where it begins, how it is layered, its hubs …
+) -> tuple[SectionEntry, ...]:
+    """Return the prompt entries for project facts, most important first.
 
-    `types`: categories and types of the question, which move what they need to the front.  `files`: absolute
-    paths in play, most important first; the workspace folders that hold them come first.
+    Args:
+        facts: Facts of each workspace folder.
+        types: Categories and types of the question, which determine the order of facts.
+        files: Absolute paths of the active files, most important first; their workspace folders come first.
     """
-    ordered = sorted(facts, key=lambda one: _place(one, files))[:MOST_ROOTS]
-    several = len(facts) > 1
-    return tuple(note for one in ordered for note in _notes(one, types, files, several))
+    ordered = sorted(facts, key=lambda root_facts: _root_order(root_facts, files))[:MAX_ROOTS]
+    with_label = len(facts) > 1
+    return tuple(entry for root_facts in ordered for entry in _root_entries(root_facts, types, files, with_label))
 
 
-def _place(facts: ProjectFacts, files: Sequence[str]) -> int:
-    return next((i for i, path in enumerate(files) if _inside(facts, path)), len(files))
+def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
+    return next((i for i, path in enumerate(files) if _contains(facts, path)), len(files))
 
 
-def _inside(facts: ProjectFacts, path: str) -> bool:
+def _contains(facts: ProjectFacts, path: str) -> bool:
     return path.startswith(facts.root.rstrip("/") + "/")
 
 
-def _notes(facts: ProjectFacts, types: Collection[str], files: Sequence[str], several: bool) -> list[Note]:
-    said = {
-        "head": _head(facts),
-        "entries": _list("Entry points", [f"{e.what}: {e.target}" for e in facts.entries]),
-        "layers": _layers(facts, files),
-        "hubs": _list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
-        "folders": _list("Folders", [_named(f"{o.name}/ ({_count(o.files, 'file')})", o.role) for o in facts.folders]),
-        "commands": _list("Commands", [c.run if c.name in c.run else f"{c.name}: {c.run}" for c in facts.commands]),
-        "libraries": _libraries(facts),
+def _root_entries(
+    facts: ProjectFacts, types: Collection[str], files: Sequence[str], with_label: bool
+) -> list[SectionEntry]:
+    texts = {
+        "head": _summary(facts),
+        "entries": _bullet_list("Entry points", [f"{e.kind}: {e.target}" for e in facts.entry_points]),
+        "layers": _layer_list(facts, files),
+        "hubs": _bullet_list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
+        "folders": _bullet_list(
+            "Folders", [_with_detail(f"{o.name}/ ({_pluralize(o.files, 'file')})", o.role) for o in facts.folders]
+        ),
+        "commands": _bullet_list(
+            "Commands",
+            [c.command_line if c.name in c.command_line else f"{c.name}: {c.command_line}" for c in facts.commands],
+        ),
+        "libraries": _library_list(facts),
     }
-    wanted = [_FIRST[type] for type in types if type in _FIRST]
-    order = dict.fromkeys(["head", *wanted, *said])
-    source = f"{SOURCE} {facts.label}" if several else SOURCE
-    return [Note(said[key], source, round(1.0 - 0.05 * i, 2)) for i, key in enumerate(order) if said[key]]
+    leading = [_LEADING_FACT[type] for type in types if type in _LEADING_FACT]
+    order = dict.fromkeys(["head", *leading, *texts])
+    source = f"{SOURCE} {facts.label}" if with_label else SOURCE
+    return [SectionEntry(texts[key], source, round(1.0 - 0.05 * i, 2)) for i, key in enumerate(order) if texts[key]]
 
 
-def _head(facts: ProjectFacts) -> str:
+def _summary(facts: ProjectFacts) -> str:
     name = facts.name or facts.label
     lines = [f"{name}: {facts.description}" if facts.description else f"Project {name}"]
     if facts.languages:
-        lines.append(f"Languages: {', '.join(map(_share, facts.languages))}")
+        lines.append(f"Languages: {', '.join(map(_format_share, facts.languages))}")
     if facts.frameworks:
         lines.append(f"Frameworks: {', '.join(f'{used.label} ({used.role})' for used in facts.frameworks)}")
     if facts.files:
-        lines.append(f"Size: {_count(facts.files, 'file')}, {_count(facts.lines, 'line')}")
+        lines.append(f"Size: {_pluralize(facts.files, 'file')}, {_pluralize(facts.lines, 'line')}")
     return "\n".join(lines) if len(lines) > 1 or facts.description else ""
 
 
-def _share(language: Language) -> str:
+def _format_share(language: LanguageShare) -> str:
     return f"{language.name} {100 * language.share:.0f} %" if language.share >= 0.005 else language.name
 
 
-def _layers(facts: ProjectFacts, files: Sequence[str]) -> str:
+def _layer_list(facts: ProjectFacts, files: Sequence[str]) -> str:
     if len(facts.layers) < 2:
         return ""
     lines = [
-        _named(f"{layer.name} ({_count(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o))
+        _with_detail(
+            f"{layer.name} ({_pluralize(layer.files, 'file')})", ", ".join(f"{o}/" for o in layer.folders if o)
+        )
         for layer in facts.layers
     ]
     base = facts.root.rstrip("/") + "/"
-    played = [path[len(base) :] for path in files if _inside(facts, path)][:5]
-    lines += [f"in play: {name} is of layer {layer_of(name)}" for name in played]
-    return _list("Layers", lines)
+    active = [path[len(base) :] for path in files if _contains(facts, path)][:5]
+    lines += [f"in play: {name} is of layer {layer_of(name)}" for name in active]
+    return _bullet_list("Layers", lines)
 
 
-def _libraries(facts: ProjectFacts) -> str:
+def _library_list(facts: ProjectFacts) -> str:
     by_role: dict[str, list[str]] = {}
     for used in facts.libraries:
         by_role.setdefault(used.role, []).append(used.label)
     others = by_role.pop("", [])
     lines = [f"{role}: {', '.join(labels)}" for role, labels in by_role.items()]
-    return _list("Libraries", lines + ([f"others: {', '.join(others)}"] if others else []))
+    return _bullet_list("Libraries", lines + ([f"others: {', '.join(others)}"] if others else []))
 
 
-def _list(title: str, lines: Sequence[str]) -> str:
+def _bullet_list(title: str, lines: Sequence[str]) -> str:
     return f"{title}:\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
 
 
-def _named(what: str, about: str) -> str:
+def _with_detail(what: str, about: str) -> str:
     return f"{what}: {about}" if about else what
 
 
-def _count(count: int, word: str) -> str:
+def _pluralize(count: int, word: str) -> str:
     return f"{count:,} {word}{'' if count == 1 else 's'}"

@@ -1,6 +1,6 @@
-"""What is known of a project as a whole: the value, and how it follows from the tallies of its files.
+"""Project facts: languages, frameworks, commands, entry points, layers and hubs of one workspace folder.
 
-Pure: knows no text but what manifests said, and nothing of questions or prompts.
+Pure functions from manifests and tallies of files to `ProjectFacts`.
 """
 
 from __future__ import annotations
@@ -13,32 +13,33 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from promptls.graph.layers import TEST, is_test
-from promptls.graph.nodes import ProjectHeader
-from promptls.knowledge.project.libraries import Library, library_of
+from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.layers import TEST
+from promptls.knowledge.project.libraries import Library, find_library
 from promptls.knowledge.project.manifest import Manifest
 
-MOST_FRAMEWORKS = 10
-MOST_LIBRARIES = 25
-MOST_COMMANDS = 10
-MOST_ENTRIES = 15
-MOST_HUBS = 8
-MOST_FOLDERS = 15
-MOST_LANGUAGES = 8
-LEAST_IMPORTERS = 3
-"""A file that fewer import is no hub."""
+MAX_FRAMEWORKS = 10
+"""Maximum number of frameworks; this and the following limits keep the architecture section short."""
+MAX_LIBRARIES = 25
+MAX_COMMANDS = 10
+MAX_ENTRY_POINTS = 15
+MAX_HUBS = 8
+MAX_FOLDERS = 15
+MAX_LANGUAGES = 8
+MIN_IMPORTERS = 3
+"""Minimum number of importing files for a hub."""
 
-PROSE = frozenset({"markdown", "json", "yaml", "toml", "text", "html", "make", "dockerfile"})
-"""What most projects have and none is written in."""
+PROSE_AND_DATA_LANGUAGES = frozenset({"markdown", "json", "yaml", "toml", "text", "html", "make", "dockerfile"})
+"""Languages that do not characterize a project, because most projects contain them."""
 
-_PURPOSES = (
+_COMMAND_PURPOSES = (
     ("build", re.compile(r"build|compile|bundle|package|dist", re.IGNORECASE)),
     ("test", re.compile(r"(?:unit-?)?tests?|check|spec", re.IGNORECASE)),
     ("lint", re.compile(r"lint|types|typecheck|mypy|format|fmt", re.IGNORECASE)),
     ("run", re.compile(r"start|dev|serve|run|watch", re.IGNORECASE)),
 )
 
-_ROLES = {
+_FOLDER_ROLES = {
     "src": "source code",
     "lib": "source code",
     "app": "the application",
@@ -90,7 +91,7 @@ _ROLES = {
     "editors": "editor clients",
 }
 
-_ENTRY_FILES = (
+_ENTRY_POINT_FILES = (
     (re.compile(r"(?:.*/)?__main__\.py"), "python -m"),
     (re.compile(r"manage\.py"), "Django's command line"),
     (re.compile(r"(?:[^/]+/)?(?:wsgi|asgi)\.py"), "web server interface"),
@@ -111,40 +112,40 @@ _ENTRY_FILES = (
 )
 
 
-class Language(Struct, frozen=True):
-    """A language and its part of the lines that are code."""
+class LanguageShare(Struct, frozen=True):
+    """A language and its share of the lines of code."""
 
     name: str
     lines: int
     share: float
 
 
-class Used(Struct, frozen=True):
-    """A dependency that a manifest names."""
+class Dependency(Struct, frozen=True):
+    """A dependency declared in a manifest."""
 
     label: str
-    role: str  # "" if it is not well known
+    role: str  # "" for libraries that are not well known
     source: str  # label of the manifest
 
 
-class Command(Struct, frozen=True):
-    """What to type."""
+class ProjectCommand(Struct, frozen=True):
+    """A command line for a task such as build or test."""
 
     name: str
-    run: str
+    command_line: str
     source: str
 
 
-class Entry(Struct, frozen=True):
-    """Where the program begins."""
+class EntryPoint(Struct, frozen=True):
+    """An entry point of a program."""
 
-    what: str
-    target: str  # a path as people write it, a module, or a command line
-    source: str = ""  # the manifest that says so, "" if the file's name or text does
+    kind: str
+    target: str  # a path relative to the root, a module, or a command line
+    source: str = ""  # label of the declaring manifest, "" if recognized by file name or content
 
 
-class LayerShare(Struct, frozen=True):
-    """A layer: how many files, and the folders that hold most of them."""
+class LayerStats(Struct, frozen=True):
+    """A layer with its number of files and its largest folders."""
 
     name: str
     files: int
@@ -152,13 +153,13 @@ class LayerShare(Struct, frozen=True):
 
 
 class Hub(Struct, frozen=True):
-    """A file, in Go a package, that many others import."""
+    """A file (in Go a package) imported by many others."""
 
     label: str
     importers: int
 
 
-class Folder(Struct, frozen=True):
+class TopLevelFolder(Struct, frozen=True):
     """A top-level folder."""
 
     name: str
@@ -167,37 +168,46 @@ class Folder(Struct, frozen=True):
 
 
 class ProjectFacts(Struct, frozen=True):
-    """What is known of one workspace folder; whatever is not known is empty."""
+    """Facts about one workspace folder; unknown facts are empty."""
 
     root: str
-    label: str  # the root's name
+    label: str  # name of the root
     name: str = ""
     description: str = ""
     files: int = 0
     lines: int = 0
-    languages: tuple[Language, ...] = ()  # most lines first
-    frameworks: tuple[Used, ...] = ()
-    libraries: tuple[Used, ...] = ()
-    commands: tuple[Command, ...] = ()
-    layers: tuple[LayerShare, ...] = ()  # most files first
-    entries: tuple[Entry, ...] = ()
+    languages: tuple[LanguageShare, ...] = ()  # most lines first
+    frameworks: tuple[Dependency, ...] = ()
+    libraries: tuple[Dependency, ...] = ()
+    commands: tuple[ProjectCommand, ...] = ()
+    layers: tuple[LayerStats, ...] = ()  # most files first
+    entry_points: tuple[EntryPoint, ...] = ()
     hubs: tuple[Hub, ...] = ()  # most importers first
-    folders: tuple[Folder, ...] = ()  # most files first
-    manifests: tuple[str, ...] = ()  # the outermost first
+    folders: tuple[TopLevelFolder, ...] = ()  # most files first
+    manifests: tuple[str, ...] = ()  # outermost first
 
 
-class Tally(Struct):
-    """What is counted of a root's files; only `projects` changes it."""
+class FileTally(Struct):
+    """Counters over the files of a root, updated by `projects`."""
 
     files: int
     lines: Counter[str]  # by language
     layers: Counter[tuple[str, str]]  # (layer, folder) → files
     folders: Counter[tuple[str, str]]  # (top folder, language) → files
-    importers: Counter[str]  # name → files that import it
+    importers: Counter[str]  # name → number of importing files
 
 
-def header_of(facts: ProjectFacts) -> ProjectHeader:
-    """What a view of the graph shows of the project."""
+class ProjectHeader(Struct, frozen=True):
+    """Summary of a project shown with a graph; empty fields are omitted."""
+
+    name: str = ""
+    description: str = ""
+    languages: tuple[str, ...] = ()
+    frameworks: tuple[str, ...] = ()
+
+
+def project_header(facts: ProjectFacts) -> ProjectHeader:
+    """Return the summary of a project."""
     return ProjectHeader(
         facts.name or facts.label,
         facts.description,
@@ -206,116 +216,118 @@ def header_of(facts: ProjectFacts) -> ProjectHeader:
     )
 
 
-def languages_of(lines: Mapping[str, int]) -> tuple[Language, ...]:
-    """Languages by their part of the lines; prose and data count only where there is nothing else."""
-    code = {name: n for name, n in lines.items() if n > 0 and name not in PROSE}
+def language_shares(lines: Mapping[str, int]) -> tuple[LanguageShare, ...]:
+    """Return languages by share of lines; prose and data count only in projects without code."""
+    code = {name: n for name, n in lines.items() if n > 0 and name not in PROSE_AND_DATA_LANGUAGES}
     code = code or {name: n for name, n in lines.items() if n > 0 and name != "text"}
     total = sum(code.values())
     ordered = sorted(code.items(), key=lambda item: (-item[1], item[0]))
-    return tuple(Language(name, n, n / total) for name, n in ordered if n >= total / 200)[:MOST_LANGUAGES]
+    return tuple(LanguageShare(name, n, n / total) for name, n in ordered if n >= total / 200)[:MAX_LANGUAGES]
 
 
-def naming(manifests: Sequence[tuple[str, Manifest]], names: Collection[str]) -> tuple[Manifest, Manifest]:
-    """(the manifest that names the whole, one that names most of it); empty ones where there are none.
+def naming_manifests(manifests: Sequence[tuple[str, Manifest]], names: Collection[str]) -> tuple[Manifest, Manifest]:
+    """Return the manifest that names the project, and the manifest of its main part; empty ones if there are none.
 
-    The first is the first in the root that has a name.  The second stands alone at its depth, and at least half of
-    the files (`names`) are in its folder: what lies among tests, or as one of many, speaks for itself only.
+    The first is the first named manifest in the root.  The second is the only one at the smallest depth, and its folder
+    contains at least half of the files (`names`).
     """
     named = [(label, m) for label, m in manifests if m.name]
-    whole = next((m for label, m in named if "/" not in label), Manifest())
-    inner = [(label, m) for label, m in named if "/" in label and not aside(label)]
+    project = next((m for label, m in named if "/" not in label), Manifest())
+    inner = [(label, m) for label, m in named if "/" in label and not is_peripheral(label)]
     depth = min((label.count("/") for label, _ in inner), default=0)
     outer = {posixpath.dirname(label): m for label, m in reversed(inner) if label.count("/") == depth}
-    if whole.name or len(outer) != 1:
-        return whole, Manifest()
-    ((folder, most),) = outer.items()
-    return whole, most if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(names) else Manifest()
+    if project.name or len(outer) != 1:
+        return project, Manifest()
+    ((folder, main),) = outer.items()
+    return project, main if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(names) else Manifest()
 
 
-def used_of(manifests: Sequence[tuple[str, Manifest]]) -> tuple[tuple[Used, ...], tuple[Used, ...]]:
-    """(frameworks, libraries) that the manifests name, those of the outermost first; tests and examples left out."""
-    known: dict[str, Used] = {}
-    framework: dict[str, Used] = {}
-    others: dict[str, Used] = {}
+def classify_dependencies(
+    manifests: Sequence[tuple[str, Manifest]],
+) -> tuple[tuple[Dependency, ...], tuple[Dependency, ...]]:
+    """Return frameworks and libraries declared in manifests, outermost first, except in tests and examples."""
+    libraries_by_label: dict[str, Dependency] = {}
+    frameworks_by_label: dict[str, Dependency] = {}
+    unknown_by_label: dict[str, Dependency] = {}
     for label, manifest in manifests:
-        if aside(label):
+        if is_peripheral(label):
             continue
-        needed = len(manifest.dependencies)
-        for at, dependency in enumerate((*manifest.dependencies, *manifest.development)):
-            library: Library | None = library_of(manifest.ecosystem, dependency)
+        runtime_count = len(manifest.dependencies)
+        for index, dependency in enumerate((*manifest.dependencies, *manifest.development)):
+            library: Library | None = find_library(manifest.ecosystem, dependency)
             if library is None:
-                others.setdefault(dependency, Used(dependency, "", label))
-            elif library.is_framework and at < needed:
-                framework.setdefault(library.label, Used(library.label, library.role, label))
+                unknown_by_label.setdefault(dependency, Dependency(dependency, "", label))
+            elif library.is_framework and index < runtime_count:
+                frameworks_by_label.setdefault(library.label, Dependency(library.label, library.role, label))
             else:
-                known.setdefault(library.label, Used(library.label, library.role, label))
-    libraries = [*known.values(), *others.values()]
-    return tuple(framework.values())[:MOST_FRAMEWORKS], tuple(libraries)[:MOST_LIBRARIES]
+                libraries_by_label.setdefault(library.label, Dependency(library.label, library.role, label))
+    libraries = [*libraries_by_label.values(), *unknown_by_label.values()]
+    return tuple(frameworks_by_label.values())[:MAX_FRAMEWORKS], tuple(libraries)[:MAX_LIBRARIES]
 
 
-_ASIDE = re.compile(
-    r"(?:^|/)_?(?:examples?|samples?|fixtures?|testdata|templates?|demos?|benchmarks?|docs?|vendor|deps|third[_-]?party)/"
-)
-
-
-def aside(label: str) -> bool:
-    """Whether a file serves the project without being a part of it: a test, an example, a guide, a copy of others' code."""
-    return is_test(label) or _ASIDE.search(label) is not None
-
-
-def commands_of(manifests: Sequence[tuple[str, Manifest]]) -> tuple[Command, ...]:
-    """How to build, test, check and run from the root, of the outermost manifests; what is named so comes first."""
-    own = [(label, m) for label, m in manifests if m.commands and not aside(label)]
-    depth = min((label.count("/") for label, _ in own), default=0)
-    found: dict[str, Command] = {}
-    for label, manifest in own:
+def project_commands(manifests: Sequence[tuple[str, Manifest]]) -> tuple[ProjectCommand, ...]:
+    """Return commands from the outermost manifests, well-known purposes (build, test, lint, run) first."""
+    usable = [(label, m) for label, m in manifests if m.commands and not is_peripheral(label)]
+    depth = min((label.count("/") for label, _ in usable), default=0)
+    found: dict[str, ProjectCommand] = {}
+    for label, manifest in usable:
         if label.count("/") == depth:
-            there = f"cd {shlex.quote(posixpath.dirname(label))} && " if depth else ""
+            prefix = f"cd {shlex.quote(posixpath.dirname(label))} && " if depth else ""
             for name, run in manifest.commands:
-                found.setdefault(there + run, Command(name, there + run, label))
-    return tuple(sorted(found.values(), key=lambda command: _purpose(command.name)))[:MOST_COMMANDS]
+                found.setdefault(prefix + run, ProjectCommand(name, prefix + run, label))
+    return tuple(sorted(found.values(), key=lambda command: _purpose_rank(command.name)))[:MAX_COMMANDS]
 
 
-def _purpose(name: str) -> tuple[bool, int]:
-    """Order of a command: one that is called like a purpose, then one that begins so, then the rest."""
-    for at, (_, pattern) in enumerate(_PURPOSES):
+def _purpose_rank(name: str) -> tuple[bool, int]:
+    """Return the sort key of a command: named by a purpose, beginning with a purpose, others."""
+    for index, (_, pattern) in enumerate(_COMMAND_PURPOSES):
         if pattern.fullmatch(name):
-            return False, at
-    begins = next((at for at, (_, pattern) in enumerate(_PURPOSES) if pattern.match(name)), len(_PURPOSES))
-    return True, begins
+            return False, index
+    prefix_rank = next(
+        (index for index, (_, pattern) in enumerate(_COMMAND_PURPOSES) if pattern.match(name)), len(_COMMAND_PURPOSES)
+    )
+    return True, prefix_rank
 
 
-def entries_of(
+def entry_points(
     manifests: Sequence[tuple[str, Manifest]], names: Iterable[str], guarded: Iterable[str], files: Container[str]
-) -> tuple[Entry, ...]:
-    """Where programs begin: what manifests say, files that are called so, scripts that guard their main part.
+) -> tuple[EntryPoint, ...]:
+    """Return the entry points: declared in manifests, conventional file names, scripts with a main guard.
 
-    What a manifest says of a file is relative to its own folder.
+    Args:
+        manifests: Labels and manifests; paths in a manifest are relative to its folder.
+        names: Names of files that may be conventional entry points.
+        guarded: Names of scripts with a main guard.
+        files: Names of all files.
     """
-    said: list[Entry] = []
+    declared: list[EntryPoint] = []
     for label, manifest in manifests:
-        for what, target in manifest.entries if not aside(label) else ():
-            there = posixpath.normpath(posixpath.join(posixpath.dirname(label), target))
-            said.append(Entry(what, there if there in files else target, label))
+        for what, target in manifest.entry_points if not is_peripheral(label) else ():
+            path = posixpath.normpath(posixpath.join(posixpath.dirname(label), target))
+            declared.append(EntryPoint(what, path if path in files else target, label))
     named = sorted(
-        ((name, what) for name in names if (what := entry_file(name)) and not aside(name)),
+        ((name, what) for name in names if (what := entry_point_kind(name)) and not is_peripheral(name)),
         key=lambda found: (found[0].count("/"), found[0]),
     )
-    seen = [Entry(what, name) for name, what in named]
-    seen += [Entry("script", name) for name in sorted(guarded, key=lambda n: (n.count("/"), n)) if not aside(name)]
-    once: dict[str, Entry] = {}
-    for entry in (*said, *seen):
-        once.setdefault(entry.target.removeprefix("./"), entry)
-    return tuple(once.values())[:MOST_ENTRIES]
+    recognized = [EntryPoint(what, name) for name, what in named]
+    recognized += [
+        EntryPoint("script", name)
+        for name in sorted(guarded, key=lambda n: (n.count("/"), n))
+        if not is_peripheral(name)
+    ]
+    unique: dict[str, EntryPoint] = {}
+    for entry in (*declared, *recognized):
+        unique.setdefault(entry.target.removeprefix("./"), entry)
+    return tuple(unique.values())[:MAX_ENTRY_POINTS]
 
 
-def entry_file(name: str) -> str:
-    """What begins in a file of this name (relative to the root), "" for nothing."""
-    return next((what for pattern, what in _ENTRY_FILES if pattern.fullmatch(name)), "")
+def entry_point_kind(name: str) -> str:
+    """Return the kind of entry point by file name (relative to the root), or "" if it is not one."""
+    return next((what for pattern, what in _ENTRY_POINT_FILES if pattern.fullmatch(name)), "")
 
 
-def layers_of(counts: Mapping[tuple[str, str], int]) -> tuple[LayerShare, ...]:
-    """Layers by number of files, tests last, each with the folders that hold most of it."""
+def layer_stats(counts: Mapping[tuple[str, str], int]) -> tuple[LayerStats, ...]:
+    """Return layers by number of files, tests last, each with its largest folders."""
     files: Counter[str] = Counter()
     folders: dict[str, list[tuple[int, str]]] = {}
     for (layer, folder), count in counts.items():
@@ -324,34 +336,34 @@ def layers_of(counts: Mapping[tuple[str, str], int]) -> tuple[LayerShare, ...]:
             folders.setdefault(layer, []).append((-count, folder))
     ordered = sorted(files.items(), key=lambda item: (item[0] == TEST, -item[1], item[0]))
     return tuple(
-        LayerShare(layer, count, tuple(folder for _, folder in sorted(folders[layer])[:3])) for layer, count in ordered
+        LayerStats(layer, count, tuple(folder for _, folder in sorted(folders[layer])[:3])) for layer, count in ordered
     )
 
 
-def hubs_of(importers: Mapping[str, int]) -> tuple[Hub, ...]:
-    """The files that most others import."""
-    most = sorted((-count, name) for name, count in importers.items() if count >= LEAST_IMPORTERS)
-    return tuple(Hub(name, -count) for count, name in most[:MOST_HUBS])
+def import_hubs(importers: Mapping[str, int]) -> tuple[Hub, ...]:
+    """Return the files with the most importers."""
+    main = sorted((-count, name) for name, count in importers.items() if count >= MIN_IMPORTERS)
+    return tuple(Hub(name, -count) for count, name in main[:MAX_HUBS])
 
 
-def folders_of(counts: Mapping[tuple[str, str], int]) -> tuple[Folder, ...]:
-    """The top-level folders, what they hold and what they are for."""
+def top_level_folders(counts: Mapping[tuple[str, str], int]) -> tuple[TopLevelFolder, ...]:
+    """Return the top-level folders by number of files, each with its purpose."""
     files: Counter[str] = Counter()
-    spoken: dict[str, list[tuple[int, str]]] = {}
+    languages: dict[str, list[tuple[int, str]]] = {}
     for (folder, language), count in counts.items():
         if count > 0:
             files[folder] += count
-            spoken.setdefault(folder, []).append((-count, language))
-    ordered = sorted(files.items(), key=lambda item: (-item[1], item[0]))[:MOST_FOLDERS]
-    return tuple(Folder(name, count, _role(name, sorted(spoken[name]))) for name, count in ordered)
+            languages.setdefault(folder, []).append((-count, language))
+    ordered = sorted(files.items(), key=lambda item: (-item[1], item[0]))[:MAX_FOLDERS]
+    return tuple(TopLevelFolder(name, count, _folder_role(name, sorted(languages[name]))) for name, count in ordered)
 
 
-def _role(folder: str, spoken: Sequence[tuple[int, str]]) -> str:
-    role = _ROLES.get(folder.lower())
-    main = next((language for _, language in spoken if language != "text"), "")
+def _folder_role(folder: str, languages: Sequence[tuple[int, str]]) -> str:
+    role = _FOLDER_ROLES.get(folder.lower())
+    main = next((language for _, language in languages if language != "text"), "")
     return role or (f"mostly {main}" if main else "")
 
 
 def outermost(labels: Iterable[str]) -> list[str]:
-    """Paths in the order in which they speak for the whole: fewest folders first, then by name."""
+    """Sort paths: fewest folders first, then by name."""
     return sorted(labels, key=lambda label: (label.count("/"), posixpath.dirname(label), label))

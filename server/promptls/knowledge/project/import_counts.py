@@ -1,7 +1,7 @@
-"""Which files many others import: a cheap reading of imports, by paths alone.
+"""Approximate import resolution by paths, to count the importers of each file.
 
-Good enough to tell the hubs of a project, and to be kept up file by file; the graph has the exact answer.
-An import that could mean two files counts for neither.  Must not know text, only names and outlines.
+Sufficient to find the hubs of a project, and cheap to update file by file; `graph.imports` resolves imports exactly.
+Ambiguous imports are not counted.  Uses names and outlines only, no text.
 """
 
 from __future__ import annotations
@@ -14,31 +14,32 @@ from itertools import islice
 
 from msgspec import Struct
 
-from promptls.graph.imports import STANDARD_HEADERS
+from promptls.languages import ECMASCRIPT, LANGUAGES, names_where
 from promptls.model import Import
 
-MOST_IMPORTS = 300  # of one file that are looked at
-MOST_NAMES = 50  # of one import
-_TAIL = 4  # segments by which a file is found from afar
-_STANDS_FOR_FOLDER = ("index", "__init__", "mod")
-_SCRIPT = frozenset({"javascript", "jsx", "typescript", "tsx", "vue", "svelte"})
-_BY_PATH = frozenset(
-    "c cpp proto css scss html bash make ruby php vim zig r julia dart nix hcl graphql".split()
-)  # languages whose imports are paths of files, among other things
-_APART = re.compile(r"::|[.\\/]")
+MAX_IMPORTS = 300
+"""Maximum number of imports resolved per file; bounds the time."""
+MAX_NAMES = 50
+"""Maximum number of names resolved per import; bounds the time."""
+_MAX_TAIL_SEGMENTS = 4
+"""Maximum number of trailing path segments by which files in other folders are found."""
+_INDEX_STEMS = ("index", "__init__", "mod")
+_PATH_IMPORTS = names_where(lambda language: language.imports_are_paths)
+_STANDARD_HEADERS = LANGUAGES["c"].standard_headers
+_SEPARATORS = re.compile(r"::|[.\\/]")
 
 
-class Places(Struct, frozen=True):
-    """The files of a root, by the ways that imports name them."""
+class PathTables(Struct, frozen=True):
+    """Lookup tables for the files of a root by the forms of imports."""
 
-    exact: Mapping[str, str]  # path with and without its ending → name; a folder's "index" also as the folder
-    tails: Callable[[], Mapping[str, str]]  # the last segments of both → name, "" for several; made when asked for
-    modules: Mapping[str, str]  # Python: "a/b" of a.b → name
-    folders: Mapping[str, str]  # folder with Go files → what it is called
+    exact: Mapping[str, str]  # path with and without extension → name; the folder of an index file → name
+    tails: Callable[[], Mapping[str, str]]  # trailing segments of both → name, "" if ambiguous; built lazily
+    modules: Mapping[str, str]  # Python: "a/b" for module a.b → name
+    go_folders: Mapping[str, str]  # folder with Go files → label
 
 
-def places_of(names: Iterable[str]) -> Places:
-    """The look-up tables for these files (names relative to the root)."""
+def build_path_tables(names: Iterable[str]) -> PathTables:
+    """Build the lookup tables for files with these names, relative to the root."""
     exact: dict[str, str] = {}
     modules: dict[str, str] = {}
     folders: dict[str, str] = {}
@@ -49,21 +50,21 @@ def places_of(names: Iterable[str]) -> Places:
         for key in (name, stem):
             exact.setdefault(key, name)
         if name.endswith((".py", ".pyi")):
-            for key in _modules(stem, name, packages):
+            for key in _module_paths(stem, name, packages):
                 modules.setdefault(key, name)
         elif name.endswith(".go") and not name.endswith("_test.go"):
             folder = posixpath.dirname(name)
             folders[folder] = f"{folder}/" if folder else "./"
-    return Places(exact, cache(lambda: _tails(listed)), modules, folders)
+    return PathTables(exact, cache(lambda: _build_tails(listed)), modules, folders)
 
 
-def _tails(names: Iterable[str]) -> Mapping[str, str]:
-    """Large, and of no use to languages whose imports say where a file is."""
+def _build_tails(names: Iterable[str]) -> Mapping[str, str]:
+    """Build the table of path tails, which is large and only needed for languages without explicit import paths."""
     tails: dict[str, str] = {}
     for name in names:
         for key in {name, _stem(name)}:
             parts = key.split("/")
-            for count in range(1, min(_TAIL, len(parts)) + 1):
+            for count in range(1, min(_MAX_TAIL_SEGMENTS, len(parts)) + 1):
                 tail = "/".join(parts[-count:])
                 tails[tail] = name if tails.get(tail, name) == name else ""
     return tails
@@ -72,77 +73,100 @@ def _tails(names: Iterable[str]) -> Mapping[str, str]:
 def _stem(name: str) -> str:
     folder, _, base = name.rpartition("/")
     stem = base.partition(".")[0] if not base.startswith(".") else base
-    if folder and stem in _STANDS_FOR_FOLDER:
+    if folder and stem in _INDEX_STEMS:
         return folder
     return f"{folder}/{stem}" if folder else stem
 
 
-def _modules(stem: str, name: str, packages: set[str]) -> Iterator[str]:
+def _module_paths(stem: str, name: str, packages: set[str]) -> Iterator[str]:
     folder = posixpath.dirname(name)
     if folder in packages:
         while folder in packages:
             folder = posixpath.dirname(folder)
         yield stem[len(folder) + 1 :] if folder else stem
-    elif "/" in stem:  # a namespace package, below the root or below its sources
+    elif "/" in stem:  # a namespace package, below the root or the source folder
         yield stem
         yield stem.removeprefix("src/").removeprefix("lib/")
     else:
         yield stem
 
 
-Seen = dict[tuple[str, str, str, tuple[str, ...]], frozenset[str]]
-"""What imports were found to mean, for one `Places`: the files of a folder import much the same."""
+ImportCache = dict[tuple[str, str, str, tuple[str, ...]], frozenset[str]]
+"""Resolved imports for one `PathTables`; the files of a folder have many imports in common."""
 
 
-def imported(
-    places: Places, name: str, language: str, imports: Iterable[Import], go_modules: Mapping[str, str], seen: Seen
+def resolve_imports(
+    tables: PathTables,
+    name: str,
+    language: str,
+    imports: Iterable[Import],
+    go_modules: Mapping[str, str],
+    cache: ImportCache,
 ) -> frozenset[str]:
-    """The files of the root that a file imports.  `go_modules`: module path → folder of its go.mod."""
-    found: set[str] = set()
+    """Return the files of the root that a file imports.
+
+    Args:
+        tables: Lookup tables of the root.
+        name: Name of the importing file.
+        language: Language of the importing file.
+        imports: Imports of the file.
+        go_modules: Module path → folder of its go.mod.
+        cache: Resolved imports for the same tables.
+    """
+    targets: set[str] = set()
     folder = posixpath.dirname(name)
     if language == "rust":
-        place = name
-    elif language == "python" and posixpath.join(folder, "__init__.py") in places.exact:
-        place = "\0"  # an absolute import means the same in all packages
+        scope = name
+    elif language == "python" and posixpath.join(folder, "__init__.py") in tables.exact:
+        scope = "\0"  # absolute imports do not depend on the package
     else:
-        place = folder
-    for one in islice(imports, MOST_IMPORTS):
-        key = (language, folder if place == "\0" and one.module.startswith(".") else place, one.module, one.names)
-        known = seen.get(key)
-        if known is None:
-            known = seen[key] = frozenset(_targets(places, name, language, one, go_modules))
-        found |= known
-    found.discard(name)
-    return frozenset(found)
+        scope = folder
+    for imported in islice(imports, MAX_IMPORTS):
+        key = (
+            language,
+            folder if scope == "\0" and imported.module.startswith(".") else scope,
+            imported.module,
+            imported.names,
+        )
+        cached = cache.get(key)
+        if cached is None:
+            cached = cache[key] = frozenset(_targets(tables, name, language, imported, go_modules))
+        targets |= cached
+    targets.discard(name)
+    return frozenset(targets)
 
 
-def _targets(places: Places, name: str, language: str, one: Import, go_modules: Mapping[str, str]) -> Iterator[str]:
+def _targets(
+    tables: PathTables, name: str, language: str, imported: Import, go_modules: Mapping[str, str]
+) -> Iterator[str]:
     folder = posixpath.dirname(name)
-    names = [n for n in one.names[:MOST_NAMES] if n != "*"] or [""]
+    names = [n for n in imported.names[:MAX_NAMES] if n != "*"] or [""]
     if language == "python":
-        yield from _python(places, folder, one.module, names)
-    elif language in _SCRIPT:
-        yield from _known(places.exact, _script(folder, one.module))
+        yield from _python_targets(tables, folder, imported.module, names)
+    elif language in ECMASCRIPT:
+        yield from _first_match(tables.exact, _script_paths(folder, imported.module))
     elif language == "go":
         for module, top in go_modules.items():
-            if one.module == module or one.module.startswith(module + "/"):
-                yield from _known(places.folders, [posixpath.join(top, one.module[len(module) + 1 :]).rstrip("/")])
+            if imported.module == module or imported.module.startswith(module + "/"):
+                yield from _first_match(
+                    tables.go_folders, [posixpath.join(top, imported.module[len(module) + 1 :]).rstrip("/")]
+                )
     elif language == "rust":
         for used in names:
-            yield from _known(places.exact, _rust(name, one.module, used))
+            yield from _first_match(tables.exact, _rust_paths(name, imported.module, used))
     else:
         for used in names:
-            yield from _elsewhere(places, folder, language, one.module, used)
+            yield from _other_targets(tables, folder, language, imported.module, used)
 
 
-def _known(table: Mapping[str, str], keys: Iterable[str]) -> Iterator[str]:
-    """What the first of the keys that is known stands for."""
-    found = next((table[key] for key in keys if table.get(key)), "")
-    if found:
-        yield found
+def _first_match(table: Mapping[str, str], keys: Iterable[str]) -> Iterator[str]:
+    """Yield the value of the first known key."""
+    target = next((table[key] for key in keys if table.get(key)), "")
+    if target:
+        yield target
 
 
-def _python(places: Places, folder: str, module: str, names: list[str]) -> Iterator[str]:
+def _python_targets(tables: PathTables, folder: str, module: str, names: list[str]) -> Iterator[str]:
     rest = module.lstrip(".")
     dots = len(module) - len(rest)
     path = rest.replace(".", "/")
@@ -152,16 +176,16 @@ def _python(places: Places, folder: str, module: str, names: list[str]) -> Itera
             base = posixpath.dirname(base)
         path = posixpath.join(base, path) if path else base
         for used in names:
-            yield from _known(places.exact, [f"{path}/{used}" if used else path, path])
+            yield from _first_match(tables.exact, [f"{path}/{used}" if used else path, path])
         return
     for used in names:
-        packaged = posixpath.join(folder, "__init__.py") in places.exact  # what is beside is not seen by its bare name
-        beside = [posixpath.join(folder, path)] if "/" not in path and not packaged else []
-        found = list(_known(places.modules, [f"{path}/{used}" if used else path, path]))
-        yield from found or _known(places.exact, (key for key in beside if key + ".py" in places.exact))
+        packaged = posixpath.join(folder, "__init__.py") in tables.exact  # siblings in a package need a relative import
+        siblings = [posixpath.join(folder, path)] if "/" not in path and not packaged else []
+        targets = list(_first_match(tables.modules, [f"{path}/{used}" if used else path, path]))
+        yield from targets or _first_match(tables.exact, (key for key in siblings if key + ".py" in tables.exact))
 
 
-def _script(folder: str, module: str) -> Iterator[str]:
+def _script_paths(folder: str, module: str) -> Iterator[str]:
     module = module.partition("?")[0]
     if module.startswith("."):
         path = posixpath.normpath(posixpath.join(folder, module))
@@ -175,42 +199,42 @@ def _script(folder: str, module: str) -> Iterator[str]:
     yield path.rpartition(".")[0] if "." in posixpath.basename(path) else path
 
 
-def _rust(name: str, module: str, used: str) -> Iterator[str]:
+def _rust_paths(name: str, module: str, used: str) -> Iterator[str]:
     parts = [part for part in module.split("::") if part]
     folder, base = posixpath.split(name)
-    here = folder if base in ("mod.rs", "lib.rs", "main.rs") else _stem(name)
+    base_path = folder if base in ("mod.rs", "lib.rs", "main.rs") else _stem(name)
     if not parts or parts[0] not in ("crate", "self", "super"):
         return
     if parts[0] == "crate":
         at = f"/{name}".rfind("/src/")
-        here = name[: at + 3] if at >= 0 else folder
+        base_path = name[: at + 3] if at >= 0 else folder
     for part in parts[:50]:
         if part == "super":
-            here = posixpath.dirname(here)
-    path = "/".join([here, *(part for part in parts if part not in ("crate", "self", "super"))]).strip("/")
+            base_path = posixpath.dirname(base_path)
+    path = "/".join([base_path, *(part for part in parts if part not in ("crate", "self", "super"))]).strip("/")
     yield f"{path}/{used}" if used else path
-    while path and path != here:
+    while path and path != base_path:
         yield path
         path = posixpath.dirname(path)
-    yield here
+    yield base_path
 
 
-def _elsewhere(places: Places, folder: str, language: str, module: str, used: str) -> Iterator[str]:
-    if language in _BY_PATH and "\\" not in module:
+def _other_targets(tables: PathTables, folder: str, language: str, module: str, used: str) -> Iterator[str]:
+    if language in _PATH_IMPORTS and "\\" not in module:
         path = module.partition("/")[2] if module.startswith("package:") else module
-        near = posixpath.normpath(posixpath.join(folder, path))
-        beside = [] if language == "ruby" and not path.startswith(".") else [near]
-        found = list(_known(places.exact, [*beside, f"lib/{path}", f"include/{path}", f"src/{path}"]))
-        if found or "/" not in path:
-            by_tail = language in ("c", "cpp", "proto") and path not in STANDARD_HEADERS
-            yield from found or _known(places.tails(), [path] if by_tail else [])
+        relative = posixpath.normpath(posixpath.join(folder, path))
+        siblings = [] if language == "ruby" and not path.startswith(".") else [relative]
+        targets = list(_first_match(tables.exact, [*siblings, f"lib/{path}", f"include/{path}", f"src/{path}"]))
+        if targets or "/" not in path:
+            by_tail = language in ("c", "cpp", "proto") and path not in _STANDARD_HEADERS
+            yield from targets or _first_match(tables.tails(), [path] if by_tail else [])
             return
-        yield from _known(places.tails(), ["/".join(path.split("/")[-_TAIL:])])
+        yield from _first_match(tables.tails(), ["/".join(path.split("/")[-_MAX_TAIL_SEGMENTS:])])
         return
-    parts = [part for part in _APART.split(module) if part]
-    for given in ([*parts, used] if used else parts, parts):
-        if len(given) >= 2:
-            found = list(_known(places.tails(), ["/".join(given[-_TAIL:])]))
-            if found:
-                yield from found
+    parts = [part for part in _SEPARATORS.split(module) if part]
+    for segments in ([*parts, used] if used else parts, parts):
+        if len(segments) >= 2:
+            targets = list(_first_match(tables.tails(), ["/".join(segments[-_MAX_TAIL_SEGMENTS:])]))
+            if targets:
+                yield from targets
                 return

@@ -1,4 +1,4 @@
-"""Which dependencies are well known, and what they are for: the table in libraries.toml."""
+"""Well-known libraries and their roles, from the table in libraries.toml."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FRAMEWORK_ROLES = frozenset(
         "editor extension",
     }
 )
-"""What gives a project its shape; the rest is what it uses."""
+"""Roles of frameworks, which determine the structure of a project; other libraries are only used by it."""
 
 
 class Library(Struct, frozen=True):
@@ -36,37 +36,38 @@ class Library(Struct, frozen=True):
 
     @property
     def is_framework(self) -> bool:
+        """True for frameworks, false for other libraries."""
         return self.role in FRAMEWORK_ROLES
 
 
-Table = dict[str, dict[str, Library]]
+LibraryTable = dict[str, dict[str, Library]]
 
 
 @lru_cache(maxsize=1)
-def _tables() -> tuple[Table, Table]:
-    """(by name, by beginning of the name), each by ecosystem."""
+def _tables() -> tuple[LibraryTable, LibraryTable]:
+    """Load the libraries by exact name and by name prefix, each by ecosystem."""
     data = tomllib.loads(resources.files(__package__).joinpath("libraries.toml").read_text("utf-8"))
-    exact: Table = {}
-    begins: Table = {}
+    exact: LibraryTable = {}
+    by_prefix: LibraryTable = {}
     for ecosystem, roles in data.items():
         for role, words in roles.items():
             for word in words.split():
                 name, _, label = word.rpartition("=")
-                table = begins if name.endswith("*") else exact
+                table = by_prefix if name.endswith("*") else exact
                 table.setdefault(ecosystem, {})[name.removesuffix("*")] = Library(label.replace("_", " "), role)
-    return exact, begins
+    return exact, by_prefix
 
 
-def library_of(ecosystem: str, dependency: str) -> Library | None:
-    """What a dependency is, None if it is not well known."""
-    exact, begins = _tables()
+def find_library(ecosystem: str, dependency: str) -> Library | None:
+    """Return the library of a dependency, or None if it is not well known."""
+    exact, by_prefix = _tables()
     found = exact.get(ecosystem, {}).get(dependency)
     if found is None:
-        table = begins.get(ecosystem, {})
-        fitting = [name for name in table if dependency.startswith(name)]
-        found = table[max(fitting, key=len)] if fitting else None
-    if found is None and ecosystem == "go":  # "…/v5" is a later major version of the same module
+        table = by_prefix.get(ecosystem, {})
+        prefixes = [name for name in table if dependency.startswith(name)]
+        found = table[max(prefixes, key=len)] if prefixes else None
+    if found is None and ecosystem == "go":  # "…/v5" is a major version of the same module
         stem, _, version = dependency.rpartition("/")
         if stem and version[:1] == "v" and version[1:].isdigit():
-            return library_of(ecosystem, stem)
+            return find_library(ecosystem, stem)
     return found

@@ -1,8 +1,7 @@
-"""The formats of manifests: one function each, from text to a `Manifest`.
+"""Manifest parsers: one function per format, from text to a `Manifest`.
 
-Data is read as data; of programs and XML a few fields are told by their looks, nothing is run.  May raise
-ValueError, RecursionError or configparser.Error for what is malformed; every pattern takes time in line with
-its text.  Must not know files or their names.
+Structured data is decoded; in programs and XML a few fields are matched by regular expressions of linear time, and
+nothing is executed.  Parsers may raise ValueError, RecursionError or configparser.Error for malformed text.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from promptls.knowledge.project.manifest import Manifest, table_at, texts_of
-from promptls.util.toml import read_toml
+from promptls.knowledge.project.manifest import Manifest, decode_json, get_table, only_strings
+from promptls.util.toml import parse_toml
 
 # ---- Python
 
 _PEP508 = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
-def _pip(requirements: Iterable[str]) -> Iterator[str]:
-    """Names of requirements ("Foo_Bar[x]>=1; python_version<'3'"), as PEP 503 normalises them."""
+def _requirement_names(requirements: Iterable[str]) -> Iterator[str]:
+    """Yield the names of requirements ("Foo_Bar[x]>=1; python_version<'3'"), normalized as in PEP 503."""
     for requirement in requirements:
         found = _PEP508.match(requirement)
         if found is not None:
@@ -30,24 +29,28 @@ def _pip(requirements: Iterable[str]) -> Iterator[str]:
 
 
 def pyproject(text: str) -> Manifest:
-    data = read_toml(text)
-    project, tool, poetry = table_at(data, "project"), table_at(data, "tool"), table_at(data, "tool", "poetry")
-    wanted = list(texts_of(project.get("dependencies")))
-    wanted += [name for name in table_at(poetry, "dependencies") if name != "python"]
-    besides: list[str] = []
-    for group in (*table_at(project, "optional-dependencies").values(), *table_at(data, "dependency-groups").values()):
-        besides += texts_of(group)
-    for group in table_at(poetry, "group").values():
-        besides += table_at(group, "dependencies")
-    scripts = {**table_at(poetry, "scripts"), **table_at(project, "scripts"), **table_at(project, "gui-scripts")}
+    """Parse pyproject.toml."""
+    data = parse_toml(text)
+    project, tool, poetry = get_table(data, "project"), get_table(data, "tool"), get_table(data, "tool", "poetry")
+    dependencies = list(only_strings(project.get("dependencies")))
+    dependencies += [name for name in get_table(poetry, "dependencies") if name != "python"]
+    development: list[str] = []
+    for group in (
+        *get_table(project, "optional-dependencies").values(),
+        *get_table(data, "dependency-groups").values(),
+    ):
+        development += only_strings(group)
+    for group in get_table(poetry, "group").values():
+        development += get_table(group, "dependencies")
+    scripts = {**get_table(poetry, "scripts"), **get_table(project, "scripts"), **get_table(project, "gui-scripts")}
     return Manifest(
         "python",
         project.get("name") or poetry.get("name") or "",
         project.get("description") or poetry.get("description") or "",
-        tuple(_pip(wanted)),
+        tuple(_requirement_names(dependencies)),
         tuple(_python_commands(tool)),
         tuple((f"command {name}", target) for name, target in scripts.items() if isinstance(target, str)),
-        tuple(_pip(besides)),
+        tuple(_requirement_names(development)),
     )
 
 
@@ -67,16 +70,17 @@ _PYTHON_TOOLS = {
 def _python_commands(tool: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield from (command for name, command in _PYTHON_TOOLS.items() if name in tool)
     for runner, table in (
-        ("poe", table_at(tool, "poe", "tasks")),
-        ("pdm run", table_at(tool, "pdm", "scripts")),
-        ("hatch run", table_at(tool, "hatch", "envs", "default", "scripts")),
-        ("task", table_at(tool, "taskipy", "tasks")),
-        ("pixi run", table_at(tool, "pixi", "tasks")),
+        ("poe", get_table(tool, "poe", "tasks")),
+        ("pdm run", get_table(tool, "pdm", "scripts")),
+        ("hatch run", get_table(tool, "hatch", "envs", "default", "scripts")),
+        ("task", get_table(tool, "taskipy", "tasks")),
+        ("pixi run", get_table(tool, "pixi", "tasks")),
     ):
         yield from ((name, f"{runner} {name}") for name in table)
 
 
 def setup_cfg(text: str) -> Manifest:
+    """Parse setup.cfg."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.read_string(text)
     scripts = parser.get("options.entry_points", "console_scripts", fallback="").splitlines()
@@ -85,7 +89,7 @@ def setup_cfg(text: str) -> Manifest:
         "python",
         parser.get("metadata", "name", fallback=""),
         parser.get("metadata", "description", fallback=""),
-        tuple(_pip(parser.get("options", "install_requires", fallback="").splitlines())),
+        tuple(_requirement_names(parser.get("options", "install_requires", fallback="").splitlines())),
         tuple(_PYTHON_TOOLS[name] for name in ("pytest", "mypy", "flake8") if parser.has_section(_section(name))),
         tuple((f"command {pair[0]}", pair[1]) for pair in pairs),
     )
@@ -101,25 +105,34 @@ _QUOTED = re.compile(r"""["']([^"'\n]{1,200})["']""")
 
 
 def setup_py(text: str) -> Manifest:
-    said = dict(reversed(_ARGUMENT.findall(text)))
+    """Parse setup.py."""
+    fields = dict(reversed(_ARGUMENT.findall(text)))
     required = _REQUIRED.search(text)
-    names = _pip(_QUOTED.findall(required[1])) if required else ()
-    return Manifest("python", said.get("name", ""), said.get("description", ""), tuple(names))
+    names = _requirement_names(_QUOTED.findall(required[1])) if required else ()
+    return Manifest("python", fields.get("name", ""), fields.get("description", ""), tuple(names))
 
 
 def requirements(text: str) -> Manifest:
+    """Parse requirements files of pip."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-", "http", "git+", ".", "/")))
-    return Manifest("python", dependencies=tuple(_pip(lines)))
+    return Manifest("python", dependencies=tuple(_requirement_names(lines)))
 
 
 def pipfile(text: str) -> Manifest:
-    data = read_toml(text)
-    wanted, besides = table_at(data, "packages"), table_at(data, "dev-packages")
-    scripts = tuple((name, f"pipenv run {name}") for name in table_at(data, "scripts"))
-    return Manifest("python", dependencies=tuple(_pip(wanted)), commands=scripts, development=tuple(_pip(besides)))
+    """Parse Pipfile."""
+    data = parse_toml(text)
+    dependencies, development = get_table(data, "packages"), get_table(data, "dev-packages")
+    scripts = tuple((name, f"pipenv run {name}") for name in get_table(data, "scripts"))
+    return Manifest(
+        "python",
+        dependencies=tuple(_requirement_names(dependencies)),
+        commands=scripts,
+        development=tuple(_requirement_names(development)),
+    )
 
 
 def tox(text: str) -> Manifest:
+    """Parse tox.ini."""
     return Manifest("python", commands=(("test", "tox"),) if "[tox]" in text or "[testenv" in text else ())
 
 
@@ -127,6 +140,7 @@ _NOX = re.compile(r"^@(?:nox\.)?session[^\n]*\n(?:@[^\n]*\n){0,5}def[ \t]+(\w+)"
 
 
 def noxfile(text: str) -> Manifest:
+    """Parse noxfile.py."""
     return Manifest("python", commands=tuple((name, f"nox -s {name}") for name in _NOX.findall(text)))
 
 
@@ -134,18 +148,19 @@ def noxfile(text: str) -> Manifest:
 
 
 def package_json(text: str) -> Manifest:
-    data = json.loads(text)
+    """Parse package.json."""
+    data = decode_json(text)
     if not isinstance(data, dict):
         return Manifest()
-    wanted: list[str] = []
+    dependencies: list[str] = []
     for key in ("dependencies", "peerDependencies", "devDependencies", "optionalDependencies"):
-        wanted += table_at(data, key)
+        dependencies += get_table(data, key)
     runner = str(data.get("packageManager", "npm")).partition("@")[0]
     runner = runner if runner in ("npm", "pnpm", "yarn", "bun") else "npm"
-    scripts = [name for name in table_at(data, "scripts") if not name.startswith(("pre", "post")) or name == "preview"]
-    named = data.get("bin")
-    entries = [(f"command {name}", path) for name, path in table_at(data, "bin").items()]
-    entries += [("command", named)] if isinstance(named, str) else []
+    scripts = [name for name in get_table(data, "scripts") if not name.startswith(("pre", "post")) or name == "preview"]
+    binaries = data.get("bin")
+    entries = [(f"command {name}", path) for name, path in get_table(data, "bin").items()]
+    entries += [("command", binaries)] if isinstance(binaries, str) else []
     entries += [(what, data[what]) for what in ("main", "module", "browser") if isinstance(data.get(what), str)]
     exported = data.get("exports")
     entries += [("exports", exported)] if isinstance(exported, str) else []
@@ -153,100 +168,135 @@ def package_json(text: str) -> Manifest:
         "npm",
         data.get("name", ""),
         data.get("description", ""),
-        tuple(name.lower() for name in wanted),
+        tuple(name.lower() for name in dependencies),
         tuple((name, f"{runner} run {name}" if name != "test" else f"{runner} test") for name in scripts),
         tuple((what, path) for what, path in entries if isinstance(path, str)),
+        main_files=tuple(data[key] for key in _MAIN_FILE_KEYS if isinstance(data.get(key), str)),
+        exports=tuple((path, _conditional_target(target)) for path, target in get_table(data, "exports").items()),
+        subpath_imports=tuple(
+            (path, _conditional_target(target)) for path, target in get_table(data, "imports").items()
+        ),
     )
 
 
+_MAIN_FILE_KEYS = ("source", "module", "main", "types", "typings")
+_CONDITIONS = ("source", "import", "module", "types", "default", "require", "node")
+
+
+def _conditional_target(value: object, max_depth: int = 4) -> str:
+    """Return the file of a conditional export or import, or "" if there is none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict) and max_depth:
+        for condition in _CONDITIONS:
+            if target := _conditional_target(value.get(condition), max_depth - 1):
+                return target
+    return ""
+
+
 def deno(text: str) -> Manifest:
+    """Parse deno.json."""
     data = json.loads(re.sub(r"^[ \t]*//[^\n]*$", "", text, flags=re.MULTILINE))
-    tasks = tuple((name, f"deno task {name}") for name in table_at(data, "tasks"))
+    tasks = tuple((name, f"deno task {name}") for name in get_table(data, "tasks"))
     exported = data.get("exports") if isinstance(data, dict) else None
     entries = (("exports", exported),) if isinstance(exported, str) else ()
-    return Manifest("npm", data.get("name", "") if isinstance(data, dict) else "", commands=tasks, entries=entries)
+    return Manifest("npm", data.get("name", "") if isinstance(data, dict) else "", commands=tasks, entry_points=entries)
 
 
-# ---- others that are data
+# ---- other structured formats
 
 
 def cargo(text: str) -> Manifest:
-    data = read_toml(text)
-    package = table_at(data, "package")
-    wanted: list[str] = []
-    for table in (data, table_at(data, "workspace")):
+    """Parse Cargo.toml."""
+    data = parse_toml(text)
+    package = get_table(data, "package")
+    dependencies: list[str] = []
+    for table in (data, get_table(data, "workspace")):
         for key in ("dependencies", "build-dependencies"):
-            wanted += table_at(table, key)
+            dependencies += get_table(table, key)
     bins = data.get("bin")
     entries = [
-        (f"command {one.get('name', '')}", one["path"])
-        for one in (bins if isinstance(bins, list) else ())
-        if isinstance(one, dict) and isinstance(one.get("path"), str)
+        (f"command {binary.get('name', '')}", binary["path"])
+        for binary in (bins if isinstance(bins, list) else ())
+        if isinstance(binary, dict) and isinstance(binary.get("path"), str)
     ]
     commands = (("build", "cargo build"), ("test", "cargo test")) if package or "workspace" in data else ()
     return Manifest(
         "cargo",
         package.get("name", ""),
         package.get("description", ""),
-        tuple(name.lower() for name in wanted),
+        tuple(name.lower() for name in dependencies),
         commands,
         tuple(entries),
-        tuple(name.lower() for name in table_at(data, "dev-dependencies")),
+        tuple(name.lower() for name in get_table(data, "dev-dependencies")),
     )
 
 
 def composer(text: str) -> Manifest:
-    data = json.loads(text)
+    """Parse composer.json."""
+    data = decode_json(text)
     if not isinstance(data, dict):
         return Manifest()
-    named = data.get("bin")
+    binaries = data.get("bin")
     return Manifest(
         "composer",
         data.get("name", ""),
         data.get("description", ""),
-        tuple(name.lower() for name in table_at(data, "require") if "/" in name),
+        tuple(name.lower() for name in get_table(data, "require") if "/" in name),
         tuple(
-            (name, f"composer {name}") for name in table_at(data, "scripts") if not name.startswith(("pre-", "post-"))
+            (name, f"composer {name}") for name in get_table(data, "scripts") if not name.startswith(("pre-", "post-"))
         ),
-        tuple(("command", path) for path in (texts_of(named) if isinstance(named, list) else [named]) if path),
-        tuple(name.lower() for name in table_at(data, "require-dev") if "/" in name),
+        tuple(
+            ("command", path) for path in (only_strings(binaries) if isinstance(binaries, list) else [binaries]) if path
+        ),
+        tuple(name.lower() for name in get_table(data, "require-dev") if "/" in name),
+        namespaces=tuple(_autoloaded(data)),
     )
 
 
-# ---- others that are programs or XML: a few fields by their looks
+def _autoloaded(data: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of namespace prefix and folder from the PSR-4 tables."""
+    for key in ("autoload", "autoload-dev"):
+        for prefix, folders in get_table(data, key, "psr-4").items():
+            yield from ((prefix, folder) for folder in (folders if isinstance(folders, list) else [folders]))
 
-_GO_MODULE = re.compile(r"^module[ \t]+(\S+)", re.MULTILINE)
+
+# ---- programs and XML: a few fields by regular expressions
+
+_GO_MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
 _GO_REQUIRE = re.compile(
     r"^(?:require[ \t]+|[ \t]+)([\w.-]+\.[\w-]+/\S+|\w[\w.-]*\.\w+/\S*|[\w.-]+\.\w+)[ \t]+v\d([^\n]*)", re.MULTILINE
 )
 
 
 def go_mod(text: str) -> Manifest:
+    """Parse go.mod."""
     module = _GO_MODULE.search(text)
-    wanted = [name.lower() for name, rest in _GO_REQUIRE.findall(text) if "// indirect" not in rest]
+    dependencies = [name.lower() for name, rest in _GO_REQUIRE.findall(text) if "// indirect" not in rest]
     commands = (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./..."))
-    return Manifest("go", module[1] if module else "", "", tuple(wanted), commands)
+    return Manifest("go", module[1] if module else "", "", tuple(dependencies), commands)
 
 
 _XML_INNER = re.compile(r"<(dependencies|dependencyManagement|build|parent|profiles|plugins|modules)>", re.IGNORECASE)
 _ARTIFACT = re.compile(r"<artifactId>\s*([\w.${}-]{1,120})\s*</artifactId>")
 _MAVEN_NAME = re.compile(r"<name>([^<]{1,200})</name>")
-_MAVEN_ABOUT = re.compile(r"<description>([^<]{1,2000})</description>")
+_MAVEN_DESCRIPTION = re.compile(r"<description>([^<]{1,2000})</description>")
 
 
 def pom(text: str) -> Manifest:
+    """Parse pom.xml."""
     parent = re.search(r"</parent>", text)
     own = text[parent.end() :] if parent else text
     inner = _XML_INNER.search(own)
     head = own[: inner.start()] if inner else own
     names = _ARTIFACT.findall(head)
-    title, about = _MAVEN_NAME.search(head), _MAVEN_ABOUT.search(head)
-    wanted = tuple(name.lower() for name in _ARTIFACT.findall(text))
+    title, description_match = _MAVEN_NAME.search(head), _MAVEN_DESCRIPTION.search(head)
+    dependencies = tuple(name.lower() for name in _ARTIFACT.findall(text))
     return Manifest(
         "maven",
         names[0] if names else title[1].strip() if title else "",
-        about[1] if about else "",
-        wanted,
+        description_match[1] if description_match else "",
+        dependencies,
         (("build", "mvn package"), ("test", "mvn test")),
     )
 
@@ -264,12 +314,18 @@ _GRADLE_MAIN = re.compile(r"""mainClass(?:Name)?(?:\.set\()?\s{0,20}=?\s{0,20}["
 
 
 def gradle(text: str) -> Manifest:
-    wanted = [artifact.lower() for _, artifact in _GRADLE.findall(text)]
-    wanted += [_GRADLE_PLUGINS[name] for name in _GRADLE_PLUGIN.findall(text) if name in _GRADLE_PLUGINS]
-    named, main = _GRADLE_NAME.search(text), _GRADLE_MAIN.search(text)
+    """Parse Gradle build files."""
+    dependencies = [artifact.lower() for _, artifact in _GRADLE.findall(text)]
+    dependencies += [_GRADLE_PLUGINS[name] for name in _GRADLE_PLUGIN.findall(text) if name in _GRADLE_PLUGINS]
+    name_match, main = _GRADLE_NAME.search(text), _GRADLE_MAIN.search(text)
     commands = (("build", "gradle build"), ("test", "gradle test"))
     return Manifest(
-        "maven", named[1] if named else "", "", tuple(wanted), commands, (("main class", main[1]),) if main else ()
+        "maven",
+        name_match[1] if name_match else "",
+        "",
+        tuple(dependencies),
+        commands,
+        (("main class", main[1]),) if main else (),
     )
 
 
@@ -278,9 +334,12 @@ _SBT_NAME = re.compile(r"""^[ \t]*name\s*:=\s*"([^"\n]{1,100})\"""", re.MULTILIN
 
 
 def sbt(text: str) -> Manifest:
-    named = _SBT_NAME.search(text)
+    """Parse build.sbt."""
+    name_match = _SBT_NAME.search(text)
     commands = (("build", "sbt compile"), ("test", "sbt test"))
-    return Manifest("maven", named[1] if named else "", "", tuple(n.lower() for n in _SBT.findall(text)), commands)
+    return Manifest(
+        "maven", name_match[1] if name_match else "", "", tuple(n.lower() for n in _SBT.findall(text)), commands
+    )
 
 
 _GEM_FIELD = re.compile(r"""^[ \t]*\w+\.(name|summary|description)\s*=\s*["']([^"'\n]{1,400})["']""", re.MULTILINE)
@@ -290,27 +349,36 @@ _GEM = re.compile(
 
 
 def gemspec(text: str) -> Manifest:
-    said = dict(reversed(_GEM_FIELD.findall(text)))
-    about = said.get("summary") or said.get("description", "")
-    return Manifest("gem", said.get("name", ""), about, tuple(name.lower() for name in _GEM.findall(text)))
+    """Parse *.gemspec."""
+    fields = dict(reversed(_GEM_FIELD.findall(text)))
+    description = fields.get("summary") or fields.get("description", "")
+    return Manifest("gem", fields.get("name", ""), description, tuple(name.lower() for name in _GEM.findall(text)))
 
 
 def gemfile(text: str) -> Manifest:
+    """Parse Gemfile."""
     return Manifest("gem", dependencies=tuple(name.lower() for name in _GEM.findall(text)))
 
 
 _NUGET = re.compile(r"""<(?:PackageReference|PackageVersion)\s[^>]{0,50}?Include\s*=\s*"([^"\n]{1,100})\"""")
 _NUGET_SDK = re.compile(r"""<Project\s+Sdk="Microsoft\.NET\.Sdk\.Web\"""")
 _NUGET_NAME = re.compile(r"<(?:PackageId|AssemblyName)>([^<\n]{1,100})<")
-_NUGET_ABOUT = re.compile(r"<Description>([^<]{1,1000})<")
+_NUGET_DESCRIPTION = re.compile(r"<Description>([^<]{1,1000})<")
 
 
 def csproj(text: str) -> Manifest:
-    named, about = _NUGET_NAME.search(text), _NUGET_ABOUT.search(text)
-    wanted = [name.lower() for name in _NUGET.findall(text)]
-    wanted += ["microsoft.aspnetcore.app"] if _NUGET_SDK.search(text) else []
+    """Parse *.csproj and other .NET project files."""
+    name_match, description_match = _NUGET_NAME.search(text), _NUGET_DESCRIPTION.search(text)
+    dependencies = [name.lower() for name in _NUGET.findall(text)]
+    dependencies += ["microsoft.aspnetcore.app"] if _NUGET_SDK.search(text) else []
     commands = (("build", "dotnet build"), ("test", "dotnet test"))
-    return Manifest("nuget", named[1] if named else "", about[1] if about else "", tuple(wanted), commands)
+    return Manifest(
+        "nuget",
+        name_match[1] if name_match else "",
+        description_match[1] if description_match else "",
+        tuple(dependencies),
+        commands,
+    )
 
 
 _YAML_TOP = re.compile(r"^(\w+):[ \t]*([^\n#]{0,400})", re.MULTILINE)
@@ -318,37 +386,49 @@ _YAML_KEY = re.compile(r"^  ([\w-]{1,100}):", re.MULTILINE)
 
 
 def pubspec(text: str) -> Manifest:
+    """Parse pubspec.yaml."""
     parts = re.split(r"^(?=\S)", text, flags=re.MULTILINE)
-    said = {key: value.strip().strip("'\">|- ") for key, value in _YAML_TOP.findall(text)}
+    fields = {key: value.strip().strip("'\">|- ") for key, value in _YAML_TOP.findall(text)}
     listed = [part for part in parts if part.startswith(("dependencies:", "dev_dependencies:"))]
-    wanted = tuple(name for part in listed for name in _YAML_KEY.findall(part))
-    tool = "flutter" if "flutter" in wanted else "dart"
-    return Manifest("pub", said.get("name", ""), said.get("description", ""), wanted, (("test", f"{tool} test"),))
+    dependencies = tuple(name for part in listed for name in _YAML_KEY.findall(part))
+    tool = "flutter" if "flutter" in dependencies else "dart"
+    return Manifest(
+        "pub", fields.get("name", ""), fields.get("description", ""), dependencies, (("test", f"{tool} test"),)
+    )
 
 
 _MIX_APP = re.compile(r"\bapp:\s*:(\w{1,100})")
-_MIX_ABOUT = re.compile(r"""\bdescription:\s*"([^"\n]{1,400})\"""")
+_MIX_DESCRIPTION = re.compile(r"""\bdescription:\s*"([^"\n]{1,400})\"""")
 _MIX_DEP = re.compile(r"\{:(\w{1,100}),\s*[\"~><=\[\w]")
 
 
 def mix(text: str) -> Manifest:
-    app, about = _MIX_APP.search(text), _MIX_ABOUT.search(text)
+    """Parse mix.exs."""
+    app, description_match = _MIX_APP.search(text), _MIX_DESCRIPTION.search(text)
     commands = (("build", "mix compile"), ("test", "mix test"))
-    return Manifest("hex", app[1] if app else "", about[1] if about else "", tuple(_MIX_DEP.findall(text)), commands)
+    return Manifest(
+        "hex",
+        app[1] if app else "",
+        description_match[1] if description_match else "",
+        tuple(_MIX_DEP.findall(text)),
+        commands,
+    )
 
 
-# ---- runners
+# ---- task runners
 
 _TARGET = re.compile(r"^([A-Za-z][\w.-]{0,40})[ \t]*:(?!=)", re.MULTILINE)
 _RECIPE = re.compile(r"^@?([A-Za-z][\w-]{0,40})(?:[ \t]+[^:\n]{0,100})?:(?!=)", re.MULTILINE)
 
 
 def makefile(text: str) -> Manifest:
+    """Parse Makefile."""
     names = [name for name in dict.fromkeys(_TARGET.findall(text)) if "." not in name]
     return Manifest(commands=tuple((name, f"make {name}") for name in names))
 
 
 def justfile(text: str) -> Manifest:
+    """Parse justfile."""
     names = [name for name in dict.fromkeys(_RECIPE.findall(text)) if name not in ("set", "alias", "import", "mod")]
     return Manifest(commands=tuple((name, f"just {name}") for name in names))
 
@@ -357,6 +437,7 @@ _TASK = re.compile(r"^  ([\w:-]{1,40}):", re.MULTILINE)
 
 
 def taskfile(text: str) -> Manifest:
+    """Parse Taskfile.yml."""
     at = text.find("\ntasks:")
     return Manifest(commands=tuple((name, f"task {name}") for name in _TASK.findall(text[at:])) if at >= 0 else ())
 
@@ -365,24 +446,28 @@ _DOCKER = re.compile(r"^(?:CMD|ENTRYPOINT)[ \t]+([^\n]{1,300})", re.MULTILINE | 
 
 
 def dockerfile(text: str) -> Manifest:
+    """Parse Dockerfile."""
     found = _DOCKER.findall(text)[-2:]
-    return Manifest(entries=tuple(("container runs", _unquoted(command)) for command in found))
+    return Manifest(entry_points=tuple(("container runs", _unquoted(command)) for command in found))
 
 
 def _unquoted(command: str) -> str:
-    """A command of a Dockerfile as one would type it: ["a", "b"] is a b."""
+    """Return a command of a Dockerfile as a command line: ["a", "b"] is a b."""
     try:
         words = json.loads(command)
     except (ValueError, RecursionError):
         return command.strip()
-    return " ".join(texts_of(words)) if isinstance(words, list) else command.strip()
+    return " ".join(only_strings(words)) if isinstance(words, list) else command.strip()
 
 
 _CMAKE = re.compile(r"^[ \t]*project\s*\(\s*([\w.+-]{1,100})", re.MULTILINE | re.IGNORECASE)
-_CMAKE_ABOUT = re.compile(r"""\bDESCRIPTION\s+"([^"\n]{1,400})\"""")
+_CMAKE_DESCRIPTION = re.compile(r"""\bDESCRIPTION\s+"([^"\n]{1,400})\"""")
 
 
 def cmake(text: str) -> Manifest:
-    named, about = _CMAKE.search(text), _CMAKE_ABOUT.search(text)
-    commands = (("build", "cmake -B build && cmake --build build"),) if named else ()
-    return Manifest("", named[1] if named else "", about[1] if about else "", (), commands)
+    """Parse CMakeLists.txt."""
+    name_match, description_match = _CMAKE.search(text), _CMAKE_DESCRIPTION.search(text)
+    commands = (("build", "cmake -B build && cmake --build build"),) if name_match else ()
+    return Manifest(
+        "", name_match[1] if name_match else "", description_match[1] if description_match else "", (), commands
+    )

@@ -1,7 +1,7 @@
-"""What a manifest says of a project: name, description, dependencies, commands, entry points.
+"""Manifest parsing by file name: selects the parser and limits its result.
 
-Nothing is run, resolved or fetched; what is malformed or too long is left out.  Must not know roots, or which
-libraries are well known.
+Manifests declare name, description, dependencies, commands and entry points.  Nothing is executed, resolved or
+fetched; malformed or oversized data is skipped.
 """
 
 from __future__ import annotations
@@ -10,53 +10,66 @@ import configparser
 from collections.abc import Callable
 
 from promptls.knowledge.project import manifest_parsers
-from promptls.knowledge.project.manifest import Manifest, line_of
+from promptls.knowledge.project.manifest import Manifest, TextPairs, clean_line
 
-MOST_CHARACTERS = 300_000
-"""A longer one is generated; nothing is read of it."""
-MOST_DEPENDENCIES = 500
-MOST_COMMANDS = 40
-MOST_ENTRIES = 20
+MAX_CHARACTERS = 300_000
+"""Maximum length of a manifest; longer files are generated."""
+MAX_DEPENDENCIES = 500
+"""Maximum number of dependencies; this and the following limits bound the memory for a hostile manifest."""
+MAX_COMMANDS = 40
+MAX_ENTRY_POINTS = 20
+MAX_PATHS = 5_000
 
-Reader = Callable[[str], Manifest]
+ManifestParser = Callable[[str], Manifest]
 
 
-def reader_of(name: str) -> Reader | None:
-    """What reads a file of this base name, None if it is no manifest."""
+def parser_for(name: str) -> ManifestParser | None:
+    """Return the parser for a file name, or None if it is not a manifest."""
     base = name.rsplit("/", 1)[-1].lower()
-    found = _BY_NAME.get(base)
+    found = _PARSERS_BY_NAME.get(base)
     if found is None:
-        found = next((reader for ending, reader in _BY_ENDING if base.endswith(ending)), None)
+        found = next((reader for ending, reader in _PARSERS_BY_SUFFIX if base.endswith(ending)), None)
     if found is None and base.startswith("requirements") and base.endswith(".txt"):
         found = manifest_parsers.requirements
     return found
 
 
-def read_manifest(name: str, text: str) -> Manifest:
-    """What a manifest says, by its file name; an empty one if it is malformed, too long or none at all."""
-    reader = reader_of(name)
-    if reader is None or len(text) > MOST_CHARACTERS:
+def parse_manifest(name: str, text: str) -> Manifest:
+    """Parse a manifest by its file name; return an empty one if it is malformed, too long or not a manifest."""
+    reader = parser_for(name)
+    if reader is None or len(text) > MAX_CHARACTERS:
         return Manifest()
     try:
         found = reader(text)
-    except (ValueError, RecursionError, configparser.Error):  # TOML and JSON errors are ValueErrors
+    except (ValueError, RecursionError, configparser.Error):  # errors of TOML and JSON are ValueErrors
         return Manifest()
     return Manifest(
         found.ecosystem,
-        line_of(found.name, 100),
-        line_of(found.description, 400),
-        _names(found.dependencies),
-        tuple(dict.fromkeys((line_of(n, 60), line_of(c, 160)) for n, c in found.commands if c))[:MOST_COMMANDS],
-        tuple(dict.fromkeys((line_of(n, 60), line_of(t, 160)) for n, t in found.entries if t))[:MOST_ENTRIES],
-        _names(found.development),
+        clean_line(found.name, 100),
+        clean_line(found.description, 400),
+        _clean_names(found.dependencies),
+        tuple(dict.fromkeys((clean_line(n, 60), clean_line(c, 160)) for n, c in found.commands if c))[:MAX_COMMANDS],
+        tuple(dict.fromkeys((clean_line(n, 60), clean_line(t, 160)) for n, t in found.entry_points if t))[
+            :MAX_ENTRY_POINTS
+        ],
+        _clean_names(found.development),
+        found.main_files,
+        _only_text_pairs(found.exports),
+        _only_text_pairs(found.subpath_imports),
+        _only_text_pairs(found.namespaces),
     )
 
 
-def _names(dependencies: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(line_of(name, 120) for name in dependencies))[:MOST_DEPENDENCIES]
+def _only_text_pairs(pairs: TextPairs) -> TextPairs:
+    """Return the pairs of strings; parsers do not check the types of values."""
+    return tuple(pair for pair in pairs if isinstance(pair[0], str) and isinstance(pair[1], str))[:MAX_PATHS]
 
 
-_BY_NAME: dict[str, Reader] = {
+def _clean_names(dependencies: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(clean_line(name, 120) for name in dependencies))[:MAX_DEPENDENCIES]
+
+
+_PARSERS_BY_NAME: dict[str, ManifestParser] = {
     "pyproject.toml": manifest_parsers.pyproject,
     "setup.cfg": manifest_parsers.setup_cfg,
     "setup.py": manifest_parsers.setup_py,
@@ -88,7 +101,7 @@ _BY_NAME: dict[str, Reader] = {
     "containerfile": manifest_parsers.dockerfile,
     "cmakelists.txt": manifest_parsers.cmake,
 }
-_BY_ENDING: tuple[tuple[str, Reader], ...] = (
+_PARSERS_BY_SUFFIX: tuple[tuple[str, ManifestParser], ...] = (
     (".gemspec", manifest_parsers.gemspec),
     (".csproj", manifest_parsers.csproj),
     (".fsproj", manifest_parsers.csproj),

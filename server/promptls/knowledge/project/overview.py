@@ -1,18 +1,15 @@
-"""What stands in for found code when there is none, or when the question is about the whole: the common files.
-
-`overview` gives their openings by headings; `codebuddy_overview` is that system's form.
-"""
+"""Overview of a project from its readme, manifests and guides, for questions about the whole or without results."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from promptls.index.snapshot import Snapshot, Sources, split_lines
-from promptls.knowledge.project.architecture_section import architecture_notes
+from promptls.index.snapshot import Snapshot, SourceReader, split_lines
+from promptls.knowledge.project.architecture_section import architecture_entries
 from promptls.knowledge.project.facts import ProjectFacts, outermost
-from promptls.knowledge.project.readme import Part, cut, is_readme, parts_of
-from promptls.model import Note, Root
+from promptls.knowledge.project.readme import DocumentSection, is_readme, split_document, truncate_text
+from promptls.model import Root, SectionEntry
 
 OVERVIEW_WORDS = (
     "overview",
@@ -24,29 +21,26 @@ OVERVIEW_WORDS = (
     "scaffold",
     "how does the app work",
 )
-"""CodeBuddy's: a question that holds one of them is about the whole."""
-
-COMMON_FILES = ("README.md", "package.json", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md")
-"""CodeBuddy's."""
-COMMON_CHARACTERS = 5_000
-"""CodeBuddy's cut of each common file."""
-COMMON_SCORE = 1.0
+"""Words of questions about the project as a whole."""
 
 README_CHARACTERS = 4_000
+"""Maximum number of characters quoted from a readme."""
 GUIDE_CHARACTERS = 1_200
-PART_CHARACTERS = 1_000
+"""Maximum number of characters quoted from a guide."""
+SECTION_CHARACTERS = 1_000
+"""Maximum number of characters quoted from one section of a document."""
 
 _GUIDES = re.compile(
     r"(?:docs?/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)|docs?/(?:readme|index)\.(?:md|rst|txt)"
     r"|(?:\.github/|docs?/)?contributing(?:\.(?:md|rst|txt))?",
     re.IGNORECASE,
 )
-_WORD = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
-_LATE = re.compile(
+_WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
+_LOW_PRIORITY_TITLE = re.compile(
     r"licen[sc]e|sponsor|contribut(?:ors|ing)|credits|acknowledg|star history|donat|badges|thanks", re.IGNORECASE
 )
 
-_MEANT = (
+_FILE_PURPOSES = (
     (re.compile(r"\b(?:code ?owners?|who (?:owns|maintains|is responsible for)|maintainers?|ownership)\b", re.IGNORECASE),
      re.compile(r"codeowners|maintainers(?:\.\w+)?|owners", re.IGNORECASE)),
     (re.compile(r"\b(?:read ?me|what is this (?:project|repo|repository|code ?base)|get(?:ting)? started)\b", re.IGNORECASE),
@@ -59,86 +53,79 @@ _MEANT = (
     (re.compile(r"\b(?:report (?:a )?(?:security|vulnerabilit)\w*|security policy)\b", re.IGNORECASE),
      re.compile(r"security(?:\.\w+)?", re.IGNORECASE)),
 )  # fmt: skip
-MOST_MEANT = 5
+"""Pairs of patterns: questions about a purpose, and names of the files that serve it."""
+MAX_FILES_PER_PURPOSE = 5
+"""Maximum number of files added for one purpose."""
 
 
-def is_overview(question: str) -> bool:
-    """Whether a question is about the whole, by CodeBuddy's words, each as a word of its own."""
-    return any(pattern.search(question) for pattern in _WORD.values())
+def is_overview_question(question: str) -> bool:
+    """Return true if a question contains one of `OVERVIEW_WORDS` as a whole word."""
+    return any(pattern.search(question) for pattern in _WORD_PATTERNS.values())
 
 
-def files_meant(snapshot: Snapshot, question: str) -> tuple[str, ...]:
-    """Files (absolute paths) that a question speaks of by their purpose: "who owns …" is CODEOWNERS.  The outermost first."""
-    found: dict[str, None] = {}
-    bases = snapshot.basenames
-    for asks, called in _MEANT:
-        if asks.search(question):
-            paths = [p for base in filter(called.fullmatch, bases) for p in bases[base]]
-            found |= dict.fromkeys(outermost(paths)[:MOST_MEANT])
-    return tuple(found)
+def files_by_purpose(snapshot: Snapshot, question: str) -> tuple[str, ...]:
+    """Return absolute paths of files that a question refers to by purpose, outermost first.
 
-
-def overview(sources: Sources, facts: Sequence[ProjectFacts] = ()) -> tuple[Note, ...]:
-    """What is said of the project as a whole: its readme by headings, what its manifests say, its guides.
-
-    Texts end after a sentence or a line, never within.
+    For example, "who owns …" refers to CODEOWNERS.
     """
-    notes: list[Note] = []
+    paths: dict[str, None] = {}
+    basenames = snapshot.basenames
+    for topic, file_name in _FILE_PURPOSES:
+        if topic.search(question):
+            matching = [p for base in filter(file_name.fullmatch, basenames) for p in basenames[base]]
+            paths |= dict.fromkeys(outermost(matching)[:MAX_FILES_PER_PURPOSE])
+    return tuple(paths)
+
+
+def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
+    """Return prompt entries about the project as a whole: readme sections, project facts and guides.
+
+    Texts are truncated after a sentence or line.
+    """
+    entries: list[SectionEntry] = []
     for root in sources.snapshot.roots:
-        names = _names(sources.snapshot, root)
+        names = _candidate_names(sources.snapshot, root)
         readme = next((n for n in outermost(n for n in names if "/" not in n and is_readme(n))), "")
-        notes += _parts(sources, root, readme, README_CHARACTERS) if readme else []
-        notes += architecture_notes([one for one in facts if one.root == root.path])
+        entries += _document_entries(sources, root, readme, README_CHARACTERS) if readme else []
+        entries += architecture_entries([facts_of_root for facts_of_root in facts if facts_of_root.root == root.path])
         for name in outermost(n for n in names if _GUIDES.fullmatch(n)):
-            notes += _parts(sources, root, name, GUIDE_CHARACTERS)
-    return tuple(notes)
+            entries += _document_entries(sources, root, name, GUIDE_CHARACTERS)
+    return tuple(entries)
 
 
-def _names(snapshot: Snapshot, root: Root) -> list[str]:
-    """Names, relative to the root, of the files that could be readmes or guides."""
+def _candidate_names(snapshot: Snapshot, root: Root) -> list[str]:
+    """Return the names, relative to the root, of possible readmes and guides."""
     base = root.path.rstrip("/") + "/"
-    bases = snapshot.basenames
-    found = (p for name in filter(_COMMON.match, bases) for p in bases[name] if p.startswith(base))
-    return [path[len(base) :] for path in found]
+    basenames = snapshot.basenames
+    paths = (p for name in filter(_CANDIDATE_NAME.match, basenames) for p in basenames[name] if p.startswith(base))
+    return [path[len(base) :] for path in paths]
 
 
-_COMMON = re.compile(r"readme|architecture|design|overview|index\.|contributing", re.IGNORECASE)
+_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview|index\.|contributing", re.IGNORECASE)
 
 
-def _parts(sources: Sources, root: Root, name: str, most: int) -> list[Note]:
-    """The parts of a text, in order but for those that say little of the code, up to `most` characters."""
+def _document_entries(sources: SourceReader, root: Root, name: str, max_characters: int) -> list[SectionEntry]:
+    """Return the sections of a document in order, low-priority ones last, up to `max_characters`."""
     path = f"{root.path.rstrip('/')}/{name}"
-    found = sources.text(path)
-    if not isinstance(found, str):
+    text_or_problem = sources.read_text(path)
+    if not isinstance(text_or_problem, str):
         return []
     label = sources.snapshot.label(path)
-    notes: list[Note] = []
-    for part in sorted(parts_of("\n".join(split_lines(found))), key=lambda part: bool(_LATE.search(part.title))):
-        text = _shown(part, min(PART_CHARACTERS, most))
-        if len(text) > most:
+    entries: list[SectionEntry] = []
+    for section in sorted(
+        split_document("\n".join(split_lines(text_or_problem))),
+        key=lambda section: bool(_LOW_PRIORITY_TITLE.search(section.title)),
+    ):
+        text = _format_section(section, min(SECTION_CHARACTERS, max_characters))
+        if len(text) > max_characters:
             break
-        most -= len(text)
-        notes += [Note(text, label)] if text else []
-    return notes
+        max_characters -= len(text)
+        entries += [SectionEntry(text, label)] if text else []
+    return entries
 
 
-def _shown(part: Part, most: int) -> str:
-    if not part.text:
+def _format_section(section: DocumentSection, max_characters: int) -> str:
+    if not section.text:
         return ""
-    head = f"{'#' * part.level} {cut(part.title, 100)}\n\n" if part.title else ""
-    return head + cut(part.text, max(100, most - len(head)))
-
-
-def codebuddy_overview(sources: Sources) -> tuple[Note, ...]:
-    """CodeBuddy's common files: each that is there, its first 5,000 characters, score 1."""
-    notes: list[Note] = []
-    for root in sources.snapshot.roots:
-        for name in COMMON_FILES:
-            path = f"{root.path.rstrip('/')}/{name}"
-            if path not in sources.snapshot.files:
-                continue
-            text = sources.text(path)
-            if isinstance(text, str):
-                label = sources.snapshot.label(path)
-                notes.append(Note(text[:COMMON_CHARACTERS], label, COMMON_SCORE))
-    return tuple(notes)
+    head = f"{'#' * section.level} {truncate_text(section.title, 100)}\n\n" if section.title else ""
+    return head + truncate_text(section.text, max(100, max_characters - len(head)))

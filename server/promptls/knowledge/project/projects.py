@@ -1,8 +1,8 @@
-"""The owner of what is known of the project: tallies that follow the snapshot file by file.
+"""Project index: facts about each workspace folder, updated incrementally with the snapshot.
 
-A question about the architecture pays for the files that changed since the last one.  Of a large workspace, in which
-that can take seconds, and while files are still read, it gets what was known a moment ago; `follow` brings that up to
-date when nobody waits.  Needs no git.  Texts are read for manifests, readmes and a few scripts only, each once for each of its versions.
+A request updates the facts for the files changed since the last request.  While files are still being indexed, and in
+large workspaces where an update can take seconds, a request gets the previous facts; `follow` updates them in idle
+time.  Only manifests, readmes and a few scripts are read, once per version.
 """
 
 from __future__ import annotations
@@ -14,268 +14,287 @@ import time
 from collections import Counter
 from collections.abc import Iterable
 
-from immutables import Map
 from msgspec import Struct
 
-from promptls.graph.layers import layer_of
-from promptls.index.snapshot import Snapshot, Sources, Step, difference, remembered, split_lines
+from promptls.index.derived import Change, Derived
+from promptls.index.snapshot import Snapshot, SourceReader, split_lines
 from promptls.knowledge.project import facts as f
-from promptls.knowledge.project.facts import ProjectFacts, Tally
-from promptls.knowledge.project.import_counts import Places, Seen, imported, places_of
+from promptls.knowledge.project.facts import FileTally, ProjectFacts
+from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
+from promptls.knowledge.project.layers import layer_of
 from promptls.knowledge.project.manifest import Manifest
-from promptls.knowledge.project.manifests import read_manifest, reader_of
-from promptls.knowledge.project.readme import Opening, is_readme, opening
+from promptls.knowledge.project.manifests import parse_manifest, parser_for
+from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening
 from promptls.model import FileEntry, Root
-from promptls.util.hashing import digest_of
+from promptls.util.hashing import content_hash
 
-AT_ONCE = 8_000
-"""Files of a workspace in which a question waits for all that has changed, some 200 ms when files have come or gone."""
-MANY = 200
-"""Changed files that a question takes in where it waits for little, some 10 ms."""
-REST = 20
-"""Times as long as following has taken nothing is followed: a twentieth of one core at the most."""
-MOST_MANIFESTS = 200
-MOST_DEPTH = 4  # folders above a manifest that counts
-MOST_SCRIPTS = 60  # that are read to see whether they guard their main part
+MAX_SYNC_FILES = 8_000
+"""Workspace size in files up to which a request waits for a complete update, about 200 ms after added files."""
+MAX_CHANGED_PER_REQUEST = 200
+"""Maximum number of changed files for which a request waits in a larger workspace, about 10 ms."""
+IDLE_FACTOR = 20
+"""Pause after an update in multiples of its duration; limits the load to 1/20 of a core."""
+MAX_MANIFESTS = 200
+"""Maximum number of manifests read in a workspace folder, outermost first."""
+MAX_MANIFEST_DEPTH = 4
+"""Maximum number of folders above a manifest."""
+MAX_SCRIPTS = 60
+"""Maximum number of scripts read to detect a main guard, outermost first."""
 
-_GUARD = re.compile(r"^if[ \t]+__name__[ \t]*==[ \t]*['\"]__main__['\"]", re.MULTILINE)
+_MAIN_GUARD = re.compile(r"^if[ \t]+__name__[ \t]*==[ \t]*['\"]__main__['\"]", re.MULTILINE)
 _SCRIPT = re.compile(
     r"(?:[^/]+/)?(?:main|app|cli|run|server|manage|train|worker|bot)\w*\.py|[^/]+\.py|(?:scripts|bin)/[^/]+\.py"
 )
 
 
-class _Read(Struct, frozen=True):
-    """What the text of one version of a file said."""
+class _ParsedFile(Struct, frozen=True):
+    """Data from one version of a manifest, readme or script."""
 
-    digest: bytes
+    content_hash: bytes
     manifest: Manifest | None = None
-    opening: Opening | None = None
-    guarded: bool = False
+    opening: ReadmeOpening | None = None
+    has_main_guard: bool = False
 
 
-class _State:
-    """One root."""
+class _RootState:
+    """Tallies and parsed files of one root."""
 
     def __init__(self, root: Root) -> None:
         self.root = root
-        self.tally = Tally(0, Counter(), Counter(), Counter(), Counter())
+        self.tally = FileTally(0, Counter(), Counter(), Counter(), Counter())
         self.names: set[str] = set()
         self.manifests: set[str] = set()
         self.readmes: set[str] = set()
-        self.scripts: set[str] = set()  # that may guard their main part
-        self.begin: set[str] = set()  # names that programs begin in
-        self.places: Places | None = None
-        self.targets: dict[str, frozenset[str]] = {}
-        self.seen: Seen = {}
-        self.read: dict[str, _Read] = {}
-        self.go: dict[str, str] = {}
+        self.scripts: set[str] = set()  # may have a main guard
+        self.entry_files: set[str] = set()  # conventional names of entry points
+        self.tables: PathTables | None = None  # None: must be rebuilt
+        self.targets: dict[str, frozenset[str]] = {}  # name → names of imported files
+        self.import_cache: ImportCache = {}
+        self.parsed: dict[str, _ParsedFile] = {}
+        self.go_modules: dict[str, str] = {}  # module path → folder
 
 
-class Projects:
-    """Any thread may ask."""
+_RootStates = dict[str, _RootState]
+
+
+class ProjectIndex:
+    """Facts about all workspace folders.  Safe to call from any thread."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._files: Map[str, FileEntry] = Map()
-        self._step: Step | None = None
-        self._rest_until = 0.0  # time.monotonic()
-        self.behind = False  # whether somebody was given what was known a moment ago
-        self._states: dict[str, _State] = {}
+        self._lock = threading.Lock()  # protects all fields
+        self._states: Derived[_RootStates] = Derived({}, _update_states)
+        self._next_update = 0.0  # time.monotonic()
         self._facts: tuple[ProjectFacts, ...] = ()
         self._roots: tuple[Root, ...] = ()
+        self.is_outdated = False
+        """True after a request got outdated facts, until the next `follow`."""
 
-    def at(self, sources: Sources, complete: bool = True) -> tuple[ProjectFacts, ...]:
-        """The facts of each workspace folder, in the snapshot's order; () while those of a large one are unknown.
+    def get(self, sources: SourceReader, complete: bool = True) -> tuple[ProjectFacts, ...]:
+        """Return the facts of each workspace folder in the order of the snapshot; () if not known yet.
 
-        `complete`: whether all files of the index are there.
+        Args:
+            sources: Snapshot and texts.
+            complete: The index contains all files.
         """
         snapshot = sources.snapshot
-        large = len(snapshot.files) > AT_ONCE
-        exact = complete and not large
-        if not self._lock.acquire(blocking=exact):
-            return self._known(snapshot)
+        is_large = len(snapshot.files) > MAX_SYNC_FILES
+        must_be_exact = complete and not is_large
+        if not self._lock.acquire(blocking=must_be_exact):
+            return self._known_facts(snapshot)
         try:
-            if not exact and self._much(snapshot) and (large or self._known(snapshot)):
-                self.behind = True
-                return self._known(snapshot)
-            return self._brought(sources)
+            is_slow = not must_be_exact and self._is_update_slow(snapshot)
+            if is_slow and (is_large or self._known_facts(snapshot)):
+                self.is_outdated = True
+                return self._known_facts(snapshot)
+            return self._update(sources)
         finally:
             self._lock.release()
 
-    def follow(self, sources: Sources) -> None:
-        """Take in what a question would not wait for, however long that takes; and then nothing more for a while."""
-        began = time.monotonic()
+    def follow(self, sources: SourceReader) -> None:
+        """Update the facts if requests do not; returns at once during the pause after the last update."""
+        start = time.monotonic()
         with self._lock:
-            if began >= self._rest_until and (not self._facts or self._much(sources.snapshot)):
-                self._brought(sources)
-                self.behind = False
-                now = time.monotonic()
-                self._rest_until = now + REST * (now - began)
+            if start >= self._next_update and (not self._facts or self._is_update_slow(sources.snapshot)):
+                self._update(sources)
+                self.is_outdated = False
+                end = time.monotonic()
+                self._next_update = end + IDLE_FACTOR * (end - start)
 
-    def _known(self, snapshot: Snapshot) -> tuple[ProjectFacts, ...]:
+    def _known_facts(self, snapshot: Snapshot) -> tuple[ProjectFacts, ...]:
         return self._facts if self._roots == snapshot.roots else ()
 
-    def _much(self, snapshot: Snapshot) -> bool:
-        """Whether it takes long to follow: many files have changed, or in a large workspace, where importers are looked
-        for among all, some have come or gone."""
-        if self._files is snapshot.files:
-            return False
-        if self._roots != snapshot.roots or not remembered(self._step, snapshot):
-            return True
-        changed, gone = difference(self._files, self._step, snapshot)
-        if len(snapshot.files) > AT_ONCE and (gone or any(entry.path not in self._files for entry in changed)):
-            return True
-        return len(changed) + len(gone) > MANY
+    def _is_update_slow(self, snapshot: Snapshot) -> bool:
+        """Return true if many files have changed.
 
-    def _brought(self, sources: Sources) -> tuple[ProjectFacts, ...]:
+        In a large workspace, added or removed files are slow too, because the imports of all files are resolved again.
+        """
+        change = self._states.pending(snapshot)
+        if change is None:
+            return False
+        if self._roots != snapshot.roots or not change.is_incremental:
+            return True
+        added = any(entry.path not in change.before for entry in change.changed)
+        if len(snapshot.files) > MAX_SYNC_FILES and (change.gone or added):
+            return True
+        return len(change.changed) + len(change.gone) > MAX_CHANGED_PER_REQUEST
+
+    def _update(self, sources: SourceReader) -> tuple[ProjectFacts, ...]:
         snapshot = sources.snapshot
         if self._roots != snapshot.roots:
-            self._roots, self._files, self._step = snapshot.roots, Map(), None
-            self._states = {root.path: _State(root) for root in snapshot.roots}
+            self._roots = snapshot.roots
+            self._states.reset({root.path: _RootState(root) for root in snapshot.roots})
             self._facts = ()
-        if not self._facts or self._files is not snapshot.files:
-            self._take_in(snapshot)
-            self._facts = tuple(_facts(sources, state) for state in self._states.values())
+        if not self._facts or self._states.pending(snapshot) is not None:
+            states = self._states.at(snapshot)
+            self._facts = tuple(_build_facts(sources, state) for state in states.values())
         return self._facts
 
-    def _take_in(self, snapshot: Snapshot) -> None:
-        new, gone = difference(self._files, self._step, snapshot)
-        changed: dict[str, list[tuple[FileEntry | None, FileEntry | None]]] = {}
-        for entry in new:
-            changed.setdefault(entry.root, []).append((self._files.get(entry.path), entry))
-        for entry in gone:
-            changed.setdefault(entry.root, []).append((entry, None))
-        for root, pairs in changed.items():
-            if root in self._states:
-                _count(self._states[root], pairs)
-        self._files, self._step = snapshot.files, snapshot.step
-        for state in self._states.values():
-            if state.root.path in changed:
-                _connect(state, snapshot, [new for _, new in changed[state.root.path] if new is not None])
+
+def _update_states(states: _RootStates, change: Change) -> _RootStates:
+    pairs_by_root: dict[str, list[tuple[FileEntry | None, FileEntry | None]]] = {}
+    for entry in change.changed:
+        pairs_by_root.setdefault(entry.root, []).append((change.before.get(entry.path), entry))
+    for entry in change.gone:
+        pairs_by_root.setdefault(entry.root, []).append((entry, None))
+    for root, pairs in pairs_by_root.items():
+        if root in states:
+            _update_state(states[root], pairs)
+    for root, state in states.items():
+        if root in pairs_by_root:
+            _update_importers(state, change.snapshot, [new for _, new in pairs_by_root[root] if new is not None])
+    return states
 
 
-def _count(state: _State, pairs: Iterable[tuple[FileEntry | None, FileEntry | None]]) -> None:
+def _update_state(state: _RootState, pairs: Iterable[tuple[FileEntry | None, FileEntry | None]]) -> None:
     for old, new in pairs:
         for entry, sign in ((old, -1), (new, 1)):
             if entry is not None:
-                _tally(state.tally, entry, sign)
+                _update_tally(state.tally, entry, sign)
         if new is None and old is not None:
-            for named in (state.names, state.manifests, state.readmes, state.scripts, state.begin):
-                named.discard(old.name)
-            state.read.pop(old.name, None)
-            state.places = None
+            for names in (state.names, state.manifests, state.readmes, state.scripts, state.entry_files):
+                names.discard(old.name)
+            state.parsed.pop(old.name, None)
+            state.tables = None
         elif new is not None and new.name not in state.names:
-            _name(state, new.name)
-            state.places = None
+            _add_name(state, new.name)
+            state.tables = None
 
 
-def _name(state: _State, name: str) -> None:
-    """Take in a file that was not there, by its name."""
+def _add_name(state: _RootState, name: str) -> None:
     state.names.add(name)
-    if reader_of(name) is not None and name.count("/") <= MOST_DEPTH:
+    if parser_for(name) is not None and name.count("/") <= MAX_MANIFEST_DEPTH:
         state.manifests.add(name)
     if "/" not in name and is_readme(name):
         state.readmes.add(name)
     if _SCRIPT.fullmatch(name):
         state.scripts.add(name)
-    if f.entry_file(name):
-        state.begin.add(name)
+    if f.entry_point_kind(name):
+        state.entry_files.add(name)
 
 
-def _tally(tally: Tally, entry: FileEntry, sign: int) -> None:
+def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
     tally.files += sign
     folder = posixpath.dirname(entry.name)
     outline = entry.outline
     language = outline.language if outline is not None else "text"
     if outline is not None:
         tally.lines[language] += sign * outline.lines
-        if language not in f.PROSE:
+        if language not in f.PROSE_AND_DATA_LANGUAGES:
             tally.layers[layer_of(entry.name), folder] += sign
     if folder:
         tally.folders[entry.name.partition("/")[0], language] += sign
 
 
-def _connect(state: _State, snapshot: Snapshot, changed: list[FileEntry]) -> None:
-    """Follow the imports: of the changed files, or of all when files came or went."""
+def _update_importers(state: _RootState, snapshot: Snapshot, changed: list[FileEntry]) -> None:
+    """Resolve the imports of the changed files, or of all files after files were added or removed."""
     base = state.root.path.rstrip("/")
     entries: Iterable[FileEntry] = changed
-    go = _go_modules(state)
-    if state.places is None or go != state.go:
-        state.places, state.go = places_of(state.names), go
+    go_modules = _find_go_modules(state)
+    if state.tables is None or go_modules != state.go_modules:
+        state.tables, state.go_modules = build_path_tables(state.names), go_modules
         state.targets.clear()
-        state.seen.clear()
+        state.import_cache.clear()
         state.tally.importers.clear()
         entries = (snapshot.files[f"{base}/{name}"] for name in state.names)
     for entry in entries:
         before = state.targets.pop(entry.name, frozenset())
-        after: frozenset[str] = frozenset()
-        outline = entry.outline
-        if outline is not None and outline.language not in f.PROSE and outline.imports and not f.aside(entry.name):
-            found = imported(state.places, entry.name, outline.language, outline.imports, go, state.seen)
-            after = frozenset(name for name in found if not f.aside(name))
+        after = _imported_files(state.tables, entry, go_modules, state.import_cache)
         if after:
             state.targets[entry.name] = after
         state.tally.importers.subtract(before)
         state.tally.importers.update(after)
 
 
-def _go_modules(state: _State) -> dict[str, str]:
-    found = {}
-    for name, read in state.read.items():
-        if read.manifest is not None and read.manifest.ecosystem == "go" and read.manifest.name:
-            found[read.manifest.name] = posixpath.dirname(name)
-    return found
+def _imported_files(
+    tables: PathTables, entry: FileEntry, go_modules: dict[str, str], cache: ImportCache
+) -> frozenset[str]:
+    outline = entry.outline
+    if outline is None or outline.language in f.PROSE_AND_DATA_LANGUAGES or not outline.imports:
+        return frozenset()
+    if is_peripheral(entry.name):
+        return frozenset()
+    names = resolve_imports(tables, entry.name, outline.language, outline.imports, go_modules, cache)
+    return frozenset(name for name in names if not is_peripheral(name))
 
 
-def _facts(sources: Sources, state: _State) -> ProjectFacts:
-    wanted = f.outermost(state.manifests)[:MOST_MANIFESTS]
-    readme = f.outermost(state.readmes)[:1]
-    scripts = f.outermost(state.scripts)[:MOST_SCRIPTS]
-    for name in {*wanted, *readme, *scripts}:
-        _look(sources, state, name)
-    if _go_modules(state) != state.go:
-        _connect(state, sources.snapshot, [])
-    read = state.read
-    manifests = [(n, m) for n in wanted if n in read and (m := read[n].manifest) is not None and m != Manifest()]
-    head = (read[readme[0]].opening if readme and readme[0] in read else None) or Opening("", "")
-    whole, most = f.naming(manifests, state.names)
-    frameworks, libraries = f.used_of(manifests)
+def _find_go_modules(state: _RootState) -> dict[str, str]:
+    modules = {}
+    for name, file in state.parsed.items():
+        if file.manifest is not None and file.manifest.ecosystem == "go" and file.manifest.name:
+            modules[file.manifest.name] = posixpath.dirname(name)
+    return modules
+
+
+def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
+    manifest_names = f.outermost(state.manifests)[:MAX_MANIFESTS]
+    readmes = f.outermost(state.readmes)[:1]
+    scripts = f.outermost(state.scripts)[:MAX_SCRIPTS]
+    for name in {*manifest_names, *readmes, *scripts}:
+        _parse_file(sources, state, name)
+    if _find_go_modules(state) != state.go_modules:
+        _update_importers(state, sources.snapshot, [])
+    parsed = state.parsed
+    parsed_manifests = ((name, parsed[name].manifest) for name in manifest_names if name in parsed)
+    manifests = [(name, m) for name, m in parsed_manifests if m is not None and m != Manifest()]
+    opening = next((parsed[name].opening for name in readmes if name in parsed), None) or ReadmeOpening("", "")
+    guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
+    project, main_part = f.naming_manifests(manifests, state.names)
+    frameworks, libraries = f.classify_dependencies(manifests)
     return ProjectFacts(
         root=state.root.path,
         label=state.root.name,
-        name=whole.name or head.title or most.name,
-        description=whole.description or head.paragraph or most.description,
+        name=project.name or opening.title or main_part.name,
+        description=project.description or opening.paragraph or main_part.description,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
-        languages=f.languages_of(state.tally.lines),
+        languages=f.language_shares(state.tally.lines),
         frameworks=frameworks,
         libraries=libraries,
-        commands=f.commands_of(manifests),
-        layers=f.layers_of(state.tally.layers),
-        entries=f.entries_of(
-            manifests, state.begin, [n for n in scripts if n in read and read[n].guarded], state.names
-        ),
-        hubs=f.hubs_of(state.tally.importers),
-        folders=f.folders_of(state.tally.folders),
+        commands=f.project_commands(manifests),
+        layers=f.layer_stats(state.tally.layers),
+        entry_points=f.entry_points(manifests, state.entry_files, guarded, state.names),
+        hubs=f.import_hubs(state.tally.importers),
+        folders=f.top_level_folders(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
     )
 
 
-def _look(sources: Sources, state: _State, name: str) -> None:
-    """Read a file unless this version of it was read before."""
+def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:
+    """Read and parse a file unless this version of it is already parsed."""
     path = f"{state.root.path.rstrip('/')}/{name}"
     entry = sources.snapshot.files.get(path)
-    known = state.read.get(name)
-    if entry is not None and known is not None and entry.digest and known.digest == entry.digest:
+    known = state.parsed.get(name)
+    if entry is not None and known is not None and entry.content_hash and known.content_hash == entry.content_hash:
         return
-    state.read.pop(name, None)
-    found = sources.text(path)
-    if not isinstance(found, str):
+    state.parsed.pop(name, None)
+    text_or_problem = sources.read_text(path)
+    if not isinstance(text_or_problem, str):
         return
-    text = "\n".join(split_lines(found))
-    state.read[name] = _Read(
-        digest_of(found),
-        read_manifest(name, text) if reader_of(name) is not None else None,
-        opening(text) if is_readme(name) else None,
-        name.endswith(".py") and _GUARD.search(text) is not None,
+    text = "\n".join(split_lines(text_or_problem))
+    state.parsed[name] = _ParsedFile(
+        content_hash(text_or_problem),
+        parse_manifest(name, text) if parser_for(name) is not None else None,
+        read_opening(text) if is_readme(name) else None,
+        name.endswith(".py") and _MAIN_GUARD.search(text) is not None,
     )

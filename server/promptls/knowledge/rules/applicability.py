@@ -1,6 +1,6 @@
-"""One rules file, judged: whether it holds for the files in play, why, and how much it matters.
+"""Applicability of a rule file to the active files, with reason and order.
 
-A function of the text, of where the file lies and of the files in play.
+A pure function of the text, the location of the rule file and the active files.
 """
 
 from __future__ import annotations
@@ -11,121 +11,162 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.knowledge.rules import frontmatter
-from promptls.knowledge.rules.conventions import FAMILIES
-from promptls.knowledge.rules.filters import Filter, Played, filter_of, holding
-from promptls.knowledge.rules.regexes import Effort, TooCostly, Unsupported
+from promptls.knowledge.rules.conventions import CONVENTIONS
+from promptls.knowledge.rules.filters import (
+    ActiveFile,
+    MatchBudget,
+    MatchBudgetExceeded,
+    RuleFilter,
+    matching_files,
+    parse_filter,
+)
 from promptls.model import Problem, Root
+from promptls.util.regex import RegexError
 
-MOST_PRIORITY = 100
-ASKED = "asked for"
+MAX_PRIORITY = 100
+"""Largest absolute value of the front matter's `priority`; keeps numbers comparable across files."""
+REQUESTED = "requested by name"
 
 
-class Place(Struct, frozen=True):
-    """Where a rules file lies."""
+class RuleLocation(Struct, frozen=True):
+    """Location of a rule file."""
 
     root: Root
     name: str  # relative to the root
-    folder: str  # relative to the root: the rule is about what is in it and below
-    family: int  # index in FAMILIES
-    label: str  # as the prompt shows it
+    folder: str  # relative to the root; the rule applies to files in it and below
+    convention: int  # index in CONVENTIONS
+    label: str  # as shown in the prompt
 
     @property
     def path(self) -> str:
+        """Absolute path."""
         return f"{self.root.path.rstrip('/')}/{self.name}"
 
     @property
-    def one_of_many(self) -> bool:
-        """Whether it lies in a folder for rules, where files have heads."""
+    def in_rule_folder(self) -> bool:
+        """True if the file is in a folder for rules, where files have front matter."""
         name = self.name[len(self.folder) + 1 :] if self.folder else self.name
-        return any(name.startswith(f"{folder}/") for folder, _, _ in FAMILIES[self.family].folders)
+        return any(name.startswith(f"{folder}/") for folder, _, _ in CONVENTIONS[self.convention].folders)
 
 
-class Judged(Struct, frozen=True):
-    """A rules file and whether it holds."""
+class Applicability(Struct, frozen=True):
+    """The applicability of a rule file: either `reason` or `rejection` is set."""
 
-    place: Place
-    head: frontmatter.Head
-    filter: Filter
+    location: RuleLocation
+    front_matter: frontmatter.FrontMatter
+    filter: RuleFilter
     priority: int
-    reason: str = ""  # why it holds
-    refusal: str = ""  # why it does not
-    position: int = 0  # of the most important file that it holds for
+    reason: str = ""  # why the rule applies
+    rejection: str = ""  # why the rule does not apply
+    position: int = 0  # position of the most important active file that the rule applies to
     problem: Problem | None = None
 
     @property
-    def order(self) -> tuple[int, bool, int, int, bool, int, str]:
-        """Sorts what comes first to the front.
-
-        Priority; what holds everywhere goes last; then the most important file, the nearest folder, rules
-        about some files before those about all.
-        """
-        folder = self.place.folder
-        general = not folder and not self.filter.limited and self.reason != ASKED
+    def sort_key(self) -> tuple[int, bool, int, int, bool, int, str]:
+        """Sort key: priority, general rules last, position of the active file, nearest folder, rules with filter first."""
+        folder = self.location.folder
+        general = not folder and not self.filter.is_limited and self.reason != REQUESTED
         depth = folder.count("/") + 1 if folder else 0
         position = 0 if general else self.position
-        return (-self.priority, general, position, -depth, not self.filter.limited, self.place.family, self.place.name)
+        return (
+            -self.priority,
+            general,
+            position,
+            -depth,
+            not self.filter.is_limited,
+            self.location.convention,
+            self.location.name,
+        )
 
 
-def judge(
-    place: Place, text: str, played: Sequence[Played], named: Collection[str] = (), effort: Effort | None = None
-) -> Judged:
-    """Read a rule's head and see for which of the files in play it holds; `named` as in `gather`."""
-    head = frontmatter.parse(text)
-    found = filter_of(head, FAMILIES[place.family].asks_for_filter and place.one_of_many)
-    if head.broken and not head.found and place.one_of_many:
-        found = Filter(trouble='its head is not understood, or does not end with a line "---"')
-    judged = Judged(place, head, found, _priority(head), problem=_trouble(place, head, found))
-    below = [
+def check_applicability(
+    location: RuleLocation,
+    text: str,
+    active_files: Sequence[ActiveFile],
+    requested: Collection[str] = (),
+    budget: MatchBudget | None = None,
+) -> Applicability:
+    """Parse the front matter of a rule file and match its filter against the active files.
+
+    Args:
+        location: Location of the rule file.
+        text: Content of the rule file.
+        active_files: Active files, most important first.
+        requested: Names of requested rules, as in `collect_rules`.
+        budget: Limits the time for all filters of a request.
+    """
+    front_matter = frontmatter.parse(text)
+    rule_filter = parse_filter(
+        front_matter, CONVENTIONS[location.convention].requires_filter and location.in_rule_folder
+    )
+    if front_matter.broken and not front_matter.found and location.in_rule_folder:
+        rule_filter = RuleFilter(error='its front matter is invalid or does not end with a line "---"')
+    result = Applicability(
+        location,
+        front_matter,
+        rule_filter,
+        _parse_priority(front_matter),
+        problem=_front_matter_problem(location, front_matter, rule_filter),
+    )
+    candidates = [
         file
-        for file in played
-        if file.root == place.root.path and (not place.folder or file.name.startswith(f"{place.folder}/"))
+        for file in active_files
+        if file.root == location.root.path and (not location.folder or file.name.startswith(f"{location.folder}/"))
     ]
-    if _is_asked(place.label, named):
-        return _held(judged, ASKED, below)
-    if found.trouble:
-        return replace(judged, refusal=found.trouble)
-    if found.asked:
-        return replace(judged, refusal="it holds only when it is asked for")
-    if not found.limited:
-        return _held(judged, f"folder {place.folder}" if place.folder else "always", below)
+    if _is_requested(location.label, requested):
+        return _applicable(result, REQUESTED, candidates)
+    if rule_filter.error:
+        return replace(result, rejection=rule_filter.error)
+    if rule_filter.on_request:
+        return replace(result, rejection="applies only when requested by name")
+    if not rule_filter.is_limited:
+        return _applicable(result, f"folder {location.folder}" if location.folder else "always", candidates)
     try:
-        held, why = holding(found, below, place.folder, effort or Effort())
-    except Unsupported as error:
-        return _refused(judged, f"of its path filters, {error}")
-    except TooCostly:
-        return _refused(judged, "its filters take too long")
-    return _held(judged, why, held) if held else replace(judged, refusal=f"no file in play is of {why}")
+        matching, reason = matching_files(rule_filter, candidates, location.folder, budget or MatchBudget())
+    except RegexError as error:
+        return _rejected(result, f"invalid path filter: {error}")
+    except MatchBudgetExceeded:
+        return _rejected(result, "its filters take too long to match")
+    return (
+        _applicable(result, reason, matching)
+        if matching
+        else replace(result, rejection=f"no active file matches {reason}")
+    )
 
 
-def _held(judged: Judged, reason: str, files: Sequence[Played]) -> Judged:
-    return replace(judged, reason=reason, position=files[0].position if files else 0)
+def _applicable(result: Applicability, reason: str, files: Sequence[ActiveFile]) -> Applicability:
+    return replace(result, reason=reason, position=files[0].position if files else 0)
 
 
-def _refused(judged: Judged, why: str) -> Judged:
-    return replace(judged, refusal=why, problem=Problem(f"The rule {judged.place.label} is left out: {why}."))
+def _rejected(result: Applicability, reason: str) -> Applicability:
+    return replace(result, rejection=reason, problem=Problem(f"Ignoring the rule {result.location.label}: {reason}."))
 
 
-def _trouble(place: Place, head: frontmatter.Head, found: Filter) -> Problem | None:
-    """What is wrong with a head, and what that means."""
-    if head.broken and head.found:
-        line = f"line {head.broken[0][1]} of its head is not understood"
-        does = "it is left out" if found.trouble else "the rest counts"
-        return Problem(f"The rule {place.label}: {line}; {does}.", _SPELLING)
-    return Problem(f"The rule {place.label} is left out: {found.trouble}.", _SPELLING) if found.trouble else None
+def _front_matter_problem(
+    location: RuleLocation, front_matter: frontmatter.FrontMatter, rule_filter: RuleFilter
+) -> Problem | None:
+    """Return a problem for invalid front matter, or None."""
+    if front_matter.broken and front_matter.found:
+        effect = "the rule is ignored" if rule_filter.error else "the line is ignored"
+        line = front_matter.broken[0][1]
+        return Problem(f"Invalid line {line} in the front matter of {location.label}; {effect}.", _GLOB_HINT)
+    return (
+        Problem(f"Ignoring the rule {location.label}: {rule_filter.error}.", _GLOB_HINT) if rule_filter.error else None
+    )
 
 
-_SPELLING = 'Globs are written as: globs: "src/**, *.py"'
+_GLOB_HINT = 'Write globs as: globs: "src/**, *.py"'
 
 
-def _priority(head: frontmatter.Head) -> int:
-    """A whole number; higher comes first."""
-    text = head.fields.get("priority", "")
+def _parse_priority(front_matter: frontmatter.FrontMatter) -> int:
+    """Parse the priority, an integer; higher priorities come first."""
+    text = front_matter.fields.get("priority", "")
     if not isinstance(text, str) or len(text) > 5 or not text.removeprefix("-").isdecimal():
         return 0
-    return max(-MOST_PRIORITY, min(MOST_PRIORITY, int(text)))
+    return max(-MAX_PRIORITY, min(MAX_PRIORITY, int(text)))
 
 
-def _is_asked(label: str, named: Collection[str]) -> bool:
-    """Whether a rule is named: by label, file name, or file name without its endings."""
+def _is_requested(label: str, requested: Collection[str]) -> bool:
+    """Return true if a rule is requested by label, file name, or file name without extensions."""
     base = label.rsplit("/", 1)[-1]
-    return bool({label, base, base.rsplit(".", 1)[0], base.split(".")[0]} & set(named) - {""})
+    return bool({label, base, base.rsplit(".", 1)[0], base.split(".")[0]} & set(requested) - {""})

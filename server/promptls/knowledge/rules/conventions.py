@@ -1,62 +1,64 @@
-"""Where assistants keep their rules: one row for each, looked for in the folder of a file in play and above.
+"""Rule file conventions of coding assistants: names and folders of rule files, one row per tool.
 
-A plain table.  Sources: the documentation of the tools named; for Cody `.sourcegraph/*.rule.md` in any folder
-from the file up to the root, for CodeBuddy the list in its settings.
+The names are searched in the folder of each active file and in all folders above.  Source: documentation of the tools.
 """
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-Place = tuple[str, tuple[str, ...], int]
-"""A folder, the endings of its rules files, and how many levels of folders below it count."""
+RuleFolder = tuple[str, tuple[str, ...], int]
+"""Path of a folder, extensions of its rule files, and maximum depth of subfolders."""
 
-RULE_DEPTH = 2
+MAX_RULE_DEPTH = 2
+"""Maximum depth of subfolders in folders for rules."""
 
 
-class Family(Struct, frozen=True):
-    """How one tool lays out its rules below a folder."""
+class RuleConvention(Struct, frozen=True):
+    """Locations of one tool's rule files, relative to a folder."""
 
     name: str
     files: tuple[str, ...] = ()
-    folders: tuple[Place, ...] = ()
-    asks_for_filter: bool = False  # a file of `folders` without a filter waits to be asked for
+    folders: tuple[RuleFolder, ...] = ()
+    requires_filter: bool = False  # a file of `folders` without a filter applies only on request
 
 
-FAMILIES: tuple[Family, ...] = (  # of two rules that are equal otherwise, the earlier row comes first
-    Family("promptls", (".promptls/rules.md",), ((".promptls/rules", (".md",), RULE_DEPTH),)),
-    Family("agents", ("AGENTS.md",)),
-    Family("claude", ("CLAUDE.local.md", "CLAUDE.md", ".claude/CLAUDE.md"), ((".claude/rules", (".md",), RULE_DEPTH),)),
-    Family("gemini", ("GEMINI.md",)),
-    Family("cursor", (".cursorrules",), ((".cursor/rules", (".mdc", ".md"), RULE_DEPTH),)),
-    Family(
+CONVENTIONS: tuple[RuleConvention, ...] = (  # order breaks ties between rules
+    RuleConvention("promptls", (".promptls/rules.md",), ((".promptls/rules", (".md",), MAX_RULE_DEPTH),)),
+    RuleConvention("agents", ("AGENTS.md",)),
+    RuleConvention(
+        "claude", ("CLAUDE.local.md", "CLAUDE.md", ".claude/CLAUDE.md"), ((".claude/rules", (".md",), MAX_RULE_DEPTH),)
+    ),
+    RuleConvention("gemini", ("GEMINI.md",)),
+    RuleConvention("cursor", (".cursorrules",), ((".cursor/rules", (".mdc", ".md"), MAX_RULE_DEPTH),)),
+    RuleConvention(
         "copilot",
         (".github/copilot-instructions.md",),
-        ((".github/instructions", (".instructions.md",), RULE_DEPTH),),
-        asks_for_filter=True,
+        ((".github/instructions", (".instructions.md",), MAX_RULE_DEPTH),),
+        requires_filter=True,
     ),
-    Family("windsurf", (".windsurfrules",), ((".windsurf/rules", (".md",), 0),)),
-    Family("cline", (".clinerules",), ((".clinerules", (".md", ".txt"), 0),)),
-    Family("cody", (), ((".sourcegraph", (".rule.md",), 0),)),
-    Family(
+    RuleConvention("windsurf", (".windsurfrules",), ((".windsurf/rules", (".md",), 0),)),
+    RuleConvention("cline", (".clinerules",), ((".clinerules", (".md", ".txt"), 0),)),
+    RuleConvention("cody", (), ((".sourcegraph", (".rule.md",), 0),)),
+    RuleConvention(
         "codebuddy",
         ("CODEBUDDY.md", ".codebuddyrules", ".codebuddy/rules.md"),
         ((".codebuddy/rules", (".md",), 0),),
     ),
 )
 
-ENTRIES = tuple(
+TOP_LEVEL_NAMES = tuple(
     dict.fromkeys(
         name.split("/")[0]
-        for family in FAMILIES
+        for family in CONVENTIONS
         for name in (*family.files, *(folder for folder, _, _ in family.folders))
     )
 )
-"""What a folder must hold for any of it to be there: a handful of look-ups instead of a listing."""
+"""First path segments of all conventions; checking these few names is cheaper than listing a folder."""
 
-_NAMES = frozenset(name.rsplit("/", 1)[-1] for family in FAMILIES for name in family.files) - {"rules.md"}
+_FILE_NAMES = frozenset(name.rsplit("/", 1)[-1] for family in CONVENTIONS for name in family.files) - {"rules.md"}
 
 
 def is_convention(name: str) -> bool:
-    """Whether a file of this name (relative to a root) is a rules file by its name alone, such as AGENTS.md."""
-    return name.rsplit("/", 1)[-1] in _NAMES
+    """Return true if the name (relative to a root) alone identifies a rule file, such as AGENTS.md."""
+    return name.rsplit("/", 1)[-1] in _FILE_NAMES

@@ -1,7 +1,7 @@
-"""Which files a rule is about, as its head says: globs, languages, Cody's expressions, always, or on request.
+"""Rule filters: the files a rule applies to by its front matter (globs, languages, regular expressions, on request).
 
-The tools' keys for one thing are taken alike (globs, paths, applyTo).  A filter that cannot be understood is a
-sentence, never a rule that holds everywhere.  Pure functions.
+Equivalent keys of different tools (globs, paths, applyTo) are synonyms.  An invalid filter is an error; the rule never
+falls back to all files.  Pure functions.
 """
 
 from __future__ import annotations
@@ -13,38 +13,58 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index import files as disk
-from promptls.knowledge.rules.frontmatter import Head, Value, words
-from promptls.knowledge.rules.regexes import Effort, Expression, Unsupported
+from promptls.index.files.gitignore import match_globs
+from promptls.knowledge.rules.frontmatter import FrontMatter, Value, as_list
+from promptls.languages import LANGUAGES, language_named
+from promptls.util.regex import Regex
 
-MOST_GLOBS = 64
-"""Globs of one rule, braces expanded; more are not looked at …"""
-MOST_GLOB = 300
-"""… nor is one of more characters."""
-GLOB_EFFORT = 20
-"""What a character of a glob costs, beside the states of expressions: the worst globs take 0.1 ms a character."""
-MOST_EXPRESSIONS = 16
+MAX_GLOBS = 64
+"""Maximum number of globs of a rule, after brace expansion; bounds the time."""
+MAX_GLOB_CHARACTERS = 300
+"""Maximum length of a glob in characters; longer globs are ignored."""
+MATCH_BUDGET = 200_000
+"""Budget of a request for all filters, in characters of paths matched by one regular expression."""
+GLOB_COST = 20
+"""Cost of a glob character in units of the budget; the worst globs take 0.1 ms per character."""
+MAX_EXPRESSIONS = 16
+"""Maximum number of included, and of excluded, regular expressions of a rule."""
 
 _GLOBS = ("globs", "glob", "paths", "path", "applyto")
 _LANGUAGES = ("languages", "language", "lang")
 _EVERYTHING = frozenset({"**", "*", "**/*", "**/**", "/**"})
 _TRUE = frozenset({"true", "yes", "on"})
 _FALSE = frozenset({"false", "no", "off"})
-_ALIASES = {
-    "js": "javascript", "node": "javascript", "javascriptreact": "jsx", "ts": "typescript", "typescriptreact": "tsx",
-    "py": "python", "python3": "python", "golang": "go", "rs": "rust", "rb": "ruby", "kt": "kotlin", "cs": "csharp",
-    "c++": "cpp", "cplusplus": "cpp", "c#": "csharp", "csh": "csharp", "shell": "bash", "sh": "bash", "zsh": "bash",
-    "shellscript": "bash", "md": "markdown", "yml": "yaml", "terraform": "hcl", "makefile": "make", "docker": "dockerfile",
-    "protobuf": "proto", "emacs-lisp": "elisp", "objective-caml": "ocaml", "golang.go": "go",
-}  # fmt: skip
-_DIALECTS = {"tsx": "typescript", "jsx": "javascript", "ocaml_interface": "ocaml", "scss": "css"}
-_FILTERS = frozenset(
+_NAME_BY_ALIAS = {alias: language.name for language in LANGUAGES.values() for alias in language.aliases}
+_FILTER_KEYS = frozenset(
     {*_GLOBS, *_LANGUAGES, "pathfilters", "languagefilters", "textcontentfilters", "alwaysapply", "always", "trigger"}
 )
 
 
-class Played(Struct, frozen=True):
-    """A file in play, as rules see it."""
+class MatchBudgetExceeded(Exception):
+    """The filters of a request are too expensive to match."""
+
+
+class MatchBudget:
+    """Remaining budget of a request for matching filters; keeps hostile rules from blocking a request."""
+
+    __slots__ = ("remaining",)
+
+    def __init__(self, remaining: int = MATCH_BUDGET) -> None:
+        self.remaining = remaining
+
+    def spend(self, cost: int) -> None:
+        """Reduce the budget.
+
+        Raises:
+            MatchBudgetExceeded: The budget is exhausted.
+        """
+        self.remaining -= cost
+        if self.remaining < 0:
+            raise MatchBudgetExceeded
+
+
+class ActiveFile(Struct, frozen=True):
+    """An active file: open, mentioned or otherwise relevant to the question."""
 
     path: str
     root: str
@@ -52,117 +72,130 @@ class Played(Struct, frozen=True):
     language: str
     position: int  # 0: the most important one
 
-    def seen_from(self, folder: str) -> str:
-        """The name relative to a folder of the root that holds the file."""
+    def relative_to(self, folder: str) -> str:
+        """Return the name relative to a folder of the root that contains the file."""
         return self.name[len(folder) + 1 :] if folder else self.name
 
 
-class Filter(Struct, frozen=True):
-    """What a head says of the files that its rule is about."""
+class RuleFilter(Struct, frozen=True):
+    """The files that a rule applies to; without any condition, all files below its folder."""
 
     always: bool = False
-    asked: bool = False  # holds only when it is asked for by name
+    on_request: bool = False  # applies only when requested by name
     globs: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()  # names of `index.syntax.languages`
+    languages: tuple[str, ...] = ()  # canonical names
     not_languages: tuple[str, ...] = ()
-    paths: tuple[str, ...] = ()  # expressions, any of which must match
+    paths: tuple[str, ...] = ()  # regular expressions, one of which must match
     not_paths: tuple[str, ...] = ()
-    trouble: str = ""  # why it is not known what the rule is about
+    error: str = ""  # why the filter is invalid
 
     @property
-    def limited(self) -> bool:
-        """Whether the rule is about some files only."""
+    def is_limited(self) -> bool:
+        """True if the rule applies to some files only."""
         return bool(self.globs or self.languages or self.not_languages or self.paths or self.not_paths)
 
 
-def filter_of(head: Head, asks_for_filter: bool = False) -> Filter:
-    """The filter of a rule; without any it holds for all files below its folder."""
-    fields = head.fields
-    if trouble := _trouble(head):
-        return Filter(trouble=trouble)
+def parse_filter(front_matter: FrontMatter, requires_filter: bool = False) -> RuleFilter:
+    """Return the filter of a rule.
+
+    Args:
+        front_matter: Front matter of the rule.
+        requires_filter: A rule without filter applies on request only.
+    """
+    fields = front_matter.fields
+    if trouble := _filter_error(front_matter):
+        return RuleFilter(error=trouble)
     trigger = str(fields.get("trigger", "")).strip()
-    if _truth(fields.get("alwaysapply", fields.get("always"))) or trigger == "always_on":
-        return Filter(always=True)
-    written = [glob for key in _GLOBS for glob in words(fields.get(key))]
-    globs = tuple(islice(_globs(written), MOST_GLOBS))
-    if written and not globs:
-        return Filter(trouble=f"its globs have more than {MOST_GLOB} characters each")
+    if _parse_bool(fields.get("alwaysapply", fields.get("always"))) or trigger == "always_on":
+        return RuleFilter(always=True)
+    globs_as_written = [glob for key in _GLOBS for glob in as_list(fields.get(key))]
+    globs = tuple(islice(_normalize_globs(globs_as_written), MAX_GLOBS))
+    if globs_as_written and not globs:
+        return RuleFilter(error=f"its globs are longer than {MAX_GLOB_CHARACTERS} characters")
     everything = any(glob in _EVERYTHING for glob in globs) and not any(glob.startswith("!") for glob in globs)
-    with_languages, not_languages = _both(fields, "languagefilters")
-    with_paths, not_paths = _both(fields, "pathfilters")
-    found = Filter(
+    with_languages, not_languages = _include_exclude(fields, "languagefilters")
+    with_paths, not_paths = _include_exclude(fields, "pathfilters")
+    rule_filter = RuleFilter(
         globs=() if everything else globs,
-        languages=tuple(map(language, (w for key in _LANGUAGES for w in words(fields.get(key))))),
-        not_languages=tuple(map(language, not_languages)),
-        paths=with_paths[:MOST_EXPRESSIONS],
-        not_paths=not_paths[:MOST_EXPRESSIONS],
+        languages=tuple(map(normalize_language, (w for key in _LANGUAGES for w in as_list(fields.get(key))))),
+        not_languages=tuple(map(normalize_language, not_languages)),
+        paths=with_paths[:MAX_EXPRESSIONS],
+        not_paths=not_paths[:MAX_EXPRESSIONS],
     )
-    found = replace(found, languages=(*found.languages, *map(language, with_languages)))
-    if found.limited or everything:
-        return found
-    waits = trigger in ("glob", "manual", "model_decision") or "alwaysapply" in fields or "always" in fields
-    return Filter(asked=waits or asks_for_filter)
+    rule_filter = replace(rule_filter, languages=(*rule_filter.languages, *map(normalize_language, with_languages)))
+    if rule_filter.is_limited or everything:
+        return rule_filter
+    is_on_request = trigger in ("glob", "manual", "model_decision") or "alwaysapply" in fields or "always" in fields
+    return RuleFilter(on_request=is_on_request or requires_filter)
 
 
-def _trouble(head: Head) -> str:
-    """Why it is not known what a rule is about, "" if it is."""
-    for key, line in head.broken:
-        if key in _FILTERS:
-            return f"line {line} of its head is not understood"
-    fields = head.fields
-    if _truth(fields.get("alwaysapply", fields.get("always"))) is None:
-        return "alwaysApply is neither true nor false"
+def _filter_error(front_matter: FrontMatter) -> str:
+    """Return an error if the filter is invalid, otherwise ""."""
+    for key, line in front_matter.broken:
+        if key in _FILTER_KEYS:
+            return f"invalid line {line} in its front matter"
+    fields = front_matter.fields
+    if _parse_bool(fields.get("alwaysapply", fields.get("always"))) is None:
+        return "alwaysApply must be true or false"
     if fields.get("textcontentfilters"):
         return "text_content_filters are not supported"
     for key in (*_GLOBS, *_LANGUAGES):
         if isinstance(fields.get(key), Mapping):
-            return f"{key} is neither a list nor a text"
+            return f"{key} must be a list or a string"
     for key in ("languagefilters", "pathfilters"):
         if isinstance(value := fields.get(key), Mapping) and not set(value) <= {"include", "exclude"}:
-            return f"{key} has other fields than include and exclude"
+            return f"{key} must have only the fields include and exclude"
     return ""
 
 
-def holding(found: Filter, files: Sequence[Played], folder: str, effort: Effort) -> tuple[list[Played], str]:
-    """Those of the files that a filter picks, and by what, in a few words.
+def matching_files(
+    rule_filter: RuleFilter, files: Sequence[ActiveFile], folder: str, budget: MatchBudget
+) -> tuple[list[ActiveFile], str]:
+    """Return the files that match a filter, and a description of its conditions.
 
-    Globs may be relative to the folder that the rule belongs to or to the root.  Raises `Unsupported` for
-    expressions and `TooCostly`.
+    Globs may be relative to the folder of the rule or to the root.
+
+    Raises:
+        RegexError: A regular expression is invalid.
+        MatchBudgetExceeded: The budget is exhausted.
     """
-    left = list(files)
-    why: list[str] = []
-    if found.globs:
-        effort.spend(GLOB_EFFORT * sum(map(len, found.globs)))
-        names = {name for file in left for name in (file.name, file.seen_from(folder))}
-        picked = set(disk.matching(names, found.globs))
-        left = [file for file in left if file.name in picked or file.seen_from(folder) in picked]
-        why.append(f"glob {', '.join(found.globs[:3])}")
-    if found.languages or found.not_languages:
-        left = [file for file in left if _speaks(file.language, found)]
-        why.append(f"language {', '.join(dict.fromkeys(found.languages))}" if found.languages else "language")
-    if found.paths or found.not_paths:
-        wanted, unwanted = (list(map(Expression, sources)) for sources in (found.paths, found.not_paths))
-        left = [
+    remaining = list(files)
+    conditions: list[str] = []
+    if rule_filter.globs:
+        budget.spend(GLOB_COST * sum(map(len, rule_filter.globs)))
+        names = {name for file in remaining for name in (file.name, file.relative_to(folder))}
+        matched = set(match_globs(names, rule_filter.globs))
+        remaining = [file for file in remaining if file.name in matched or file.relative_to(folder) in matched]
+        conditions.append(f"glob {', '.join(rule_filter.globs[:3])}")
+    if rule_filter.languages or rule_filter.not_languages:
+        remaining = [file for file in remaining if _matches_language(file.language, rule_filter)]
+        conditions.append(
+            f"language {', '.join(dict.fromkeys(rule_filter.languages))}" if rule_filter.languages else "language"
+        )
+    if rule_filter.paths or rule_filter.not_paths:
+        included, excluded = (list(map(Regex, sources)) for sources in (rule_filter.paths, rule_filter.not_paths))
+        budget.spend((len(included) + len(excluded)) * sum(len(file.name) for file in remaining))
+        remaining = [
             file
-            for file in left
-            if (not wanted or any(e.search(file.name, effort) for e in wanted))
-            and not any(e.search(file.name, effort) for e in unwanted)
+            for file in remaining
+            if (not included or any(regex.search(file.name) for regex in included))
+            and not any(regex.search(file.name) for regex in excluded)
         ]
-        why.append("path filter")
-    return left, " and ".join(why)
+        conditions.append("path filter")
+    return remaining, " and ".join(conditions)
 
 
-def language(name: str) -> str:
-    """The name that `index.syntax.languages` has for a language as people write it."""
+def normalize_language(name: str) -> str:
+    """Return the canonical name of a language (see `languages`)."""
     name = name.strip().lower()
-    return _ALIASES.get(name, name)
+    return _NAME_BY_ALIAS.get(name, name)
 
 
-def expanded(glob: str, most: int = MOST_GLOBS) -> list[str]:
-    """A glob with its braces expanded: "*.{ts,tsx}" is "*.ts" and "*.tsx"; at most so many of them."""
+def expand_braces(glob: str, limit: int = MAX_GLOBS) -> list[str]:
+    """Expand the braces of a glob: "*.{ts,tsx}" is "*.ts" and "*.tsx".  Returns at most `limit` globs."""
     done: list[str] = []
     waiting = [glob]
-    while waiting and len(done) + len(waiting) <= most:
+    while waiting and len(done) + len(waiting) <= limit:
         text = waiting.pop(0)
         pair = re.search(r"\{([^{}]*)\}", text)
         if pair is None or "," not in pair[1]:
@@ -172,33 +205,32 @@ def expanded(glob: str, most: int = MOST_GLOBS) -> list[str]:
     return done
 
 
-def _globs(written: Iterable[str]) -> Iterable[str]:
-    for glob in written:
-        for one in expanded(glob):
-            one = one.strip().removeprefix("./")
-            if 0 < len(one) <= MOST_GLOB:
-                yield "\\" + one if one.startswith("#") else one
+def _normalize_globs(globs_as_written: Iterable[str]) -> Iterable[str]:
+    for glob in globs_as_written:
+        for expanded in expand_braces(glob):
+            expanded = expanded.strip().removeprefix("./")
+            if 0 < len(expanded) <= MAX_GLOB_CHARACTERS:
+                yield "\\" + expanded if expanded.startswith("#") else expanded
 
 
-def _both(fields: Mapping[str, Value], key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The lists "include" and "exclude" of Cody's filters."""
+def _include_exclude(fields: Mapping[str, Value], key: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the lists "include" and "exclude" of a filter."""
     value = fields.get(key)
     if not isinstance(value, Mapping):
-        return words(value), ()
+        return as_list(value), ()
     return value.get("include", ()), value.get("exclude", ())
 
 
-def _truth(value: Value | None) -> bool | None:
-    """A field that is true or false, false without one, None for anything else."""
+def _parse_bool(value: Value | None) -> bool | None:
+    """Parse a Boolean field: false without value, None for an invalid value."""
     if value is None:
         return False
     text = value.strip().lower() if isinstance(value, str) else "?"
     return True if text in _TRUE else False if text in _FALSE or not text else None
 
 
-def _speaks(name: str, found: Filter) -> bool:
-    known = {name, _DIALECTS.get(name, name)}
-    return (not found.languages or bool(known & set(found.languages))) and not known & set(found.not_languages)
-
-
-__all__ = ["Effort", "Filter", "Played", "Unsupported", "expanded", "filter_of", "holding", "language"]
+def _matches_language(name: str, rule_filter: RuleFilter) -> bool:
+    known = {name, language_named(name).dialect_of or name}
+    return (not rule_filter.languages or bool(known & set(rule_filter.languages))) and not known & set(
+        rule_filter.not_languages
+    )

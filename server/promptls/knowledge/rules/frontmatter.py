@@ -1,8 +1,7 @@
-"""The head of a rules file: the small part of YAML that such heads are written in, and what is no YAML at all.
+"""Front matter of rule files: a parser for a subset of YAML, extended by unquoted globs.
 
-Scalars, lists in either style, folded texts, and one level of keys below a key; a glob may stand unquoted, as
-Cursor writes it ("globs: *.ts, *.tsx"), which no YAML parser takes.  One pass over a bounded number of lines.
-Knows nothing of what the keys mean.
+Supports scalars, block and inline lists, folded text, and one level of nested keys.  Cursor writes unquoted globs
+("globs: *.ts, *.tsx"), which YAML parsers reject.  The parser is linear in a bounded number of lines.
 """
 
 from __future__ import annotations
@@ -12,35 +11,36 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-MOST_LINES = 200
-"""Lines within which the head must end."""
-MOST_CHARACTERS = 20_000
+MAX_LINES = 200
+"""Maximum number of lines of front matter; bounds the time."""
+MAX_CHARACTERS = 20_000
+"""Maximum length of front matter in characters; bounds the time."""
 
 Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
 
 _KEY = re.compile(r"([A-Za-z_][\w-]*)[ \t]*:(?:[ \t]+(.*)|[ \t]*)$", re.DOTALL)
 _ITEM = re.compile(r"-(?:[ \t]+(.*))?$", re.DOTALL)
-_TEXT_MARKS = frozenset({"|", ">", "|-", ">-", "|+", ">+"})
+_BLOCK_SCALAR_MARKS = frozenset({"|", ">", "|-", ">-", "|+", ">+"})
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 
 
-class Head(Struct, frozen=True):
-    """The fields of a head and the text below it."""
+class FrontMatter(Struct, frozen=True):
+    """The fields of front matter, and the text below it."""
 
-    fields: Mapping[str, Value]  # by key in small letters without "-" and "_": "alwaysapply"
+    fields: Mapping[str, Value]  # by normalized key: "alwaysapply"
     body: str
-    broken: tuple[tuple[str, int], ...] = ()  # (key, "" for none; 1-based line) of what was not understood
-    found: bool = False  # whether there is a head
+    broken: tuple[tuple[str, int], ...] = ()  # (key or "", 1-based line) of each invalid field
+    found: bool = False  # the file has front matter
 
 
-def parse(text: str) -> Head:
-    """Split a rules file; a head that does not end is none."""
-    lines = text[:MOST_CHARACTERS].split("\n", MOST_LINES)
+def parse(text: str) -> FrontMatter:
+    """Split a rule file into front matter and body; front matter without end is part of the body."""
+    lines = text[:MAX_CHARACTERS].split("\n", MAX_LINES)
     if lines[0].rstrip() != "---":
-        return Head({}, text)
-    end = next((i for i, line in enumerate(lines[:MOST_LINES]) if i and line.rstrip() == "---"), 0)
+        return FrontMatter({}, text)
+    end = next((i for i, line in enumerate(lines[:MAX_LINES]) if i and line.rstrip() == "---"), 0)
     if not end:
-        return Head({}, text, (("", 1),))
+        return FrontMatter({}, text, (("", 1),))
     body = text[sum(len(line) + 1 for line in lines[: end + 1]) :]
     fields: dict[str, Value] = {}
     broken: list[tuple[str, int]] = []
@@ -51,37 +51,37 @@ def parse(text: str) -> Head:
             i += 1
             continue
         key = _KEY.match(line)
-        block = _block(lines, i + 1, end)
+        block = _block_end(lines, i + 1, end)
         if key is None:
             broken.append(("", i + 1))
             i += 1
             continue
-        name = canonical(key[1])
-        value = _value((key[2] or "").strip(), lines[i + 1 : block])
+        name = normalize_key(key[1])
+        value = _parse_value((key[2] or "").strip(), lines[i + 1 : block])
         if value is None:
             broken.append((name, i + 1))
         elif value:
             fields[name] = value
         i = block
-    if broken and not fields and not any(key for key, _ in broken):  # a page that begins with a line across
-        return Head({}, text, tuple(broken))
-    return Head(fields, body, tuple(broken), True)
+    if broken and not fields and not any(key for key, _ in broken):  # a text that begins with a horizontal rule
+        return FrontMatter({}, text, tuple(broken))
+    return FrontMatter(fields, body, tuple(broken), True)
 
 
-def canonical(key: str) -> str:
-    """A key as `Head.fields` has it."""
+def normalize_key(key: str) -> str:
+    """Normalize a key: lower case without "-" and "_"."""
     return re.sub(r"[-_]", "", key).lower()
 
 
-def words(value: Value | None) -> tuple[str, ...]:
-    """A value as a list: one of commas is one of several."""
+def as_list(value: Value | None) -> tuple[str, ...]:
+    """Return a value as a list; a string is split at commas."""
     if isinstance(value, str):
-        return tuple(scalar(part) for part in _split(value))
+        return tuple(unquote(part) for part in _split_commas(value))
     return tuple(part for part in value if part) if isinstance(value, tuple) else ()
 
 
-def scalar(text: str) -> str:
-    """A value without its quotes."""
+def unquote(text: str) -> str:
+    """Remove the quotes around a value."""
     text = text.strip()
     if len(text) > 1 and text[0] == text[-1] == "'":
         return text[1:-1].replace("''", "'")
@@ -90,8 +90,8 @@ def scalar(text: str) -> str:
     return text
 
 
-def _block(lines: list[str], start: int, end: int) -> int:
-    """Where the lines that belong to the key above `start` end: those that are indented or list items."""
+def _block_end(lines: list[str], start: int, end: int) -> int:
+    """Return the end of the block below a key: indented lines and list items from `start`."""
     i = last = start
     while i < end:
         line = lines[i].rstrip()
@@ -102,37 +102,37 @@ def _block(lines: list[str], start: int, end: int) -> int:
     return last
 
 
-def _value(text: str, below: list[str]) -> Value | None:
-    """The value that stands behind a key and below it, None if it is beyond this parser."""
-    text = _without_comment(text)
+def _parse_value(text: str, below: list[str]) -> Value | None:
+    """Parse the value after a key and in the block below it; None if unsupported."""
+    text = _strip_comment(text)
     below = [line.rstrip() for line in below if line.strip() and not line.lstrip().startswith("#")]
-    if text in _TEXT_MARKS:
+    if text in _BLOCK_SCALAR_MARKS:
         return " ".join(line.strip() for line in below)
     if text.startswith("["):
-        return _inline(" ".join([text, *map(str.strip, below)]))
+        return _parse_inline_list(" ".join([text, *map(str.strip, below)]))
     if text:
-        plain = scalar(text) if text[0] in "'\"" and _closing(text, 0) == len(text) - 1 else text
+        plain = unquote(text) if text[0] in "'\"" and _closing_quote(text, 0) == len(text) - 1 else text
         return None if below and _ITEM.match(below[0].strip()) else " ".join([plain, *map(str.strip, below)])
     if not below:
         return ""
-    return _items(below) if _ITEM.match(below[0].strip()) else _map(below)
+    return _parse_items(below) if _ITEM.match(below[0].strip()) else _parse_mapping(below)
 
 
-def _inline(text: str) -> tuple[str, ...] | None:
-    """The items of "[a, b]"."""
-    return tuple(map(scalar, _split(text[1:-1]))) if text.endswith("]") else None
+def _parse_inline_list(text: str) -> tuple[str, ...] | None:
+    """Parse an inline list: "[a, b]"."""
+    return tuple(map(unquote, _split_commas(text[1:-1]))) if text.endswith("]") else None
 
 
-def _items(below: list[str]) -> tuple[str, ...] | None:
-    """The items of a list with a dash before each."""
+def _parse_items(below: list[str]) -> tuple[str, ...] | None:
+    """Parse a block list: items after dashes."""
     found = [_ITEM.match(line.strip()) for line in below]
     if not all(found):
         return None
-    return tuple(scalar(_without_comment((item[1] or "").strip())) for item in found if item)
+    return tuple(unquote(_strip_comment((item[1] or "").strip())) for item in found if item)
 
 
-def _map(below: list[str]) -> dict[str, tuple[str, ...]] | None:
-    """Keys below a key, each with a list or one value."""
+def _parse_mapping(below: list[str]) -> dict[str, tuple[str, ...]] | None:
+    """Parse nested keys, each with a list or a single value."""
     out: dict[str, tuple[str, ...]] = {}
     indent = len(below[0]) - len(below[0].lstrip())
     i = 0
@@ -145,33 +145,39 @@ def _map(below: list[str]) -> dict[str, tuple[str, ...]] | None:
             len(below[end]) - len(below[end].lstrip()) <= indent and _KEY.match(below[end].strip())
         ):
             end += 1
-        text = _without_comment((key[2] or "").strip())
-        inner = _inline(text) if text.startswith("[") else (scalar(text),) if text else _items(below[i + 1 : end])
+        text = _strip_comment((key[2] or "").strip())
+        inner = (
+            _parse_inline_list(text)
+            if text.startswith("[")
+            else (unquote(text),)
+            if text
+            else _parse_items(below[i + 1 : end])
+        )
         if inner is None or (text and end > i + 1):
             return None
-        out[canonical(key[1])] = inner
+        out[normalize_key(key[1])] = inner
         i = end
     return out
 
 
-def _without_comment(text: str) -> str:
-    """The text up to a "#" that is no part of a word or of quotes."""
+def _strip_comment(text: str) -> str:
+    """Remove a comment: text from a "#" that is outside of quotes and at the beginning of a word."""
     i = 0
     while i < len(text):
         if text[i] in "'\"" and (i == 0 or text[i - 1] in " \t,["):
-            i = _closing(text, i)
+            i = _closing_quote(text, i)
         elif text[i] == "#" and (i == 0 or text[i - 1].isspace()):
             return text[:i].rstrip()
         i += 1
     return text
 
 
-def _split(text: str) -> list[str]:
-    """The parts between commas that stand in no quotes, braces or brackets."""
+def _split_commas(text: str) -> list[str]:
+    """Split at commas outside of quotes, braces and brackets."""
     out, start, depth, i = [], 0, 0, 0
     while i < len(text):
         if text[i] in "'\"" and not text[start:i].strip():
-            i = _closing(text, i)
+            i = _closing_quote(text, i)
         elif text[i] in "{[":
             depth += 1
         elif text[i] in "}]":
@@ -184,8 +190,8 @@ def _split(text: str) -> list[str]:
     return [part.strip() for part in out if part.strip()]
 
 
-def _closing(text: str, start: int) -> int:
-    """Where the quotes that open at `start` close; `start` if they do not."""
+def _closing_quote(text: str, start: int) -> int:
+    """Return the index of the closing quote for the quote at `start`, or `start` if there is none."""
     quote, i = text[start], start + 1
     while i < len(text):
         if (text[i] == "\\" and quote == '"') or text[i] == quote == "'" == text[i + 1 : i + 2]:

@@ -1,6 +1,6 @@
-"""A rules file as passages: its text in pieces that make sense alone, imports put in, comments for people left out.
+"""Sections of a rule file: splits the text at headings, resolves imports and removes comments.
 
-Pure functions of text; who may be imported is the caller's to say.
+Pure functions of text; the caller decides which files may be imported.
 """
 
 from __future__ import annotations
@@ -10,86 +10,87 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-WHOLE = 1_200
-"""Characters up to which a file is one passage …"""
-PIECE = 800
-"""… and up to which the parts of a longer one are joined again."""
-MOST_IMPORTS = 8
+MAX_UNSPLIT_CHARACTERS = 1_200
+"""Maximum length in characters of a text that is not split."""
+MERGE_CHARACTERS = 800
+"""Length in characters up to which consecutive sections of a longer text are merged."""
+MAX_IMPORTS = 8
+"""Maximum number of imports of a rule file."""
 
 _HEADING = re.compile(r" {0,3}#{1,6}(?:[ \t]|$)")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _IMPORT = re.compile(r"\s*(?:[-*+]\s+)?@([^\s`@]+\.(?:md|mdc|markdown|txt|rst))\s*", re.IGNORECASE)
 
 Importer = Callable[[str], "tuple[str, str] | str"]
-"""The path of an import → (its label, its text), or why it stays as it stands."""
+"""Maps an import path to (label, text), or to the reason why it cannot be imported."""
 
 
-class Passage(Struct, frozen=True):
-    """A piece of a rules file."""
+class RuleSection(Struct, frozen=True):
+    """A section of a rule file."""
 
     text: str
-    label: str  # of the file that it stands in
+    label: str  # label of the file that contains the text
 
 
-def passages(text: str, label: str, importer: Importer) -> tuple[list[Passage], list[str]]:
-    """The passages of a rules file in order, and what could not be imported, as sentences.
+def split_sections(text: str, label: str, importer: Importer) -> tuple[list[RuleSection], list[str]]:
+    """Return the sections of a rule file, and messages about failed imports.
 
-    A line that is nothing but "@docs/style.md" (also as an item of a list), outside of code, is an import:
-    the file's text takes its place, one level deep.  An "@name" within a sentence stays as it is.
+    An import is a line with only "@docs/style.md", optionally as a list item, outside of code.  The text of the file
+    replaces the line; imports in that text are not resolved.
     """
-    out: list[Passage] = []
-    troubles: list[str] = []
-    own: list[str] = []
+    out: list[RuleSection] = []
+    messages: list[str] = []
+    lines: list[str] = []
     count = 0
-    for line, code in _lines(without_comments(text)):
-        asked = None if code else _IMPORT.fullmatch(line)
-        if asked is None:
-            own.append(line)
+    for line, code in _lines_with_fences(strip_comments(text)):
+        imported = None if code else _IMPORT.fullmatch(line)
+        if imported is None:
+            lines.append(line)
             continue
         count += 1
-        got = importer(asked[1]) if count <= MOST_IMPORTS else f"only {MOST_IMPORTS} imports are followed"
-        if isinstance(got, str):
-            troubles.append(f"@{asked[1]} stays as it is: {got}.")
-            own.append(line)
+        content = importer(imported[1]) if count <= MAX_IMPORTS else f"only {MAX_IMPORTS} imports are resolved"
+        if isinstance(content, str):
+            messages.append(f"cannot import @{imported[1]}: {content}.")
+            lines.append(line)
             continue
-        out += [Passage(piece, label) for piece in pieces("\n".join(own))]
-        own = []
-        out += [Passage(piece, got[0]) for piece in pieces(without_comments(got[1]))]
-    return [*out, *(Passage(piece, label) for piece in pieces("\n".join(own)))], troubles
+        out += [RuleSection(piece, label) for piece in split_text("\n".join(lines))]
+        lines = []
+        out += [RuleSection(piece, content[0]) for piece in split_text(strip_comments(content[1]))]
+    return [*out, *(RuleSection(piece, label) for piece in split_text("\n".join(lines)))], messages
 
 
-def pieces(text: str) -> list[str]:
-    """A text as it is if it is short, else cut before its headings; no heading is left without what it heads."""
+def split_text(text: str) -> list[str]:
+    """Split a long text before headings; a heading stays together with its text."""
     text = text.strip("\n").rstrip()
-    if len(text) <= WHOLE:
+    if len(text) <= MAX_UNSPLIT_CHARACTERS:
         return [text] if text.strip() else []
     parts: list[list[str]] = [[]]
-    for line, code in _lines(text):
+    for line, code in _lines_with_fences(text):
         if not code and _HEADING.match(line):
             parts.append([])
         parts[-1].append(line)
     out: list[str] = []
-    above = ""  # headings that nothing has followed yet
+    headings = ""  # headings without text so far
     for part in parts:
         body = "\n".join(part).strip("\n").rstrip()
         if "\n" not in body and _HEADING.match(body):
-            above += body + "\n\n"
+            headings += body + "\n\n"
             continue
-        body, above = above + body, ""
-        if out and len(out[-1]) + len(body) < PIECE:
+        body, headings = headings + body, ""
+        if out and len(out[-1]) + len(body) < MERGE_CHARACTERS:
             out[-1] += "\n\n" + body
         elif body:
             out.append(body)
-    return [*out, above.rstrip()] if above else out
+    return [*out, headings.rstrip()] if headings else out
 
 
-def without_comments(text: str) -> str:
-    """The text without the comments that begin a line, "<!-- … -->": a reader of the page does not see them."""
+def strip_comments(text: str) -> str:
+    """Remove HTML comments that begin a line, "<!-- … -->"; readers of the rendered text do not see them."""
     if "<!--" not in text:
         return text
     out: list[str] = []
     inside = False
-    for line, code in _lines(text):
+    for line, code in _lines_with_fences(text):
         if not inside and (code or not line.lstrip().startswith("<!--")):
             out.append(line)
             continue
@@ -100,8 +101,8 @@ def without_comments(text: str) -> str:
     return "\n".join(out)
 
 
-def _lines(text: str) -> Iterator[tuple[str, bool]]:
-    """(line, whether it belongs to a fenced block of code)"""
+def _lines_with_fences(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield each line, and whether it belongs to a fenced code block."""
     fence = ""
     for line in text.split("\n"):
         mark = _FENCE.match(line)

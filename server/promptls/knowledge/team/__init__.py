@@ -1,22 +1,21 @@
-"""Who knows the code in play: its owners, those who changed it, and what changes together with it.  Off by default.
+"""Team knowledge: owners, contributors and co-changed files of the active files.  Off by default.
 
-`team_notes` is what the prompt shows; `codebuddy_team` is that system's form of it.
+`team_entries` returns the prompt entries of the section "team".
 """
 
 from __future__ import annotations
 
-from promptls.knowledge.team.codeowners import Owners, find_owners, owners_of, parse_owners
-from promptls.knowledge.team.notes import codebuddy_team, team_notes
-from promptls.knowledge.team.people import People, Person, find_people
+from promptls.knowledge.team.codeowners import CodeOwners, file_owners, load_codeowners, parse_codeowners
+from promptls.knowledge.team.notes import team_entries
+from promptls.knowledge.team.people import Person, RootPeople, load_people
 
 __all__ = [
-    "Owners",
-    "People",
+    "CodeOwners",
     "Person",
-    "codebuddy_team",
-    "find_owners",
-    "find_people",
-    "owners_of",
-    "parse_owners",
-    "team_notes",
+    "RootPeople",
+    "file_owners",
+    "load_codeowners",
+    "load_people",
+    "parse_codeowners",
+    "team_entries",
 ]

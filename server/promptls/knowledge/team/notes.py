@@ -1,60 +1,65 @@
-"""What the prompt says of people: owners, those who know the files in play, what changes together with them.
+"""Team section of the prompt: owners, contributors and co-changed files of the active files.
 
-Names only, as git and CODEOWNERS have them; no e-mail address, no program, no file that is not in the workspace.
+Shows names as in git and CODEOWNERS, but no e-mail addresses, bots, or files outside of the workspace.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
-from promptls.git.statistics import Pair, Past, authors, changed_with, locate
+from promptls.git.statistics import CoChange, History, authors, co_changes, find_file_history
 from promptls.index.snapshot import Snapshot
-from promptls.knowledge.team.codeowners import Owners, matches, matches_segment, owners_of, parts_of
-from promptls.knowledge.team.people import People
-from promptls.model import Note
+from promptls.knowledge.team.codeowners import CodeOwners, compile_patterns, file_owners
+from promptls.knowledge.team.people import RootPeople
+from promptls.model import SectionEntry
 
-MOST_PEOPLE = 5
-MOST_PAIRS = 5
-MOST_FILES = 30
-"""Files in play that are looked at, the most important ones."""
-CODEBUDDY_PEOPLE = 20
-"""CodeBuddy shows this many, by last seen."""
-CODEBUDDY_PAIRS = 5
+MAX_PEOPLE = 5
+"""Maximum number of people in one entry."""
+MAX_PAIRS = 5
+"""Maximum number of pairs of files that change together."""
+MAX_ACTIVE_FILES = 30
+"""Maximum number of active files considered, most important first."""
 
-_BORING = re.compile(
+_UNINFORMATIVE_FILE = re.compile(
     r"(?:change(?:s|log)|history|news|release[-_ ]?notes|version)(?:\.\w+)?|.*[.-]lock(?:\.\w+)?|go\.sum|.*\.snap",
     re.IGNORECASE,
 )
 
 
-def team_notes(
+def team_entries(
     snapshot: Snapshot,
-    history: Sequence[Past],
-    owners: Mapping[str, Owners],
+    history: Sequence[History],
+    owners: Mapping[str, CodeOwners],
     files: Sequence[str],
     now: float,
-    people: Sequence[People] = (),
-) -> tuple[Note, ...]:
-    """Who knows these files (absolute paths, most important first), at most four passages; () if nothing is known.
+    people: Sequence[RootPeople] = (),
+) -> tuple[SectionEntry, ...]:
+    """Return at most four prompt entries about the people who know the active files.
 
-    `now`: seconds since 1970.  `owners` by root, as `find_owners` gives them.
+    Args:
+        snapshot: The files of the workspace.
+        history: Git history of each repository.
+        owners: CODEOWNERS by root, from `load_codeowners`.
+        files: Absolute paths of the active files, most important first.
+        now: Seconds since 1970.
+        people: People by root, from `load_people`.
     """
-    played = [path for path in dict.fromkeys(files) if path in snapshot.files][:MOST_FILES]
-    said = (
-        _owning(snapshot, history, owners, played),
-        _named(snapshot, people, played),
-        _knowing(history, played, now),
-        _together(snapshot, history, played),
+    active_files = [path for path in dict.fromkeys(files) if path in snapshot.files][:MAX_ACTIVE_FILES]
+    entries = (
+        _owner_entry(snapshot, history, owners, active_files),
+        _people_entry(snapshot, people, active_files),
+        _author_entry(history, active_files, now),
+        _cochange_entry(snapshot, history, active_files),
     )
-    return tuple(note for note in said if note is not None)
+    return tuple(entry for entry in entries if entry is not None)
 
 
-def _owning(
-    snapshot: Snapshot, history: Sequence[Past], owners: Mapping[str, Owners], files: Sequence[str]
-) -> Note | None:
+def _owner_entry(
+    snapshot: Snapshot, history: Sequence[History], owners: Mapping[str, CodeOwners], files: Sequence[str]
+) -> SectionEntry | None:
     by_owners: dict[tuple[str, ...], list[str]] = defaultdict(list)
     sources: dict[str, None] = {}
     for path in files:
@@ -62,41 +67,40 @@ def _owning(
         file = owners.get(root.path) if root is not None else None
         if root is None or file is None:
             continue
-        names = {a: n for past in history if past.root == root.path for a, n in past.names.items()}
-        held = owners_of(file, path[len(root.path.rstrip("/")) + 1 :])
-        shown = tuple(filter(None, (_owner(owner, names) for owner in held)))
-        if shown:
-            by_owners[shown].append(snapshot.label(path))
+        names = {
+            a: n for repository in history if repository.root == root.path for a, n in repository.names_by_email.items()
+        }
+        file_owner_names = file_owners(file, path[len(root.path.rstrip("/")) + 1 :])
+        visible_owners = tuple(filter(None, (_owner_name(owner, names) for owner in file_owner_names)))
+        if visible_owners:
+            by_owners[visible_owners].append(snapshot.label(path))
             sources[file.label] = None
     if not by_owners:
         return None
-    lines = [f"- {', '.join(who)}: {_listed(labels)}" for who, labels in by_owners.items()]
-    return Note("Owners of the code in play:\n" + "\n".join(lines), ", ".join(sources))
+    lines = [f"- {', '.join(owner_group)}: {_abbreviate(labels)}" for owner_group, labels in by_owners.items()]
+    return SectionEntry("Owners of the code in play:\n" + "\n".join(lines), ", ".join(sources))
 
 
-def _owner(owner: str, names: Mapping[str, str]) -> str:
+def _owner_name(owner: str, names: Mapping[str, str]) -> str:
     return owner if owner.startswith("@") else names.get(owner.lower(), "")
 
 
-def _listed(labels: Sequence[str], most: int = 4) -> str:
-    more = f" and {len(labels) - most} more" if len(labels) > most else ""
-    return ", ".join(labels[:most]) + more
+def _abbreviate(labels: Sequence[str], limit: int = 4) -> str:
+    more = f" and {len(labels) - limit} more" if len(labels) > limit else ""
+    return ", ".join(labels[:limit]) + more
 
 
-def _named(snapshot: Snapshot, people: Sequence[People], files: Sequence[str]) -> Note | None:
+def _people_entry(snapshot: Snapshot, people: Sequence[RootPeople], files: Sequence[str]) -> SectionEntry | None:
     lines: list[str] = []
     for folder in people:
-        names = [
-            path[len(folder.root.rstrip("/")) + 1 :].split("/")
-            for path in files
-            if _root(snapshot, path) == folder.root
-        ]
+        base = folder.root.rstrip("/")
+        names = [path[len(base) + 1 :] for path in files if _root(snapshot, path) == folder.root]
         for person in folder.people:
-            patterns = [parts_of(known) for known in person.knows]
-            known = any(matches(pattern, name, matches_segment) for pattern in patterns for name in names)
-            if person.name and (known or not patterns):
+            patterns = compile_patterns(person.knows)
+            knows_file = any(patterns.last_match(name) >= 0 for name in names)
+            if person.name and (knows_file or not person.knows):
                 lines.append(f"- {person.name}: {person.role}" if person.role else f"- {person.name}")
-    return Note("Known for it:\n" + "\n".join(lines[:MOST_PEOPLE]), ".promptls/team.toml") if lines else None
+    return SectionEntry("Known for it:\n" + "\n".join(lines[:MAX_PEOPLE]), ".promptls/team.toml") if lines else None
 
 
 def _root(snapshot: Snapshot, path: str) -> str:
@@ -104,39 +108,41 @@ def _root(snapshot: Snapshot, path: str) -> str:
     return root.path if root is not None else ""
 
 
-def _knowing(history: Sequence[Past], files: Sequence[str], now: float) -> Note | None:
-    found = authors(history, files, now)[:MOST_PEOPLE]
-    if not found:
+def _author_entry(history: Sequence[History], files: Sequence[str], now: float) -> SectionEntry | None:
+    contributors = authors(history, files, now)[:MAX_PEOPLE]
+    if not contributors:
         return None
-    lines = [f"- {a.name}: {_times(a.changes, 'change')}, the last in {_month(a.last)}" for a in found]
-    return Note("Who changed this code, recent changes first in weight:\n" + "\n".join(lines), "git history")
+    lines = [
+        f"- {a.name}: {_pluralize(a.change_count, 'change')}, the last in {_month(a.last_change)}" for a in contributors
+    ]
+    return SectionEntry("Who changed this code, recent changes first in weight:\n" + "\n".join(lines), "git history")
 
 
-def _together(snapshot: Snapshot, history: Sequence[Past], files: Sequence[str]) -> Note | None:
-    pairs: list[tuple[Pair, str, str]] = []
+def _cochange_entry(snapshot: Snapshot, history: Sequence[History], files: Sequence[str]) -> SectionEntry | None:
+    pairs: list[tuple[CoChange, str, str]] = []
     seen: set[frozenset[str]] = set()
     for path in files:
-        found = locate(history, path)
-        if found is None or _boring(path):
+        location = find_file_history(history, path)
+        if location is None or _is_uninformative(path):
             continue
-        base = found[0].root.rstrip("/")
-        for pair in changed_with(found[0], found[1], most=4 * MOST_PAIRS):
+        base = location[0].root.rstrip("/")
+        for pair in co_changes(location[0], location[1], limit=4 * MAX_PAIRS):
             other = f"{base}/{pair.other}"
             both = frozenset((path, other))
-            if both not in seen and other in snapshot.files and not _boring(other):
+            if both not in seen and other in snapshot.files and not _is_uninformative(other):
                 seen.add(both)
                 pairs.append((pair, snapshot.label(path), snapshot.label(other)))
-    pairs.sort(key=lambda found: (-found[0].support * found[0].confidence, found[1:]))
+    pairs.sort(key=lambda row: (-row[0].support * row[0].confidence, row[1:]))
     lines = [
         f"- {name} with {other}: {pair.support} of {round(pair.support / pair.confidence)} changes"
-        for pair, name, other in pairs[:MOST_PAIRS]
+        for pair, name, other in pairs[:MAX_PAIRS]
     ]
-    return Note("What changes together:\n" + "\n".join(lines), "git history") if lines else None
+    return SectionEntry("What changes together:\n" + "\n".join(lines), "git history") if lines else None
 
 
-def _boring(path: str) -> bool:
-    """Files that change with everything."""
-    return _BORING.fullmatch(path.rsplit("/", 1)[-1]) is not None
+def _is_uninformative(path: str) -> bool:
+    """Return true for files that change together with most others, such as lock files."""
+    return _UNINFORMATIVE_FILE.fullmatch(path.rsplit("/", 1)[-1]) is not None
 
 
 def _month(seconds: int) -> str:
@@ -146,32 +152,5 @@ def _month(seconds: int) -> str:
         return "an unknown month"
 
 
-def _times(count: int, word: str) -> str:
+def _pluralize(count: int, word: str) -> str:
     return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-def codebuddy_team(history: Sequence[Past]) -> tuple[Note, ...]:
-    """CodeBuddy's team summary: up to 20 people by last seen, and the 5 strongest collaborations.
-
-    CodeBuddy knows both from stand-ups; here people are seen when they commit, and two collaborate on each file
-    that both changed.
-    """
-    last: dict[str, int] = {}
-    on: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for past in history:
-        for index, commit in enumerate(past.commits):
-            if not commit.bot and commit.author:
-                last[commit.author] = max(last.get(commit.author, 0), commit.time)
-                for name in past.changed[index]:
-                    on[past.root, name].add(commit.author)
-    people = sorted(last, key=lambda name: (-last[name], name))[:CODEBUDDY_PEOPLE]
-    shared = Counter((a, b) for who in on.values() for a in who if a in people for b in who if b in people and a < b)
-    strongest = sorted(shared.items(), key=lambda item: (-item[1], item[0]))[:CODEBUDDY_PAIRS]
-    notes: list[Note] = []
-    if people:
-        lines = [f"- {name}, last seen {_month(last[name])}" for name in people]
-        notes.append(Note("Team:\n" + "\n".join(lines), "git history"))
-    if strongest:
-        lines = [f"- {a} and {b}: {_times(n, 'file')}" for (a, b), n in strongest]
-        notes.append(Note("Strongest collaborations:\n" + "\n".join(lines), "git history"))
-    return tuple(notes)

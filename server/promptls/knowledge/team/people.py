@@ -1,4 +1,4 @@
-"""`.promptls/team.toml`: what a workspace says of its people, beyond what git knows.
+"""Team file `.promptls/team.toml`: people of a workspace with their roles and areas of knowledge.
 
 [[person]]
 name = "Ann Lee"
@@ -14,62 +14,63 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from promptls.git.log import name_of, text_of
-from promptls.index.files.convention_files import kept_out, read_bytes
-from promptls.index.snapshot import Sources
+from promptls.git.log import display_name, printable_line
+from promptls.index.files.convention_files import exclusion_reason, read_own_file
+from promptls.index.snapshot import SourceReader
 from promptls.model import Problem
-from promptls.util.toml import read_toml
+from promptls.util.toml import parse_toml
 
-NAME = ".promptls/team.toml"
-MOST_BYTES = 100_000
+TEAM_FILE = ".promptls/team.toml"
+MAX_BYTES = 100_000
+"""Maximum size of a team file."""
 
 _ADDRESS = re.compile(r"[^@]@[^@]+\.")
-Words = Annotated[str, Meta(min_length=1, max_length=200)]
+ShortText = Annotated[str, Meta(min_length=1, max_length=200)]
 
 
 class Person(Struct, frozen=True, forbid_unknown_fields=True):
-    """One person."""
+    """A person of the team."""
 
-    name: Words
+    name: ShortText
     role: Annotated[str, Meta(max_length=200)] = ""
-    knows: Annotated[tuple[Words, ...], Meta(max_length=50)] = ()  # patterns as in CODEOWNERS
+    knows: Annotated[tuple[ShortText, ...], Meta(max_length=50)] = ()  # patterns as in CODEOWNERS
 
 
-class _File(Struct, frozen=True, forbid_unknown_fields=True):
+class _TeamFile(Struct, frozen=True, forbid_unknown_fields=True):
     person: Annotated[tuple[Person, ...], Meta(max_length=200)] = ()
 
 
-class People(Struct, frozen=True):
-    """The people of one workspace folder."""
+class RootPeople(Struct, frozen=True):
+    """People of one workspace folder."""
 
     root: str
     people: tuple[Person, ...] = ()
 
 
-def find_people(sources: Sources) -> tuple[tuple[People, ...], tuple[Problem, ...]]:
-    """The people of each workspace folder that names any, and what is wrong with its file."""
-    found: list[People] = []
+def load_people(sources: SourceReader) -> tuple[tuple[RootPeople, ...], tuple[Problem, ...]]:
+    """Load the team file of each workspace folder; return people and problems."""
+    people: list[RootPeople] = []
     problems: list[Problem] = []
     for root in sources.snapshot.roots:
-        top = root.path.rstrip("/")
-        data = None if kept_out(top, NAME, sources.limits) else read_bytes(top, NAME, MOST_BYTES)
+        base = root.path.rstrip("/")
+        data = None if exclusion_reason(base, TEAM_FILE, sources.limits) else read_own_file(base, TEAM_FILE, MAX_BYTES)
         if data is None:
             continue
         if not isinstance(data, bytes):
-            problems.append(Problem(f"{NAME} is left out: {data.reason}."))
+            problems.append(Problem(f"Cannot read {TEAM_FILE}: {data.reason}."))
             continue
         try:
-            read = msgspec.convert(read_toml(data.decode("utf-8")), _File)
-        except (ValueError, RecursionError) as error:  # of TOML, UTF-8 and msgspec
-            wrong = text_of(str(error).encode("utf-8", "replace"))[:200]
+            file = msgspec.convert(parse_toml(data.decode("utf-8")), _TeamFile)
+        except (ValueError, RecursionError) as error:  # errors of TOML, UTF-8 and msgspec
+            message = printable_line(str(error).encode("utf-8", "replace"))[:200]
             problems.append(
-                Problem(f"{NAME} is left out: {wrong}.", "It has [[person]] tables with name, role and knows.")
+                Problem(f"Ignoring {TEAM_FILE}: {message}.", "Use [[person]] tables with name, role and knows.")
             )
             continue
-        found.append(People(root.path, tuple(map(_clean, read.person))))
-    return tuple(found), tuple(problems)
+        people.append(RootPeople(root.path, tuple(map(_clean_person, file.person))))
+    return tuple(people), tuple(problems)
 
 
-def _clean(person: Person) -> Person:
-    name, role = (text_of(text.encode("utf-8", "replace")) for text in (person.name, person.role))
-    return Person(name_of(name), " ".join(w for w in role.split() if not _ADDRESS.search(w)), person.knows)
+def _clean_person(person: Person) -> Person:
+    name, role = (printable_line(text.encode("utf-8", "replace")) for text in (person.name, person.role))
+    return Person(display_name(name), " ".join(w for w in role.split() if not _ADDRESS.search(w)), person.knows)

@@ -8,10 +8,10 @@
 
 (command name: (command_name (word) @call))
 
-(if_statement) @fork
-(elif_clause) @fork
-(for_statement) @fork
-(while_statement) @fork
-(case_item) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(elif_clause) @branch
+(for_statement) @branch
+(while_statement) @branch
+(case_item) @branch
+["&&"] @branch
+["||"] @branch

@@ -1,4 +1,4 @@
-; C. Declarators nest; outline.py looks for the innermost one. Prototypes are no definitions.
+; C. Declarators nest; signature.py finds the innermost one. Prototypes are not captured as definitions.
 
 (function_definition declarator: (_) @declarator body: (_) @body) @function
 (struct_specifier name: (_) @name body: (_) @body) @struct
@@ -19,11 +19,11 @@
 (call_expression function: (field_expression field: (field_identifier) @call))
 (type_identifier) @ref
 
-(if_statement) @fork
-(for_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(case_statement) @fork
-(conditional_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(case_statement) @branch
+(conditional_expression) @branch
+["&&"] @branch
+["||"] @branch

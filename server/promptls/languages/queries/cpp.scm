@@ -1,4 +1,4 @@
-; What C++ has beyond C; the patterns of c.scm follow these.
+; C++ syntax that C lacks. The patterns of c.scm follow.
 
 (class_specifier name: (_) @name body: (_) @body) @class
 (namespace_definition name: (_) @name body: (_) @body) @namespace
@@ -25,8 +25,8 @@
 (base_class_clause (template_type name: (type_identifier) @base))
 (new_expression type: (type_identifier) @call)
 
-(for_range_loop) @fork
-(catch_clause) @fork
+(for_range_loop) @branch
+(catch_clause) @branch
 
 (co_yield_statement) @yields
 

@@ -42,18 +42,18 @@
 
 (base_list (generic_name . (identifier) @base))
 
-(if_statement) @fork
-(for_statement) @fork
-(foreach_statement) @fork
-(for_each_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(switch_section) @fork
-(switch_expression_arm) @fork
-(catch_clause) @fork
-(conditional_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(foreach_statement) @branch
+(for_each_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(switch_section) @branch
+(switch_expression_arm) @branch
+(catch_clause) @branch
+(conditional_expression) @branch
+["&&"] @branch
+["||"] @branch
 
 (yield_statement) @yields
 

@@ -1,4 +1,4 @@
-; CSS; SCSS has the same and more.
+; CSS and SCSS.
 
 (rule_set (selectors) @name (block) @body) @rule
 (keyframes_statement (keyframes_name) @name (keyframe_block_list) @body) @rule

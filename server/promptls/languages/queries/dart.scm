@@ -1,4 +1,4 @@
-; Dart. A body follows its signature as a sibling: @tail.
+; Dart. A body follows its signature as a sibling node, captured as @tail.
 
 (class_definition name: (_) @name body: (_) @body) @class
 (mixin_declaration (identifier) @name (class_body) @body) @trait
@@ -16,7 +16,7 @@
 (type_alias . (type_identifier) @name) @type
 (program (static_final_declaration_list (static_final_declaration . (identifier) @name)) @constant)
 
-(annotation) @lead
+(annotation) @attribute
 
 (import_or_export) @import
 (part_directive) @import
@@ -32,17 +32,17 @@
 
 (superclass (type_identifier) @base)
 (mixins (type_identifier) @base)
-(interfaces (type_identifier) @iface)
+(interfaces (type_identifier) @implements)
 
-(if_statement) @fork
-(for_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(switch_statement_case) @fork
-(catch_clause) @fork
-(conditional_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(switch_statement_case) @branch
+(catch_clause) @branch
+(conditional_expression) @branch
+["&&"] @branch
+["||"] @branch
 
 (yield_statement) @yields
 

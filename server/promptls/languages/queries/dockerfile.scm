@@ -1,4 +1,4 @@
-; Dockerfile: build stages.  A stage reaches to the next FROM (outline.py).
+; Dockerfile: build stages. A stage extends to the next FROM (symbol_builder.py).
 
 (from_instruction as: (image_alias) @name) @stage
 (from_instruction (image_spec) @name) @stage

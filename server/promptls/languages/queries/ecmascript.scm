@@ -1,11 +1,11 @@
-; What JavaScript and TypeScript have in common.
+; Syntax that JavaScript and TypeScript share.
 
 (function_declaration name: (identifier) @name body: (_) @body) @function
 (generator_function_declaration name: (identifier) @name body: (_) @body) @function
 (class_declaration name: (_) @name body: (_) @body) @class
 (method_definition name: (_) @name body: (_) @body) @method
 
-; Function values with a name; the older grammar calls a function expression "function".
+; Named function values. The older grammar calls a function expression "function".
 (variable_declarator name: (identifier) @name value: [
   (arrow_function body: (_) @body)
   (function_expression body: (_) @body)
@@ -49,9 +49,9 @@
 (export_statement "default" @name value: (function !name body: (_) @body)) @function
 (export_statement "default" @name value: (class !name body: (_) @body)) @class
 
-(call_expression function: [(identifier) @verb (member_expression object: (identifier) @verb)] arguments: (arguments
+(call_expression function: [(identifier) @callee (member_expression object: (identifier) @callee)] arguments: (arguments
   . [(string) (template_string)] @name [(arrow_function body: (_) @body) (function_expression body: (_) @body)])) @definition
-(call_expression function: [(identifier) @verb (member_expression object: (identifier) @verb)] arguments: (arguments
+(call_expression function: [(identifier) @callee (member_expression object: (identifier) @callee)] arguments: (arguments
   . [(string) (template_string)] @name [(arrow_function body: (_) @body) (function body: (_) @body)])) @definition
 
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @variable))
@@ -69,11 +69,11 @@
 
 (import_statement) @import
 (export_statement source: (_)) @import
-(variable_declarator value: (call_expression function: (identifier) @verb arguments: (arguments . (string) .))) @import
+(variable_declarator value: (call_expression function: (identifier) @callee arguments: (arguments . (string) .))) @import
 (variable_declarator value: (member_expression object:
-  (call_expression function: (identifier) @verb arguments: (arguments . (string) .)))) @import
+  (call_expression function: (identifier) @callee arguments: (arguments . (string) .)))) @import
 (variable_declarator value: (await_expression (call_expression function: (import) arguments: (arguments . (string) .)))) @import
-(call_expression function: (identifier) @verb arguments: (arguments . (string) .)) @import
+(call_expression function: (identifier) @callee arguments: (arguments . (string) .)) @import
 (call_expression function: (import) arguments: (arguments . (string) .)) @import
 
 (call_expression function: (identifier) @call)
@@ -86,17 +86,17 @@
 (jsx_self_closing_element name: (identifier) @call)
 (jsx_self_closing_element name: (member_expression property: (_) @call))
 
-(if_statement) @fork
-(for_statement) @fork
-(for_in_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(switch_case) @fork
-(catch_clause) @fork
-(ternary_expression) @fork
-["&&"] @fork
-["||"] @fork
-["??"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(for_in_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(switch_case) @branch
+(catch_clause) @branch
+(ternary_expression) @branch
+["&&"] @branch
+["||"] @branch
+["??"] @branch
 
 (yield_expression) @yields
 

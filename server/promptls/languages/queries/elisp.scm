@@ -5,7 +5,7 @@
 (macro_definition name: (_) @name parameters: (_) docstring: (string) @doc @body) @macro
 (macro_definition name: (_) @name parameters: (_) . (_) @body) @macro
 (special_form . ["defvar" "defconst"] . (symbol) @name) @variable
-(source_file (list . (symbol) @verb . (symbol) @name) @definition)
+(source_file (list . (symbol) @callee . (symbol) @name) @definition)
 
 (source_file (list . (symbol) . (quote)) @import)
 

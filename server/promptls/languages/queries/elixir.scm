@@ -1,35 +1,35 @@
-; Elixir. Everything is a call; which ones define something is told by @verb (outline.VERBS).
+; Elixir. Everything is a call; `definition_calls` in elixir.py lists the values of @callee that define something.
 
-(call target: (identifier) @verb (arguments . (alias) @name) (do_block) @body) @definition
-(call target: (identifier) @verb (arguments . (call target: (identifier) @name)) (do_block)? @body) @definition
-(call target: (identifier) @verb (arguments . (identifier) @name) (do_block)? @body) @definition
-(call target: (identifier) @verb (arguments . (binary_operator left: (call target: (identifier) @name))) (do_block)? @body) @definition
-(call target: (identifier) @verb (arguments . (string) @name) (do_block) @body) @definition
+(call target: (identifier) @callee (arguments . (alias) @name) (do_block) @body) @definition
+(call target: (identifier) @callee (arguments . (call target: (identifier) @name)) (do_block)? @body) @definition
+(call target: (identifier) @callee (arguments . (identifier) @name) (do_block)? @body) @definition
+(call target: (identifier) @callee (arguments . (binary_operator left: (call target: (identifier) @name))) (do_block)? @body) @definition
+(call target: (identifier) @callee (arguments . (string) @name) (do_block) @body) @definition
 
-(unary_operator operator: "@" operand: (call target: (identifier) @verb
+(unary_operator operator: "@" operand: (call target: (identifier) @callee
   (arguments . (binary_operator left: [(identifier) @name (call target: (identifier) @name)])))) @definition
-(unary_operator operator: "@" operand: (call target: (identifier) @verb
+(unary_operator operator: "@" operand: (call target: (identifier) @callee
   (arguments . (binary_operator left: (binary_operator left: (call target: (identifier) @name)))))) @definition
 
-(unary_operator operator: "@") @lead
+(unary_operator operator: "@") @attribute
 
-(call target: (identifier) @verb (arguments . [(alias) (dot)])) @import
+(call target: (identifier) @callee (arguments . [(alias) (dot)])) @import
 
 (call target: (identifier) @call)
-; Without arguments it is a call only on a module: on a value it is a field.
+; Without arguments, this is a call if the receiver is a module, and a field access if it is a value.
 (call target: (dot right: (identifier) @call) (arguments))
 (call target: (dot left: [(alias) (atom)] right: (identifier) @call))
 (unary_operator operator: "&" operand: (binary_operator left: (identifier) @call operator: "/"))
 (alias) @ref
-(call target: (identifier) (arguments . (alias) @iface))
+(call target: (identifier) (arguments . (alias) @implements))
 
 (unary_operator operator: "@" operand: (call target: (identifier) @bound))
-; What "@spec" and the like speak of.
+; Types in "@spec" and similar attributes.
 (unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (call target: (identifier) @bound)))))
 (unary_operator operator: "@" operand: (call (arguments . (binary_operator left: (binary_operator left: (call target: (identifier) @bound))))))
 
-(stab_clause) @fork
-["&&"] @fork
-["||"] @fork
-["and"] @fork
-["or"] @fork
+(stab_clause) @branch
+["&&"] @branch
+["||"] @branch
+["and"] @branch
+["or"] @branch

@@ -18,7 +18,7 @@
 (const_declaration . (const_spec) @inner .) @wrap
 (var_declaration . (var_spec) @inner .) @wrap
 
-(call_expression function: (selector_expression field: (_) @verb) arguments: (argument_list
+(call_expression function: (selector_expression field: (_) @callee) arguments: (argument_list
   . (interpreted_string_literal) @name (func_literal body: (_) @body))) @definition
 
 (import_spec) @import
@@ -35,13 +35,13 @@
 (interface_type (type_elem (type_identifier) @base))
 (interface_type (constraint_elem (type_identifier) @base))
 
-(if_statement) @fork
-(for_statement) @fork
-(expression_case) @fork
-(type_case) @fork
-(communication_case) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(expression_case) @branch
+(type_case) @branch
+(communication_case) @branch
+["&&"] @branch
+["||"] @branch
 
 (go_statement) @spawns
 (defer_statement) @defers

@@ -1,4 +1,4 @@
-; GraphQL, schemas and operations.
+; GraphQL: schemas and operations.
 
 (object_type_definition (description)? @doc (name) @name (fields_definition)? @body) @class
 (interface_type_definition (description)? @doc (name) @name (fields_definition)? @body) @interface

@@ -1,4 +1,4 @@
-; Haskell. A signature and the equations after it make one symbol (@clause).
+; Haskell. A signature and the equations after it form one symbol (@clause).
 
 (data_type name: (_) @name) @type
 (newtype name: (_) @name) @type
@@ -30,7 +30,7 @@
 (constructor) @ref
 (name) @ref
 
-(conditional) @fork
-(alternative) @fork
-(guards) @fork
-(match) @fork
+(conditional) @branch
+(alternative) @branch
+(guards) @branch
+(match) @branch

@@ -24,20 +24,20 @@
 (object_creation_expression type: (generic_type . (type_identifier) @call))
 (superclass (type_identifier) @base)
 (superclass (generic_type . (type_identifier) @base))
-(super_interfaces (type_list (type_identifier) @iface))
-(super_interfaces (type_list (generic_type . (type_identifier) @iface)))
+(super_interfaces (type_list (type_identifier) @implements))
+(super_interfaces (type_list (generic_type . (type_identifier) @implements)))
 (extends_interfaces (type_list (type_identifier) @base))
 
-(if_statement) @fork
-(for_statement) @fork
-(enhanced_for_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(switch_label) @fork
-(catch_clause) @fork
-(ternary_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(enhanced_for_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(switch_label) @branch
+(catch_clause) @branch
+(ternary_expression) @branch
+["&&"] @branch
+["||"] @branch
 
 (local_variable_declaration) @typed
 (formal_parameter) @typed

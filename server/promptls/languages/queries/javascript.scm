@@ -1,4 +1,4 @@
-; What JavaScript and JSX have and TypeScript writes another way; the patterns of ecmascript.scm follow these.
+; Syntax of JavaScript and JSX that TypeScript expresses differently. The patterns of ecmascript.scm follow.
 
 (field_definition property: (_) @name value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]) @method
 (field_definition property: (_) @name value: [(arrow_function body: (_) @body) (function body: (_) @body)]) @method

@@ -19,7 +19,7 @@
 (short_function_definition name: (_) @name) @function
 (const_statement (assignment . (identifier) @name)) @constant
 
-((string_literal) @lead . [(function_definition) (struct_definition) (abstract_definition) (macro_definition) (assignment)])
+((string_literal) @attribute . [(function_definition) (struct_definition) (abstract_definition) (macro_definition) (assignment)])
 
 (using_statement) @import
 (import_statement) @import
@@ -30,9 +30,9 @@
 (binary_expression (operator) . (identifier) @ref .)
 (typed_expression (identifier) . (identifier) @ref)
 
-(if_statement) @fork
-(elseif_clause) @fork
-(for_statement) @fork
-(while_statement) @fork
-(catch_clause) @fork
-(ternary_expression) @fork
+(if_statement) @branch
+(elseif_clause) @branch
+(for_statement) @branch
+(while_statement) @branch
+(catch_clause) @branch
+(ternary_expression) @branch

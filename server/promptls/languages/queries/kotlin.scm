@@ -22,17 +22,17 @@
 (user_type (type_identifier) @ref)
 
 (delegation_specifier (constructor_invocation (user_type (type_identifier) @base)))
-(delegation_specifier (user_type (type_identifier) @iface))
+(delegation_specifier (user_type (type_identifier) @implements))
 
-(if_expression) @fork
-(for_statement) @fork
-(while_statement) @fork
-(do_while_statement) @fork
-(when_entry) @fork
-(catch_block) @fork
-["&&"] @fork
-["||"] @fork
-["?:"] @fork
+(if_expression) @branch
+(for_statement) @branch
+(while_statement) @branch
+(do_while_statement) @branch
+(when_entry) @branch
+(catch_block) @branch
+["&&"] @branch
+["||"] @branch
+["?:"] @branch
 
 (property_declaration) @typed
 (parameter) @typed

@@ -1,4 +1,4 @@
-; Lua. Two grammars in use share hardly a node name.
+; Lua. The two grammars in use share hardly any node names.
 
 (function_declaration name: (_) @name body: (_)? @body) @function
 (function_definition_statement name: (_) @name body: (_)? @body) @function
@@ -24,10 +24,10 @@
 (call function: (variable field: (_) @call))
 (call function: (variable method: (_) @call))
 
-(if_statement) @fork
-(elseif_statement) @fork
-(for_statement) @fork
-(while_statement) @fork
-(repeat_statement) @fork
-["and"] @fork
-["or"] @fork
+(if_statement) @branch
+(elseif_statement) @branch
+(for_statement) @branch
+(while_statement) @branch
+(repeat_statement) @branch
+["and"] @branch
+["or"] @branch

@@ -1,4 +1,4 @@
-; Make.
+; Makefiles.
 
 (rule (targets . (word) @name) (recipe)? @body) @target
 (variable_assignment name: (word) @name) @variable

@@ -1,4 +1,4 @@
-; Markdown: a section reaches from its heading to the next one of its level or above (outline.py).
+; Markdown. A section extends from its heading to the next heading of its level or above (symbol_builder.py).
 
 (atx_heading (inline) @name) @heading
 (setext_heading (paragraph) @name) @heading

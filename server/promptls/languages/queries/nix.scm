@@ -1,4 +1,4 @@
-; Nix: bindings of let and of attribute sets.
+; Nix: bindings in let expressions and attribute sets.
 
 (let_expression (binding_set (binding attrpath: (_) @name expression: (function_expression) @body) @function))
 (let_expression (binding_set (binding attrpath: (_) @name) @variable))

@@ -1,4 +1,4 @@
-; OCaml, implementations and interfaces.
+; OCaml: implementations and interfaces.
 
 (value_definition (let_binding pattern: (value_name) @name (parameter) body: (_) @body) @function)
 (value_definition (let_binding pattern: (value_name) @name body: [(fun_expression) (function_expression)] @body) @function)
@@ -29,9 +29,9 @@
 (type_constructor) @ref
 (inheritance_definition (class_path (class_name) @base))
 
-(if_expression) @fork
-(match_case) @fork
-(for_expression) @fork
-(while_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_expression) @branch
+(match_case) @branch
+(for_expression) @branch
+(while_expression) @branch
+["&&"] @branch
+["||"] @branch

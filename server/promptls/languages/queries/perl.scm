@@ -1,4 +1,4 @@
-; Perl. A package statement governs what follows it, up to the next one (outline.py).
+; Perl. A package extends from its statement to the next one (symbol_builder.py).
 
 (package_statement name: (_) @name) @package
 (package_statement (package_name) @name) @package
@@ -21,11 +21,11 @@
 (assignment_expression left: (variable_declaration) right: (method_call_expression)) @typed
 (variable_declaration value: (method_invocation)) @typed
 
-(conditional_statement) @fork
-(loop_statement) @fork
-(for_statement) @fork
-(if_statement) @fork
-(elsif_clause) @fork
-(while_statement) @fork
-["&&"] @fork
-["||"] @fork
+(conditional_statement) @branch
+(loop_statement) @branch
+(for_statement) @branch
+(if_statement) @branch
+(elsif_clause) @branch
+(while_statement) @branch
+["&&"] @branch
+["||"] @branch

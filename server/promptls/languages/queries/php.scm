@@ -26,25 +26,25 @@
 (object_creation_expression (qualified_name (name) @call))
 (base_clause (name) @base)
 (base_clause (qualified_name (name) @base))
-(class_interface_clause (name) @iface)
-(class_interface_clause (qualified_name (name) @iface))
+(class_interface_clause (name) @implements)
+(class_interface_clause (qualified_name (name) @implements))
 (use_declaration (name) @base)
 (named_type (name) @ref)
 (attribute (name) @ref)
 
-(if_statement) @fork
-(else_if_clause) @fork
-(for_statement) @fork
-(foreach_statement) @fork
-(while_statement) @fork
-(do_statement) @fork
-(case_statement) @fork
-(match_conditional_expression) @fork
-(catch_clause) @fork
-(conditional_expression) @fork
-["&&"] @fork
-["||"] @fork
-["??"] @fork
+(if_statement) @branch
+(else_if_clause) @branch
+(for_statement) @branch
+(foreach_statement) @branch
+(while_statement) @branch
+(do_statement) @branch
+(case_statement) @branch
+(match_conditional_expression) @branch
+(catch_clause) @branch
+(conditional_expression) @branch
+["&&"] @branch
+["||"] @branch
+["??"] @branch
 
 (yield_expression) @yields
 

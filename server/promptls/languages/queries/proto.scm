@@ -1,4 +1,4 @@
-; Protocol buffers.
+; Protocol Buffers.
 
 (message (message_name) @name (message_body) @body) @struct
 (enum (enum_name) @name (enum_body) @body) @enum

@@ -1,4 +1,4 @@
-; Python. The class-level and module-level assignments have two shapes: newer grammars have no expression_statement.
+; Python. Assignments in classes and modules have two shapes: newer grammars lack expression_statement.
 
 (function_definition name: (identifier) @name body: (_) @body) @function
 (class_definition name: (identifier) @name body: (_) @body) @class
@@ -29,17 +29,17 @@
 (type (generic_type (identifier) @ref))
 (type (binary_operator (identifier) @ref))
 
-(if_statement) @fork
-(elif_clause) @fork
-(for_statement) @fork
-(while_statement) @fork
-(except_clause) @fork
-(except_group_clause) @fork
-(case_clause) @fork
-(conditional_expression) @fork
-(boolean_operator) @fork
-(for_in_clause) @fork
-(if_clause) @fork
+(if_statement) @branch
+(elif_clause) @branch
+(for_statement) @branch
+(while_statement) @branch
+(except_clause) @branch
+(except_group_clause) @branch
+(case_clause) @branch
+(conditional_expression) @branch
+(boolean_operator) @branch
+(for_in_clause) @branch
+(if_clause) @branch
 
 (yield) @yields
 

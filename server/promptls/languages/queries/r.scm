@@ -1,4 +1,4 @@
-; R. Two grammars: one has binary operators for assignments, the other nodes of their own.
+; R. One grammar parses assignments as binary operators, the other as separate nodes.
 
 (binary_operator lhs: (identifier) @name operator: ["<-" "=" "<<-"] rhs: (function_definition body: (_) @body)) @function
 (left_assignment name: (identifier) @name value: (function_definition (brace_list) @body)) @function
@@ -7,8 +7,8 @@
 (equals_assignment name: (identifier) @name value: (function_definition)) @function
 (program (binary_operator lhs: (identifier) @name operator: ["<-" "="]) @variable)
 (program (left_assignment name: (identifier) @name) @variable)
-(call function: (identifier) @verb arguments: (arguments . argument: (argument value: (string) @name))) @definition
-(call function: (identifier) @verb arguments: (arguments . (string) @name)) @definition
+(call function: (identifier) @callee arguments: (arguments . argument: (argument value: (string) @name))) @definition
+(call function: (identifier) @callee arguments: (arguments . (string) @name)) @definition
 
 (call function: (identifier) arguments: (arguments . argument: (argument value: [(identifier) (string)]))) @import
 (call function: (identifier) arguments: (arguments . [(identifier) (string)])) @import
@@ -17,9 +17,9 @@
 (call function: (namespace_operator rhs: (identifier) @call))
 (call function: (namespace_get function: (identifier) @call))
 
-(if_statement) @fork
-(for_statement) @fork
-(while_statement) @fork
-(repeat_statement) @fork
-["&&"] @fork
-["||"] @fork
+(if_statement) @branch
+(for_statement) @branch
+(while_statement) @branch
+(repeat_statement) @branch
+["&&"] @branch
+["||"] @branch

@@ -1,4 +1,4 @@
-; Rust. A method belongs to the type of its impl block; the block itself is a nameless symbol.
+; Rust. A method belongs to the type of its impl block. The block itself is a symbol without a name.
 
 (function_item name: (_) @name body: (_) @body) @function
 (function_signature_item name: (_) @name) @function
@@ -13,7 +13,7 @@
 (macro_definition name: (_) @name . ["{" "(" "["] @body) @macro
 (mod_item name: (_) @name body: (_) @body) @module
 
-(attribute_item) @lead
+(attribute_item) @attribute
 
 (use_declaration) @import
 (extern_crate_declaration) @import
@@ -31,21 +31,21 @@
 (token_tree (identifier) @call . (token_tree))
 (type_identifier) @ref
 
-(impl_item trait: (type_identifier) @iface)
-(impl_item trait: (scoped_type_identifier name: (_) @iface))
-(impl_item trait: (generic_type type: (type_identifier) @iface))
+(impl_item trait: (type_identifier) @implements)
+(impl_item trait: (scoped_type_identifier name: (_) @implements))
+(impl_item trait: (generic_type type: (type_identifier) @implements))
 (trait_item bounds: (trait_bounds (type_identifier) @base))
 (struct_expression name: (type_identifier) @call)
 (struct_expression name: (scoped_type_identifier name: (_) @call))
 
-(if_expression) @fork
-(match_arm) @fork
-(while_expression) @fork
-(for_expression) @fork
-(loop_expression) @fork
-(try_expression) @fork
-["&&"] @fork
-["||"] @fork
+(if_expression) @branch
+(match_arm) @branch
+(while_expression) @branch
+(for_expression) @branch
+(loop_expression) @branch
+(try_expression) @branch
+["&&"] @branch
+["||"] @branch
 
 (await_expression) @awaits
 

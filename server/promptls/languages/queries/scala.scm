@@ -24,11 +24,11 @@
 (extends_clause type: (generic_type type: (type_identifier) @base))
 (instance_expression (type_identifier) @call)
 
-(if_expression) @fork
-(for_expression) @fork
-(while_expression) @fork
-(case_clause) @fork
-(catch_clause) @fork
+(if_expression) @branch
+(for_expression) @branch
+(while_expression) @branch
+(case_clause) @branch
+(catch_clause) @branch
 
 (val_definition) @typed
 (var_definition) @typed

@@ -24,17 +24,17 @@
 
 (inheritance_specifier inherits_from: (user_type (type_identifier) @base))
 
-(if_statement) @fork
-(guard_statement) @fork
-(for_statement) @fork
-(while_statement) @fork
-(repeat_while_statement) @fork
-(switch_entry) @fork
-(catch_block) @fork
-(ternary_expression) @fork
-(conjunction_expression) @fork
-(disjunction_expression) @fork
-(nil_coalescing_expression) @fork
+(if_statement) @branch
+(guard_statement) @branch
+(for_statement) @branch
+(while_statement) @branch
+(repeat_while_statement) @branch
+(switch_entry) @branch
+(catch_block) @branch
+(ternary_expression) @branch
+(conjunction_expression) @branch
+(disjunction_expression) @branch
+(nil_coalescing_expression) @branch
 
 (property_declaration) @typed
 (parameter) @typed

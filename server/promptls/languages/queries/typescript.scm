@@ -1,4 +1,4 @@
-; What TypeScript has beyond JavaScript; the patterns of ecmascript.scm follow these.
+; TypeScript syntax that JavaScript lacks. The patterns of ecmascript.scm follow.
 
 (abstract_class_declaration name: (_) @name body: (_) @body) @class
 (interface_declaration name: (_) @name body: (_) @body) @interface
@@ -13,7 +13,7 @@
 (public_field_definition name: (_) @name value: [(arrow_function body: (_) @body) (function body: (_) @body)]) @method
 (class_body (public_field_definition name: (_) @name) @field)
 
-; With an error anywhere in the file, the grammar may read "<A>(x: A) => x" as an assertion about a function.
+; After a syntax error anywhere in the file, "<A>(x: A) => x" may be parsed as a type assertion of a function.
 (variable_declarator name: (identifier) @name value: (type_assertion (arrow_function body: (_) @body))) @function
 (lexical_declaration . (variable_declarator value: (type_assertion (arrow_function))) @inner .) @wrap
 
@@ -22,7 +22,7 @@
   (module) (internal_module) (enum_declaration) (type_alias_declaration) (lexical_declaration) (variable_declaration)
 ] @inner) @wrap
 (expression_statement (internal_module) @inner) @wrap
-(class_body (decorator) @lead)
+(class_body (decorator) @attribute)
 
 (type_identifier) @ref
 (extends_clause value: (identifier) @base)
@@ -31,9 +31,9 @@
 (extends_type_clause type: (type_identifier) @base)
 (extends_type_clause type: (nested_type_identifier name: (_) @base))
 (extends_type_clause type: (generic_type name: (type_identifier) @base))
-(implements_clause (type_identifier) @iface)
-(implements_clause (nested_type_identifier name: (_) @iface))
-(implements_clause (generic_type name: (type_identifier) @iface))
+(implements_clause (type_identifier) @implements)
+(implements_clause (nested_type_identifier name: (_) @implements))
+(implements_clause (generic_type name: (type_identifier) @implements))
 
 (required_parameter type: (_)) @typed
 (optional_parameter type: (_)) @typed

@@ -9,7 +9,7 @@
 (call_expression function: [(identifier) (scoped_identifier)] @call)
 (call_expression function: (field_expression field: (_) @call))
 
-(if_statement) @fork
-(elseif_statement) @fork
-(for_loop) @fork
-(while_loop) @fork
+(if_statement) @branch
+(elseif_statement) @branch
+(for_loop) @branch
+(while_loop) @branch

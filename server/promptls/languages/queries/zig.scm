@@ -14,7 +14,7 @@
 (SuffixExpr variable_type_function: (IDENTIFIER) @call . (FnCallArguments))
 (FieldOrFnCall function_call: (IDENTIFIER) @call)
 
-(IfStatement) @fork
-(ForStatement) @fork
-(WhileStatement) @fork
-(SwitchProng) @fork
+(IfStatement) @branch
+(ForStatement) @branch
+(WhileStatement) @branch
+(SwitchProng) @branch

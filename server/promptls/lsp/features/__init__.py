@@ -1,6 +1,5 @@
-"""A prompt document as a language: what editors show for mentions while a question is written.
+"""LSP features of prompt documents, one feature per module.
 
-Everything is made from one `Reading` of the document (`desk`), which is the same dry run that
-`promptls/resolveMentions` gives: what is shown is what is sent.  Results are plain JSON of LSP; documents that are
-no prompts get None.
+Every feature is made from the `DocumentAnalysis` of the document, the same dry run that `promptls/resolveMentions`
+returns. Results are plain JSON of LSP. Documents that are not prompt documents get None.
 """

@@ -1,18 +1,19 @@
-"""textDocument/completion: the mention that is being typed."""
+"""Completion of the mention that is being typed."""
 
 from __future__ import annotations
 
 from promptls.api import params as protocol
+from promptls.api.client_context import decode_client_context
+from promptls.api.complete_mention import complete_at, encode_completion_item
 from promptls.api.params import Json
-from promptls.api.prompt import cost_of
-from promptls.api.results import redacted
-from promptls.lsp.session import LOOK_S, Desk, range_of
-from promptls.mentions.completion.complete import complete
+from promptls.api.results import redact_result
+from promptls.lsp.session import RECONCILE_MAX_AGE_S, PromptDocumentSession, offset_range
 from promptls.model import CancelToken
 
-LIMIT = 50
+MAX_COMPLETIONS = 50
+"""Maximum number of completion items; the list is recomputed after every keystroke."""
 
-_KINDS = {
+_COMPLETION_KIND = {
     "file": 17,
     "folder": 19,
     "root": 9,
@@ -33,41 +34,43 @@ _KINDS = {
     "namespace": 9,
     "type": 25,
 }
-"""CompletionItemKind by what is offered; anything else is a reference."""
+"""LSP CompletionItemKind by the kind of a completion item."""
 _REFERENCE = 18
 
 
-def completion(desk: Desk, params: protocol.DocumentPosition, token: CancelToken) -> Json | None:
-    """What can be mentioned here.
+def completion(session: PromptDocumentSession, params: protocol.DocumentPosition, token: CancelToken) -> Json | None:
+    """Return the completion list at a position.
 
-    Labels are the mentions themselves, since clients filter by them; the list is always incomplete, because what
-    matches is decided here, by rules that no client has.
+    Labels are the mentions themselves, because clients filter by them. The list is always incomplete: matching follows
+    rules that clients do not have, so they must ask again after each keystroke.
     """
     uri = params.text_document.uri
-    text = desk.text(uri)
-    if text is None:
+    lines = session.line_index(uri)
+    if lines is None:
         return None
-    offset = text.offset(params.position.line, params.position.character)
-    snapshot = desk.engine.view(token, LOOK_S)
-    request = desk.engine.request(desk.context(uri), snapshot, token, uri)
-    done = complete(text.text, offset, request, LIMIT, lambda path: cost_of(path, snapshot))
-    if done.start == done.end:
+    offset = lines.offset(params.position.line, params.position.character)
+    snapshot = session.engine.snapshot(token, RECONCILE_MAX_AGE_S)
+    client = decode_client_context(session.client_context(uri))
+    context = session.engine.resolve_context(client, snapshot, token, uri)
+    completions = complete_at(lines.text, offset, context, MAX_COMPLETIONS)
+    if completions.start == completions.end:
         return {"isIncomplete": False, "items": []}
-    typed = text.text[done.start : offset]
-    where = range_of(text, done.start, done.end)
-    items = []
-    for i, item in enumerate(done.items):
-        price = f"{item.tokens:,} tokens" if item.tokens is not None else ""
-        items.append(
-            {
-                "label": item.insert_text,
-                "labelDetails": {"description": price or item.detail},
-                "kind": _KINDS.get(item.kind, _REFERENCE),
-                "detail": " · ".join(filter(None, (item.detail, price))),
-                "documentation": item.documentation,
-                "sortText": f"{i:04}",
-                "filterText": typed,
-                "textEdit": {"range": where, "newText": item.insert_text},
-            }
-        )
-    return redacted({"isIncomplete": True, "items": items})
+    typed = lines.text[completions.start : offset]
+    replaced = offset_range(lines, completions.start, completions.end)
+    items = [_lsp_item(encode_completion_item(item), i, typed, replaced) for i, item in enumerate(completions.items)]
+    return redact_result({"isIncomplete": True, "items": items})
+
+
+def _lsp_item(item: Json, rank: int, typed: str, replaced: Json) -> Json:
+    """Convert an item of promptls/completeMention to an LSP CompletionItem."""
+    cost = f"{item['tokens']:,} tokens" if item["tokens"] is not None else ""
+    return {
+        "label": item["insertText"],
+        "labelDetails": {"description": cost or item["detail"]},
+        "kind": _COMPLETION_KIND.get(item["kind"], _REFERENCE),
+        "detail": " · ".join(filter(None, (item["detail"], cost))),
+        "documentation": item["documentation"],
+        "sortText": f"{rank:04}",
+        "filterText": typed,
+        "textEdit": {"range": replaced, "newText": item["insertText"]},
+    }

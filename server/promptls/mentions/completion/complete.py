@@ -1,8 +1,8 @@
-"""Completion of a mention that is being typed: what could come after the "@", best first.
+"""Completion of the mention at the cursor, best items first.
 
-Files and folders by name or path, symbols after "#", what lies in a folder after "/", lines after ":", and
-the kinds.  What is inserted is always read back as what was chosen (`spelling`).  No file is read, so the
-answer comes within milliseconds in a large workspace.
+Offers files and folders by name or path, folder contents after "/", symbols after "#", lines after ":", and mention
+kinds.  Every inserted mention parses back to the chosen target (see `format`).  No file is read, so completion
+takes milliseconds even in a large workspace.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from itertools import islice
 
 from msgspec import Struct
 
-from promptls.mentions.completion.arguments import argument_offers
-from promptls.mentions.completion.fuzzy import LONG
-from promptls.mentions.completion.index import fold
-from promptls.mentions.completion.items import Ask, CompletionItem, Tokens, ask
-from promptls.mentions.completion.paths import path_offers
-from promptls.mentions.completion.symbols import line_offers, scoped_offers, symbol_offers
-from promptls.mentions.context import Request
-from promptls.mentions.lexer import Token, last_token, token_end
-from promptls.mentions.registry import Registry, registry
+from promptls.mentions.completion.arguments import complete_argument
+from promptls.mentions.completion.fuzzy import MIN_SUBSEQUENCE_LENGTH
+from promptls.mentions.completion.index import fold_case
+from promptls.mentions.completion.items import CompletionItem, CompletionQuery, TokenCounter, build_query
+from promptls.mentions.completion.paths import complete_path
+from promptls.mentions.completion.symbols import complete_lines, complete_symbol, complete_symbol_in_file
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.lexer import MentionToken, token_at_end, token_end
+from promptls.mentions.registry import KindRegistry, registry
 
 
-class Completion(Struct, frozen=True):
-    """What to offer, and which code points of the text it replaces."""
+class CompletionResult(Struct, frozen=True):
+    """Completion items, and the range of code points that they replace."""
 
-    is_incomplete: bool  # other letters may give other items: ask again
+    is_incomplete: bool  # more letters may give other items
     start: int
     end: int
     items: tuple[CompletionItem, ...] = ()
@@ -35,44 +35,45 @@ class Completion(Struct, frozen=True):
 def complete(
     text: str,
     offset: int,
-    request: Request,
+    context: ResolveContext,
     limit: int = 50,
-    tokens: Tokens | None = None,
-    kinds: Registry | None = None,
-) -> Completion:
-    """What can be mentioned at a place in a text (offset in code points), best first."""
+    count_tokens: TokenCounter | None = None,
+    kinds: KindRegistry | None = None,
+) -> CompletionResult:
+    """Return the completions of the mention at an offset (in code points), best first."""
     offset = max(0, min(offset, len(text)))
-    typed = last_token(text[:offset])
-    if typed is None or limit < 1:
-        return Completion(False, offset, offset)
-    end = max(offset, token_end(text, typed.start)) if typed.plain else offset
-    items = tuple(islice(_offers(ask(request, kinds or registry(), limit, tokens), typed), limit + 1))
-    more = len(items) > limit or len(typed.plain) < LONG or typed.plain[-1] in "/#:."
-    more = more or request.around.waiting is not None  # files that are read meanwhile may have others
-    return Completion(more, typed.start, end, items[:limit])
+    token = token_at_end(text[:offset])
+    if token is None or limit < 1:
+        return CompletionResult(False, offset, offset)
+    end = max(offset, token_end(text, token.start)) if token.value else offset
+    query = build_query(context, kinds or registry(), limit, count_tokens)
+    items = tuple(islice(_items(query, token), limit + 1))
+    incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."
+    incomplete = incomplete or context.pending_symbols is not None  # files that are being parsed may add items
+    return CompletionResult(incomplete, token.start, end, items[:limit])
 
 
-def _offers(question: Ask, typed: Token) -> Iterator[CompletionItem]:
-    plain, shape = typed.plain, typed.shape
-    head = shape.find(":") + 1
-    kind = question.kinds.named(plain[: head - 1]) if head else None
-    if kind is not None and kind.word and kind.argument != "nothing":
-        return argument_offers(question, kind, plain[:head], plain[head:])
-    sharp = shape.find("#")
-    if sharp == 0:
-        return symbol_offers(question, plain[1:])
-    if sharp > 0:
-        return scoped_offers(question, plain[:sharp], plain[sharp + 1 :])
-    colon = shape.rfind(":")
+def _items(query: CompletionQuery, token: MentionToken) -> Iterator[CompletionItem]:
+    value, masked = token.value, token.masked
+    head = masked.find(":") + 1
+    kind = query.kinds.get(value[: head - 1]) if head else None
+    if kind is not None and kind.keyword and kind.argument != "nothing":
+        return complete_argument(query, kind, value[:head], value[head:])
+    hash_at = masked.find("#")
+    if hash_at == 0:
+        return complete_symbol(query, value[1:])
+    if hash_at > 0:
+        return complete_symbol_in_file(query, value[:hash_at], value[hash_at + 1 :])
+    colon = masked.rfind(":")
     if colon <= 0:
-        return path_offers(question, _slashed(plain, shape), None)
-    roots = [root for root in question.snapshot.roots if fold(root.name) == fold(plain[:colon])]
+        return complete_path(query, _with_slashes(value, masked), None)
+    roots = [root for root in query.snapshot.roots if fold_case(root.name) == fold_case(value[:colon])]
     if roots:
-        return path_offers(question, _slashed(plain[colon + 1 :], shape[colon + 1 :]), roots)
-    return line_offers(question, plain[:colon].rstrip(":"), plain[colon + 1 :])
+        return complete_path(query, _with_slashes(value[colon + 1 :], masked[colon + 1 :]), roots)
+    return complete_lines(query, value[:colon].rstrip(":"), value[colon + 1 :])
 
 
-def _slashed(plain: str, shape: str) -> str:
-    """The query with the backslashes of a Windows path as slashes."""
-    chars = ("/" if mark == "\\" else char for char, mark in zip(plain, shape, strict=True))
+def _with_slashes(value: str, masked: str) -> str:
+    """Convert the backslashes of a Windows path to slashes."""
+    chars = ("/" if mark == "\\" else char for char, mark in zip(value, masked, strict=True))
     return "".join(chars).removeprefix("./")

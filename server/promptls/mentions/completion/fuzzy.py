@@ -1,7 +1,7 @@
-"""Ranked search in a hundred thousand names within milliseconds.
+"""Fuzzy search over many names: ranked matches among a hundred thousand names in a few milliseconds.
 
-The names stand in rank order (shorter first), so that of many that match alike the first ones are the best.  Built
-once and read by any thread afterwards; pure, knows nothing of files or symbols.  Matching is on lower-case NFC text.
+Names are stored in rank order (shorter first), so the first of many equal matches are the best ones.  An index is
+immutable and may be used from any thread.  Matching uses lower-case NFC text.
 """
 
 from __future__ import annotations
@@ -15,128 +15,142 @@ from numpy.typing import NDArray
 from rapidfuzz import fuzz
 from rapidfuzz.distance import OSA
 
-from promptls.mentions.completion.string_table import Codes, Numbers, Texts, decoded, encoded, mask_of, texts
+from promptls.mentions.completion.string_table import (
+    CharCodes,
+    Indices,
+    StringTable,
+    build_string_table,
+    char_mask,
+    decode,
+    encode,
+)
 
-LONG = 3
-"""Letters from which on gaps between them are allowed: two letters in order stand in nearly every name."""
+MIN_SUBSEQUENCE_LENGTH = 3
+"""Minimum number of letters for subsequence matches: nearly every name contains two given letters in order."""
 
 
-class Tier(IntEnum):
-    """How a name matches, best first."""
+class MatchTier(IntEnum):
+    """Match quality of a name, best first."""
 
     EXACT = 0  # the whole name
     STEM = 1  # the name up to its first dot
     PREFIX = 2
-    WORD = 3  # initials of its words (camelCase, snake_case, kebab-case), or the beginning of one
-    INSIDE = 4
-    PATH = 5  # somewhere in the path before the name
-    SCATTERED = 6  # the letters in order, with gaps
+    WORD = 3  # initials of words (camelCase, snake_case, kebab-case), or the start of a word
+    SUBSTRING = 4
+    PATH = 5  # substring of the path before the name
+    SUBSEQUENCE = 6  # all letters in order, with gaps
 
 
-class Haystack:
-    """Names with what they stand for.  `whole` is a path and its last segment the name, or both are the same."""
+class FuzzyIndex:
+    """Names with their keys.
 
-    __slots__ = ("_heads", "_names", "_starts", "_wholes", "keys")
+    An entry is a whole text, which is searched by queries with a slash, and a name in it.  For paths the name is the
+    last segment, otherwise both are equal.
+    """
+
+    __slots__ = ("_initials", "_names", "_wholes", "_word_starts", "keys")
 
     def __init__(self, entries: Iterable[tuple[str, str]], paths: bool) -> None:
-        """`entries` are (whole, key); a name with a line break cannot be searched for and is left out."""
-        ranked = sorted(((len(w), w, k) for w, k in entries if "\n" not in w))
+        """Build the index from (whole text, key) entries; a text with a line break is left out."""
+        ranked = sorted(((len(whole), whole, key) for whole, key in entries if "\n" not in whole))
         self.keys: list[str] = [key for _, _, key in ranked]
         wholes = _nfc([whole for _, whole, _ in ranked])
-        names = [w.rstrip("/").rsplit("/", 1)[-1] for w in wholes] if paths else wholes
-        written = "\n".join(["", *names, ""])
-        codes = encoded(written)
-        self._names = texts(_lower(written))
-        self._starts = _word_starts(codes)
-        self._heads = texts(decoded(self._names.codes[self._starts | (codes == ord("\n"))]))
-        self._wholes = texts(_lower("\n".join(["", *wholes, ""]))) if paths else self._names
+        names = [whole.rstrip("/").rsplit("/", 1)[-1] for whole in wholes] if paths else wholes
+        lines = "\n".join(["", *names, ""])
+        codes = encode(lines)
+        self._names = build_string_table(_lower(lines))
+        self._word_starts = _find_word_starts(codes)
+        self._initials = build_string_table(decode(self._names.codes[self._word_starts | (codes == ord("\n"))]))
+        self._wholes = build_string_table(_lower("\n".join(["", *wholes, ""]))) if paths else self._names
 
     def __len__(self) -> int:
         return len(self.keys)
 
-    def search(self, query: str, limit: int, worst: Tier = Tier.SCATTERED) -> list[tuple[Tier, int]]:
-        """The best matches as (tier, index into `keys`), best tier first and in rank order within one.
+    def search(self, query: str, limit: int, worst: MatchTier = MatchTier.SUBSEQUENCE) -> list[tuple[MatchTier, int]]:
+        """Return the best matches as (tier, index into `keys`), sorted by tier and rank.
 
-        At least `limit` of them if there are so many; a query with a slash is matched against whole paths.
-        `worst` is the last tier that is looked for.
+        Args:
+            query: Text to match; with a slash it is matched against whole paths.
+            limit: Number of matches after which worse tiers are not searched.
+            worst: Worst tier to search.
         """
-        found: dict[int, Tier] = {}
+        matches: dict[int, MatchTier] = {}
         query = _lower(_nfc([query])[0])
-        for tier, indexes in self._in_path(query) if "/" in query else self._in_name(query):
+        for tier, rows in self._path_tiers(query) if "/" in query else self._name_tiers(query):
             if tier > worst:
                 break
-            for index in indexes[: limit + len(found)].tolist():
-                found.setdefault(index, tier)
-            if len(found) >= limit:
+            for row in rows[: limit + len(matches)].tolist():
+                matches.setdefault(row, tier)
+            if len(matches) >= limit:
                 break
-        return sorted((tier, index) for index, tier in found.items())
+        return sorted((tier, row) for row, tier in matches.items())
 
-    def alike(self, name: str, least: float) -> list[tuple[float, int]]:
-        """Names with at least this RapidFuzz ratio (0 to 100) to `name`: (ratio, index), in no order."""
+    def similar(self, name: str, min_ratio: float) -> list[tuple[float, int]]:
+        """Return (RapidFuzz ratio of 0 to 100, index) for all names with at least `min_ratio`, unsorted."""
         name = _lower(_nfc([name])[0])
-        # A letter that only one of two names has costs at least one edit, so few are left to compare.
-        most = ((100 - least) / 100 * (self._names.lengths + len(name))).astype(np.int64)
-        close = (self._unlike(name) <= most) & (np.abs(self._names.lengths - len(name)) <= most)
+        # A letter kind that only one of two names has costs at least one edit; this leaves few names to compare.
+        max_edits = ((100 - min_ratio) / 100 * (self._names.lengths + len(name))).astype(np.int64)
+        close = (self._mask_distances(name) <= max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
         return [
-            (score, index)
-            for index in np.flatnonzero(close).tolist()
-            if (score := fuzz.ratio(name, self._names.text(index), score_cutoff=least))
+            (ratio, row)
+            for row in np.flatnonzero(close).tolist()
+            if (ratio := fuzz.ratio(name, self._names.text(row), score_cutoff=min_ratio))
         ]
 
-    def near(self, name: str, errors: int) -> list[tuple[int, int]]:
-        """Names within so many typing errors (letters wrong, missing, too many or swapped): (errors, index)."""
+    def within_edits(self, name: str, max_edits: int) -> list[tuple[int, int]]:
+        """Return (edit distance, index) for all names within `max_edits` edits, transpositions included."""
         name = _lower(_nfc([name])[0])
-        close = (self._unlike(name) <= 2 * errors) & (np.abs(self._names.lengths - len(name)) <= errors)
-        found = (
-            (OSA.distance(name, self._names.text(index), score_cutoff=errors), index)
-            for index in np.flatnonzero(close).tolist()
+        close = (self._mask_distances(name) <= 2 * max_edits) & (np.abs(self._names.lengths - len(name)) <= max_edits)
+        distances = (
+            (OSA.distance(name, self._names.text(row), score_cutoff=max_edits), row)
+            for row in np.flatnonzero(close).tolist()
         )
-        return [(distance, index) for distance, index in found if distance <= errors]
+        return [(distance, row) for distance, row in distances if distance <= max_edits]
 
-    def _unlike(self, name: str) -> NDArray[np.int64]:
-        """How many kinds of letters are in one name but not in the other."""
-        unlike: NDArray[np.int64] = np.bitwise_count(self._names.masks ^ mask_of(name)).astype(np.int64)
-        return unlike
+    def _mask_distances(self, name: str) -> NDArray[np.int64]:
+        """Return, for every name, the number of letter kinds that only one of the two names contains."""
+        distances: NDArray[np.int64] = np.bitwise_count(self._names.masks ^ char_mask(name)).astype(np.int64)
+        return distances
 
-    def _in_name(self, query: str) -> Iterator[tuple[Tier, Numbers]]:
-        """Names by tier, best first; those of a better tier may come again."""
+    def _name_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
+        """Yield matching names by tier, best first; matches of a better tier may be repeated."""
         names = self._names
         if not query:
-            yield Tier.PREFIX, np.arange(len(self.keys))
+            yield MatchTier.PREFIX, np.arange(len(self.keys))
             return
-        begin = names.beginning(query)
-        yield from _by_ending(names, begin, len(query))
-        yield Tier.PREFIX, begin
-        places = names.hits(query)
-        of, word = names.of(places), self._starts[places]
-        initials = self._heads.beginning(query) if len(query) > 1 else begin
-        yield Tier.WORD, np.union1d(initials, of[word])
-        yield Tier.INSIDE, np.unique(of)
+        prefixed = names.prefix_matches(query)
+        yield from _exact_and_stem(names, prefixed, len(query))
+        yield MatchTier.PREFIX, prefixed
+        offsets = names.substring_offsets(query)
+        rows, at_word_start = names.rows_at(offsets), self._word_starts[offsets]
+        initials = self._initials.prefix_matches(query) if len(query) > 1 else prefixed
+        yield MatchTier.WORD, np.union1d(initials, rows[at_word_start])
+        yield MatchTier.SUBSTRING, np.unique(rows)
         if self._wholes is not names:
-            yield Tier.PATH, np.unique(self._wholes.of(self._wholes.hits(query)))
-        if len(query) >= LONG:
-            yield Tier.SCATTERED, names.scattered(query)
+            yield MatchTier.PATH, np.unique(self._wholes.rows_at(self._wholes.substring_offsets(query)))
+        if len(query) >= MIN_SUBSEQUENCE_LENGTH:
+            yield MatchTier.SUBSEQUENCE, names.subsequence_matches(query)
 
-    def _in_path(self, query: str) -> Iterator[tuple[Tier, Numbers]]:
-        """The same for a query with a slash."""
+    def _path_tiers(self, query: str) -> Iterator[tuple[MatchTier, Indices]]:
+        """Yield matching whole paths by tier, for a query with a slash."""
         wholes = self._wholes
-        begin = wholes.beginning(query)
-        yield Tier.EXACT, begin[wholes.lengths[begin] == len(query)]
-        places = wholes.hits(query)
-        of, word = wholes.of(places), wholes.codes[places - 1] == ord("/")
-        tail = wholes.codes[places + len(query)] == ord("\n")
-        yield Tier.STEM, np.unique(of[word & tail])
-        yield Tier.PREFIX, begin
-        yield Tier.WORD, np.unique(of[word])
-        yield Tier.INSIDE, np.unique(of)
-        yield Tier.SCATTERED, wholes.scattered(query)
+        prefixed = wholes.prefix_matches(query)
+        yield MatchTier.EXACT, prefixed[wholes.lengths[prefixed] == len(query)]
+        offsets = wholes.substring_offsets(query)
+        rows, after_slash = wholes.rows_at(offsets), wholes.codes[offsets - 1] == ord("/")
+        at_end = wholes.codes[offsets + len(query)] == ord("\n")
+        yield MatchTier.STEM, np.unique(rows[after_slash & at_end])
+        yield MatchTier.PREFIX, prefixed
+        yield MatchTier.WORD, np.unique(rows[after_slash])
+        yield MatchTier.SUBSTRING, np.unique(rows)
+        yield MatchTier.SUBSEQUENCE, wholes.subsequence_matches(query)
 
 
-def _by_ending(names: Texts, begin: Numbers, length: int) -> Iterator[tuple[Tier, Numbers]]:
-    """Of names that begin with so many letters asked for, those that end there, and those whose stem does."""
-    behind = names.codes[names.at[begin] + length]
-    yield Tier.EXACT, begin[behind == ord("\n")]
-    yield Tier.STEM, begin[behind == ord(".")]
+def _exact_and_stem(names: StringTable, prefixed: Indices, length: int) -> Iterator[tuple[MatchTier, Indices]]:
+    """Split prefix matches of a length into names that end there and names whose stem ends there."""
+    following = names.codes[names.starts[prefixed] + length]
+    yield MatchTier.EXACT, prefixed[following == ord("\n")]
+    yield MatchTier.STEM, prefixed[following == ord(".")]
 
 
 def _nfc(names: Sequence[str]) -> list[str]:
@@ -144,15 +158,15 @@ def _nfc(names: Sequence[str]) -> list[str]:
 
 
 def _lower(text: str) -> str:
-    """Lower case of the same length, so that offsets stay true."""
+    """Return the text in lower case with the same length, so that offsets remain valid."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
     return "".join(low if len(low := char.lower()) == 1 else char for char in text)
 
 
-def _word_starts(codes: Codes) -> NDArray[np.bool_]:
-    """Where words begin: after a separator, at a capital after a small letter or before one, at a digit."""
+def _find_word_starts(codes: CharCodes) -> NDArray[np.bool_]:
+    """Mark word starts: after a separator, at a digit, at a capital after a small letter or before one."""
     upper = (codes >= 65) & (codes <= 90)
     digit = (codes >= 48) & (codes <= 57)
     lower = ((codes >= 97) & (codes <= 122)) | (codes > 127)

@@ -1,7 +1,4 @@
-"""What completion offers, and what every branch of it needs to know.
-
-Values only; the branches are `offer_paths` and `offer_symbols`, the way in is `complete`.
-"""
+"""Completion items, and the query that all completion sources share."""
 
 from __future__ import annotations
 
@@ -10,77 +7,87 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from promptls.documents import is_prompt
 from promptls.index.snapshot import Snapshot
-from promptls.mentions.context import Request
-from promptls.mentions.grammar import Words
-from promptls.mentions.registry import Registry
-from promptls.model import Symbol, names_in
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.grammar import Keywords
+from promptls.mentions.registry import KindRegistry
+from promptls.model import Symbol, decode_symbol_names
+from promptls.model.prompt_documents import is_prompt_document
 
-Tokens = Callable[[str], int]
-"""Path → what the whole file would cost, in tokens."""
+TokenCounter = Callable[[str], int]
+"""Maps a path to the token count of the whole file."""
 
-RECENT_S = 3600.0
-MAX_OPEN = 50
-"""Open documents that are looked at."""
+RECENT_EDIT_S = 3600.0
+"""Age in seconds up to which an edited file counts as recent."""
+
+MAX_RECENT_DOCUMENTS = 50
+"""Maximum number of recent documents that completion ranks first."""
 
 
 class CompletionItem(Struct, frozen=True):
-    """One thing that may be inserted."""
+    """One completion of a mention."""
 
     label: str
     insert_text: str  # the whole mention, with the "@"
     detail: str = ""
     documentation: str = ""
-    kind: str = "file"  # "file", "folder", "root", "range", the kind of a symbol, or "kind"
-    tokens: int | None = None  # what it would cost; None where that is not known
+    kind: str = "file"  # "file", "folder", "root", "range", the kind of a symbol, "kind", or the name of a mention kind
+    tokens: int | None = None  # estimated token count, None if unknown
 
 
-class Ask(Struct, frozen=True):
-    """One question for completions."""
+class CompletionQuery(Struct, frozen=True):
+    """Input of all completion sources."""
 
-    request: Request
-    kinds: Registry
+    context: ResolveContext
+    kinds: KindRegistry
     limit: int
-    tokens: Tokens | None
-    words: Words  # the kinds called by name
-    opened: Mapping[str, int]  # open documents of the workspace → their place, most recent first
+    count_tokens: TokenCounter | None
+    keywords: Keywords
+    recent_documents: Mapping[str, int]  # path → rank, most recent first
 
     @property
     def snapshot(self) -> Snapshot:
-        return self.request.snapshot
+        """Snapshot that the request works on."""
+        return self.context.snapshot
 
     def recency(self, path: str) -> int:
-        """The place of an open document; behind all of them for any other."""
-        return self.opened.get(path, len(self.opened))
+        """Return the rank of a recent document; all other paths rank equally after them."""
+        return self.recent_documents.get(path, len(self.recent_documents))
 
 
-def ask(request: Request, kinds: Registry, limit: int, tokens: Tokens | None) -> Ask:
-    """The question, with the documents that come first: the active one, the open ones as the client or the server has
-    them, those edited within the last hour.  Prompts are no such documents: the question is about code."""
-    snapshot, edits = request.snapshot, request.around.edits
-    edited = edits.since(time.time() - RECENT_S) if edits is not None else ()
-    shown = dict.fromkeys((request.client.active, *(request.client.open or snapshot.documents), *edited))
-    opened = [path for path in shown if path in snapshot.files and not is_prompt(path)][:MAX_OPEN]
-    return Ask(request, kinds, limit, tokens, kinds.words(), {path: i for i, path in enumerate(opened)})
+def build_query(
+    context: ResolveContext, kinds: KindRegistry, limit: int, count_tokens: TokenCounter | None
+) -> CompletionQuery:
+    """Return the query for a context.
+
+    Recent documents are the active one, open ones, and files edited within the last hour.  Prompt documents are
+    excluded, because questions are about code.
+    """
+    snapshot, edits = context.snapshot, context.services.edits
+    edited = edits.texts_at(time.time() - RECENT_EDIT_S) if edits is not None else ()
+    client = context.client
+    ordered = dict.fromkeys((client.active_document, *(client.open_documents or snapshot.documents), *edited))
+    recent = [path for path in ordered if path in snapshot.files and not is_prompt_document(path)]
+    ranks = {path: i for i, path in enumerate(recent[:MAX_RECENT_DOCUMENTS])}
+    return CompletionQuery(context, kinds, limit, count_tokens, kinds.keywords(), ranks)
 
 
-def outline_of(snapshot: Snapshot, path: str) -> Sequence[Symbol]:
-    """The symbols of a file as the index knows them."""
+def file_symbols(snapshot: Snapshot, path: str) -> Sequence[Symbol]:
+    """Return the symbols in the outline of a file."""
     entry = snapshot.files.get(path)
     return entry.outline.symbols if entry is not None and entry.outline is not None else ()
 
 
-def names_of(snapshot: Snapshot, path: str) -> list[str]:
-    """The names of those symbols."""
+def symbol_names(snapshot: Snapshot, path: str) -> list[str]:
+    """Return the names of the symbols of a file."""
     entry = snapshot.files.get(path)
-    return names_in(entry.outlined) if entry is not None else []
+    return decode_symbol_names(entry.encoded_outline) if entry is not None else []
 
 
-def cost(question: Ask, path: str, lines: int) -> int | None:
-    """Tokens of so many lines of a file: their share of the whole; None where that is not known."""
-    entry = question.snapshot.files.get(path)
-    if question.tokens is None or entry is None or entry.outline is None:
+def estimate_tokens(query: CompletionQuery, path: str, lines: int) -> int | None:
+    """Estimate the tokens of some lines of a file from their share of the whole file; None if unknown."""
+    entry = query.snapshot.files.get(path)
+    if query.count_tokens is None or entry is None or entry.outline is None:
         return None
-    whole, of = question.tokens(path), entry.outline.lines
-    return whole if lines >= of else max(1, whole * lines // of)
+    file_tokens, file_lines = query.count_tokens(path), entry.outline.lines
+    return file_tokens if lines >= file_lines else max(1, file_tokens * lines // file_lines)

@@ -1,6 +1,6 @@
-"""Completion of paths: kinds and roots by name, the children of a folder, files and folders that match.
+"""Completion of paths: mention kinds and roots by name, folder contents, matching files and folders.
 
-Order: how well the name matches, then open documents, then shorter paths.  Nothing here reads a file.
+Items are sorted by match tier, then recent documents come first, then shorter paths.  No file is read.
 """
 
 from __future__ import annotations
@@ -9,136 +9,140 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from promptls.index.snapshot import Snapshot
-from promptls.mentions.completion.fuzzy import Haystack, Tier
-from promptls.mentions.completion.index import fold, paths_of
-from promptls.mentions.completion.items import Ask, CompletionItem, cost
-from promptls.mentions.format import spell
-from promptls.mentions.path_lookup import name_for
+from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.completion.index import fold_case
+from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens
+from promptls.mentions.format import format_mention
+from promptls.mentions.path_lookup import mention_for
 from promptls.model import Root
+from promptls.util.plural import plural
+
+MAX_LISTED_SYMBOLS = 20
+"""Top-level symbols in the documentation of a file item; keeps the popup below one screen."""
+
+BYTES_PER_TOKEN = 4
+"""For the estimated token count of a folder."""
 
 
-def path_offers(ask: Ask, query: str, roots: Sequence[Root] | None) -> Iterator[CompletionItem]:
-    """What a path may go on to; `roots` are those named before a colon, None for all."""
+def complete_path(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> Iterator[CompletionItem]:
+    """Yield completions of a path; `roots` are the roots named before a colon, None for all roots."""
     if roots is None:
-        yield from _named(ask, query)
-    keys = _ranked(ask, query, roots) if query else _first(ask, roots)
+        yield from _kinds_and_roots(query, path)
+    keys = _ranked_keys(query, path, roots) if path else _top_level_keys(query, roots)
     for key in dict.fromkeys(keys):
-        item = _offer(ask, key)
+        item = _item(query, key)
         if item is not None:
             yield item
 
 
-def _named(ask: Ask, query: str) -> Iterator[CompletionItem]:
-    """The kinds and roots whose names begin so; before anything was typed, open documents come first."""
-    wanted = fold(query)
-    if not wanted:
-        yield from filter(None, (_offer(ask, path) for path in ask.opened))
-    for kind in ask.kinds.kinds.values():
-        if kind.word and kind.name.startswith(wanted):
+def _kinds_and_roots(query: CompletionQuery, prefix: str) -> Iterator[CompletionItem]:
+    """Yield the kinds and roots with this prefix; without a prefix, recent documents come first."""
+    prefix = fold_case(prefix)
+    if not prefix:
+        yield from filter(None, (_item(query, path) for path in query.recent_documents))
+    for kind in query.kinds.kinds.values():
+        if kind.keyword and kind.name.startswith(prefix):
             text = f"@{kind.name}:" if kind.argument == "required" else f"@{kind.name}"
             yield CompletionItem(text[1:], text, kind.help, ", ".join(kind.syntax), "kind")
-    if len(ask.snapshot.roots) > 1:
-        for root in ask.snapshot.roots:
-            spelled = spell(root=root.name)
-            if spelled and fold(root.name).startswith(wanted):
-                yield CompletionItem(f"{root.name}:", spelled, root.path, kind="root")
+    if len(query.snapshot.roots) > 1:
+        for root in query.snapshot.roots:
+            text = format_mention(root=root.name) or ""
+            if text and fold_case(root.name).startswith(prefix):
+                yield CompletionItem(f"{root.name}:", text, root.path, kind="root")
 
 
-def _first(ask: Ask, roots: Sequence[Root] | None) -> Iterator[str]:
-    """What lies at the top, folders first."""
-    catalog = paths_of(ask.snapshot)
-    for root in ask.snapshot.roots if roots is None else roots:
-        children = [child for child in catalog.children(root.path) if roots is not None or child not in ask.opened]
+def _top_level_keys(query: CompletionQuery, roots: Sequence[Root] | None) -> Iterator[str]:
+    """Yield the contents of the roots, folders first."""
+    index = query.context.path_index
+    for root in query.snapshot.roots if roots is None else roots:
+        children = [
+            child for child in index.children(root.path) if roots is not None or child not in query.recent_documents
+        ]
         yield from sorted(children, key=lambda child: not child.endswith("/"))
 
 
-def _ranked(ask: Ask, query: str, roots: Sequence[Root] | None) -> list[str]:
-    catalog = paths_of(ask.snapshot)
-    ranked = _children(ask, query, roots) if "/" in query else []
-    query = query.lstrip("/")
-    if not query or (ranked and query.endswith("/")):
+def _ranked_keys(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
+    index, snapshot = query.context.path_index, query.snapshot
+    ranked = _matching_children(query, path, roots) if "/" in path else []
+    path = path.lstrip("/")
+    if not path or (ranked and path.endswith("/")):
         return ranked
-    several = len(ask.snapshot.roots) > 1
-    tiers: dict[str, Tier] = {}
-    opened = Haystack(((_whole(ask.snapshot, path, several), path) for path in ask.opened), paths=True)
-    for tier, index in opened.search(query, len(opened)):
-        tiers[opened.keys[index]] = tier
-    wanted = (ask.limit + 1) * (2 * len(ask.snapshot.roots) if roots else 1)
-    for tier, key in catalog.search(query, wanted):
+    with_root = len(snapshot.roots) > 1
+    tiers: dict[str, MatchTier] = {}
+    recent = FuzzyIndex(((_search_text(snapshot, p, with_root), p) for p in query.recent_documents), paths=True)
+    for tier, row in recent.search(path, len(recent)):
+        tiers[recent.keys[row]] = tier
+    limit = (query.limit + 1) * (2 * len(snapshot.roots) if roots else 1)
+    for tier, key in index.search(path, limit):
         tiers.setdefault(key, tier)
-    ranked += sorted(tiers, key=lambda k: (tiers[k], ask.recency(k), len(_whole(ask.snapshot, k, several)), k))
+    ranked += sorted(tiers, key=lambda k: (tiers[k], query.recency(k), len(_search_text(snapshot, k, with_root)), k))
     if roots is None:
         return ranked
     prefixes = tuple(root.path + "/" for root in roots)
     return [key for key in ranked if key.startswith(prefixes)]
 
 
-def _children(ask: Ask, query: str, roots: Sequence[Root] | None) -> list[str]:
-    """What lies in the folder before the last slash and has the rest in its name, first where it begins so."""
-    catalog = paths_of(ask.snapshot)
-    folder, rest = query.rsplit("/", 1)
-    rest = fold(rest)
-    children = [child for place in _folders(ask, folder, roots) for child in catalog.children(place)]
-    names = [(fold(child.rstrip("/").rsplit("/", 1)[-1]), child) for child in children]
-    found = [((not name.startswith(rest), not child.endswith("/")), child) for name, child in names if rest in name]
-    return [child for _, child in sorted(found)]
+def _matching_children(query: CompletionQuery, path: str, roots: Sequence[Root] | None) -> list[str]:
+    """Return the folder entries whose name contains the text after the last slash, prefix matches first."""
+    index = query.context.path_index
+    folder, rest = path.rsplit("/", 1)
+    rest = fold_case(rest)
+    children = [child for parent in _matching_folders(query, folder, roots) for child in index.children(parent)]
+    names = [(fold_case(child.rstrip("/").rsplit("/", 1)[-1]), child) for child in children]
+    ranked = [((not name.startswith(rest), not child.endswith("/")), child) for name, child in names if rest in name]
+    return [child for _, child in sorted(ranked)]
 
 
-def _folders(ask: Ask, folder: str, roots: Sequence[Root] | None) -> list[str]:
-    """The folders that "folder/" may be: from the top of a root, else any whose path ends so."""
-    tops = ask.snapshot.roots if roots is None else roots
-    catalog, folder = paths_of(ask.snapshot), folder.strip("/")
+def _matching_folders(query: CompletionQuery, folder: str, roots: Sequence[Root] | None) -> list[str]:
+    """Return the folders at this path below a root, else all folders whose path ends with it."""
+    tops = query.snapshot.roots if roots is None else roots
+    index, folder = query.context.path_index, folder.strip("/")
     if not folder:
         return [root.path for root in tops]
-    exact = [f"{root.path}/{folder}" for root in tops if catalog.is_folder(f"{root.path}/{folder}")]
+    exact = [f"{root.path}/{folder}" for root in tops if index.is_folder(f"{root.path}/{folder}")]
     if exact:
         return exact
-    below = "/" + fold(folder)
-    return [f for f in catalog.folders_named(folder.rsplit("/", 1)[-1]) if fold(f).endswith(below)]
+    suffix = "/" + fold_case(folder)
+    return [f for f in index.folders_named(folder.rsplit("/", 1)[-1]) if fold_case(f).endswith(suffix)]
 
 
-def _whole(snapshot: Snapshot, key: str, several: bool) -> str:
-    """A path as the catalog has it: below its root, and with the root's name if there are several."""
+def _search_text(snapshot: Snapshot, key: str, with_root: bool) -> str:
+    """Return a path as the path index contains it: relative to its root, with the root name if there are several."""
     root = snapshot.root_of(key.rstrip("/"))
     if root is None:
         return key
     name = key[len(root.path) + 1 :]
-    return f"{root.name}/{name}" if several else name
+    return f"{root.name}/{name}" if with_root else name
 
 
-def _offer(ask: Ask, key: str) -> CompletionItem | None:
-    """A file, or (with a slash at the end) a folder; None if no mention can name it."""
+def _item(query: CompletionQuery, key: str) -> CompletionItem | None:
+    """Return the item for a file or (with a trailing slash) a folder, or None if no mention can represent it."""
     path, is_folder = key.rstrip("/"), key.endswith("/")
-    if path == ask.request.document:  # nobody asks about the question that is being typed
+    if path == query.context.document:  # the prompt document itself
         return None
-    spelled = name_for(ask.snapshot, path, folder=is_folder, words=ask.words)
-    if spelled is None:
+    text = mention_for(query.snapshot, path, folder=is_folder, keywords=query.keywords)
+    if text is None:
         return None
-    label = ask.snapshot.label(path)
+    label = query.snapshot.label(path)
     if is_folder:
-        catalog = paths_of(ask.snapshot)
-        count = catalog.count(path)
-        price = (catalog.size(path) + _unsaved(ask.snapshot, path)) // 4 if ask.tokens is not None else None
-        return CompletionItem(
-            label + "/",
-            spelled,
-            f"folder, {'1 file' if count == 1 else f'{count:,} files'}",
-            kind="folder",
-            tokens=price,
-        )
-    entry = ask.snapshot.files.get(path)
+        index = query.context.path_index
+        size = index.total_bytes(path) + _unsaved_bytes(query.snapshot, path)
+        tokens = size // BYTES_PER_TOKEN if query.count_tokens is not None else None
+        detail = f"folder, {plural(index.file_count(path), 'file')}"
+        return CompletionItem(label + "/", text, detail, kind="folder", tokens=tokens)
+    entry = query.snapshot.files.get(path)
     if entry is None:
         return None
     if entry.outline is None:
-        return CompletionItem(label, spelled, entry.skipped)
+        return CompletionItem(label, text, entry.skip_reason)
     outline = entry.outline
-    names = islice((s.name for s in outline.symbols if s.parent < 0 and s.name), 20)
-    lines = "1 line" if outline.lines == 1 else f"{outline.lines:,} lines"
-    price = cost(ask, path, outline.lines)
-    return CompletionItem(label, spelled, f"{outline.language}, {lines}", ", ".join(names), "file", price)
+    names = islice((s.name for s in outline.symbols if s.parent < 0 and s.name), MAX_LISTED_SYMBOLS)
+    detail = f"{outline.language}, {plural(outline.lines, 'line')}"
+    tokens = estimate_tokens(query, path, outline.lines)
+    return CompletionItem(label, text, detail, ", ".join(names), "file", tokens)
 
 
-def _unsaved(snapshot: Snapshot, folder: str) -> int:
-    """How much more the open documents in a folder hold than their files."""
+def _unsaved_bytes(snapshot: Snapshot, folder: str) -> int:
+    """Return by how much the open documents in a folder are longer than their files."""
     inside = (path for path in snapshot.documents if path.startswith(folder + "/") and path in snapshot.files)
     return sum(len(snapshot.documents[path].text) - snapshot.files[path].size for path in inside)

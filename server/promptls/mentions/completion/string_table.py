@@ -1,8 +1,8 @@
-"""Many short texts in one array of characters: which begin with some letters, hold them, or hold them with gaps.
+"""String table: many short texts in one array of character codes, with vectorized search.
 
-The texts stand one after the other in the order given, with a line break before, between and behind them, as few
-bytes a character as the widest one needs.  Each question is a few passes over arrays, so that a hundred thousand
-texts take a millisecond or two.  Knows nothing of files or symbols; answers are numbers of texts, ascending.
+Texts are stored in the given order, separated by line breaks, with the character width of the widest one.
+A search takes a few passes over arrays: a millisecond or two for a hundred thousand texts.  Results are row
+numbers in ascending order.
 """
 
 from __future__ import annotations
@@ -13,115 +13,120 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-Codes = NDArray[np.unsignedinteger[Any]]
-Numbers = NDArray[np.int64]
+CharCodes = NDArray[np.unsignedinteger[Any]]
+Indices = NDArray[np.int64]
 
-MOST_HITS = 20_000
-"""Hits of one search that are looked at; later ones are in later texts."""
-MOST_SCATTERED = 4_000
-"""Texts that are looked at where letters have gaps between them."""
+MAX_HITS = 20_000
+"""Maximum number of hits of one substring search; later ones are in longer texts."""
 
-_BLOCK = 1 << 18  # characters compared at a time: what fits into the processor's cache
-_CELLS = 1 << 17  # the same, of texts side by side
-_BREAK = ord("\n")
+MAX_SUBSEQUENCE_CANDIDATES = 4_000
+"""Maximum number of texts that are checked for a subsequence."""
+
+_BLOCK = 1 << 18  # characters compared at a time; fits into the processor cache
+_CELLS = 1 << 17  # cells of the matrix of texts that are compared at a time
+_MASK_ROWS = 1 << 14  # texts masked at a time; limits temporary memory to eight bytes per character
+_SEPARATOR = ord("\n")
 
 
-class Texts(Struct, frozen=True):
-    """The texts; none holds a line break."""
+class StringTable(Struct, frozen=True):
+    """Texts without line breaks."""
 
-    codes: Codes
-    at: Numbers  # where each begins
-    lengths: Numbers
-    first: Codes  # the first character of each; of an empty one the line break behind it
-    masks: NDArray[np.uint64]  # the kinds of characters in each, as bits
-    often: NDArray[np.int64]  # how often each of 256 codes occurs, others by their last eight bits
+    codes: CharCodes
+    starts: Indices  # offset of each text
+    lengths: Indices
+    first_codes: CharCodes  # first character of each text, the separator for an empty one
+    masks: NDArray[np.uint64]  # kinds of characters in each text, as bits
+    frequencies: NDArray[np.int64]  # occurrences of each code, modulo 256
 
     def __len__(self) -> int:
-        return len(self.at)
+        return len(self.starts)
 
-    def text(self, number: int) -> str:
-        """One of them."""
-        start = int(self.at[number])
-        return decoded(self.codes[start : start + int(self.lengths[number])])
+    def text(self, row: int) -> str:
+        """Return the text of a row."""
+        start = int(self.starts[row])
+        return decode(self.codes[start : start + int(self.lengths[row])])
 
-    def beginning(self, query: str) -> Numbers:
-        """Those that begin so."""
+    def prefix_matches(self, query: str) -> Indices:
+        """Return the rows whose text starts with the query."""
         letters = [ord(char) for char in query]
-        if not letters or _BREAK in letters:
+        if not letters or _SEPARATOR in letters:
             return np.zeros(0, np.int64)
-        found = np.flatnonzero(self.first == letters[0])
+        rows = np.flatnonzero(self.first_codes == letters[0])
         for i, letter in enumerate(letters[1:], 1):
-            found = found[self.codes[self.at[found] + i] == letter]
-        return found
+            rows = rows[self.codes[self.starts[rows] + i] == letter]
+        return rows
 
-    def hits(self, query: str, most: int = MOST_HITS) -> Numbers:
-        """Where the letters stand, in whichever text, ascending; about `most` of these places if there are more."""
+    def substring_offsets(self, query: str, limit: int = MAX_HITS) -> Indices:
+        """Return the offsets of the query in all texts, ascending; stops after about `limit` of them."""
         letters = [ord(char) for char in query]
-        places = len(self.codes) - len(letters) + 1
-        if not letters or _BREAK in letters or places <= 0:
+        positions = len(self.codes) - len(letters) + 1
+        if not letters or _SEPARATOR in letters or positions <= 0:
             return np.zeros(0, np.int64)
-        rare, *others = sorted(range(len(letters)), key=lambda i: int(self.often[letters[i] & 255]))
-        found: list[Numbers] = []
+        rarest, *others = sorted(range(len(letters)), key=lambda i: int(self.frequencies[letters[i] & 255]))
+        parts: list[Indices] = []
         count = 0
-        for start in range(0, places, _BLOCK):
-            end = min(start + _BLOCK, places)
-            here = self.codes[start + rare : end + rare] == letters[rare]
-            for i in others[:1]:  # two passes over everything leave few places for the rest
-                here &= self.codes[start + i : end + i] == letters[i]
-            at = np.flatnonzero(here) + start
+        for start in range(0, positions, _BLOCK):
+            end = min(start + _BLOCK, positions)
+            matches = self.codes[start + rarest : end + rarest] == letters[rarest]
+            for i in others[:1]:  # two passes over the whole block leave few offsets for the other letters
+                matches &= self.codes[start + i : end + i] == letters[i]
+            offsets = np.flatnonzero(matches) + start
             for i in others[1:]:
-                at = at[self.codes[at + i] == letters[i]]
-            found.append(at)
-            count += len(at)
-            if count >= most:
+                offsets = offsets[self.codes[offsets + i] == letters[i]]
+            parts.append(offsets)
+            count += len(offsets)
+            if count >= limit:
                 break
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
-    def of(self, places: Numbers) -> Numbers:
-        """The number of the text at each place."""
-        return np.asarray(self.at.searchsorted(places, "right") - 1)
+    def rows_at(self, offsets: Indices) -> Indices:
+        """Return the row at each offset."""
+        return np.asarray(self.starts.searchsorted(offsets, "right") - 1)
 
-    def scattered(self, query: str) -> Numbers:
-        """Those of the first `MOST_SCATTERED` with all its letters that hold them in order, with or without gaps."""
-        wanted = mask_of(query)
-        rows = np.flatnonzero((self.masks & wanted) == wanted)[:MOST_SCATTERED]
-        found = [np.zeros(0, np.int64)]
+    def subsequence_matches(self, query: str) -> Indices:
+        """Return the rows that contain the letters of the query in order, with or without gaps.
+
+        Checks only the first `MAX_SUBSEQUENCE_CANDIDATES` rows that contain all letters.
+        """
+        query_mask = char_mask(query)
+        rows = np.flatnonzero((self.masks & query_mask) == query_mask)[:MAX_SUBSEQUENCE_CANDIDATES]
+        parts = [np.zeros(0, np.int64)]
         while len(rows):
             widths = np.maximum.accumulate(self.lengths[rows])
-            fit = max(1, int(np.searchsorted(widths * np.arange(1, len(rows) + 1), _CELLS, "right")))
-            found.append(self._in_order(rows[:fit], int(widths[fit - 1]), query))
-            rows = rows[fit:]
-        return np.concatenate(found)
+            count = max(1, int(np.searchsorted(widths * np.arange(1, len(rows) + 1), _CELLS, "right")))
+            parts.append(self._filter_subsequence(rows[:count], int(widths[count - 1]), query))
+            rows = rows[count:]
+        return np.concatenate(parts)
 
-    def _in_order(self, rows: Numbers, width: int, query: str) -> Numbers:
-        """Those of some texts, none longer than `width`, that hold the letters of the query in order."""
+    def _filter_subsequence(self, rows: Indices, width: int, query: str) -> Indices:
+        """Return the rows, none longer than `width`, that contain the query as a subsequence."""
         columns = np.arange(width)
-        block = self.codes[np.minimum(self.at[rows, None] + columns, len(self.codes) - 1)]
+        block = self.codes[np.minimum(self.starts[rows, None] + columns, len(self.codes) - 1)]
         inside = columns < self.lengths[rows, None]
         last = np.full(len(rows), -1, np.int64)
         for char in query:
-            match = (block == ord(char)) & (columns > last[:, None]) & inside
-            last = match.argmax(axis=1)
-            kept = match[np.arange(len(rows)), last]
+            matches = (block == ord(char)) & (columns > last[:, None]) & inside
+            last = matches.argmax(axis=1)
+            kept = matches[np.arange(len(rows)), last]
             rows, block, inside, last = rows[kept], block[kept], inside[kept], last[kept]
             if not len(rows):
                 break
         return rows
 
 
-def texts(lines: str) -> Texts:
-    """The lines of a text that begins and ends with a line break."""
-    codes = encoded(lines)
-    breaks = np.flatnonzero(codes == _BREAK)
-    at = breaks[:-1] + 1
-    often = np.zeros(256, np.int64)
-    for start in range(0, len(codes), _BLOCK):  # eight bytes a character while they are counted
-        often += np.bincount(codes[start : start + _BLOCK] & 255, minlength=256)
-    return Texts(codes, at, np.diff(breaks) - 1, codes[at], _masks(codes, at), often)
+def build_string_table(lines: str) -> StringTable:
+    """Return the table of the lines of a text that starts and ends with a line break."""
+    codes = encode(lines)
+    separators = np.flatnonzero(codes == _SEPARATOR)
+    starts = separators[:-1] + 1
+    frequencies = np.zeros(256, np.int64)
+    for start in range(0, len(codes), _BLOCK):  # bincount needs eight bytes per character
+        frequencies += np.bincount(codes[start : start + _BLOCK] & 255, minlength=256)
+    return StringTable(codes, starts, np.diff(separators) - 1, codes[starts], _row_masks(codes, starts), frequencies)
 
 
-def encoded(text: str) -> Codes:
-    """A code for each character, as few bytes wide as the widest one needs."""
+def encode(text: str) -> CharCodes:
+    """Return the character codes of a text, as few bytes wide as the largest one requires."""
     try:
         return np.frombuffer(text.encode("latin-1"), np.uint8)
     except UnicodeEncodeError:
@@ -129,38 +134,38 @@ def encoded(text: str) -> Codes:
         return codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
 
 
-def decoded(codes: Codes) -> str:
-    """The inverse of `encoded`."""
+def decode(codes: CharCodes) -> str:
+    """Return the text of character codes, the inverse of `encode`."""
     if codes.dtype == np.uint8:
         return codes.tobytes().decode("latin-1")
     return codes.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
 
 
-def mask_of(text: str) -> np.uint64:
-    """The kinds of characters in a text as bits: letters and digits have their own."""
-    kinds: np.uint64 = np.bitwise_or.reduce(_bits(encoded(text)), initial=np.uint64(0))
-    return kinds
+def char_mask(text: str) -> np.uint64:
+    """Return the kinds of characters in a text as bits; letters and digits have a bit each."""
+    mask: np.uint64 = np.bitwise_or.reduce(_char_bits(encode(text)), initial=np.uint64(0))
+    return mask
 
 
-def _bits(codes: Codes) -> NDArray[np.uint64]:
-    return _TABLE[np.where(codes < 128, codes, 128 + (codes & 3))]
+def _char_bits(codes: CharCodes) -> NDArray[np.uint64]:
+    return _BITS[np.where(codes < 128, codes, 128 + (codes & 3))]
 
 
-def _masks(codes: Codes, at: Numbers) -> NDArray[np.uint64]:
+def _row_masks(codes: CharCodes, starts: Indices) -> NDArray[np.uint64]:
     parts = [np.zeros(0, np.uint64)]
-    step = 1 << 14  # texts at once: eight bytes a character add up
-    for first in range(0, len(at), step):
-        end = int(at[first + step]) if first + step < len(at) else len(codes)
-        part = at[first : first + step]
-        parts.append(np.bitwise_or.reduceat(_bits(codes[part[0] : end]), part - part[0]) & ~_TABLE[_BREAK])
+    for first in range(0, len(starts), _MASK_ROWS):
+        end = int(starts[first + _MASK_ROWS]) if first + _MASK_ROWS < len(starts) else len(codes)
+        rows = starts[first : first + _MASK_ROWS]
+        masks = np.bitwise_or.reduceat(_char_bits(codes[rows[0] : end]), rows - rows[0])
+        parts.append(masks & ~_BITS[_SEPARATOR])
     return np.concatenate(parts)
 
 
-def _table() -> NDArray[np.uint64]:
-    own = "abcdefghijklmnopqrstuvwxyz0123456789_-./"
-    bits = [own.index(chr(c)) if chr(c) in own else 40 + c % 19 for c in range(128)] + [60, 61, 62, 63]
-    bits[_BREAK] = 59  # no text has one; nothing else has its bit
+def _bit_table() -> NDArray[np.uint64]:
+    own_bit = "abcdefghijklmnopqrstuvwxyz0123456789_-./"
+    bits = [own_bit.index(chr(c)) if chr(c) in own_bit else 40 + c % 19 for c in range(128)] + [60, 61, 62, 63]
+    bits[_SEPARATOR] = 59  # used by no other character
     return np.array([1 << bit for bit in bits], np.uint64)
 
 
-_TABLE = _table()
+_BITS = _bit_table()

@@ -1,150 +1,161 @@
 """Completion of symbols and lines: "@#name", "@#Class.", "@path#name", "@path:".
 
-Order: how well the name matches, then open documents, then tests last, then shorter names.  Outlines are those
-of the snapshot; nothing here reads a file.
+Items are sorted by match tier, then recent documents come first, tests last, and shorter names first.
+Outlines come from the snapshot; no file is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptls.index.snapshot import Place, Snapshot
-from promptls.mentions.completion.fuzzy import Haystack, Tier
-from promptls.mentions.completion.index import fold, symbols_of
-from promptls.mentions.completion.items import Ask, CompletionItem, cost, names_of, outline_of
-from promptls.mentions.format import spell
-from promptls.mentions.path_lookup import files_at, is_test, name_for, nearest_first
-from promptls.mentions.resolvers.symbol import Definition, last_names, matching, split
+from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.knowledge.project.file_kind import is_test_path
+from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
+from promptls.mentions.completion.index import fold_case
+from promptls.mentions.completion.items import (
+    CompletionItem,
+    CompletionQuery,
+    estimate_tokens,
+    file_symbols,
+    symbol_names,
+)
+from promptls.mentions.format import format_mention
+from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
+from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
 from promptls.model import Symbol
 
-_PLACES = 50  # definitions of one name that are looked at
+MAX_DEFINITIONS = 50
+"""Maximum number of definitions of one name; bounds the time for names such as "__init__"."""
 
 
-def symbol_offers(ask: Ask, query: str) -> Iterator[CompletionItem]:
-    """Definitions anywhere; before anything was typed, those of the open documents."""
-    parts = split(query)
-    places: Iterator[Place]
+def complete_symbol(query: CompletionQuery, name: str) -> Iterator[CompletionItem]:
+    """Yield symbols of the workspace; without a name, those of recent documents."""
+    parts = split_name(name)
+    is_member_query = name.endswith((".", ":", "#"))
+    refs: Iterator[OutlineRef]
     if not parts:
-        places = ((path, i) for path in ask.opened for i in range(len(outline_of(ask.snapshot, path))))
-    elif query.endswith((".", ":", "#")):
-        places = _members(ask.snapshot, parts)
+        refs = ((path, i) for path in query.recent_documents for i in range(len(file_symbols(query.snapshot, path))))
+    elif is_member_query:
+        refs = _members(query.snapshot, parts)
     else:
-        places = _ranked(ask, parts[-1], [fold(part) for part in parts[:-1]])
-    for place in places:
-        item = _offer(ask, place)
+        refs = _ranked_definitions(query, parts[-1], [fold_case(part) for part in parts[:-1]])
+    for ref in refs:
+        item = _item(query, ref)
         if item is not None:
             yield item
-    waiting = ask.request.around.waiting
-    if waiting is not None and len(parts) == 1 and not query.endswith((".", ":", "#")):
-        yield from _unread(ask, waiting(parts[0]))
+    pending_symbols = query.context.pending_symbols
+    if pending_symbols is not None and len(parts) == 1 and not is_member_query:
+        yield from _pending_items(query, pending_symbols(parts[0]))
 
 
-def _unread(ask: Ask, waiting: Iterable[tuple[str, str]]) -> Iterator[CompletionItem]:
-    """Names that files which wait to be read seem to define; whoever takes one has its file read first."""
+def _pending_items(query: CompletionQuery, pending: Iterable[tuple[str, str]]) -> Iterator[CompletionItem]:
+    """Yield names defined in unparsed files; a mention of one gives its file priority in the scan."""
     seen: set[str] = set()
-    for name, path in waiting:
-        if name in seen or name.lower() in ask.snapshot.names:
+    for name, path in pending:
+        if name in seen or name.lower() in query.snapshot.names:
             continue
         seen.add(name)
-        spelled = spell(symbol=name)
-        if spelled is not None:
-            yield CompletionItem(name, spelled, f"{ask.snapshot.label(path)}, not read yet", "", "symbol")
+        text = format_mention(symbol=name)
+        if text is not None:
+            yield CompletionItem(name, text, f"{query.snapshot.label(path)}, not indexed yet", "", "symbol")
 
 
-def scoped_offers(ask: Ask, scope: str, query: str) -> Iterator[CompletionItem]:
-    """The symbols of the file written before the "#": in document order, or by how well they match."""
-    parts = split(query)
-    for path in _files(ask, scope):
-        found = [(i, s) for i, s in enumerate(outline_of(ask.snapshot, path)) if s.name]
-        order = [i for i, _ in found]
+def complete_symbol_in_file(query: CompletionQuery, scope: str, name: str) -> Iterator[CompletionItem]:
+    """Yield symbols of the file before the "#": by match, or in document order without a name."""
+    parts = split_name(name)
+    for path in _scope_files(query, scope):
+        symbols = [(i, s) for i, s in enumerate(file_symbols(query.snapshot, path)) if s.name]
+        order = [i for i, _ in symbols]
         if parts:
-            names = Haystack(((s.name, str(i)) for i, s in found), paths=False)
-            order = [int(names.keys[index]) for _, index in names.search(parts[-1], ask.limit + 1)]
-        yield from filter(None, (_offer(ask, (path, i), scoped=True) for i in order))
+            names = FuzzyIndex(((s.name, str(i)) for i, s in symbols), paths=False)
+            order = [int(names.keys[row]) for _, row in names.search(parts[-1], query.limit + 1)]
+        yield from filter(None, (_item(query, (path, i), scoped=True) for i in order))
 
 
-def line_offers(ask: Ask, scope: str, query: str) -> Iterator[CompletionItem]:
-    """The lines of each definition of the file written before the ":", by number or by name."""
-    for path in _files(ask, scope):
-        for symbol in outline_of(ask.snapshot, path):
+def complete_lines(query: CompletionQuery, scope: str, prefix: str) -> Iterator[CompletionItem]:
+    """Yield line ranges of the symbols of the file before the ":", by line number or symbol name."""
+    for path in _scope_files(query, scope):
+        for symbol in file_symbols(query.snapshot, path):
             label = symbol.span.label
-            if not symbol.name or not (label.startswith(query) or fold(symbol.name).startswith(fold(query))):
+            if not symbol.name:
                 continue
-            spelled = name_for(ask.snapshot, path, lines=symbol.span, words=ask.words)
-            if spelled is not None:
-                title, price = f"{label}  {symbol.qualified}", cost(ask, path, len(symbol.span))
-                yield CompletionItem(title, spelled, symbol.signature, symbol.doc, "range", price)
+            if not label.startswith(prefix) and not fold_case(symbol.name).startswith(fold_case(prefix)):
+                continue
+            text = mention_for(query.snapshot, path, lines=symbol.span, keywords=query.keywords)
+            if text is not None:
+                tokens = estimate_tokens(query, path, len(symbol.span))
+                title = f"{label}  {symbol.qualified}"
+                yield CompletionItem(title, text, symbol.signature, symbol.doc, "range", tokens)
 
 
-def _ranked(ask: Ask, name: str, holders: Sequence[str]) -> Iterator[Place]:
-    """Definitions by their own name, those in holders of other names left out."""
-    snapshot = ask.snapshot
-    tiers: dict[str, Tier] = {}
-    near = {name for path in ask.opened for name in names_of(snapshot, path) if name}
-    opened = Haystack(((n, n) for n in near), paths=False)
-    for tier, index in opened.search(name, ask.limit):
-        tiers[opened.keys[index]] = tier
-    for tier, key in symbols_of(snapshot).search(name, ask.limit + 1):
+def _ranked_definitions(query: CompletionQuery, name: str, holders: Sequence[str]) -> Iterator[OutlineRef]:
+    """Yield the definitions whose own name matches, within `holders` only."""
+    snapshot = query.snapshot
+    tiers: dict[str, MatchTier] = {}
+    recent_names = {name for path in query.recent_documents for name in symbol_names(snapshot, path) if name}
+    recent = FuzzyIndex(((n, n) for n in recent_names), paths=False)
+    for tier, row in recent.search(name, query.limit):
+        tiers[recent.keys[row]] = tier
+    for tier, key in query.context.symbol_index.search(name, query.limit + 1):
         tiers.setdefault(key, tier)
-    for tier in Tier:
-        ranked: list[tuple[tuple[int, bool, int, str, int], Place]] = []
-        for key in (key for key, its in tiers.items() if its == tier):
-            for path, i in _places(snapshot, key, holders):
-                rank = ask.recency(path), is_test(snapshot.files[path].name), len(key), path, i
+    for tier in MatchTier:
+        ranked: list[tuple[tuple[int, bool, int, str, int], OutlineRef]] = []
+        for key in (key for key, key_tier in tiers.items() if key_tier == tier):
+            for path, i in _definitions(snapshot, key, holders):
+                rank = query.recency(path), is_test_path(snapshot.files[path].name), len(key), path, i
                 ranked.append((rank, (path, i)))
-        yield from (place for _, place in sorted(ranked))
+        yield from (ref for _, ref in sorted(ranked))
 
 
-def _places(snapshot: Snapshot, name: str, holders: Sequence[str]) -> Iterator[Place]:
-    """Where a name is defined, at most `_PLACES`."""
+def _definitions(snapshot: Snapshot, name: str, holders: Sequence[str]) -> Iterator[OutlineRef]:
+    """Yield the definitions of a name, at most `MAX_DEFINITIONS`."""
     count = 0
-    for place in snapshot.names.get(name.lower(), ()):
-        symbol = snapshot.symbol(place)
-        if symbol is not None and symbol.name == name and _held(symbol, holders):
-            yield place
+    for ref in snapshot.names.get(name.lower(), ()):
+        symbol = snapshot.symbol(ref)
+        if symbol is not None and symbol.name == name and _is_held_by(symbol, holders):
+            yield ref
             count += 1
-            if count == _PLACES:
+            if count == MAX_DEFINITIONS:
                 return
 
 
-def _members(snapshot: Snapshot, names: Sequence[str]) -> Iterator[Place]:
-    """What is defined directly in the definitions of a name."""
-    holders = [fold(name) for name in names[:-1]]
+def _members(snapshot: Snapshot, names: Sequence[str]) -> Iterator[OutlineRef]:
+    """Yield the direct members of the definitions of a qualified name."""
+    holders = [fold_case(name) for name in names[:-1]]
     for path, index in snapshot.names.get(names[-1].lower(), ()):
         holder = snapshot.symbol((path, index))
-        if holder is not None and _held(holder, holders):
-            yield from ((path, i) for i, s in enumerate(outline_of(snapshot, path)) if s.parent == index)
+        if holder is not None and _is_held_by(holder, holders):
+            yield from ((path, i) for i, s in enumerate(file_symbols(snapshot, path)) if s.parent == index)
 
 
-def _held(symbol: Symbol, holders: Sequence[str]) -> bool:
-    """Whether the names before the symbol's own end in these."""
-    return not holders or [fold(part) for part in split(symbol.qualified)[:-1]][-len(holders) :] == holders
+def _is_held_by(symbol: Symbol, holders: Sequence[str]) -> bool:
+    """Return whether the qualifying names of a symbol end with `holders`."""
+    return not holders or [fold_case(part) for part in split_name(symbol.qualified)[:-1]][-len(holders) :] == holders
 
 
-def _offer(ask: Ask, place: Place, scoped: bool = False) -> CompletionItem | None:
-    snapshot, path = ask.snapshot, place[0]
-    symbol = snapshot.symbol(place)
+def _item(query: CompletionQuery, ref: OutlineRef, scoped: bool = False) -> CompletionItem | None:
+    snapshot, path = query.snapshot, ref[0]
+    symbol = snapshot.symbol(ref)
     if symbol is None or not symbol.name:
         return None
-    spelled = None if scoped or not _only_one(snapshot, symbol) else spell(symbol=symbol.qualified)
-    spelled = spelled or name_for(snapshot, path, symbol=symbol.qualified, words=ask.words)
-    if spelled is None:
+    text = None if scoped or not _is_unique(snapshot, symbol) else format_mention(symbol=symbol.qualified)
+    text = text or mention_for(snapshot, path, symbol=symbol.qualified, keywords=query.keywords)
+    if text is None:
         return None
     detail = f"{symbol.kind}, {snapshot.label(path)}:{symbol.span.start + 1}"
     documentation = f"{symbol.signature}\n{symbol.doc}".strip()
-    return CompletionItem(
-        symbol.qualified, spelled, detail, documentation, symbol.kind, cost(ask, path, len(symbol.span))
-    )
+    tokens = estimate_tokens(query, path, len(symbol.span))
+    return CompletionItem(symbol.qualified, text, detail, documentation, symbol.kind, tokens)
 
 
-def _only_one(snapshot: Snapshot, symbol: Symbol) -> bool:
-    """Whether the qualified name alone says which definition is meant."""
-    places = {place for name in last_names(symbol.qualified) for place in snapshot.names.get(name, ())}
-    if len(places) > _PLACES:
+def _is_unique(snapshot: Snapshot, symbol: Symbol) -> bool:
+    """Return whether the qualified name alone identifies the definition."""
+    refs = {ref for name in candidate_names(symbol.qualified) for ref in snapshot.names.get(name, ())}
+    if len(refs) > MAX_DEFINITIONS:
         return False
-    found = (Definition(place[0], other) for place in places if (other := snapshot.symbol(place)) is not None)
-    return len({(d.path, d.symbol.qualified) for d in matching(symbol.qualified, found)}) == 1
+    definitions = (Definition(ref[0], other) for ref in refs if (other := snapshot.symbol(ref)) is not None)
+    return len({(d.path, d.symbol.qualified) for d in filter_matching(symbol.qualified, definitions)}) == 1
 
 
-def _files(ask: Ask, scope: str) -> Sequence[str]:
-    return nearest_first(ask.request, files_at(ask.request, scope))
+def _scope_files(query: CompletionQuery, scope: str) -> Sequence[str]:
+    return sort_by_proximity(query.context, resolve_files(query.context, scope))

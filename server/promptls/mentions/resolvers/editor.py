@@ -1,7 +1,7 @@
-"""The resolvers of what only the editor knows: "@active", "@selection", "@open", "@diagnostics", "@terminal" and so on.
+"""Resolvers of editor state: "@active", "@selection", "@open", "@diagnostics", "@terminal" and others.
 
-The client says which documents and lines these are; their text is read like any other.  Items carry the
-origin MENTION (SELECTION for lines that are selected), because they were asked for in so many words.
+The client reports which documents and lines these are; text is read like that of any other file.  Items have the
+origin MENTION (SELECTION for selected lines).
 """
 
 from __future__ import annotations
@@ -9,168 +9,183 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from promptls.index.snapshot import split_lines
-from promptls.mentions.context import Finding, Request
-from promptls.mentions.grammar import argument
-from promptls.mentions.outcomes import file_outcome, included, region, unresolved
-from promptls.mentions.path_lookup import barred, within
+from promptls.mentions.context import EditorDiagnostic, ResolveContext
+from promptls.mentions.grammar import full_argument
+from promptls.mentions.outcomes import file_outcome, included, item_for_lines, unresolved, virtual_item
+from promptls.mentions.path_lookup import access_denied_reason, files_in_scope
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span
+from promptls.util.plural import plural
 
-MAX_OPEN = 50
-MAX_FINDINGS = 50
-SHORT, AROUND = 30, 3
-"""Lines up to which a whole definition is shown around a place, and lines around it where there is none."""
+MAX_OPEN_DOCUMENTS = 50
+"""Maximum number of documents of "@open" and "@visible"."""
+
+MAX_LOCATIONS = 50
+"""Maximum number of diagnostics or quickfix locations."""
+
+MAX_DEFINITION_LINES = 30
+"""Length up to which the whole definition around a location is shown."""
+
+CONTEXT_LINES = 3
+"""Lines shown before and after a location outside of short definitions."""
 
 _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])|\r(?=\n)")
-"""Colours and titles, as terminals are told them (ECMA-48)."""
+"""Terminal escape sequences for colors and titles (ECMA-48)."""
+
+_SEVERITY_LABELS = {1: "error: ", 2: "warning: ", 3: "information: ", 4: "hint: "}
+_SEVERITY_BY_NAME = {"errors": 1, "error": 1, "warnings": 2, "warning": 2}
+_LEAST_SEVERE = 4
 
 
-def resolve_active(mention: Mention, request: Request) -> MentionOutcome:
-    """The document in front of the user."""
-    if not request.client.active:
-        return unresolved(mention, "The editor has not said which document is active.")
-    return file_outcome(mention, request, request.client.active)
+def resolve_active(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@active" to the active document."""
+    if not context.client.active_document:
+        return unresolved(mention, "The editor did not report an active document.")
+    return file_outcome(mention, context, context.client.active_document)
 
 
-def resolve_selection(mention: Mention, request: Request) -> MentionOutcome:
-    """The selected lines."""
-    if request.client.selection is None or not len(request.client.selection[1]):
+def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@selection" to the selected lines."""
+    if context.client.selection is None or not len(context.client.selection[1]):
         return unresolved(mention, "Nothing is selected in the editor.")
-    path, span = request.client.selection
-    whole = file_outcome(mention, request, path)
-    if whole.status != "included":
-        return whole
-    view = request.sources.read(path, explicit=True)
+    path, span = context.client.selection
+    whole_file = file_outcome(mention, context, path)
+    if whole_file.status != "included":
+        return whole_file
+    view = context.sources.read(path, explicit=True)
     outline = None if isinstance(view, Problem) else view.entry.outline
-    count = whole.targets[0].span.end
+    count = whole_file.targets[0].span.end
     if span.start >= count:
-        return unresolved(mention, "The selected lines are no longer in the file.")
-    return included(mention, [region(path, Span(span.start, min(span.end, count)), outline, Origin.SELECTION)])
+        return unresolved(mention, "The selected lines were deleted from the file.")
+    lines = Span(span.start, min(span.end, count))
+    return included(mention, [item_for_lines(path, lines, outline, Origin.SELECTION)])
 
 
-def resolve_open(mention: Mention, request: Request) -> MentionOutcome:
-    """All documents that are open in the editor."""
-    snapshot = request.snapshot
-    paths = request.client.open or tuple(path for path in snapshot.documents if path in snapshot.files)
+def resolve_open(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@open" to all documents open in the editor."""
+    snapshot = context.snapshot
+    paths = context.client.open_documents or tuple(path for path in snapshot.documents if path in snapshot.files)
     if not paths:
         return unresolved(mention, "No document of the workspace is open in the editor.")
-    return _documents(mention, request, paths, "open")
+    return _documents_outcome(mention, context, paths, "open")
 
 
-def resolve_visible(mention: Mention, request: Request) -> MentionOutcome:
-    """The documents that can be seen."""
-    if not request.client.visible:
-        return unresolved(mention, "The editor has not said which documents can be seen.")
-    return _documents(mention, request, request.client.visible, "visible")
+def resolve_visible(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@visible" to the documents visible in the editor."""
+    if not context.client.visible_documents:
+        return unresolved(mention, "The editor did not report its visible documents.")
+    return _documents_outcome(mention, context, context.client.visible_documents, "visible")
 
 
-def _documents(mention: Mention, request: Request, paths: Sequence[str], what: str) -> MentionOutcome:
+def resolve_diagnostics(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@diagnostics" to a list of diagnostics and the code they refer to."""
+    diagnostics = context.client.diagnostics
+    if not diagnostics:
+        return unresolved(mention, "The editor did not report any diagnostics.")
+    max_severity = _SEVERITY_BY_NAME.get(mention.target, _LEAST_SEVERE)
+    if mention.target and max_severity == _LEAST_SEVERE:
+        paths = files_in_scope(context, full_argument(mention))
+        diagnostics = tuple(diagnostic for diagnostic in diagnostics if diagnostic.path in paths)
+        if not diagnostics:
+            return unresolved(mention, f'The editor did not report any diagnostics in "{full_argument(mention)}".')
+    shown = sorted(
+        (d for d in diagnostics if (d.severity or _LEAST_SEVERE) <= max_severity),
+        key=lambda d: (d.severity or _LEAST_SEVERE, d.path, d.span),
+    )
+    if not shown:
+        return unresolved(mention, f"The editor did not report any {mention.target}.")
+    shown = [d for d in shown if not access_denied_reason(context, d.path)][:MAX_LOCATIONS]
+    label = context.snapshot.label
+    lines = [
+        f"{label(d.path)}:{d.span.label}: {_SEVERITY_LABELS.get(d.severity, '')}{_format_message(d)}" for d in shown
+    ]
+    items = [virtual_item(context, "diagnostics", "\n".join(lines), "diagnostics")]
+    for diagnostic in shown:
+        items += _items_around(context, diagnostic.path, diagnostic.span)
+    return included(mention, _distinct(items), f"{plural(len(shown), 'diagnostic')}.")
+
+
+def resolve_quickfix(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@quickfix" to the locations of the quickfix list, with the surrounding code."""
+    locations = [(p, s) for p, s in context.client.quickfix if not access_denied_reason(context, p)]
+    if not locations:
+        return unresolved(mention, "The quickfix list is empty, or the editor did not report it.")
+    items = [item for path, span in locations[:MAX_LOCATIONS] for item in _items_around(context, path, span)]
+    return included(mention, _distinct(items), f"{plural(len(locations), 'location')}.")
+
+
+def resolve_terminal(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@terminal" to the latest terminal output, or to its last lines."""
+    text = _ESCAPES.sub("", context.client.terminal).strip("\n")
+    if not text.strip():
+        return unresolved(mention, "The editor did not provide any terminal output.")
+    lines = text.split("\n")[-_count_argument(mention) :]
+    return included(mention, [virtual_item(context, "terminal", "\n".join(lines), "terminal")])
+
+
+def resolve_clipboard(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@clipboard" to the content of the clipboard."""
+    if not context.client.clipboard.strip():
+        return unresolved(mention, "The clipboard is empty, or the editor did not report it.")
+    return included(mention, [virtual_item(context, "clipboard", context.client.clipboard, "clipboard")])
+
+
+def resolve_history(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@history" to earlier turns of the conversation, or to the last few."""
+    if not context.client.history:
+        return unresolved(mention, "The conversation has no earlier turns, or the editor did not report them.")
+    turns = context.client.history[-_count_argument(mention) :]
+    text = "\n\n".join(f"{role}: {content}" for role, content in turns)
+    return included(mention, [virtual_item(context, "history", text, "history")], f"{plural(len(turns), 'turn')}.")
+
+
+def _documents_outcome(
+    mention: Mention, context: ResolveContext, paths: Sequence[str], adjective: str
+) -> MentionOutcome:
     items: list[Item] = []
     notes: list[str] = []
-    for path in dict.fromkeys(paths[:MAX_OPEN]):
-        request.token.check()
-        why = barred(request, path)
-        view = request.sources.read(path, explicit=True)
-        if why or isinstance(view, Problem):
-            notes.append(why or f"{request.snapshot.label(path)} has no text to show.")
+    for path in dict.fromkeys(paths[:MAX_OPEN_DOCUMENTS]):
+        context.token.check()
+        denied = access_denied_reason(context, path)
+        view = context.sources.read(path, explicit=True)
+        if denied or isinstance(view, Problem):
+            notes.append(denied or f"Cannot read {context.snapshot.label(path)}.")
             continue
         items.append(Item(path, Span(0, len(view.lines)), "file", Origin.MENTION, 1.0))
-    if len(paths) > MAX_OPEN:
-        notes.append(f"{len(paths) - MAX_OPEN} more {what} documents are left out.")
+    if len(paths) > MAX_OPEN_DOCUMENTS:
+        notes.append(f"Omitted {plural(len(paths) - MAX_OPEN_DOCUMENTS, f'more {adjective} document')}.")
     if not items:
         return MentionOutcome(mention, "omitted", reason=" ".join(notes))
     return included(mention, items, " ".join(notes))
 
 
-def resolve_diagnostics(mention: Mention, request: Request) -> MentionOutcome:
-    """What the editor shows as wrong: a list, and the code that it is about."""
-    found = request.client.diagnostics
-    if not found:
-        return unresolved(mention, "The editor shows no problems, or has not told of them.")
-    worst = {"errors": 1, "error": 1, "warnings": 2, "warning": 2}.get(mention.target, 4)
-    if mention.target and worst == 4:
-        paths = within(request, argument(mention))
-        found = tuple(one for one in found if one.path in paths)
-        if not found:
-            return unresolved(mention, f'The editor shows no problems in "{argument(mention)}".')
-    shown = sorted((f for f in found if (f.severity or 4) <= worst), key=lambda f: (f.severity or 4, f.path, f.span))
-    if not shown:
-        return unresolved(mention, f"The editor shows no {mention.target}.")
-    shown = [one for one in shown if not barred(request, one.path)][:MAX_FINDINGS]
-    label = request.snapshot.label
-    lines = [f"{label(f.path)}:{f.span.label}: {_severity(f)}{_told(f)}" for f in shown]
-    items = [_exhibit(request, "diagnostics", "\n".join(lines), "diagnostics")]
-    for one in shown:
-        items += _around(request, one.path, one.span)
-    count = "1 problem" if len(shown) == 1 else f"{len(shown)} problems"
-    return included(mention, _distinct(items), f"{count}.")
+def _format_message(diagnostic: EditorDiagnostic) -> str:
+    origin = " ".join(filter(None, (diagnostic.source, diagnostic.code)))
+    return " ".join(diagnostic.message.split()) + (f" [{origin}]" if origin else "")
 
 
-def _severity(finding: Finding) -> str:
-    return {1: "error: ", 2: "warning: ", 3: "information: ", 4: "hint: "}.get(finding.severity, "")
-
-
-def _told(finding: Finding) -> str:
-    by = " ".join(filter(None, (finding.source, finding.code)))
-    return " ".join(finding.message.split()) + (f" [{by}]" if by else "")
-
-
-def _around(request: Request, path: str, span: Span) -> list[Item]:
-    """The short definition around a place, else a few lines."""
-    view = request.sources.read(path, explicit=True)
+def _items_around(context: ResolveContext, path: str, span: Span) -> list[Item]:
+    """Return the short definition around a location, else some context lines."""
+    view = context.sources.read(path, explicit=True)
     if isinstance(view, Problem):
         return []
     count, outline = len(view.lines), view.entry.outline
     span = Span(min(span.start, max(0, count - 1)), min(span.end, count))
-    around = [s for s in (outline.symbols if outline is not None else ()) if s.name and s.span.contains(span)]
-    short = [s for s in around if len(s.span) <= SHORT]
-    if short:
-        symbol = max(short, key=lambda s: len(s.span))
+    enclosing = [
+        s
+        for s in (outline.symbols if outline is not None else ())
+        if s.name and s.span.contains(span) and len(s.span) <= MAX_DEFINITION_LINES
+    ]
+    if enclosing:
+        symbol = max(enclosing, key=lambda s: len(s.span))
         return [Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)]
-    lines = Span(max(0, span.start - AROUND), min(count, span.end + AROUND))
+    lines = Span(max(0, span.start - CONTEXT_LINES), min(count, span.end + CONTEXT_LINES))
     return [Item(path, lines, "text", Origin.MENTION, 1.0)]
-
-
-def resolve_quickfix(mention: Mention, request: Request) -> MentionOutcome:
-    """The places of the editor's list, with the code around them."""
-    places = [(p, s) for p, s in request.client.quickfix if not barred(request, p)]
-    if not places:
-        return unresolved(mention, "The editor's list of places is empty, or it has not told of it.")
-    items = [item for path, span in places[:MAX_FINDINGS] for item in _around(request, path, span)]
-    return included(mention, _distinct(items), f"{len(places)} places.")
 
 
 def _distinct(items: Sequence[Item]) -> list[Item]:
     return list({(item.path, item.span): item for item in items}.values())
 
 
-def resolve_terminal(mention: Mention, request: Request) -> MentionOutcome:
-    """The last output of the terminal."""
-    text = _ESCAPES.sub("", request.client.terminal).strip("\n")
-    if not text.strip():
-        return unresolved(mention, "The editor has told nothing of a terminal.")
-    lines = text.split("\n")
-    kept = lines[-int(mention.target) :] if mention.target.isdecimal() and int(mention.target) else lines
-    return included(mention, [_exhibit(request, "terminal", "\n".join(kept), "terminal")])
-
-
-def resolve_clipboard(mention: Mention, request: Request) -> MentionOutcome:
-    """The clipboard."""
-    if not request.client.clipboard.strip():
-        return unresolved(mention, "The clipboard is empty, or the editor has not told of it.")
-    return included(mention, [_exhibit(request, "clipboard", request.client.clipboard, "clipboard")])
-
-
-def resolve_history(mention: Mention, request: Request) -> MentionOutcome:
-    """Earlier turns of the conversation."""
-    turns = request.client.history
-    if not turns:
-        return unresolved(mention, "There are no earlier turns, or the editor has not told of them.")
-    kept = turns[-int(mention.target) :] if mention.target.isdecimal() and int(mention.target) else turns
-    text = "\n\n".join(f"{role}: {content}" for role, content in kept)
-    return included(mention, [_exhibit(request, "history", text, "history")], f"{len(kept)} turns.")
-
-
-def _exhibit(request: Request, name: str, text: str, kind: str) -> Item:
-    path = request.sources.exhibit(name, text)
-    return Item(path, Span(0, len(split_lines(text))), kind, Origin.MENTION, 1.0)
+def _count_argument(mention: Mention) -> int:
+    """Return the number in the argument, or 0 for everything."""
+    return int(mention.target) if mention.target.isdecimal() else 0

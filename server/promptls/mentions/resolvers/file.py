@@ -1,8 +1,7 @@
-"""The resolver of files and lines: "@src/a.py", "@a.py:10-20", "@root:src/a.py".
+"""Resolver of files and lines: "@src/a.py", "@a.py:10-20", "@root:src/a.py".
 
-Several files of one name are candidates, never a guess, unless what the user is looking at decides it; then
-the reason says so.  A folder written without its slash, a root written without its colon and a file that
-the index does not know yet are found as well.
+Several files with one name are ambiguous, unless the editor state selects one of them; then the reason explains the
+choice.  Also accepts folders without their slash, roots without their colon, and files that are not indexed yet.
 """
 
 from __future__ import annotations
@@ -12,126 +11,127 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.index import files
-from promptls.mentions.context import Request
-from promptls.mentions.grammar import is_package, looks_like_path
-from promptls.mentions.outcomes import file_outcome, many, read_as, refused, unresolved
+from promptls.index.files.read import file_stat, folder_exists
+from promptls.index.files.uris import from_uri
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.grammar import is_package_like, is_path_like
+from promptls.mentions.outcomes import ambiguous_paths, file_outcome, refused, unresolved, with_note
 from promptls.mentions.path_lookup import (
-    Found,
-    Rung,
+    PathMatches,
     find_files,
     find_folders,
-    name_for,
-    nearest_first,
-    on_disk,
-    roots_named,
+    find_on_disk,
+    find_roots,
+    mention_for,
+    sort_by_proximity,
 )
 from promptls.mentions.resolvers import file_sets, folder
-from promptls.mentions.suggest import near_path, stem_path
+from promptls.mentions.suggest import suggest_by_stem, suggest_path
 from promptls.model import Mention, MentionOutcome
 
-_WEB = ("http", "https", "ftp")
+_WEB_SCHEMES = ("http", "https", "ftp")
 
 
-def resolve(mention: Mention, request: Request) -> MentionOutcome:
-    """The file that the mention names."""
-    snapshot = request.snapshot
-    roots = roots_named(snapshot, mention.root)
+def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve a mention of a file or of lines in it."""
+    snapshot = context.snapshot
+    roots = find_roots(snapshot, mention.root)
     if not roots and mention.root:
-        return _without_root(mention, request)
-    found = find_files(request, mention.target, roots)
-    if len(found.paths) == 1:
-        return file_outcome(mention, request, found.paths[0], _how(mention, request, found))
-    if found.paths:
-        picked, why = _pick(request, found)
-        if picked:
-            others = [path for path in found.paths if path != picked]
-            outcome = file_outcome(mention, request, picked, f"{len(found.paths)} files fit {mention.text}; {why}.")
-            return replace(outcome, candidates=many(mention, request, others).candidates)
-        return many(mention, request, found.paths)
+        return _resolve_unknown_root(mention, context)
+    matches = find_files(context, mention.target, roots)
+    if len(matches.paths) == 1:
+        return file_outcome(mention, context, matches.paths[0], _case_note(mention, context, matches))
+    if matches.paths:
+        selected, reason = _select_by_editor_state(context, matches)
+        if selected:
+            others = [path for path in matches.paths if path != selected]
+            reason = f"{len(matches.paths)} files match {mention.text}; selected {reason}."
+            outcome = file_outcome(mention, context, selected, reason)
+            return replace(outcome, candidates=ambiguous_paths(mention, context, others).candidates)
+        return ambiguous_paths(mention, context, matches.paths)
     if mention.lines is None:
-        as_folder = _as_folder(mention, request)
+        as_folder = _resolve_as_folder(mention, context)
         if as_folder is not None:
             return as_folder
-    path = on_disk(request, mention.target, roots)
+    path = find_on_disk(context, mention.target, roots)
     if path is not None:
-        if files.is_folder(path):
-            return folder.from_disk(mention, request, path)
-        return file_outcome(mention, request, path)
-    if mention.lines is None and file_sets.is_pattern(mention.target):
-        return file_sets.resolve_glob(mention, request)
-    return _missing(mention, request, found.outside)
+        if folder_exists(path):
+            return folder.unindexed_folder(mention, context, path)
+        return file_outcome(mention, context, path)
+    if mention.lines is None and file_sets.is_glob(mention.target):
+        return file_sets.resolve_glob(mention, context)
+    return _not_found(mention, context, matches.outside)
 
 
-def paths(mention: Mention, request: Request) -> Sequence[str]:
-    """All files that a path may mean, nearest first; for the scope of a symbol."""
-    return nearest_first(
-        request, find_files(request, mention.target, roots_named(request.snapshot, mention.root)).paths
-    )
+def scope_files(mention: Mention, context: ResolveContext) -> Sequence[str]:
+    """Return all files that match the path in a symbol mention, nearest first."""
+    roots = find_roots(context.snapshot, mention.root)
+    return sort_by_proximity(context, find_files(context, mention.target, roots).paths)
 
 
-def _how(mention: Mention, request: Request, found: Found) -> str:
-    """What was read differently from how it was written."""
-    label = request.snapshot.label(found.paths[0])
+def _case_note(mention: Mention, context: ResolveContext, matches: PathMatches) -> str:
+    """Return a note if the path was matched ignoring case, else ""."""
+    label = context.snapshot.label(matches.paths[0])
     same = unicodedata.normalize("NFC", label).endswith(unicodedata.normalize("NFC", mention.target))
-    if found.rung in (Rung.FOLDED, Rung.FOLDED_END) and not same:
-        return f"{mention.text} was taken for {label}, whose letters differ in case."
+    if matches.level.differs_in_case and not same:
+        return f"{mention.text} was resolved to {label} ignoring case."
     return ""
 
 
-def _pick(request: Request, found: Found) -> tuple[str, str]:
-    """(the one of several files that the editor's state speaks for, why), or ("", "")."""
-    client = request.client
-    if client.active in found.paths:
-        return client.active, "this is the active document"
-    opened = [path for path in client.open if path in found.paths]
-    if len(opened) == 1:
-        return opened[0], "this is the one that is open"
-    here = client.active.rsplit("/", 1)[0] if client.active else ""
-    beside = [path for path in found.paths if here and path.rsplit("/", 1)[0] == here]
-    if not opened and len(beside) == 1:
-        return beside[0], "this is the one beside the active document"
+def _select_by_editor_state(context: ResolveContext, matches: PathMatches) -> tuple[str, str]:
+    """Return the file that the editor state selects and the reason, or empty strings."""
+    client = context.client
+    if client.active_document in matches.paths:
+        return client.active_document, "the active document"
+    open_matches = [path for path in client.open_documents if path in matches.paths]
+    if len(open_matches) == 1:
+        return open_matches[0], "the open one"
+    active_folder = client.active_document.rsplit("/", 1)[0] if client.active_document else ""
+    siblings = [path for path in matches.paths if active_folder and path.rsplit("/", 1)[0] == active_folder]
+    if not open_matches and len(siblings) == 1:
+        return siblings[0], "the one in the folder of the active document"
     return "", ""
 
 
-def _as_folder(mention: Mention, request: Request) -> MentionOutcome | None:
-    """The folder, or the root, that was written like a file."""
-    found = find_folders(request, mention.target, roots_named(request.snapshot, mention.root))
-    # A word in prose is no folder because of a letter case that it does not have.
-    bare = not mention.root and "/" not in mention.target and "\\" not in mention.target
-    if found.paths and not (bare and found.rung in (Rung.FOLDED, Rung.FOLDED_END)):
-        outcome = folder.of(replace(mention, kind="folder"), request, found.paths)
-        name = name_for(request.snapshot, found.paths[0], folder=True) if len(found.paths) == 1 else None
-        return read_as(outcome, mention, f"{mention.text} is a folder, {name}." if name else "It is a folder.")
-    if bare and len(request.snapshot.roots) > 1:
-        for root in request.snapshot.roots:
+def _resolve_as_folder(mention: Mention, context: ResolveContext) -> MentionOutcome | None:
+    """Resolve a folder or root that was written like a file, or return None."""
+    matches = find_folders(context, mention.target, find_roots(context.snapshot, mention.root))
+    # A word in prose must match the case of a folder.
+    plain_word = not mention.root and "/" not in mention.target and "\\" not in mention.target
+    if matches.paths and not (plain_word and matches.level.differs_in_case):
+        outcome = folder.folder_outcome(replace(mention, kind="folder"), context, matches.paths)
+        name = mention_for(context.snapshot, matches.paths[0], folder=True) if len(matches.paths) == 1 else None
+        return with_note(outcome, mention, f"{mention.text} is a folder, {name}." if name else "It is a folder.")
+    if plain_word and len(context.snapshot.roots) > 1:
+        for root in context.snapshot.roots:
             if root.name == mention.target:
-                outcome = folder.of(replace(mention, kind="workspace"), request, (root.path,))
-                return read_as(outcome, mention, f"{mention.text} is a whole workspace folder, @{root.name}:.")
+                outcome = folder.folder_outcome(replace(mention, kind="workspace"), context, (root.path,))
+                return with_note(outcome, mention, f"{mention.text} is a workspace folder, @{root.name}:.")
     return None
 
 
-def _without_root(mention: Mention, request: Request) -> MentionOutcome:
-    """ "@x:y" where no root is called x: a URI, or a file whose name has a colon."""
-    if mention.root in _WEB:
-        return refused(mention, "Web pages are not fetched: prompts are made from this machine only.")
+def _resolve_unknown_root(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@x:y" without a root x: a URI, or a file name with a colon."""
+    if mention.root in _WEB_SCHEMES:
+        return refused(mention, "Cannot include web pages; promptls reads local files only.")
     if mention.root == "file":
-        path = files.from_uri(f"file:{mention.target}") or ""
-        return read_as(resolve(replace(mention, target=path, root=""), request), mention, "")
-    whole = replace(mention, target=f"{mention.root}:{mention.target}", root="")
-    outcome = resolve(whole, request)
+        path = from_uri(f"file:{mention.target}") or ""
+        return with_note(resolve(replace(mention, target=path, root=""), context), mention, "")
+    with_colon = replace(mention, target=f"{mention.root}:{mention.target}", root="")
+    outcome = resolve(with_colon, context)
     if outcome.status != "unresolved":
-        return read_as(outcome, mention, "")
-    return folder.no_root(mention, request, resolve(replace(mention, root=""), request))
+        return with_note(outcome, mention, "")
+    return folder.unknown_root(mention, context, resolve(replace(mention, root=""), context))
 
 
-def _missing(mention: Mention, request: Request, outside: bool) -> MentionOutcome:
+def _not_found(mention: Mention, context: ResolveContext, outside: bool) -> MentionOutcome:
     target = mention.target
     absolute = target.replace("\\", "/")
-    if outside or absolute.startswith("~/") or (absolute.startswith("/") and files.stat(absolute) is not None):
-        return refused(mention, f"{target} is outside of the workspace; only files of its folders can be mentioned.")
-    if mention.lines is None and not looks_like_path(target) and not is_package(target):
-        suggestion = stem_path(request, target)  # a word in prose is like many names
+    if outside or absolute.startswith("~/") or (absolute.startswith("/") and file_stat(absolute) is not None):
+        return refused(mention, f"{target} is outside of the workspace; mention a file inside.")
+    if mention.lines is None and not is_path_like(target) and not is_package_like(target):
+        suggestion = suggest_by_stem(context, target)  # a word in prose resembles many names
     else:
-        suggestion = near_path(request, target, roots_named(request.snapshot, mention.root), is_package(target))
-    return unresolved(mention, f'There is no file "{target}" in the workspace.', suggestion)
+        roots = find_roots(context.snapshot, mention.root)
+        suggestion = suggest_path(context, target, roots, confident=is_package_like(target))
+    return unresolved(mention, f'File "{target}" not found in the workspace.', suggestion)

@@ -1,6 +1,7 @@
-"""The resolvers of many files at once: "@glob:…", "@layer:…", "@map", "@tree".
+"""Resolvers of file sets: "@glob:…", "@layer:…", "@map", "@tree".
 
-A few files come whole.  Many come as one outline, and which of them the question is about is found as for a folder.
+Up to `MAX_WHOLE_FILES` files are separate items.  More files are one outline, and packing selects the relevant ones,
+as for a folder.
 """
 
 from __future__ import annotations
@@ -8,141 +9,156 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from promptls.graph.layers import layer_of
-from promptls.index import files as disk
-from promptls.index.snapshot import EXHIBIT, Snapshot, split_lines
-from promptls.knowledge.rules.filters import MOST_GLOBS, expanded
-from promptls.mentions.context import Request
-from promptls.mentions.grammar import LAST_LINE, argument
-from promptls.mentions.outcomes import included, refused, unresolved
-from promptls.mentions.path_lookup import barred, files_in, folders_at, root_and_path, roots_named
+from promptls.index.files.gitignore import match_globs
+from promptls.index.files.secret_files import secret_reason
+from promptls.index.snapshot import VIRTUAL_SCHEME, Snapshot
+from promptls.knowledge.project.layers import layer_of
+from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.grammar import LAST_LINE, full_argument
+from promptls.mentions.outcomes import included, refused, unresolved, virtual_item
+from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
 from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span
+from promptls.util.plural import plural
 
-WHOLE = 12
-"""Files up to which each is an item of its own."""
+MAX_WHOLE_FILES = 12
+"""Number of files up to which each file is an item of its own."""
 
-MOST = 200
-MAPPED = 60
-"""Files of a map."""
+MAX_FILES = 200
+"""Maximum number of files of a set that packing considers."""
 
-COMMON = 4
-"""A name that more files than this define says little about which of them others lean on."""
+MAX_MAPPED_FILES = 60
+"""Maximum number of files of a repo map."""
+
+MAX_NAME_DEFINITIONS = 4
+"""Names with more definitions are ignored by the repo map, because their references are ambiguous."""
+
+MAX_NAME_WEIGHT = 20.0
+"""Maximum weight of one name, so that a single popular name does not dominate the repo map."""
 
 
-def group(mention: Mention, request: Request, name: str, paths: Sequence[str], reason: str = "") -> MentionOutcome:
-    """The outcome for files that belong together, in this order."""
-    shown = [path for path in paths if not request.snapshot.files[path].skipped and not disk.secret(path)]
-    items = [_file(request, path) for path in shown[:MOST]]
-    if len(shown) > MOST:
-        reason = f"{reason} {len(shown):,} files; the first {MOST} are looked at.".strip()
-    if len(items) <= WHOLE:
+def file_set_outcome(
+    mention: Mention, context: ResolveContext, name: str, paths: Sequence[str], reason: str = ""
+) -> MentionOutcome:
+    """Return the outcome for a set of files, in this order."""
+    files = context.snapshot.files
+    shown = [path for path in paths if not files[path].skip_reason and not secret_reason(path)]
+    items = [_file_item(context, path) for path in shown[:MAX_FILES]]
+    if len(shown) > MAX_FILES:
+        reason = f"{reason} Only the first {MAX_FILES} of {len(shown):,} files are considered.".strip()
+    if len(items) <= MAX_WHOLE_FILES:
         return included(mention, items, reason)
-    head = Item(EXHIBIT + name, Span(0, 0), "folder", Origin.MENTION, 1.0)
+    head = Item(VIRTUAL_SCHEME + name, Span(0, 0), "folder", Origin.MENTION, 1.0)
     return included(mention, [head, *items], reason)
 
 
-def _file(request: Request, path: str) -> Item:
-    outline = request.snapshot.files[path].outline
+def is_glob(target: str) -> bool:
+    """Return whether a path is a pattern: it has stars, question marks or choices in braces."""
+    return bool(set(target) & set("*?")) or expand_braces(target) != [target]
+
+
+def resolve_glob(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@glob:…" to the files that match a pattern in gitignore syntax with braces."""
+    snapshot = context.snapshot
+    root, pattern = (mention.root, mention.target) if mention.root else split_root(snapshot, full_argument(mention))
+    if prod(choices.count(",") + 1 for choices in pattern.split("{")[1:]) > MAX_GLOBS:
+        return refused(mention, f'The braces of "{pattern}" have more than {MAX_GLOBS} combinations; use fewer.')
+    paths = match_glob(snapshot, pattern, find_roots(snapshot, root))
+    if not paths:
+        return unresolved(mention, f'No file matches the pattern "{pattern}".')
+    return file_set_outcome(mention, context, mention.text, paths, f"Matched {plural(len(paths), 'file')}.")
+
+
+def match_glob(snapshot: Snapshot, pattern: str, roots: Sequence[Root]) -> list[str]:
+    """Return the files of roots that match a pattern, sorted by path within each root."""
+    paths: list[str] = []
+    globs = [glob if glob.startswith("/") or "/" not in glob else "/" + glob for glob in expand_braces(pattern)]
+    for root in roots:
+        names = [path[len(root.path) + 1 :] for path in snapshot.files if path.startswith(root.path + "/")]
+        paths += [f"{root.path}/{name}" for name in sorted(match_globs(names, globs))]
+    return list(dict.fromkeys(paths))
+
+
+def resolve_layer(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@layer:…" to the files of an architectural layer."""
+    snapshot, name = context.snapshot, mention.target.lower()
+    by_layer: dict[str, list[str]] = {}
+    for path in sorted(snapshot.files):
+        by_layer.setdefault(layer_of(snapshot.label(path), context.services.layers), []).append(path)
+        context.token.check()
+    layer = next((layer for layer in by_layer if layer.lower() == name), "") or next(
+        (layer for layer in by_layer if name in layer.lower().split()), ""
+    )
+    if not layer:
+        layers = ", ".join(sorted(by_layer))
+        return unresolved(mention, f'Layer "{mention.target}" not found; available: {layers}.')
+    paths = by_layer[layer]
+    return file_set_outcome(mention, context, f"layer {layer}", paths, f"{plural(len(paths), 'file')}.")
+
+
+def resolve_map(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@map" to the outlines of the most-referenced files.
+
+    The weight of a file is the number of references to its top-level symbols, shared between equal names.
+    """
+    paths = _files_under_argument(mention, context)
+    if paths is None:
+        return _folder_not_found(mention)
+    files, view = context.snapshot.files, context.graph
+    weights = {path: 0.0 for path in paths if files[path].encoded_outline}
+    reference_counts = view.spoken
+    for name, refs in context.snapshot.names.items():
+        if name not in reference_counts or len(refs) > MAX_NAME_DEFINITIONS:
+            weight = 0.0
+        else:
+            weight = min(MAX_NAME_WEIGHT, reference_counts[name] / len(refs))
+        for path in {path for path, _ in refs} if weight else ():
+            indexes = (index for other, index in refs if other == path and path in weights)
+            if any((symbol := view.symbol((path, index))) is not None and symbol.parent < 0 for index in indexes):
+                weights[path] += weight
+        context.token.check()
+    best = sorted(weights, key=lambda path: (-round(weights[path], 6), path))[:MAX_MAPPED_FILES]
+    if not best:
+        return unresolved(mention, "No files with an outline found for the map.")
+    head = Item(VIRTUAL_SCHEME + "map", Span(0, 0), "folder", Origin.MENTION, 1.0)
+    items = [head, *(_file_item(context, path) for path in best)]
+    return included(mention, items, f"The {plural(len(best), 'most-referenced file')}.")
+
+
+def resolve_tree(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@tree" to a virtual document with the names of all folders and files."""
+    paths = _files_under_argument(mention, context)
+    if not paths:
+        return _folder_not_found(mention)
+    lines: list[str] = []
+    previous: list[str] = []
+    for path in sorted(paths, key=lambda p: context.snapshot.label(p).replace(":", "/").split("/")):
+        *folders, name = context.snapshot.label(path).replace(":", "/").split("/")
+        shared = 0
+        while shared < min(len(previous), len(folders)) and previous[shared] == folders[shared]:
+            shared += 1
+        lines += [f"{'  ' * i}{folders[i]}/" for i in range(shared, len(folders))]
+        lines.append(f"{'  ' * len(folders)}{name}")
+        previous = folders
+    item = virtual_item(context, f"tree {full_argument(mention)}".strip(), "\n".join(lines), "tree")
+    return included(mention, [item], f"{plural(len(paths), 'file')}.")
+
+
+def _file_item(context: ResolveContext, path: str) -> Item:
+    outline = context.snapshot.files[path].outline
     return Item(path, Span(0, outline.lines if outline is not None else LAST_LINE), "file", Origin.MENTION, 1.0)
 
 
-def is_pattern(target: str) -> bool:
-    """Whether a path stands for those that fit: it has stars, question marks or choices in braces."""
-    return bool(set(target) & set("*?")) or expanded(target) != [target]
+def _folder_not_found(mention: Mention) -> MentionOutcome:
+    return unresolved(mention, f'Folder "{full_argument(mention)}" not found in the workspace.')
 
 
-def resolve_glob(mention: Mention, request: Request) -> MentionOutcome:
-    """The files whose paths fit a pattern, as in an ignore file."""
-    snapshot = request.snapshot
-    root, pattern = (mention.root, mention.target) if mention.root else root_and_path(snapshot, argument(mention))
-    if prod(choices.count(",") + 1 for choices in pattern.split("{")[1:]) > MOST_GLOBS:
-        return refused(mention, f'The braces of "{pattern}" have more than {MOST_GLOBS} choices; write fewer of them.')
-    found = fitting(snapshot, pattern, roots_named(snapshot, root))
-    if not found:
-        return unresolved(mention, f'No file fits the pattern "{pattern}".')
-    return group(mention, request, mention.text, found, f"{len(found):,} files fit.")
-
-
-def fitting(snapshot: Snapshot, pattern: str, roots: Sequence[Root]) -> list[str]:
-    """Files of these roots that a pattern picks, by path."""
-    out: list[str] = []
-    patterns = [one if one.startswith("/") or "/" not in one else "/" + one for one in expanded(pattern)]
-    for root in roots:
-        names = [path[len(root.path) + 1 :] for path in snapshot.files if path.startswith(root.path + "/")]
-        picked = disk.matching(names, patterns)
-        out += [f"{root.path}/{name}" for name in sorted(picked)]
-    return list(dict.fromkeys(out))
-
-
-def resolve_layer(mention: Mention, request: Request) -> MentionOutcome:
-    """The files of a layer of the architecture."""
-    snapshot, wanted = request.snapshot, mention.target.lower()
-    by_layer: dict[str, list[str]] = {}
-    for path in sorted(snapshot.files):
-        by_layer.setdefault(layer_of(snapshot.label(path), request.around.layers), []).append(path)
-        request.token.check()
-    found = next((name for name in by_layer if name.lower() == wanted), "") or next(
-        (name for name in by_layer if wanted in name.lower().split()), ""
-    )
-    if not found:
-        names = ", ".join(sorted(by_layer))
-        return unresolved(mention, f'There is no layer "{mention.target}" here; there are {names}.')
-    return group(mention, request, f"layer {found}", by_layer[found], f"{len(by_layer[found]):,} files.")
-
-
-def resolve_map(mention: Mention, request: Request) -> MentionOutcome:
-    """The outline of the files that most others lean on."""
-    paths = _under(mention, request)
-    if paths is None:
-        return _no_folder(mention)
-    files, view = request.snapshot.files, request.graph
-    weights = {path: 0.0 for path in paths if files[path].outlined}
-    spoken = view.spoken
-    for name, places in request.snapshot.names.items():
-        told = min(20.0, spoken[name] / len(places)) if name in spoken and len(places) <= COMMON else 0.0
-        for path in {path for path, _ in places} if told else ():
-            tops = (index for other, index in places if other == path and path in weights)
-            if any((symbol := view.symbol((path, index))) is not None and symbol.parent < 0 for index in tops):
-                weights[path] += told
-        request.token.check()
-    best = sorted(weights, key=lambda path: (-round(weights[path], 6), path))[:MAPPED]
-    if not best:
-        return unresolved(mention, "There are no files to make a map of.")
-    head = Item(EXHIBIT + "map", Span(0, 0), "folder", Origin.MENTION, 1.0)
-    return included(mention, [head, *(_file(request, p) for p in best)], f"The {len(best)} files used most.")
-
-
-def resolve_tree(mention: Mention, request: Request) -> MentionOutcome:
-    """The names of all folders and files."""
-    paths = _under(mention, request)
-    if not paths:
-        return _no_folder(mention)
-    lines: list[str] = []
-    above: list[str] = []
-    for path in sorted(paths, key=lambda p: request.snapshot.label(p).replace(":", "/").split("/")):
-        *folders, name = request.snapshot.label(path).replace(":", "/").split("/")
-        same = 0
-        while same < min(len(above), len(folders)) and above[same] == folders[same]:
-            same += 1
-        lines += [f"{'  ' * i}{folders[i]}/" for i in range(same, len(folders))]
-        lines.append(f"{'  ' * len(folders)}{name}")
-        above = folders
-    text = "\n".join(lines)
-    place = request.sources.exhibit(f"tree {argument(mention)}".strip(), text)
-    item = Item(place, Span(0, len(split_lines(text))), "tree", Origin.MENTION, 1.0)
-    return included(mention, [item], f"{len(paths):,} files.")
-
-
-def _no_folder(mention: Mention) -> MentionOutcome:
-    return unresolved(mention, f'There is no folder "{argument(mention)}" in the workspace.')
-
-
-def _under(mention: Mention, request: Request) -> list[str] | None:
-    """The files of the folder that an argument names, all without one; None if there is no such folder."""
-    snapshot = request.snapshot
+def _files_under_argument(mention: Mention, context: ResolveContext) -> list[str] | None:
+    """Return the files below the folder of the argument, all files without one, or None if it does not exist."""
+    snapshot = context.snapshot
     if not mention.target:
         return [path for path in snapshot.files if snapshot.root_of(path) is not None]
-    folders = folders_at(request, argument(mention))
-    if not folders or barred(request, folders[0]):
+    folders = resolve_folders(context, full_argument(mention))
+    if not folders or access_denied_reason(context, folders[0]):
         return None
-    return files_in(snapshot, folders)
+    return files_below(snapshot, folders)

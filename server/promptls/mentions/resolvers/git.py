@@ -1,466 +1,279 @@
-"""The resolvers of what has changed: "@diff", "@recent", "@commit:…", "@branch:…".
+"""Resolvers of changes: "@diff", "@staged", "@recent", "@commit:…", "@branch:…".
 
-Which files differ is git's answer; the differences themselves are made here, from git's texts, the disk's and the
-editor's, so that unsaved text counts and no configuration says how they look.  Each file is an exhibit of its own, so
-that a budget is shared by file.  Ignored files and files of secrets, also of old commits, are left out and named.
+Each changed file is a virtual document with a unified diff, so that the budget is shared by files.  Ignored and secret
+files, also of old commits, are left out and listed in the reason.
 """
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
-from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.git import diff, revisions
-from promptls.index import files as disk
-from promptls.index.snapshot import split_lines
-from promptls.mentions.context import Request
-from promptls.mentions.outcomes import included, unresolved
-from promptls.mentions.path_lookup import barred, roots_named
-from promptls.model import AnyOutline, CancelToken, Item, Mention, MentionOutcome, Origin, Problem, Root, Span, TextView
-from promptls.util.line_diff import Run, aligned
+from promptls.git import revisions
+from promptls.index.files.secret_files import secret_reason
+from promptls.index.files.walk import ignored_paths
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.file_changes import (
+    FileChange,
+    Text,
+    commit_changes,
+    current_text,
+    read_changes,
+    same_text,
+    uncommitted_changes,
+    unsaved_changes,
+    working_tree_changes,
+)
+from promptls.mentions.outcomes import included, unresolved, virtual_item
+from promptls.mentions.path_lookup import access_denied_reason, find_roots
+from promptls.mentions.unified_diff import unified_diff
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Root, Span
+from promptls.util.plural import plural
 
-MOST_FILES = 100
-"""Files of one difference; further ones are counted only."""
+MAX_FILES = 100
+"""Maximum number of files of one diff; further ones are only counted."""
 
-MOST_NAMED = 10
-"""Files that are left out and named; further ones are counted only."""
+MAX_LISTED_HIDDEN = 10
+"""Maximum number of hidden files listed in a reason; further ones are only counted."""
 
-CONTEXT = 3
-MOST_HEADING = 80  # characters of a line that stands for a definition
+MAX_RECENT_FILES = 10
+"""Maximum number of files of "@recent" that changed only on disk."""
+
+DEFAULT_RECENT_S = 3600
+"""Period of "@recent" before the first prompt, in seconds."""
 
 _RANGE = re.compile(r"(?P<a>.*?)(?P<dots>\.{2,3})(?P<b>.*)")
-_AGO = re.compile(r"(\d+)\s*(s|m|min|h|d|w)$")
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
-_HEADING = re.compile(r"[^\W\d]|\$")  # what git takes for the beginning of a definition
-_CONFLICT = Problem("it is in conflict")
-
-_Text = str | Problem | None
-"""What stands in a file, or why that cannot be shown; None for a file that is not there."""
+_PERIOD = re.compile(r"(\d+)\s*(s|m|min|h|d|w)$")
+_UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
-class _Change(Struct, frozen=True):
-    """One file that differs, by its absolute path; of a text that is not read yet, where it is."""
-
-    path: str
-    before: _Text | diff.Version
-    after: _Text | diff.Version
-    root: str = ""  # path of the root whose repository has the versions
-    was: str = ""  # the path before the file was renamed
-    said: tuple[str, ...] = ()  # what has changed beside the text
-
-    @property
-    def now(self) -> bool:
-        """Whether it leads to the text that is there now."""
-        return not (isinstance(self.after, diff.Version) and self.after.id)
-
-
-# ---------------------------------------------------------------- the working tree
-
-
-def resolve_diff(mention: Mention, request: Request) -> MentionOutcome:
-    """What has changed since the last commit, or between two."""
+def resolve_diff(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@diff" to uncommitted changes, or to the changes between two commits."""
     which = mention.target
     if which and which not in ("staged", "unstaged", "unsaved"):
-        return _asked(mention, request, which)
-    changes: dict[str, _Change] = {}
+        return _revision_outcome(mention, context, which)
+    changes: dict[str, FileChange] = {}
     notes: list[str] = []
-    for root in roots_named(request.snapshot, ""):
-        found = _unsaved(request, root) if which == "unsaved" else _uncommitted(request, root, which)
-        if isinstance(found, Problem):
-            notes.append(found.message)
+    for root in find_roots(context.snapshot, ""):
+        root_changes = (
+            unsaved_changes(context, root) if which == "unsaved" else uncommitted_changes(context, root, which)
+        )
+        if isinstance(root_changes, Problem):
+            notes.append(root_changes.message)
         else:
-            changes |= {change.path: change for change in found}
-    what = {"": "Nothing has changed", "staged": "Nothing is staged"}.get(which, f"Nothing is {which}")
-    name = f"diff {which}".strip()
-    return _shown(mention, request, list(changes.values()), name, f"{what} in the workspace.", notes)
+            changes |= {change.path: change for change in root_changes}
+    empty = f"No {which or 'uncommitted'} changes in the workspace."
+    return _changes_outcome(mention, context, list(changes.values()), f"diff {which}".strip(), empty, notes)
 
 
-def resolve_staged(mention: Mention, request: Request) -> MentionOutcome:
-    """What the next commit will change."""
-    return replace(resolve_diff(replace(mention, target="staged"), request), mention=mention)
+def resolve_staged(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@staged" to the staged changes."""
+    return replace(resolve_diff(replace(mention, target="staged"), context), mention=mention)
 
 
-def _unsaved(request: Request, root: Root) -> list[_Change]:
-    """Open documents whose text is not that of the disk."""
-    found: list[_Change] = []
-    for path, document in sorted(request.snapshot.documents.items()):
-        if request.snapshot.root_of(path) == root:
-            saved = _saved(request, path, document.text)
-            if not _alike(saved, document.text):
-                found.append(_Change(path, saved, document.text))
-    return found
-
-
-def _uncommitted(request: Request, root: Root, which: str) -> list[_Change] | Problem:
-    """Files of a root that differ from the last commit (or the index, or it from the commit)."""
-    head = revisions.head(root.path, request.token)
-    if isinstance(head, Problem):
-        return head
-    if which != "staged":
-        return _working(request, root, "" if which == "unstaged" else head)
-    differ = diff.staged(root.path, head, request.token)
-    return differ if isinstance(differ, Problem) else [_change(request, root, file) for file in differ]
-
-
-def _working(request: Request, root: Root, base: str) -> list[_Change] | Problem:
-    """Files of a root that differ, as they are now, from a commit or tree (id), from the index without one."""
-    differ = diff.working(root.path, base, request.token)
-    if isinstance(differ, Problem):
-        return differ
-    new = diff.untracked(root.path, request.token)
-    if isinstance(new, Problem):
-        return new
-    files = [*differ, *(diff.Difference(name, name, None, diff.NEW) for name in new)]
-    found = {change.path: change for change in _unsaved(request, root)}  # what git does not name is as on the disk
-    for file in files:
-        change = _change(request, root, file)
-        document = request.snapshot.documents.get(change.path)
-        found[change.path] = change if document is None else replace(change, after=document.text)
-    return list(found.values())
-
-
-def _change(request: Request, root: Root, file: diff.Difference) -> _Change:
-    """What git has named, by its absolute path."""
-    path, was = f"{root.path}/{file.name}", f"{root.path}/{file.was}"
-    said: list[str] = []
-    if file.conflict:
-        said.append("in conflict")
-    if file.old is not None and file.new is not None and file.old.mode != file.new.mode:
-        said += [f"old mode {file.old.mode}", f"new mode {file.new.mode}"]
-    if was != path:
-        said += [f"rename from {request.snapshot.label(was)}", f"rename to {request.snapshot.label(path)}"]
-    missing = _CONFLICT if file.conflict else None
-    return _Change(path, file.old or missing, file.new or missing, root.path, was, tuple(said))
-
-
-def resolve_recent(mention: Mention, request: Request) -> MentionOutcome:
-    """What was edited within a time; without one, since the last prompt, else within an hour."""
-    edits, now = request.around.edits, time.time()
+def resolve_recent(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@recent" to edits within a period, since the last prompt, or within the last hour."""
+    edits, now = context.services.edits, time.time()
     if edits is None:
-        return unresolved(mention, "Nothing is known of edits here.")
+        return unresolved(mention, "No edit history is available.")
     which = mention.target
-    moment = edits.marked or now - 3600
+    since = edits.prompt_marked_at or now - DEFAULT_RECENT_S
     if which and which != "prompt":
-        ago = _AGO.fullmatch(which)
-        if ago is None:
-            return unresolved(mention, f'"{which}" is no time; write it as 30s, 10m, 2h or 1d.', "@recent:10m")
-        moment = now - int(ago[1]) * _SECONDS[ago[2]]
-    elif which == "prompt" and not edits.marked:
-        return unresolved(mention, "No prompt was built yet since the server was started.", "@recent:1h")
+        period = _PERIOD.fullmatch(which)
+        if period is None:
+            return unresolved(mention, f'Invalid period "{which}"; use 30s, 10m, 2h or 1d.', "@recent:10m")
+        since = now - int(period[1]) * _UNIT_S[period[2]]
+    elif which == "prompt" and not edits.prompt_marked_at:
+        return unresolved(mention, "No prompt was built since the server started.", "@recent:1h")
     changes = []
-    for path, before in edits.since(moment).items():
-        after = _current(request, path)
-        if not _alike(before, after):
-            changes.append(_Change(path, before, after))
-    known = {change.path for change in changes}
-    fresh = sorted(
+    for path, before in edits.texts_at(since).items():
+        after = current_text(context, path)
+        if not same_text(before, after):
+            changes.append(FileChange(path, before, after))
+    edited = {change.path for change in changes}
+    changed_on_disk = sorted(
         (
             (entry.mtime_ns, path)
-            for path, entry in request.snapshot.files.items()
-            if entry.mtime_ns / 1e9 > moment and path not in known and path not in request.snapshot.documents
+            for path, entry in context.snapshot.files.items()
+            if entry.mtime_ns / 1e9 > since and path not in edited and path not in context.snapshot.documents
         ),
         reverse=True,
     )
-    items, told = _exhibits(request, changes, f"recent {which}".strip())
-    items += [Item(path, Span(0, 1 << 30), "file", Origin.MENTION, 1.0) for _, path in fresh[:10]]
-    if fresh:
-        told.append(f"{_files(len(fresh))} changed on disk.")
-    return _outcome(mention, items, told, "Nothing was edited in this time.")
+    items, notes = _diff_items(context, changes, f"recent {which}".strip())
+    items += [
+        Item(path, Span(0, 1 << 30), "file", Origin.MENTION, 1.0) for _, path in changed_on_disk[:MAX_RECENT_FILES]
+    ]
+    if changed_on_disk:
+        notes.append(f"{plural(len(changed_on_disk), 'file')} changed on disk.")
+    return _outcome(mention, items, notes, "No edits within this period.")
 
 
-# ---------------------------------------------------------------- commits
-
-
-def resolve_commit(mention: Mention, request: Request) -> MentionOutcome:
-    """What a commit has changed, or all between two."""
+def resolve_commit(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@commit:…" to the changes and messages of a commit or a range of commits."""
     if _RANGE.fullmatch(mention.target):
-        return _asked(mention, request, mention.target)
-    found = _root_with(request, mention.target)
-    if isinstance(found, Problem):
-        return unresolved(mention, found.message)
-    root, (id,) = found
-    told = revisions.message(root.path, id, request.token)
-    if isinstance(told, Problem):
-        return unresolved(mention, told.message)
-    before, said = told
-    return _between(mention, request, root, before, id, f"commit {mention.target}", said)
+        return _revision_outcome(mention, context, mention.target)
+    commits = _find_commits(context, mention.target)
+    if isinstance(commits, Problem):
+        return unresolved(mention, commits.message)
+    root, (id,) = commits
+    details = revisions.commit_message(root.path, id, context.token)
+    if isinstance(details, Problem):
+        return unresolved(mention, details.message)
+    parent, message = details
+    return _commits_outcome(mention, context, root, parent, id, f"commit {mention.target}", message)
 
 
-def resolve_branch(mention: Mention, request: Request) -> MentionOutcome:
-    """What a branch has changed since it left the main one."""
+def resolve_branch(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@branch" to the changes of a branch since it diverged from the default branch."""
     name = mention.target or "HEAD"
-    found = _root_with(request, name)
-    if isinstance(found, Problem):
-        return unresolved(mention, found.message)
-    main = revisions.main_branch(found[0].path, request.token)
-    if not main:
-        return unresolved(mention, "No main branch is known here: there is no origin/HEAD, main, master or trunk.")
-    return _range(mention, request, main, "...", name)
+    commits = _find_commits(context, name)
+    if isinstance(commits, Problem):
+        return unresolved(mention, commits.message)
+    default = revisions.default_branch(commits[0].path, context.token)
+    if not default:
+        return unresolved(mention, "No default branch found (origin/HEAD, main, master or trunk).")
+    return _range_outcome(mention, context, default, "...", name)
 
 
-def _asked(mention: Mention, request: Request, text: str) -> MentionOutcome:
-    """What lies between two commits, or, where one is named, between it and the working tree."""
-    parts = _RANGE.fullmatch(text)
-    if parts is not None:
-        return _range(mention, request, parts["a"] or "HEAD", parts["dots"], parts["b"] or "HEAD")
-    found = _root_with(request, text)
-    if isinstance(found, Problem):
-        return unresolved(mention, found.message)
-    root, (id,) = found
-    changes = _working(request, root, id)
+def _revision_outcome(mention: Mention, context: ResolveContext, revision: str) -> MentionOutcome:
+    """Return the changes in a range of commits, or from one commit to the working tree."""
+    range_ = _RANGE.fullmatch(revision)
+    if range_ is not None:
+        return _range_outcome(mention, context, range_["a"] or "HEAD", range_["dots"], range_["b"] or "HEAD")
+    commits = _find_commits(context, revision)
+    if isinstance(commits, Problem):
+        return unresolved(mention, commits.message)
+    root, (id,) = commits
+    changes = working_tree_changes(context, root, id)
     if isinstance(changes, Problem):
         return unresolved(mention, changes.message)
-    return _shown(mention, request, changes, f"diff {text}", f"Nothing differs from {text}.")
+    return _changes_outcome(mention, context, changes, f"diff {revision}", f"No changes since {revision}.")
 
 
-def _range(mention: Mention, request: Request, first: str, dots: str, last: str) -> MentionOutcome:
-    found = _root_with(request, first, last)
-    if isinstance(found, Problem):
-        return unresolved(mention, found.message)
-    root, (one, other) = found
-    before = one if dots == ".." else revisions.merge_base(root.path, one, other, request.token)
-    if isinstance(before, Problem):
-        return unresolved(mention, before.message)
-    if not before:
-        return unresolved(mention, f"{first} and {last} have no commit in common.")
-    said = revisions.subjects(root.path, one, other, request.token)
-    return _between(mention, request, root, before, other, f"{first}{dots}{last}", said)
+def _range_outcome(mention: Mention, context: ResolveContext, first: str, dots: str, last: str) -> MentionOutcome:
+    commits = _find_commits(context, first, last)
+    if isinstance(commits, Problem):
+        return unresolved(mention, commits.message)
+    root, (first_id, last_id) = commits
+    base = first_id if dots == ".." else revisions.merge_base(root.path, first_id, last_id, context.token)
+    if isinstance(base, Problem):
+        return unresolved(mention, base.message)
+    if not base:
+        return unresolved(mention, f"{first} and {last} have no common ancestor.")
+    subjects = revisions.subjects_between(root.path, first_id, last_id, context.token)
+    return _commits_outcome(mention, context, root, base, last_id, f"{first}{dots}{last}", subjects)
 
 
-def _between(
-    mention: Mention, request: Request, root: Root, first: str, last: str, name: str, said: str
+def _commits_outcome(
+    mention: Mention, context: ResolveContext, root: Root, first: str, last: str, name: str, messages: str
 ) -> MentionOutcome:
-    """What differs between two commits (ids), behind what is said of them."""
-    differ = diff.between(root.path, first, last, request.token)
-    if isinstance(differ, Problem):
-        return unresolved(mention, differ.message)
-    changes = [_change(request, root, file) for file in differ]
-    return _shown(mention, request, changes, name, f"{name} has changed nothing.", (), said)
+    """Return the outcome for the changes between two commit ids, with commit messages first."""
+    changes = commit_changes(context, root, first, last)
+    if isinstance(changes, Problem):
+        return unresolved(mention, changes.message)
+    return _changes_outcome(mention, context, changes, name, f"No changes in {name}.", (), messages)
 
 
-def _root_with(request: Request, *names: str) -> tuple[Root, list[str]] | Problem:
-    """The first root whose repository has commits of these names, and their ids; or why there is none."""
-    why = Problem(f'There is no commit "{names[0]}" in the workspace.')
-    for root in request.snapshot.roots:
+def _find_commits(context: ResolveContext, *names: str) -> tuple[Root, list[str]] | Problem:
+    """Return the first root whose repository contains all commits, and their ids, or the problem."""
+    problem = Problem(f'Commit "{names[0]}" not found in the workspace.')
+    for root in context.snapshot.roots:
         ids: list[str] = []
         for name in names:
-            id = revisions.commit(root.path, name, request.token)
+            id = revisions.resolve_commit(root.path, name, context.token)
             if isinstance(id, Problem) or not id:
-                why = id or Problem(f'There is no commit "{name}" in the workspace.')
+                problem = id or Problem(f'Commit "{name}" not found in the workspace.')
                 break
             ids.append(id)
         else:
             return root, ids
-    return why
+    return problem
 
 
-# ---------------------------------------------------------------- texts
-
-
-def _current(request: Request, path: str) -> _Text:
-    """The text that is there now, unsaved or on the disk."""
-    text = request.sources.text(path)
-    return None if isinstance(text, Problem) and disk.stat(path) is None else text
-
-
-def _saved(request: Request, path: str, text: str) -> _Text:
-    """What the disk holds of an open document, whose text may be as long as it is."""
-    limits = request.sources.limits
-    limits = replace(limits, max_file_size=max(limits.max_file_size, 4 * len(text)))
-    got = disk.read_any(path, limits, request.sources.secrets)
-    if isinstance(got, disk.ReadText):
-        return got.text
-    return None if disk.stat(path) is None else Problem(got.reason)
-
-
-def _alike(before: _Text, after: _Text) -> bool:
-    """Whether two texts are the same, however their lines end: editors and git each have a will of their own there."""
-    if isinstance(before, str) and isinstance(after, str):
-        return before == after or split_lines(before) == split_lines(after)
-    return before is None and after is None
-
-
-def _read(request: Request, changes: Sequence[_Change]) -> Iterator[tuple[_Change, _Text, _Text]]:
-    """The changes with their texts before and after."""
-    wanted: dict[str, list[str]] = {}
-    for change in changes:
-        for version in (change.before, change.after):
-            if isinstance(version, diff.Version) and version.id and not version.submodule:
-                wanted.setdefault(change.root, []).append(version.id)
-    held: dict[tuple[str, str], str | Problem] = {}
-    for root, ids in wanted.items():
-        got = diff.texts(root, ids, request.sources.limits.max_file_size, request.token)
-        held |= {(root, id): got if isinstance(got, Problem) else got[id] for id in ids}
-    for change in changes:
-        request.token.check()
-        yield change, _text(request, change, change.before, held), _text(request, change, change.after, held)
-
-
-def _text(
-    request: Request, change: _Change, side: _Text | diff.Version, held: Mapping[tuple[str, str], str | Problem]
-) -> _Text:
-    if not isinstance(side, diff.Version):
-        return side
-    if side.submodule:
-        return f"Subproject commit {side.id}" if side.id else Problem("it is a repository of its own")
-    return held[change.root, side.id] if side.id else _current(request, change.path)
-
-
-# ---------------------------------------------------------------- exhibits
-
-
-def _shown(
+def _changes_outcome(
     mention: Mention,
-    request: Request,
-    changes: Sequence[_Change],
+    context: ResolveContext,
+    changes: Sequence[FileChange],
     name: str,
-    nothing: str,
-    notes: Sequence[str] = (),
-    said: str = "",
+    empty: str,
+    problems: Sequence[str] = (),
+    messages: str = "",
 ) -> MentionOutcome:
-    """What becomes of a mention of changes, called `name`, and of a text that goes before them."""
-    items, told = _exhibits(request, changes, name)
-    head = [_exhibit(request, name, said)] if said else []
-    return _outcome(mention, [*head, *items], told, nothing, notes)
+    """Return the outcome for changes called `name`, with commit messages as the first item."""
+    items, notes = _diff_items(context, changes, name)
+    head = [virtual_item(context, name, messages, "diff")] if messages else []
+    return _outcome(mention, [*head, *items], notes, empty, problems)
 
 
 def _outcome(
-    mention: Mention, items: Sequence[Item], told: Sequence[str], nothing: str, notes: Sequence[str] = ()
+    mention: Mention, items: Sequence[Item], notes: Sequence[str], empty: str, problems: Sequence[str] = ()
 ) -> MentionOutcome:
-    """`told`: what is to be said of what there is; `nothing`: what to say without any, unless `notes` tell why."""
+    """Return the outcome for items with notes; `empty` is the reason without items, unless there are problems."""
     if items:
-        return included(mention, items, " ".join([*told, *notes]))
-    if told:
-        return MentionOutcome(mention, "omitted", reason=" ".join([*told, *notes]))
-    return unresolved(mention, " ".join(notes) or nothing)
+        return included(mention, items, " ".join([*notes, *problems]))
+    if notes:
+        return MentionOutcome(mention, "omitted", reason=" ".join([*notes, *problems]))
+    return unresolved(mention, " ".join(problems) or empty)
 
 
-def _exhibits(request: Request, changes: Sequence[_Change], name: str) -> tuple[list[Item], list[str]]:
-    """What is shown of changes, each called `name` behind its file, and what is to be said of them."""
-    hidden = _hidden(request, {path for change in changes for path in (change.path, change.was) if path})
-    shown = [change for change in changes if not {change.path, change.was} & hidden]
+def _diff_items(context: ResolveContext, changes: Sequence[FileChange], name: str) -> tuple[list[Item], list[str]]:
+    """Return one item per changed file and the notes on counts and hidden files."""
+    hidden = _hidden_paths(context, {path for change in changes for path in (change.path, change.old_path) if path})
+    shown = [change for change in changes if not {change.path, change.old_path} & hidden]
     items: list[Item] = []
     added = removed = unsaved = 0
     count = len(shown)
-    for change, before, after in _read(request, shown[:MOST_FILES]):
-        edited = change.now and change.path in request.snapshot.documents
-        if edited and _alike(before, after):  # only on the disk it is another one
+    for change, before, after in read_changes(context, shown[:MAX_FILES]):
+        is_open = change.is_current and change.path in context.snapshot.documents
+        if is_open and same_text(before, after):  # differs only on disk
             count -= 1
             continue
-        unsaved += edited
-        text, more, less = _told(request, change, before, after)
+        unsaved += is_open
+        text, more, less = _format_change(context, change, before, after)
         added, removed = added + more, removed + less
-        items.append(_exhibit(request, f"{request.snapshot.label(change.path)} ({name})", text))
-    told: list[str] = []
+        items.append(virtual_item(context, f"{context.snapshot.label(change.path)} ({name})", text, "diff"))
+    notes: list[str] = []
     if count:
-        open_ = f", {unsaved} of them open in the editor" if unsaved else ""
-        told.append(f"{_files(count)} changed, +{added} −{removed}{open_}.")
-    if count > MOST_FILES:
-        told.append(f"Only the first {MOST_FILES} of {count:,} files are looked at.")
-    for path in sorted(hidden)[:MOST_NAMED]:
-        told.append(barred(request, path) or f"{request.snapshot.label(path)} is not shown.")
-    if len(hidden) > MOST_NAMED:
-        told.append(f"{_files(len(hidden) - MOST_NAMED)} more must not be shown.")
-    return items, told
+        open_note = f", {unsaved} of them open in the editor" if unsaved else ""
+        notes.append(f"{plural(count, 'file')} changed, +{added} −{removed}{open_note}.")
+    if count > MAX_FILES:
+        notes.append(f"Only the first {MAX_FILES} of {count:,} files are considered.")
+    for path in sorted(hidden)[:MAX_LISTED_HIDDEN]:
+        notes.append(access_denied_reason(context, path) or f"{context.snapshot.label(path)} is not shown.")
+    if len(hidden) > MAX_LISTED_HIDDEN:
+        notes.append(f"Not shown: {plural(len(hidden) - MAX_LISTED_HIDDEN, 'more file')}.")
+    return items, notes
 
 
-def _hidden(request: Request, paths: Iterable[str]) -> set[str]:
-    """Those of the files that must not be shown, whether they are still there or not; `barred` tells why."""
+def _hidden_paths(context: ResolveContext, paths: Iterable[str]) -> set[str]:
+    """Return the paths that must not be shown; the files may no longer exist."""
     hidden: set[str] = set()
-    asked: dict[str, list[str]] = {}
+    unlisted_by_root: dict[str, list[str]] = {}
     for path in paths:
-        root, entry = request.snapshot.root_of(path), request.snapshot.files.get(path)
+        root, entry = context.snapshot.root_of(path), context.snapshot.files.get(path)
         if root is not None and (entry is None or not entry.mtime_ns):
-            asked.setdefault(root.path, []).append(path)  # git is asked of all of them together
-        elif barred(request, path):
+            unlisted_by_root.setdefault(root.path, []).append(path)  # one call of git for all of them
+        elif access_denied_reason(context, path):
             hidden.add(path)
-    for root_path, unlisted in asked.items():
-        hidden |= disk.ignored(root_path, unlisted, request.sources.limits)
-        hidden |= {path for path in unlisted if disk.secret(path) and not request.sources.secrets}
+    for root_path, unlisted in unlisted_by_root.items():
+        hidden |= ignored_paths(root_path, unlisted, context.sources.limits)
+        hidden |= {path for path in unlisted if secret_reason(path) and not context.sources.allow_secrets}
     return hidden
 
 
-def _told(request: Request, change: _Change, before: _Text, after: _Text) -> tuple[str, int, int]:
-    """(what is shown of a change, lines added, lines removed)."""
+def _format_change(context: ResolveContext, change: FileChange, before: Text, after: Text) -> tuple[str, int, int]:
+    """Return the text of a change and the numbers of added and removed lines."""
     head = ["new file"] if before is None else ["deleted file"] if after is None else []
-    head += change.said
+    head += change.notes
     if isinstance(before, Problem) or isinstance(after, Problem):
-        why = next(text for text in (after, before) if isinstance(text, Problem))
-        return "\n".join([*head, f"Its text is not shown: {why.message.removesuffix('.')}."]), 0, 0
-    view = request.sources.read(change.path, explicit=True)
-    outline = view.entry.outline if isinstance(view, TextView) and view.text == after else None
-    text, more, less = unified(before, after, outline, request.token)
+        problem = next(text for text in (after, before) if isinstance(text, Problem))
+        return "\n".join([*head, f"Its text is not shown: {problem.message.removesuffix('.')}."]), 0, 0
+    view = context.sources.read(change.path, explicit=True)
+    outline = view.entry.outline if isinstance(view, FileText) and view.text == after else None
+    text, added, removed = unified_diff(before, after, outline, context.token)
     if not text and not head:
         head = ["Only its encoding or the ends of its lines have changed."]
-    return "\n".join([*head, text] if text else head), more, less
-
-
-def _exhibit(request: Request, name: str, text: str) -> Item:
-    path = request.sources.exhibit(name, text)
-    return Item(path, Span(0, len(split_lines(text))), "diff", Origin.MENTION, 1.0)
-
-
-def _files(count: int) -> str:
-    return "1 file" if count == 1 else f"{count:,} files"
-
-
-def unified(
-    before: str | None, after: str | None, outline: AnyOutline | None = None, token: CancelToken | None = None
-) -> tuple[str, int, int]:
-    """(unified difference, lines added, lines removed); each hunk names the definition that it begins in.
-
-    Without an outline that is, as for git, the last line before it that begins with a letter.
-    """
-    old, new = (split_lines(text) if text else [] for text in (before, after))
-    out: list[str] = []
-    more = less = looked = 0
-    above = ""
-    for hunk in _hunks(aligned(old, new, token)):
-        a, b = Span(hunk[0].old.start, hunk[-1].old.end), Span(hunk[0].new.start, hunk[-1].new.end)
-        above = next((line for line in reversed(old[looked : a.start]) if _HEADING.match(line)), above)
-        looked = a.start
-        first = next(run for run in hunk if not run.same)
-        name = _inside(outline, first.new.start) if outline is not None else above[:MOST_HEADING].rstrip()
-        out.append(f"@@ -{_at(a)} +{_at(b)} @@{' ' + name if name else ''}")
-        for run in hunk:
-            gone, come = old[run.old.start : run.old.end], new[run.new.start : run.new.end]
-            if run.same:
-                out += [" " + line for line in come]
-            else:
-                out += ["-" + line for line in gone] + ["+" + line for line in come]
-                less, more = less + len(gone), more + len(come)
-    return "\n".join(out), more, less
-
-
-def _hunks(runs: Sequence[Run]) -> Iterator[list[Run]]:
-    """Lines that differ, with `CONTEXT` lines that do not on either side; what is so near to each other as one."""
-    hunk: list[Run] = []
-    for at, run in enumerate(runs):
-        if not run.same or (0 < at < len(runs) - 1 and len(run.old) <= 2 * CONTEXT):
-            hunk.append(run)
-            continue
-        if hunk:
-            yield [*hunk, _part(run, 0, CONTEXT)]
-        hunk = [_part(run, max(0, len(run.old) - CONTEXT), len(run.old))]
-    if any(not run.same for run in hunk):
-        yield hunk
-
-
-def _part(run: Run, start: int, end: int) -> Run:
-    """Lines `start` to `end` of lines that are the same."""
-    end = min(end, len(run.old))
-    old, new = run.old.start, run.new.start
-    return Run(True, Span(old + start, old + end), Span(new + start, new + end))
-
-
-def _at(span: Span) -> str:
-    return f"{span.start + bool(len(span))},{len(span)}"
-
-
-def _inside(outline: AnyOutline, line: int) -> str:
-    around = [s for s in outline.symbols if line in s.span and s.name]
-    return min(around, key=lambda s: len(s.span)).qualified if around else ""
+    return "\n".join([*head, text] if text else head), added, removed

@@ -1,6 +1,6 @@
-"""The resolvers of what stands around a definition: callers, callees, usages, implementations, tests, call paths.
+"""Resolvers of graph relations: callers, callees, usages, implementations, tests and call paths of a symbol.
 
-All of it is told by syntax and imports, not by a compiler, so reasons say "as far as the syntax tells".
+The graph is built by syntactic analysis, not by a compiler, so every reason names this limitation.
 """
 
 from __future__ import annotations
@@ -15,276 +15,304 @@ from promptls.graph.graph import GraphView
 from promptls.graph.name_lookup import versions
 from promptls.graph.nodes import Edge
 from promptls.graph.test_names import named_after
-from promptls.index.snapshot import Place
+from promptls.index.snapshot import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
-from promptls.languages.semantics import HOLDERS
-from promptls.mentions.context import Request
-from promptls.mentions.format import spell_argument, unspelled
-from promptls.mentions.grammar import argument, looks_like_path
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.format import format_argument_mention, mention_to_argument
+from promptls.mentions.grammar import full_argument, is_path_like
 from promptls.mentions.outcomes import included, unresolved
-from promptls.mentions.path_lookup import folders_at, root_and_path
+from promptls.mentions.path_lookup import resolve_folders, split_root
 from promptls.mentions.resolvers import file, symbol
-from promptls.mentions.resolvers.file_sets import group
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+from promptls.mentions.resolvers.file_sets import file_set_outcome
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
+from promptls.util.plural import plural
 
-MOST = 60
-_BETWEEN = re.compile(r"(?<!\.)\.\.(?!\.)")
-_AS_FAR = "as far as the syntax tells"
+MAX_ITEMS = 60
+"""Maximum number of related definitions; further ones are only counted."""
 
-Related = Callable[[GraphView, Place], Iterable[Place]]
+MAX_CALL_PATHS = 3
+"""Maximum number of call paths shown."""
+
+CONTEXT_LINES = 2
+"""Lines shown around a reference that is outside of every definition."""
+
+_PATH_SEPARATOR = re.compile(r"(?<!\.)\.\.(?!\.)")
+_LIMITATION = "(syntactic analysis)"
+
+Relation = Callable[[GraphView, OutlineRef], Iterable[OutlineRef]]
+"""Returns the definitions that are related to a definition."""
 
 
-def resolve_callers(mention: Mention, request: Request) -> MentionOutcome:
-    """What calls a definition."""
-    return _related(mention, request, _named(mention, request, argument(mention)), callers, "callers", _itself)
+def resolve_callers(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@callers:name" to the definitions that call it."""
+    return _related_outcome(
+        mention, context, _find_definitions(mention, context, full_argument(mention)), callers, "caller", _itself
+    )
 
 
-def resolve_callees(mention: Mention, request: Request) -> MentionOutcome:
-    """What a definition calls."""
-    return _related(mention, request, _named(mention, request, argument(mention)), callees, "callees")
+def resolve_callees(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@callees:name" to the definitions that it calls."""
+    return _related_outcome(
+        mention, context, _find_definitions(mention, context, full_argument(mention)), callees, "callee"
+    )
 
 
-def resolve_tests(mention: Mention, request: Request) -> MentionOutcome:
-    """The tests of a definition, or of those in a file; else the files of tests that are called after its file."""
+def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@tests:…" to the tests that call a definition or the code of a file.
 
-    def tests(view: GraphView, place: Place) -> Iterable[Place]:
-        return [e.target for one in inside(view, place) for e in view.out(one) if e.type == "tested_by"]
+    Falls back to test files that are named after the file.
+    """
 
-    places = _file_or_definition(mention, request)
-    outcome = _related(mention, request, places, tests, "tests", inside)
-    if outcome.status != "unresolved" or isinstance(places, MentionOutcome):
+    def tests(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
+        return [edge.target for inner in inside(view, ref) for edge in view.out(inner) if edge.type == "tested_by"]
+
+    refs = _find_file_or_definitions(mention, context)
+    outcome = _related_outcome(mention, context, refs, tests, "test", inside)
+    if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
         return outcome
-    snapshot, paths = request.snapshot, dict.fromkeys(path for path, _ in places)
-    found = dict.fromkeys(test for path in paths for test in named_after(snapshot, path))
-    if not found:
+    snapshot, paths = context.snapshot, dict.fromkeys(path for path, _ in refs)
+    test_files = dict.fromkeys(test for path in paths for test in named_after(snapshot, path))
+    if not test_files:
         return outcome
-    after = ", ".join(map(snapshot.label, paths))
-    count = "1 file is" if len(found) == 1 else f"{len(found)} files are"
-    return group(mention, request, "tests", [*found], f"No test calls it, {_AS_FAR}; {count} called after {after}.")
+    labels = ", ".join(map(snapshot.label, paths))
+    count = plural(len(test_files), "test file")
+    reason = f"No calling test found {_LIMITATION}; {count} by the name of {labels}."
+    return file_set_outcome(mention, context, "tests", [*test_files], reason)
 
 
-def resolve_implementations(mention: Mention, request: Request) -> MentionOutcome:
-    """What extends or implements a type, or overrides a method in one that does."""
+def resolve_implementations(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@implementations:…" to subtypes of a type, or to overrides of a method."""
 
-    def implementations(view: GraphView, place: Place) -> Iterable[Place]:
-        found, own, holder = view.symbol(place), view.facts(place[0]), None
-        holds = HOLDERS.get(own.outline.language, TYPE_KINDS) if own is not None else TYPE_KINDS
-        if found is not None and own is not None and found.kind not in holds:
-            holder = view.resolver.types.around(place[0], own, place[1])
-        below = _below(view, holder or place)
-        if found is None or holder is None:
-            return below
-        out: list[Place] = []
-        for path, index in below:
+    def implementations(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
+        definition, own, holder = view.symbol(ref), view.facts(ref[0]), None
+        owner_kinds = own.language.method_owner_kinds if own is not None else TYPE_KINDS
+        if definition is not None and own is not None and definition.kind not in owner_kinds:
+            holder = view.resolver.types.around(ref[0], own, ref[1])
+        subtypes = _subtypes(view, holder or ref)
+        if definition is None or holder is None:
+            return subtypes
+        overrides: list[OutlineRef] = []
+        for path, index in subtypes:
             facts = view.facts(path)
             children = facts.children.get(index, ()) if facts is not None else ()
-            here = [(path, i) for i in children if facts is not None and facts.symbols[i].name == found.name]
-            elsewhere = view.resolver.types.own((path, index), found.name) if not here else None
-            out += [elsewhere] if elsewhere is not None else here
-        return out
+            direct = [(path, i) for i in children if facts is not None and facts.symbols[i].name == definition.name]
+            indirect = view.resolver.types.own((path, index), definition.name) if not direct else None
+            overrides += [indirect] if indirect is not None else direct
+        return overrides
 
-    places = _named(mention, request, argument(mention))
-    return _related(mention, request, places, implementations, "implementations")
-
-
-def _below(view: GraphView, place: Place) -> list[Place]:
-    """Types that extend or implement a type, directly or not, nearest first."""
-    found: dict[Place, None] = {}
-    level = [place]
-    while level and len(found) < MOST:
-        edges = [e for one in level for e in view.into(one) if e.type in ("inherits", "implements")]
-        level = [e.source for e in edges if e.source not in found and e.source != place]
-        found.update(dict.fromkeys(level))
-    return list(found)
+    refs = _find_definitions(mention, context, full_argument(mention))
+    return _related_outcome(mention, context, refs, implementations, "implementation")
 
 
-def resolve_usages(mention: Mention, request: Request) -> MentionOutcome:
-    """Where a definition is used: the definitions that use it, or the lines where none stands around them."""
-    places = _named(mention, request, argument(mention))
-    if isinstance(places, MentionOutcome):
-        return places
-    view = request.graph
+def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@usages:name" to the definitions that use it, or to lines outside of definitions."""
+    refs = _find_definitions(mention, context, full_argument(mention))
+    if isinstance(refs, MentionOutcome):
+        return refs
+    view = context.graph
     items: dict[tuple[str, Span], Item] = {}
     count = 0
-    for place in places:
-        names = _names(view, [place])
-        for edge in view.into(place):
+    for ref in refs:
+        names = _usage_names(view, [ref])
+        for edge in view.into(ref):
             if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= LEAST:
                 count += 1
-                item = _item(view, edge.source, edge, request, names)
-                if item is not None and len(items) < MOST:
+                item = _item(view, edge.source, edge, context, names)
+                if item is not None and len(items) < MAX_ITEMS:
                     items.setdefault((item.path, item.span), item)
-    return _outcome(mention, list(items.values()), count, "uses")
+    return _counted_outcome(mention, list(items.values()), count, "use")
 
 
-def resolve_path(mention: Mention, request: Request) -> MentionOutcome:
-    """The definitions on the shortest ways of calls from one definition to another."""
-    first, dots, last = ends(argument(mention))
+def resolve_path(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@path:a..b" to the definitions on the shortest call paths between two definitions."""
+    first, dots, last = split_call_path(full_argument(mention))
     if not first or not last:
-        return unresolved(mention, "A call path goes from one definition to another: @path:main..Store.save.")
-    start = _named(mention, request, first, after=dots + last)
+        return unresolved(mention, "A call path needs two definitions, for example @path:main..Store.save.")
+    start = _find_definitions(mention, context, first, after=dots + last)
     if isinstance(start, MentionOutcome):
         return start
-    end = _named(mention, request, last, before=first + dots)
+    end = _find_definitions(mention, context, last, before=first + dots)
     if isinstance(end, MentionOutcome):
         return end
-    view = request.graph
-    paths = call_paths(view, start, end, 3, request.token)
+    view = context.graph
+    paths = call_paths(view, start, end, MAX_CALL_PATHS, context.token)
     if not paths:
-        return unresolved(mention, f"No way of calls leads from {first} to {last}, {_AS_FAR}.")
-    places = dict.fromkeys(place for path in paths for place in path)
-    items = [item for place in places if (item := _item(view, place, None, request)) is not None]
-    found = view.symbol
-    names = [" → ".join(s.name for place in path if (s := found(place)) is not None) for path in paths]
-    return included(mention, items, f"{'; '.join(names)}, {_AS_FAR}.")
+        return unresolved(mention, f"No call path from {first} to {last} found {_LIMITATION}.")
+    refs = dict.fromkeys(ref for path in paths for ref in path)
+    items = [item for ref in refs if (item := _item(view, ref, None, context)) is not None]
+    symbol_of = view.symbol
+    names = [" → ".join(s.name for ref in path if (s := symbol_of(ref)) is not None) for path in paths]
+    return included(mention, items, f"{'; '.join(names)} {_LIMITATION}.")
 
 
-def ends(written: str) -> tuple[str, str, str]:
-    """(from, "..", to) of a call path, ("", "", "") where it is none; three dots are part of a name: "[...slug]"."""
-    found = _BETWEEN.search(written)
-    return (written[: found.start()], found.group(), written[found.end() :]) if found else ("", "", "")
+def split_call_path(argument: str) -> tuple[str, str, str]:
+    """Split "a..b" into ("a", "..", "b"); return empty strings if it is not a call path.
 
-
-def _related(
-    mention: Mention,
-    request: Request,
-    places: list[Place] | MentionOutcome,
-    related: Related,
-    what: str,
-    used: Related | None = None,
-) -> MentionOutcome:
-    """The outcome of a mention of what is related to some definitions.
-
-    `used`: for what uses definitions, those that it uses of each; where it does so is told with it.
+    Three dots are part of a name, as in "[...slug]".
     """
-    if isinstance(places, MentionOutcome):
-        return places
-    view = request.graph
-    own = set(places)
-    found = [p for p in dict.fromkeys(p for place in places for p in related(view, place)) if p not in own]
-    names = _names(view, (one for place in places for one in used(view, place))) if used is not None else frozenset()
-    items = [item for place in found[:MOST] if (item := _item(view, place, None, request, names)) is not None]
-    return _outcome(mention, items, len(found), what)
+    match = _PATH_SEPARATOR.search(argument)
+    return (argument[: match.start()], match.group(), argument[match.end() :]) if match else ("", "", "")
 
 
-def _itself(view: GraphView, place: Place) -> Iterable[Place]:
-    return [place]
+def _related_outcome(
+    mention: Mention,
+    context: ResolveContext,
+    refs: list[OutlineRef] | MentionOutcome,
+    relation: Relation,
+    noun: str,
+    used: Relation | None = None,
+) -> MentionOutcome:
+    """Return the outcome for the definitions related to `refs`.
+
+    `used` yields the definitions whose call sites are shown in each related definition.
+    """
+    if isinstance(refs, MentionOutcome):
+        return refs
+    view = context.graph
+    own = set(refs)
+    related = [r for r in dict.fromkeys(r for ref in refs for r in relation(view, ref)) if r not in own]
+    names = _usage_names(view, (u for ref in refs for u in used(view, ref))) if used is not None else frozenset()
+    items = [item for ref in related[:MAX_ITEMS] if (item := _item(view, ref, None, context, names)) is not None]
+    return _counted_outcome(mention, items, len(related), noun)
 
 
-def _names(view: GraphView, places: Iterable[Place]) -> frozenset[str]:
-    """The names by which definitions are used: a constructor by that of its type, too."""
-    out: set[str] = set()
-    for place in places:
-        symbol = view.symbol(place)
-        if symbol is not None:
-            out.add(symbol.name)
-            if symbol.kind == "constructor":
-                out.add(symbol.qualified.rpartition(".")[0].rpartition(".")[2])
-    return frozenset(out - {""})
+def _counted_outcome(mention: Mention, items: Sequence[Item], count: int, noun: str) -> MentionOutcome:
+    if not items:
+        return unresolved(mention, f"{full_argument(mention)} has no {noun}s {_LIMITATION}.")
+    counted = plural(count, noun)
+    some = f"The first {len(items)} of {counted}" if count > len(items) else counted
+    return included(mention, items, f"{some} {_LIMITATION}.")
 
 
-def _sites(view: GraphView, place: Place, names: frozenset[str]) -> tuple[int, ...]:
-    """The lines of a definition's own code that use one of these names."""
-    facts = view.facts(place[0])
+def _itself(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
+    return [ref]
+
+
+def _subtypes(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return direct and indirect subtypes of a type, nearest first."""
+    subtypes: dict[OutlineRef, None] = {}
+    level = [ref]
+    while level and len(subtypes) < MAX_ITEMS:
+        edges = [e for one in level for e in view.into(one) if e.type in ("inherits", "implements")]
+        level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
+        subtypes.update(dict.fromkeys(level))
+    return list(subtypes)
+
+
+def _usage_names(view: GraphView, refs: Iterable[OutlineRef]) -> frozenset[str]:
+    """Return the names by which definitions are used; a constructor is also used by the name of its type."""
+    names: set[str] = set()
+    for ref in refs:
+        definition = view.symbol(ref)
+        if definition is not None:
+            names.add(definition.name)
+            if definition.kind == "constructor":
+                names.add(definition.qualified.rpartition(".")[0].rpartition(".")[2])
+    return frozenset(names - {""})
+
+
+def _call_sites(view: GraphView, ref: OutlineRef, names: frozenset[str]) -> tuple[int, ...]:
+    """Return the lines in a definition that use one of these names."""
+    facts = view.facts(ref[0])
     if facts is None:
         return ()
-    lines = {use.line for name in names for owner, use in facts.uses_named(name) if owner == place[1]}
-    return tuple(sorted(lines))
+    return tuple(sorted({use.line for name in names for owner, use in facts.uses_named(name) if owner == ref[1]}))
 
 
-def _outcome(mention: Mention, items: Sequence[Item], count: int, what: str) -> MentionOutcome:
-    if not items:
-        return unresolved(mention, f"{argument(mention)} has no {what}, {_AS_FAR}.")
-    counted = f"{count} {what.removesuffix('s') if count == 1 else what}"
-    some = f"The first {len(items)} of {counted}" if count > len(items) else counted
-    return included(mention, items, f"{some}, {_AS_FAR}.")
+def _find_definitions(
+    mention: Mention, context: ResolveContext, argument: str, before: str = "", after: str = ""
+) -> list[OutlineRef] | MentionOutcome:
+    """Return the definitions that an argument names, or the outcome if there are none.
 
-
-def _named(
-    mention: Mention, request: Request, written: str, before: str = "", after: str = ""
-) -> list[Place] | MentionOutcome:
-    """The places of the definition that an argument, or a part of one, names; or why there are none.
-
-    `before` and `after`: the rest of the argument, which candidates keep.
+    `before` and `after` are the rest of the argument, which candidates keep.
     """
-    found = _definition(mention, request, written)
-    if found.status != "included":
-        return _spelled(found, mention, before, after)
-    places = []
-    for item in found.targets:
-        entry = request.snapshot.files.get(item.path)
+    outcome = _resolve_definition(mention, context, argument)
+    if outcome.status != "included":
+        return _as_argument(outcome, mention, before, after)
+    refs = []
+    for item in outcome.targets:
+        entry = context.snapshot.files.get(item.path)
         symbols = entry.outline.symbols if entry is not None and entry.outline is not None else ()
-        places += [(item.path, i) for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span]
-    return places
+        refs += [(item.path, i) for i, s in enumerate(symbols) if s.qualified == item.symbol and s.span == item.span]
+    return refs
 
 
-def _file_or_definition(mention: Mention, request: Request) -> list[Place] | MentionOutcome:
-    """The place of the file that an argument names, else those of a definition."""
-    written = argument(mention)
-    root, path = root_and_path(request.snapshot, written)
-    is_path = looks_like_path(path) or "/" in path  # programs have no ending
-    if not is_path or symbol.parted(written, request)[0]:
-        return _named(mention, request, written)
-    found = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), request)
-    if found.status == "included" and all(item.kind == "file" for item in found.targets):
-        return [(item.path, -1) for item in found.targets]
-    named = _named(mention, request, written)  # "Server.go" may be a method
-    return _spelled(found, mention) if isinstance(named, MentionOutcome) and named.status == "unresolved" else named
+def _find_file_or_definitions(mention: Mention, context: ResolveContext) -> list[OutlineRef] | MentionOutcome:
+    """Return the file that an argument names, else the definitions."""
+    argument = full_argument(mention)
+    root, path = split_root(context.snapshot, argument)
+    maybe_path = is_path_like(path) or "/" in path  # executables have no extension
+    if not maybe_path or symbol.split_scope(argument, context)[0]:
+        return _find_definitions(mention, context, argument)
+    outcome = file.resolve(replace(mention, kind="file", target=path, root=root, scope=""), context)
+    if outcome.status == "included" and all(item.kind == "file" for item in outcome.targets):
+        return [(item.path, -1) for item in outcome.targets]
+    refs = _find_definitions(mention, context, argument)  # "Server.go" may be a method
+    failed = isinstance(refs, MentionOutcome) and refs.status == "unresolved"
+    return _as_argument(outcome, mention) if failed else refs
 
 
-def _spelled(outcome: MentionOutcome, mention: Mention, before: str = "", after: str = "") -> MentionOutcome:
-    """An outcome for what an argument names as that of the whole mention."""
-    word = mention.text[1:].partition(":")[0]
+def _as_argument(outcome: MentionOutcome, mention: Mention, before: str = "", after: str = "") -> MentionOutcome:
+    """Return the outcome for an argument as the outcome for the whole mention."""
+    keyword = mention.text[1:].partition(":")[0]
 
-    def spelled(text: str) -> str:
-        return spell_argument(word, before + unspelled(text) + after) or "" if text else ""
+    def rewrite(text: str) -> str:
+        return format_argument_mention(keyword, before + mention_to_argument(text) + after) or "" if text else ""
 
-    candidates = tuple(filter(None, map(spelled, outcome.candidates)))
-    return replace(outcome, mention=mention, candidates=candidates, suggestion=spelled(outcome.suggestion))
-
-
-def _definition(mention: Mention, request: Request, written: str) -> MentionOutcome:
-    """The definition that "Cart.total", "src/cart.py#Cart.total" or "root:src/cart.py#Cart.total" names."""
-
-    def among(path: str, name: str) -> MentionOutcome:
-        root, scope = root_and_path(request.snapshot, path)
-        asked = replace(mention, kind="symbol", target=name, root=root, scope=scope)
-        found = symbol.resolve(asked, request)
-        return _one_thing(asked, request) or found if found.status == "ambiguous" else found
-
-    scope, name = symbol.parted(written, request)
-    found = among(scope, name)
-    path, _, name = written.rpartition("#")
-    if found.status == "unresolved" and not scope and (looks_like_path(path) or folders_at(request, path)):
-        return among(path, name)  # in a folder without its slash; or to say that there is no such file
-    return found
+    candidates = tuple(filter(None, map(rewrite, outcome.candidates)))
+    return replace(outcome, mention=mention, candidates=candidates, suggestion=rewrite(outcome.suggestion))
 
 
-def _one_thing(asked: Mention, request: Request) -> MentionOutcome | None:
-    """All the definitions that a name fits, if a build takes one of them; None if they are several things."""
-    found = symbol.fitting(asked, request)
-    if isinstance(found, MentionOutcome):
+def _resolve_definition(mention: Mention, context: ResolveContext, argument: str) -> MentionOutcome:
+    """Resolve "Cart.total", "src/cart.py#Cart.total" or "root:src/cart.py#Cart.total"."""
+
+    def resolve_in(path: str, name: str) -> MentionOutcome:
+        root, scope = split_root(context.snapshot, path)
+        symbol_mention = replace(mention, kind="symbol", target=name, root=root, scope=scope)
+        outcome = symbol.resolve(symbol_mention, context)
+        return _merge_build_variants(symbol_mention, context) or outcome if outcome.status == "ambiguous" else outcome
+
+    scope, name = symbol.split_scope(argument, context)
+    outcome = resolve_in(scope, name)
+    path, _, name = argument.rpartition("#")
+    if outcome.status == "unresolved" and not scope and (is_path_like(path) or resolve_folders(context, path)):
+        return resolve_in(path, name)  # a folder without its slash, or a file that does not exist
+    return outcome
+
+
+def _merge_build_variants(mention: Mention, context: ResolveContext) -> MentionOutcome | None:
+    """Return all matching definitions if they are build variants of one symbol, else None."""
+    matches = symbol.matching_definitions(mention, context)
+    if isinstance(matches, MentionOutcome):
         return None
-    first = request.snapshot.outline(found[0].path)
+    first = context.snapshot.outline(matches[0].path)
     if first is None:
         return None
-    places = versions(request.snapshot, (found[0].path, first.symbols.index(found[0].symbol)))
-    if not {d.path for d in found} <= {path for path, _ in places} or len({d.symbol.qualified for d in found}) > 1:
+    variants = versions(context.snapshot, (matches[0].path, first.symbols.index(matches[0].symbol)))
+    if not {d.path for d in matches} <= {path for path, _ in variants}:
         return None
-    items = (Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, d.symbol.qualified) for d in found)
-    return included(asked, items)
+    if len({d.symbol.qualified for d in matches}) > 1:
+        return None
+    items = (Item(d.path, d.symbol.span, d.symbol.kind, Origin.MENTION, 1.0, d.symbol.qualified) for d in matches)
+    return included(mention, items)
 
 
 def _item(
-    view: GraphView, place: Place, edge: Edge | None, request: Request, names: frozenset[str] = frozenset()
+    view: GraphView,
+    ref: OutlineRef,
+    edge: Edge | None,
+    context: ResolveContext,
+    names: frozenset[str] = frozenset(),
 ) -> Item | None:
-    """A definition, or the lines around an edge's evidence where no definition stands around it; `names`: what it is
-    asked for using."""
-    found = view.symbol(place)
-    if found is not None:
-        sites = _sites(view, place, names)
-        return Item(place[0], found.span, found.kind, Origin.MENTION, 1.0, found.qualified, sites=sites)
-    text = request.sources.read(place[0])
-    if edge is None or not isinstance(text, TextView):
+    """Return a definition with its call sites of `names`, or the lines around an edge outside of definitions."""
+    definition = view.symbol(ref)
+    if definition is not None:
+        sites = _call_sites(view, ref, names)
+        return Item(
+            ref[0], definition.span, definition.kind, Origin.MENTION, 1.0, definition.qualified, call_sites=sites
+        )
+    view_text = context.sources.read(ref[0])
+    if edge is None or not isinstance(view_text, FileText):
         return None
-    return Item(place[0], Span(max(0, edge.line - 2), min(len(text.lines), edge.line + 3)), "text", Origin.MENTION, 1.0)
+    span = Span(max(0, edge.line - CONTEXT_LINES), min(len(view_text.lines), edge.line + CONTEXT_LINES + 1))
+    return Item(ref[0], span, "text", Origin.MENTION, 1.0)

@@ -1,44 +1,44 @@
-"""The resolvers of what was written down: "@rules" and "@memory"."""
+"""Resolvers of rule files and memory entries: "@rules" and "@memory"."""
 
 from __future__ import annotations
 
-from promptls.index.snapshot import split_lines
 from promptls.knowledge import rules
 from promptls.knowledge.memory import relevance
-from promptls.mentions.context import Request
-from promptls.mentions.outcomes import included, unresolved
-from promptls.mentions.path_lookup import barred
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.outcomes import included, unresolved, virtual_item
+from promptls.mentions.path_lookup import access_denied_reason
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
+from promptls.util.plural import plural
 
 
-def resolve_rules(mention: Mention, request: Request) -> MentionOutcome:
-    """The rule files that hold for the documents in front of the user."""
-    files = [path for path in (request.client.active, *request.client.open) if path]
-    found = rules.gather(request.sources, files)
+def resolve_rules(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@rules" to the rule files that apply to the open documents."""
+    documents = [path for path in (context.client.active_document, *context.client.open_documents) if path]
+    rule_set = rules.collect_rules(context.sources, documents)
     items: list[Item] = []
-    for path in dict.fromkeys(rule.path for rule in found.held):
-        view = request.sources.read(path, explicit=True)
-        if isinstance(view, TextView) and not barred(request, path):
+    for path in dict.fromkeys(rule.path for rule in rule_set.active):
+        view = context.sources.read(path, explicit=True)
+        if isinstance(view, FileText) and not access_denied_reason(context, path):
             items.append(Item(path, Span(0, len(view.lines)), "file", Origin.MENTION, 1.0))
     if not items:
-        return unresolved(mention, "The workspace has no rule files that hold here, such as AGENTS.md.")
+        return unresolved(mention, "No rule files (such as AGENTS.md) apply to the open documents.")
     return included(mention, items)
 
 
-def resolve_memory(mention: Mention, request: Request) -> MentionOutcome:
-    """What is remembered, or what of it is about something."""
-    held, nothing = request.around.memory, unresolved(mention, "Nothing is remembered yet.")
-    if held is None:
-        return nothing
-    now = held.clock()
-    entries = [entry for entry in held.load(request.snapshot.roots).entries if not entry.expired(now)]
+def resolve_memory(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@memory" to all entries of the memory, or to those relevant to the argument."""
+    memory, empty = context.services.memory, unresolved(mention, "The memory has no entries.")
+    if memory is None:
+        return empty
+    now = memory.clock()
+    entries = [entry for entry in memory.load(context.snapshot.roots).entries if not entry.is_expired(now)]
     if not entries:
-        return nothing
+        return empty
     if mention.target:
-        entries = [hit.entry for hit in relevance.search(entries, mention.target)]
+        entries = [hit.entry for hit in relevance.search_entries(entries, mention.target)]
         if not entries:
-            return unresolved(mention, f'Nothing that is remembered is about "{mention.target}".')
-    text = "\n".join(relevance.line(entry) for entry in entries)
-    path = request.sources.exhibit("memory", text)
-    count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
-    return included(mention, [Item(path, Span(0, len(split_lines(text))), "memory", Origin.MENTION, 1.0)], f"{count}.")
+            return unresolved(mention, f'No memory entry matches "{mention.target}".')
+    text = "\n".join(relevance.format_entry(entry) for entry in entries)
+    return included(
+        mention, [virtual_item(context, "memory", text, "memory")], f"{plural(len(entries), 'entry', 'entries')}."
+    )

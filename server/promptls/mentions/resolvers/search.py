@@ -1,6 +1,4 @@
-"""The resolvers that look for something: "@codebase" by meaning and words, "@text:…" and "@regex:…" in
-the lines, "@pattern:…" in the syntax.
-"""
+"""Search resolvers: "@codebase" (semantic and keyword), "@text", "@regex" and "@pattern" (structural)."""
 
 from __future__ import annotations
 
@@ -8,267 +6,240 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
-import regex
+from promptls.index.files.secret_files import secret_reason
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
+from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Problem, Span
+from promptls.retrieval import retrieve
+from promptls.retrieval.query import parse_query
+from promptls.util.plural import plural
+from promptls.util.regex import Regex, RegexError
 
-from promptls.index import files as disk
-from promptls.mentions.context import Request
-from promptls.mentions.outcomes import included, refused, region, unresolved
-from promptls.mentions.path_lookup import nearest_first, within
-from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span, TextView
-from promptls.retrieval import Strategy, retrieve
-from promptls.retrieval.query import analyse
+MAX_REGIONS = 12
+"""Maximum number of regions of one semantic search; they compete for the budget of explicit items."""
 
-REGIONS = 12
-"""Regions that one search by meaning brings."""
+MIN_RELATIVE_SCORE = 0.02
+"""Minimum score of a region as a fraction of the best score."""
 
-LEAST_SCORE = 0.02
-HITS = 60
-"""Regions with matching lines that are brought; further lines are counted."""
+MAX_ITEMS = 60
+"""Maximum number of regions of one text search; further matching lines are only counted."""
 
-AROUND = 2
-"""Lines shown around a match that stands in no short definition."""
+CONTEXT_LINES = 2
+"""Lines shown before and after a match outside of short definitions."""
 
-SHORT = 30
-"""Lines up to which the whole definition around a match is brought."""
+MAX_DEFINITION_LINES = 30
+"""Length up to which the whole definition around a match is shown."""
 
-SECONDS = 2.0
-"""How long lines are looked at; then what was found so far is the answer."""
+TIMEOUT_S = 2.0
+"""Time limit of a text search in seconds; matches found until then are the result."""
 
-LINE_SECONDS = 0.25
-"""How long an expression may take for one line."""
+PATTERN_TIMEOUT_S = 4.0
+"""Time limit of a structural search in seconds; parsing takes longer than reading."""
 
-WRITTEN_OUT = 50_000
-"""Parts that an expression may have when its counted repeats are written out, as compiling it does."""
+BLOCK_CHARS = 16_384
+"""Characters matched at a time by the regular expression prefilter, between checks of the time limit."""
 
-_PARTS = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|.", re.DOTALL)
+MAX_QUOTED_CHARS = 78
+"""Length to which a query is shortened in messages."""
 
-_LINE_BY_LINE = re.compile(r"\\[AGZzK]|\(\?(?!:|P[<=]|<\w|i\))|\(\*|[*+?}]\+|\{(?!\d)")
-"""What may match in a line and not there in a text of many: ends of a text, what is looked around for, what is not given
-back once taken, flags, verbs, letters that may differ."""
-LONGEST_LINE = 2_000
-"""Characters of a line that an expression is tried on."""
-IN_VAIN = 3
-"""Whole texts on which an expression may take too long before it is tried line by line only."""
+_LINE_BY_LINE = re.compile(r"\\[Az]|\(\?[a-zA-Z]*-")
+"""Syntax for which a match in a line may not be a match in a text: text anchors and disabled flags."""
 
-Holds = Callable[[str, float], bool]
-"""(text, time when to stop) → whether any of its lines may match."""
-Matches = Callable[[TextView, float], tuple[list[int], bool]]
-"""(such a text, time when to stop) → the lines that match, and whether all were looked at."""
+TextFilter = Callable[[str, float], bool]
+"""Maps (text, deadline) to whether any line may match; false positives are allowed."""
+
+LineMatcher = Callable[[FileText, float], tuple[list[int], bool]]
+"""Maps (file, deadline) to the matching lines, and whether all lines were checked."""
 
 
-def resolve_codebase(mention: Mention, request: Request) -> MentionOutcome:
-    """What the workspace has on a question."""
-    index = request.around.index
-    text = mention.target or request.question
-    if index is None or not text.strip():
-        return unresolved(mention, "There is no question to look for; write one, or put it in quotes behind a colon.")
-    inside = within(request, mention.scope) if mention.scope else None
-    if mention.scope and not inside:
-        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
-    strategy = request.around.strategy or Strategy()
-    found = retrieve(analyse(text), request.snapshot, index, strategy, request.token, inside).items
-    best = [i for i in found if i.score >= LEAST_SCORE * max(1e-9, found[0].score)][:REGIONS]
+def resolve_codebase(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@codebase" to the regions most relevant to the question or the quoted query."""
+    index = context.services.index
+    query = mention.target or context.question
+    if index is None or not query.strip():
+        return unresolved(mention, '@codebase needs a query: write a question, or use @codebase:"query".')
+    scope = _search_scope(mention, context)
+    if isinstance(scope, MentionOutcome):
+        return scope
+    ranked = retrieve(
+        parse_query(query), context.snapshot, index, context.services.strategy, context.token, scope
+    ).items
+    best = [i for i in ranked if i.score >= MIN_RELATIVE_SCORE * max(1e-9, ranked[0].score)][:MAX_REGIONS]
     items = [Item(i.path, i.span, i.kind, Origin.MENTION, 1.0, i.symbol, i.reasons) for i in best]
     if not items:
-        return unresolved(mention, f"Nothing in the workspace is about {_quoted(text)}.")
-    return included(mention, items, f"The {len(items)} best regions for {_quoted(text)}.")
+        return unresolved(mention, f"No results for {_quote(query)} in the workspace.")
+    return included(mention, items, f"{plural(len(items), 'best region')} for {_quote(query)}.")
 
 
-def resolve_text(mention: Mention, request: Request) -> MentionOutcome:
-    """The lines that hold a text."""
-    wanted, plain = mention.target, mention.target.islower()
+def resolve_text(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@text:…" to the lines that contain the text (smart case)."""
+    needle, ignore_case = mention.target, mention.target.islower()
 
-    def holds(text: str, deadline: float) -> bool:
-        return wanted in (text.lower() if plain else text)
+    def may_match(text: str, deadline: float) -> bool:
+        return needle in (text.lower() if ignore_case else text)
 
-    def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
-        return [i for i, line in enumerate(view.lines) if wanted in (line.lower() if plain else line)], True
+    def match_lines(view: FileText, deadline: float) -> tuple[list[int], bool]:
+        return [i for i, line in enumerate(view.lines) if needle in (line.lower() if ignore_case else line)], True
 
-    return _lines(mention, request, holds, matches)
+    return _search_lines(mention, context, may_match, match_lines)
 
 
-def resolve_regex(mention: Mention, request: Request) -> MentionOutcome:
-    """The lines that an expression matches; one that takes too long is stopped and said so."""
-    if _written_out(mention.target) > WRITTEN_OUT:
-        return refused(mention, f"{_quoted(mention.target)} repeats too often; write it without nested repeats.")
+def resolve_regex(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@regex:…" to the lines that match the expression."""
     try:
-        compiled = regex.compile(mention.target)
-    except (regex.error, OverflowError, RecursionError) as error:
-        return refused(mention, f"{_quoted(mention.target)} is no regular expression: {error}.")
+        line_regex = Regex(mention.target)
+        text_regex = None if _LINE_BY_LINE.search(mention.target) else Regex(mention.target, multiline=True)
+    except RegexError as error:
+        return refused(mention, f"Invalid regular expression {_quote(mention.target)}: {error}.")
 
-    def matches(view: TextView, deadline: float) -> tuple[list[int], bool]:
-        found: list[int] = []
+    def may_match(text: str, deadline: float) -> bool:
+        return text_regex is None or "\r" in text or _matches_any_block(text_regex, text, deadline)
+
+    def match_lines(view: FileText, deadline: float) -> tuple[list[int], bool]:
+        matches: list[int] = []
         for i, line in enumerate(view.lines):
-            request.token.check()
-            left = deadline - time.monotonic()
-            try:
-                if left <= 0:
-                    return found, False
-                if compiled.search(line[:LONGEST_LINE], timeout=min(LINE_SECONDS, left)) is not None:
-                    found.append(i)
-            except TimeoutError:
-                if left > LINE_SECONDS:
-                    raise
-                return found, False
-        return found, True
+            context.token.check()
+            if time.monotonic() > deadline:
+                return matches, False
+            if line_regex.search(line):
+                matches.append(i)
+        return matches, True
 
-    try:
-        return _lines(mention, request, _Anywhere(mention.target).in_text, matches)
-    except TimeoutError:
-        return refused(mention, f"{_quoted(mention.target)} takes too long to match; write it without nested repeats.")
+    return _search_lines(mention, context, may_match, match_lines)
 
 
-class _Anywhere:
-    """Whether any line of a text may match an expression: one look at a text instead of one at each of its lines."""
-
-    def __init__(self, expression: str) -> None:
-        apart = _LINE_BY_LINE.search(expression) is not None
-        self._compiled = None if apart else regex.compile(expression, regex.MULTILINE)
-        self._vain = 0
-
-    def in_text(self, text: str, deadline: float) -> bool:
-        """False where no line does; that one may can be wrong."""
-        compiled = self._compiled
-        if compiled is None or self._vain >= IN_VAIN or "\r" in text or _has_long_line(text):
-            return True
-        try:
-            left = max(0.001, deadline - time.monotonic())
-            return compiled.search(text, timeout=min(LINE_SECONDS, left)) is not None
-        except TimeoutError:
-            self._vain += 1
-            return True
-
-
-def _has_long_line(text: str) -> bool:
-    """Whether a line is longer than what expressions are tried on; the text is looked at here and there only."""
-    start = 0
-    while len(text) - start > LONGEST_LINE:
-        end = text.rfind("\n", start, start + LONGEST_LINE + 1)
-        if end < 0:
-            return True
-        start = end + 1
-    return False
-
-
-def _written_out(expression: str) -> int:
-    """How many parts an expression has when each counted repeat is written as often as it is there at least."""
-    open_groups, last = [0], 0  # the size of each open group, and of what stood last in the innermost
-    for found in _PARTS.finditer(expression):
-        part = found.group()
-        if found[1]:
-            open_groups[-1] += last * max(0, int(found[1]) - 1)
-            last *= max(1, int(found[1]))
-        elif part == "(":
-            open_groups.append(0)
-        elif part == ")" and len(open_groups) > 1:
-            last = open_groups.pop()
-            open_groups[-1] += last
-        elif part not in "*+?":
-            last = 1
-            open_groups[-1] += 1
-    return sum(open_groups)
-
-
-def resolve_pattern(mention: Mention, request: Request) -> MentionOutcome:
-    """The code of a shape, or what a tree-sitter query captures."""
-    if request.around.matches is None:
-        return unresolved(mention, "Nothing can be looked for here.")
-    inside = within(request, mention.scope) if mention.scope else None
-    if mention.scope and not inside:
-        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
-    files = request.snapshot.files
-    known = [p for p, e in files.items() if e.outlined and not e.skipped and not disk.secret(p)]
-    paths = nearest_first(request, (p for p in known if inside is None or p in inside))
-    found = request.around.matches(mention.target, paths, request.token, 2 * SECONDS)
-    cut = (
-        f" Only {found.seen:,} of {len(paths):,} files were looked at in the time there is."
-        if found.seen < len(paths)
-        else ""
-    )
+def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome:
+    """Resolve "@pattern:…" to code with this structure, or to the captures of a tree-sitter query."""
+    find_pattern = context.services.find_pattern
+    if find_pattern is None:
+        return unresolved(mention, "Structural search is not available.")
+    scope = _search_scope(mention, context)
+    if isinstance(scope, MentionOutcome):
+        return scope
+    files = context.snapshot.files
+    parsed = [p for p, e in files.items() if e.encoded_outline and not e.skip_reason and not secret_reason(p)]
+    paths = sort_by_proximity(context, (p for p in parsed if scope is None or p in scope))
+    found = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
+    note = _timeout_note(found.searched, len(paths)) if found.searched < len(paths) else ""
     if not found.languages:
-        return unresolved(
-            mention, f"{_quoted(mention.target)} is one piece of code in no language of the workspace.{cut}"
-        )
+        reason = f"{_quote(mention.target)} is not one piece of code in any language of the workspace.{note}"
+        return unresolved(mention, reason)
     items: dict[tuple[str, Span], Item] = {}
     for path in paths:
         for span in found.files.get(path, ()):
-            view = _text(request, path)
-            if view is not None and len(items) < HITS:
-                items.setdefault((path, span), region(path, span, view.entry.outline, Origin.MENTION))
-    count = sum(map(len, found.files.values()))
+            view = _read(context, path)
+            if view is not None and len(items) < MAX_ITEMS:
+                items.setdefault((path, span), item_for_lines(path, span, view.entry.outline, Origin.MENTION))
     if not items:
-        return unresolved(mention, f"Nothing has the shape {_quoted(mention.target)}.{cut}")
-    return included(mention, items.values(), f"{count:,} matches in {len(found.files):,} files.{cut}")
+        return unresolved(mention, f"No code matches the pattern {_quote(mention.target)}.{note}")
+    count = plural(sum(map(len, found.files.values())), "match", "matches")
+    return included(mention, items.values(), f"{count} in {plural(len(found.files), 'file')}.{note}")
 
 
-def _lines(mention: Mention, request: Request, holds: Holds, matches: Matches) -> MentionOutcome:
-    """Regions around the matching lines, open documents and files near the active one first."""
-    snapshot = request.snapshot
-    inside = within(request, mention.scope) if mention.scope else None
-    if mention.scope and not inside:
-        return unresolved(mention, f'There is no folder or file "{mention.scope}" in the workspace.')
-    paths = [p for p, e in snapshot.files.items() if not e.skipped and (inside is None or p in inside)]
-    deadline = time.monotonic() + SECONDS
-    items: dict[tuple[str, Span], Item] = {}
-    hits = files = seen = 0
-    late = False
-    for path in nearest_first(request, paths):
-        request.token.check()
-        late = late or time.monotonic() > deadline
-        if late:
-            break
-        view = _text(request, path, lambda text: holds(text, deadline))
-        if view is None:
-            seen += 1
-            continue
-        lines, whole = matches(view, deadline)
-        seen, late = seen + whole, not whole
-        hits, files = hits + len(lines), files + bool(lines)
-        for item in _regions(view, lines) if lines and len(items) < HITS else ():
-            if len(items) < HITS:
-                items.setdefault((item.path, item.span), item)
-    cut = f" Only {seen:,} of {len(paths):,} files were looked at in the time there is." if late else ""
-    if not items:
-        return unresolved(mention, f"No line matches {_quoted(mention.target)}.{cut}")
-    return included(mention, items.values(), f"{hits:,} lines in {files:,} files match.{cut}")
-
-
-def _text(request: Request, path: str, wanted: Callable[[str], bool] | None = None) -> TextView | None:
-    """A file's text if it is `wanted`; files of secrets are not looked into, unless the settings say so.
-
-    A text that is not is let go at once: nobody asks for its lines, nor whether its outline was made from it.
-    """
-    if disk.secret(path) and not request.sources.secrets:
+def _search_scope(mention: Mention, context: ResolveContext) -> frozenset[str] | MentionOutcome | None:
+    """Return the files of the mention's scope, None without a scope, or the outcome if it does not exist."""
+    if not mention.scope:
         return None
-    if wanted is not None:
-        text = request.sources.text(path)
-        if isinstance(text, Problem) or not wanted(text):
+    files = files_in_scope(context, mention.scope)
+    return files or unresolved(mention, f'Folder or file "{mention.scope}" not found in the workspace.')
+
+
+def _search_lines(
+    mention: Mention, context: ResolveContext, may_match: TextFilter, match_lines: LineMatcher
+) -> MentionOutcome:
+    """Return regions around matching lines, open documents and files near the active one first."""
+    snapshot = context.snapshot
+    scope = _search_scope(mention, context)
+    if isinstance(scope, MentionOutcome):
+        return scope
+    paths = [p for p, e in snapshot.files.items() if not e.skip_reason and (scope is None or p in scope)]
+    deadline = time.monotonic() + TIMEOUT_S
+    items: dict[tuple[str, Span], Item] = {}
+    match_count = file_count = searched = 0
+    timed_out = False
+    for path in sort_by_proximity(context, paths):
+        context.token.check()
+        timed_out = timed_out or time.monotonic() > deadline
+        if timed_out:
+            break
+        view = _read(context, path, lambda text: may_match(text, deadline))
+        if view is None:
+            searched += 1
+            continue
+        lines, complete = match_lines(view, deadline)
+        searched, timed_out = searched + complete, not complete
+        match_count, file_count = match_count + len(lines), file_count + bool(lines)
+        for item in _regions(view, lines) if lines and len(items) < MAX_ITEMS else ():
+            if len(items) < MAX_ITEMS:
+                items.setdefault((item.path, item.span), item)
+    note = _timeout_note(searched, len(paths)) if timed_out else ""
+    if not items:
+        return unresolved(mention, f"No line matches {_quote(mention.target)}.{note}")
+    verb = "matches" if match_count == 1 else "match"
+    return included(
+        mention, items.values(), f"{plural(match_count, 'line')} in {plural(file_count, 'file')} {verb}.{note}"
+    )
+
+
+def _timeout_note(searched: int, total: int) -> str:
+    return f" Stopped at the time limit after {searched:,} of {plural(total, 'file')}."
+
+
+def _matches_any_block(regex: Regex, text: str, deadline: float) -> bool:
+    """Return whether any line may match; after the deadline it is always true."""
+    if not text:
+        return regex.search(text)
+    start = 0
+    while start < len(text):
+        if time.monotonic() > deadline:
+            return True
+        end = text.rfind("\n", start, start + BLOCK_CHARS) + 1
+        end = end or text.find("\n", start + BLOCK_CHARS) + 1 or len(text)
+        if regex.search(text[start:end]):
+            return True
+        start = end
+    return False
+
+
+def _read(context: ResolveContext, path: str, may_match: Callable[[str], bool] | None = None) -> FileText | None:
+    """Read a file if its text passes the filter; secret files are skipped unless the settings allow them.
+
+    The filter runs on the plain text, because splitting lines and checking the outline is slow.
+    """
+    if secret_reason(path) and not context.sources.allow_secrets:
+        return None
+    if may_match is not None:
+        text = context.sources.read_text(path)
+        if isinstance(text, Problem) or not may_match(text):
             return None
-    view = request.sources.read(path)
-    return view if isinstance(view, TextView) else None
+    view = context.sources.read(path)
+    return view if isinstance(view, FileText) else None
 
 
-def _regions(view: TextView, lines: list[int]) -> Iterator[Item]:
-    """The short definition around each line, else a few lines around it; what touches is joined."""
+def _regions(view: FileText, lines: list[int]) -> Iterator[Item]:
+    """Yield the short definition around each line, else some context lines; adjacent context is joined."""
     path, outline = view.entry.path, view.entry.outline
-    symbols = [s for s in (outline.symbols if outline is not None else ()) if s.name and len(s.span) <= SHORT]
-    near: Span | None = None
+    symbols = [
+        s for s in (outline.symbols if outline is not None else ()) if s.name and len(s.span) <= MAX_DEFINITION_LINES
+    ]
+    pending: Span | None = None
     for line in lines:
-        around = [s for s in symbols if line in s.span]
-        if around:
-            symbol = max(around, key=lambda s: len(s.span))
+        enclosing = [s for s in symbols if line in s.span]
+        if enclosing:
+            symbol = max(enclosing, key=lambda s: len(s.span))
             yield Item(path, symbol.span, symbol.kind, Origin.MENTION, 1.0, symbol.qualified)
             continue
-        here = Span(max(0, line - AROUND), min(len(view.lines), line + AROUND + 1))
-        if near is not None and here.start <= near.end:
-            here = Span(near.start, here.end)
-        elif near is not None:
-            yield Item(path, near, "text", Origin.MENTION, 1.0)
-        near = here
-    if near is not None:
-        yield Item(path, near, "text", Origin.MENTION, 1.0)
+        span = Span(max(0, line - CONTEXT_LINES), min(len(view.lines), line + CONTEXT_LINES + 1))
+        if pending is not None and span.start <= pending.end:
+            span = Span(pending.start, span.end)
+        elif pending is not None:
+            yield Item(path, pending, "text", Origin.MENTION, 1.0)
+        pending = span
+    if pending is not None:
+        yield Item(path, pending, "text", Origin.MENTION, 1.0)
 
 
-def _quoted(text: str) -> str:
-    short = " ".join(text.split())
-    return f'"{short[:77]}…"' if len(short) > 78 else f'"{short}"'
+def _quote(text: str) -> str:
+    line = " ".join(text.split())
+    return f'"{line[: MAX_QUOTED_CHARS - 1]}…"' if len(line) > MAX_QUOTED_CHARS else f'"{line}"'

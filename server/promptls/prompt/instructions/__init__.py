@@ -1,8 +1,7 @@
-"""What kind of answer a kind of question gets: bullets for each type, and the sections of the reply.
+"""Instructions by question type: bullets for the answer, and the sections of the response format.
 
-CodeBuddy's idea (type instructions, response format) in our own words, as short as they can be.  A file of
-the same name in the user's own folder takes the place of ours; an empty one switches it off.  A workspace
-cannot change them.  Knows nothing of how types are found and where the text is placed.
+A file of the same name in the user's folder replaces a built-in one; an empty file turns it off.  A workspace cannot
+change them.
 """
 
 from __future__ import annotations
@@ -15,109 +14,113 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.model import Problem
+from promptls.prompt.intent.types import QUESTION_TYPES
 from promptls.prompt.sanitize import clean
 
-TYPES = ("implementation", "architectural", "debugging", "explanation", "feature")
-"""In the order in which their bullets stand."""
+TYPES_WITH_FORMAT_SECTION = ("debugging", "feature", "architectural")
+"""Question types that add a section to the response format, in the order of the sections."""
 
-EXTRAS = ("debugging", "feature", "architectural")
-"""Types that add a section to the format, in CodeBuddy's order."""
+TEMPLATE_NAMES = (*QUESTION_TYPES, "general", "format", *(f"format-{name}" for name in TYPES_WITH_FORMAT_SECTION))
 
-NAMES = (*TYPES, "general", "format", *(f"format-{name}" for name in EXTRAS))
+MAX_FILE_CHARACTERS = 8_000
+"""Maximum characters of a user's file."""
 
-MAX_SIZE = 8_000
-"""Characters of a file."""
+_MAX_USER_FILES = 50
 
 
-class Templates(Struct, frozen=True):
-    """The points of each file, without their bullets; () where the user wants none."""
+class InstructionTemplates(Struct, frozen=True):
+    """The points of each template, without bullets; () if the user has turned it off."""
 
     points: Mapping[str, tuple[str, ...]]
     problems: tuple[Problem, ...] = ()
 
 
-def templates(folder: Path | None = None) -> Templates:
-    """Ours, with what the user's folder has instead."""
+def load_instruction_templates(folder: Path | None = None) -> InstructionTemplates:
+    """Load the built-in templates, and replace those that the user's folder has."""
     points = dict(_built_in())
     problems: list[Problem] = []
-    for file in _files(folder):
-        valid = ", ".join(sorted(NAMES))
-        if file.stem not in NAMES:
-            problems.append(Problem(f"There are no instructions called {file.stem!r}; valid: {valid}."))
+    for path in _user_files(folder):
+        if path.stem not in TEMPLATE_NAMES:
+            valid = ", ".join(sorted(TEMPLATE_NAMES))
+            problems.append(Problem(f"Unknown instructions {path.stem!r}; valid: {valid}."))
             continue
-        text = _read(file)
+        text = _read_user_file(path)
         if isinstance(text, Problem):
             problems.append(text)
         else:
-            points[file.stem] = _points(text)
-    return Templates(points, tuple(problems))
+            points[path.stem] = _parse_points(text)
+    return InstructionTemplates(points, tuple(problems))
 
 
-def instructions_for(types: Iterable[str], using: Templates) -> str:
-    """The bullets for all of the types, each said once; the general ones where there is no type."""
-    asked = set(types)
-    names = [name for name in TYPES if name in asked] or ["general"]
-    return "\n".join(f"- {point}" for point in _distinct(names, using))
+def render_instructions(types: Iterable[str], templates: InstructionTemplates) -> str:
+    """Return the distinct bullets of the question types; the general ones if there is no type."""
+    selected = set(types)
+    names = [name for name in QUESTION_TYPES if name in selected] or ["general"]
+    return "\n".join(f"- {point}" for point in _distinct_points(names, templates))
 
 
-def response_format(types: Iterable[str], using: Templates) -> str:
-    """The sections of the reply, numbered without a gap, with one more for each of `EXTRAS`."""
-    asked = set(types)
-    names = ["format", *(f"format-{name}" for name in EXTRAS if name in asked)] if using.points["format"] else []
-    numbered = [f"{n}. {point}" for n, point in enumerate(_distinct(names, using), 1)]
+def render_response_format(types: Iterable[str], templates: InstructionTemplates) -> str:
+    """Return the numbered sections of the response, with additional ones for some question types."""
+    selected = set(types)
+    additional = [f"format-{name}" for name in TYPES_WITH_FORMAT_SECTION if name in selected]
+    names = ["format", *additional] if templates.points["format"] else []
+    numbered = [f"{n}. {point}" for n, point in enumerate(_distinct_points(names, templates), 1)]
     if not numbered:
         return ""
     return "\n".join(["Answer in these sections; leave out one that would be empty.", *numbered])
 
 
-def _distinct(names: Iterable[str], using: Templates) -> list[str]:
-    """The points of all files, each where it comes first."""
-    found: dict[str, str] = {}
+def _distinct_points(names: Iterable[str], templates: InstructionTemplates) -> list[str]:
+    """Return the points of several templates, without duplicates."""
+    distinct: dict[str, str] = {}
     for name in names:
-        for point in using.points[name]:
-            found.setdefault(_same(point), point)
-    return list(found.values())
+        for point in templates.points[name]:
+            distinct.setdefault(_normalize(point), point)
+    return list(distinct.values())
 
 
 @cache
 def _built_in() -> Mapping[str, tuple[str, ...]]:
-    here = files(__package__)
-    return {name: _points(here.joinpath(f"{name}.md").read_text("utf-8")) for name in NAMES}
+    folder = files(__package__)
+    return {name: _parse_points(folder.joinpath(f"{name}.md").read_text("utf-8")) for name in TEMPLATE_NAMES}
 
 
-def _points(text: str) -> tuple[str, ...]:
-    """The lines of a file; a line without a bullet goes on with the point before it."""
-    found: list[str] = []
+def _parse_points(text: str) -> tuple[str, ...]:
+    """Return the points of a file; a line without a bullet continues the point before it."""
+    points: list[str] = []
     for line in clean(text.replace("\r\n", "\n")).lines:
-        words = line.strip()
-        if words[:2] in ("- ", "* "):
-            found.append(words[2:].strip())
-        elif words and found:
-            found[-1] = f"{found[-1]} {words}"
-        elif words:
-            found.append(words)
-    return tuple(point for point in found if point)
+        stripped = line.strip()
+        if stripped[:2] in ("- ", "* "):
+            points.append(stripped[2:].strip())
+        elif stripped and points:
+            points[-1] = f"{points[-1]} {stripped}"
+        elif stripped:
+            points.append(stripped)
+    return tuple(point for point in points if point)
 
 
-def _same(point: str) -> str:
-    """What makes two points one: their words, whatever the case, spaces and the full stop."""
+def _normalize(point: str) -> str:
+    """Return the words of a point, ignoring case, spacing and the full stop."""
     return " ".join(point.lower().split()).rstrip(".")
 
 
-def _files(folder: Path | None) -> list[Path]:
+def _user_files(folder: Path | None) -> list[Path]:
     try:
-        return sorted(f for f in folder.iterdir() if f.suffix == ".md" and f.is_file())[:50] if folder else []
+        paths = sorted(f for f in folder.iterdir() if f.suffix == ".md" and f.is_file()) if folder else []
     except OSError:
         return []
+    return paths[:_MAX_USER_FILES]
 
 
-def _read(file: Path) -> str | Problem:
+def _read_user_file(path: Path) -> str | Problem:
     try:
-        with file.open(encoding="utf-8") as stream:
-            text = stream.read(MAX_SIZE + 1)
+        with path.open(encoding="utf-8") as stream:
+            text = stream.read(MAX_FILE_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
-        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
-        return Problem(f"The instructions {file.name} cannot be read ({why}); ours are used.")
-    if len(text) > MAX_SIZE:
-        return Problem(f"The instructions {file.name} have more than {MAX_SIZE:,} characters; ours are used.")
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
+        return Problem(f"Cannot read the instructions {path.name} ({reason}); using the built-in ones.")
+    if len(text) > MAX_FILE_CHARACTERS:
+        return Problem(
+            f"The instructions {path.name} have more than {MAX_FILE_CHARACTERS:,} characters; using the built-in ones."
+        )
     return text

@@ -1,8 +1,8 @@
-"""Topics: which of the thirteen a question is about, with the words that say so.
+"""Categories of a question: authentication, database, testing and ten others, by their keywords.
 
-A word is found as it is, by its stem, by a phrase, inside a text without blanks, or with a typing error
-(Damerau-Levenshtein, the distance by length).  Identifiers are taken apart first.  A strong word makes its
-topic likely, a weak one needs company; words of an excluded clause count a quarter.
+A keyword matches exactly, by its stem, as a phrase, as a substring (scripts without spaces) or with a typo.
+Identifiers are split first.  A strong keyword makes its category likely; weak ones need company; words of an
+excluded clause count a quarter.
 """
 
 from __future__ import annotations
@@ -11,155 +11,142 @@ import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from msgspec import Struct
-
-from promptls.index.search.analyzer import STOP_WORDS, stem
-from promptls.prompt.intent.lexicon import Table, data, entries, inside, nearest, ordinary
+from promptls.index.search.analyzer import STOP_WORDS, split_identifier, stem
+from promptls.prompt.intent.lexicon import (
+    Lexicon,
+    closest_keyword,
+    common_words,
+    load_data,
+    split_entries,
+    substring_entries,
+)
 from promptls.prompt.intent.negation import Exclusion
-from promptls.prompt.intent.tokenize import Reading, pieces
+from promptls.prompt.intent.tokenize import TokenizedQuestion
+from promptls.prompt.intent.types import GENERAL, Category, KeywordMatch
 
-GENERAL = "general"
+STRONG_WEIGHT, WEAK_WEIGHT = 2.0, 0.8
+"""Weight of a strong and a weak keyword; see `confidence_of_weight`."""
 
-STRONG, WEAK = 2.0, 0.8
-"""Weight of a word; see `confidence`."""
+TYPO_FACTOR = 0.8
+"""Factor for the weight of a misspelled keyword."""
 
-TYPO = 0.8
-"""What of its weight a word with a typing error keeps."""
-
-EXCLUDED = 0.25
-"""What of its weight a word in an excluded clause keeps."""
-
-LIKELY = 0.5
-"""Confidence from which a question is taken to be about a topic."""
+EXCLUDED_FACTOR = 0.25
+"""Factor for the weight of a keyword in an excluded clause."""
 
 
-class Match(Struct, frozen=True):
-    """A word of the question that speaks for a topic."""
-
-    word: str  # as typed, lower case
-    keyword: str  # what it was taken for
-    weight: float
-    strong: bool
-    how: str  # exact, stem, phrase, inside, typo, trace
-
-
-class Category(Struct, frozen=True):
-    """A topic with what spoke for it."""
-
-    name: str
-    confidence: float
-    matched: tuple[str, ...]  # words of the question
-    matches: tuple[Match, ...] = ()
-    strong: bool = False  # whether a strong word is among them
-
-    @property
-    def likely(self) -> bool:
-        return self.confidence >= LIKELY
-
-
-def confidence(weight: float) -> float:
-    """Of the sum of weights: 1 - e^(-0.55 w); a strong word gives 0.67, two weak ones 0.59, one 0.36."""
+def confidence_of_weight(weight: float) -> float:
+    """Return 1 - e^(-0.55 w) of a sum of weights: 0.67 for a strong keyword, 0.59 for two weak ones, 0.36 for one."""
     return 1 - math.exp(-0.55 * weight)
 
 
 @cache
 def category_names() -> tuple[str, ...]:
-    """The topics, in the order of the data."""
-    return tuple(data("categories"))
+    """Return the names of all categories, in the order of categories.toml."""
+    return tuple(load_data("categories"))
 
 
 @cache
-def _table(strength: str) -> Table:
-    return Table({name: entries(lists[strength]) for name, lists in data("categories").items()})
+def _lexicon(strength: str) -> Lexicon:
+    return Lexicon({name: split_entries(lists[strength]) for name, lists in load_data("categories").items()})
 
 
 @cache
-def _inside() -> tuple[tuple[str, str], ...]:
-    return tuple((word, name) for name in category_names() for word in inside("categories", name, "cjk") if word)
+def _cjk_keywords() -> tuple[tuple[str, str], ...]:
+    """Return (keyword, category) of the keywords that are matched as substrings."""
+    return tuple(
+        (word, name) for name in category_names() for word in substring_entries("categories", name, "cjk") if word
+    )
 
 
 @cache
-def _spelled() -> dict[str, tuple[tuple[str, bool], ...]]:
-    """Keywords that typing errors are measured against: (topic, strong) of each."""
+def _typo_keywords() -> dict[str, tuple[tuple[str, bool], ...]]:
+    """Return the keywords that are matched with typos: (category, strong) of each."""
     out: dict[str, list[tuple[str, bool]]] = {}
     for strength in ("strong", "weak"):
-        for word, topic in _table(strength).single():
-            if len(word) >= 5 and word.isascii() and word.isalpha() and topic != GENERAL:
-                out.setdefault(word, []).append((topic, strength == "strong"))
-    return {word: tuple(found) for word, found in out.items()}
+        for word, category in _lexicon(strength).single_words():
+            if len(word) >= 5 and word.isascii() and word.isalpha() and category != GENERAL:
+                out.setdefault(word, []).append((category, strength == "strong"))
+    return {word: tuple(categories) for word, categories in out.items()}
 
 
 @lru_cache(maxsize=1 << 14)
-def meanings(word: str) -> tuple[tuple[str, str, bool, str], ...]:
-    """(topic, keyword, strong, how) of a lower-case word."""
+def word_categories(word: str) -> tuple[tuple[str, str, bool, str], ...]:
+    """Return (category, keyword, strong, kind of match) of a lower-case word."""
     if word in STOP_WORDS:
         return ()
     out: dict[str, tuple[str, str, bool, str]] = {}
     for strength in ("strong", "weak"):
-        for topic, keyword in _table(strength).word(word):
-            how = "exact" if keyword == word else "stem"
-            out.setdefault(topic, (topic, keyword, strength == "strong", how))
+        for category, keyword in _lexicon(strength).match_word(word):
+            kind = "exact" if keyword == word else "stem"
+            out.setdefault(category, (category, keyword, strength == "strong", kind))
     return tuple(out.values())
 
 
 @lru_cache(maxsize=1 << 14)
-def typo_of(word: str) -> tuple[tuple[str, str, bool, str], ...]:
-    """The same for the keyword nearest to a word that is none; () where none is near enough."""
-    near = nearest(word, _spelled(), ordinary()) if word not in STOP_WORDS else ""
-    return tuple((topic, near, strong, "typo") for topic, strong in _spelled()[near]) if near else ()
+def typo_categories(word: str) -> tuple[tuple[str, str, bool, str], ...]:
+    """Return (category, keyword, strong, "typo") for the keyword that a word misspells; () for none."""
+    keyword = closest_keyword(word, _typo_keywords(), common_words()) if word not in STOP_WORDS else ""
+    return (
+        tuple((category, keyword, strong, "typo") for category, strong in _typo_keywords()[keyword]) if keyword else ()
+    )
 
 
-def topics_of(reading: Reading, exclusion: Exclusion, known: Callable[[str], bool]) -> tuple[Category, ...]:
-    """Topics of a question, most likely first.  `known`: names of the workspace, which are no typing errors."""
-    found: dict[str, dict[str, Match]] = {}
+def find_categories(
+    question: TokenizedQuestion, exclusion: Exclusion, is_defined: Callable[[str], bool]
+) -> tuple[Category, ...]:
+    """Return the categories of a question, most likely first.
+
+    Args:
+        question: The question.
+        exclusion: Its excluded words.
+        is_defined: Whether the workspace defines a name; such a name is not a typo.
+    """
+    found: dict[str, dict[str, KeywordMatch]] = {}
     claimed: set[tuple[int, str]] = set()
 
-    def add(topic: str, word: str, keyword: str, strong: bool, how: str, factor: float) -> None:
-        weight = (STRONG if strong else WEAK) * factor * (TYPO if how == "typo" else 1.0)
+    def add(category: str, word: str, keyword: str, strong: bool, kind: str, factor: float) -> None:
+        weight = (STRONG_WEIGHT if strong else WEAK_WEIGHT) * factor * (TYPO_FACTOR if kind == "typo" else 1.0)
         key = stem(keyword) if keyword.isascii() and keyword.isalpha() else keyword
-        old = found.setdefault(topic, {}).get(key)
+        old = found.setdefault(category, {}).get(key)
         if old is None or old.weight < weight:
-            found[topic][key] = Match(word, keyword, round(weight, 2), strong, how)
+            found[category][key] = KeywordMatch(word, keyword, round(weight, 2), strong, kind)
 
-    for i, token in enumerate(reading.tokens):
-        factor = EXCLUDED if i in exclusion.tokens else 1.0
+    for i, token in enumerate(question.tokens):
+        factor = EXCLUDED_FACTOR if i in exclusion.token_indexes else 1.0
         for strength in ("strong", "weak"):
-            for f in _table(strength).phrases(reading.lower, i):
-                if (i, f.group) not in claimed:
-                    claimed.update((j, f.group) for j in range(i, i + f.count))
-                    typed = " ".join(reading.lower[i : i + f.count])
-                    add(f.group, typed, f.entry, strength == "strong", "phrase", factor)
-        for word, topic, keyword, strong, how in _of_token(token.word, token.lower, known):
-            if (i, topic) not in claimed:
-                add(topic, word, keyword, strong, how, factor)
-    if reading.trace:
+            for match in _lexicon(strength).match_phrases(question.lower_words, i):
+                if (i, match.group) not in claimed:
+                    claimed.update((j, match.group) for j in range(i, i + match.length))
+                    typed = " ".join(question.lower_words[i : i + match.length])
+                    add(match.group, typed, match.entry, strength == "strong", "phrase", factor)
+        for word, category, keyword, strong, kind in _token_matches(token.word, token.lower, is_defined):
+            if (i, category) not in claimed:
+                add(category, word, keyword, strong, kind, factor)
+    if question.has_stack_trace:
         add("error handling", "stack trace", "stack trace", True, "trace", 1.0)
-    if reading.cjk:
-        for word, topic in _inside():
-            if word in reading.prose:
-                add(
-                    topic,
-                    word,
-                    word,
-                    topic != GENERAL,
-                    "inside",
-                    EXCLUDED if any(word in part for part in exclusion.inside) else 1.0,
-                )
-    return tuple(sorted((_category(topic, found[topic]) for topic in found), key=lambda c: (-c.confidence, c.name)))
+    if question.has_cjk:
+        for word, category in _cjk_keywords():
+            if word in question.prose:
+                excluded = any(word in part for part in exclusion.substrings)
+                add(category, word, word, category != GENERAL, "inside", EXCLUDED_FACTOR if excluded else 1.0)
+    categories = (_build_category(name, matches) for name, matches in found.items())
+    return tuple(sorted(categories, key=lambda c: (-c.confidence, c.name)))
 
 
-def _of_token(word: str, lower: str, known: Callable[[str], bool]) -> list[tuple[str, str, str, bool, str]]:
-    found = [(lower, *hit) for hit in meanings(lower)]
-    if found:
-        return found
-    split = [p for p in pieces(word) if p != lower]
-    if split:
-        return [(p, *hit) for p in dict.fromkeys(split) for hit in meanings(p)]
-    hits = typo_of(lower)
-    return [(lower, *hit) for hit in hits] if hits and not known(word) else []
+def _token_matches(word: str, lower: str, is_defined: Callable[[str], bool]) -> list[tuple[str, str, str, bool, str]]:
+    """Return (matched word, category, keyword, strong, kind) of a token."""
+    matches = [(lower, *match) for match in word_categories(lower)]
+    if matches:
+        return matches
+    parts = [part for part in split_identifier(word) if part != lower]
+    if parts:
+        return [(part, *match) for part in dict.fromkeys(parts) for match in word_categories(part)]
+    typos = typo_categories(lower)
+    return [(lower, *match) for match in typos] if typos and not is_defined(word) else []
 
 
-def _category(topic: str, matches: dict[str, Match]) -> Category:
+def _build_category(name: str, matches: dict[str, KeywordMatch]) -> Category:
     ordered = tuple(sorted(matches.values(), key=lambda m: -m.weight))
-    sure = round(min(0.99, confidence(sum(m.weight for m in ordered))), 2)
-    return Category(topic, sure, tuple(dict.fromkeys(m.word for m in ordered)), ordered, any(m.strong for m in ordered))
+    confidence = round(min(0.99, confidence_of_weight(sum(m.weight for m in ordered))), 2)
+    words = tuple(dict.fromkeys(m.word for m in ordered))
+    return Category(name, confidence, words, ordered, any(m.strong for m in ordered))

@@ -1,7 +1,8 @@
-"""Lists of words, compiled: data files in, look-ups by word and by phrase out.
+"""Word lists (lexicons): compiled from TOML files, matched by word, stem, prefix and phrase.
 
-An entry is a word, a phrase ("log_in"), or a beginning ("deploy*").  English words are found by their stem
-too, but for those marked "=", whose stem is that of another word ("production", "product").  Words of scripts that do not part words by blanks stand in lists of their own and are found inside the text.
+An entry is a word, a phrase ("log_in") or a prefix ("deploy*").  English words also match by their stem, except
+entries that end in "=", whose stem belongs to another word ("production", "product").  Scripts without spaces
+between words have lists of their own, which are matched as substrings.
 """
 
 from __future__ import annotations
@@ -22,148 +23,157 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-_LEAST_STEMMED = 4  # letters of a word that is looked up by its stem
-_BEGINNING = 2  # letters by which beginnings are filed
+_MIN_STEMMED_LENGTH = 4  # letters of a word that is matched by its stem
+_PREFIX_KEY_LENGTH = 2  # letters of the keys of `_prefixes`
 
 
-class Found(Struct, frozen=True, array_like=True, gc=False):
-    """A word or phrase of a table in a text."""
+class LexiconMatch(Struct, frozen=True, array_like=True, gc=False):
+    """An entry of a lexicon in a text."""
 
     group: str
-    entry: str  # as the table has it, with blanks
-    at: int  # index of its first token
-    count: int  # tokens
+    entry: str  # as in the lexicon, with spaces
+    start: int  # index of its first token
+    length: int  # tokens
 
 
-class Table:
+class Lexicon:
     """Entries by group."""
 
-    __slots__ = ("_beginnings", "_exact", "_phrases", "_stems")
+    __slots__ = ("_exact", "_phrases", "_prefixes", "_stems")
 
     def __init__(self, groups: Mapping[str, Iterable[str]], stems: bool = True) -> None:
         self._exact: dict[str, list[tuple[str, str]]] = {}
         self._stems: dict[str, list[tuple[str, str]]] = {}
-        self._beginnings: dict[str, list[tuple[str, str, str]]] = {}
+        self._prefixes: dict[str, list[tuple[str, str, str]]] = {}
         self._phrases: dict[str, list[tuple[tuple[str, ...], str, str]]] = {}
         for group, entries in groups.items():
             for entry in entries:
-                self._enter(group, entry, stems)
+                self._add(group, entry, stems)
         for phrases in self._phrases.values():
             phrases.sort(key=lambda p: -len(p[0]))
 
-    def _enter(self, group: str, entry: str, stems: bool) -> None:
-        shown, stems = (entry[:-1], False) if entry.endswith("=") else (entry, stems)
-        shown = shown.replace("_", " ").strip()
-        words = tuple(shown.split())
+    def _add(self, group: str, entry: str, stems: bool) -> None:
+        text, stems = (entry[:-1], False) if entry.endswith("=") else (entry, stems)
+        text = text.replace("_", " ").strip()
+        words = tuple(text.split())
         if len(words) > 1:
-            self._phrases.setdefault(words[0], []).append((words, group, shown))
-        elif shown.endswith("*"):
-            self._beginnings.setdefault(shown[:_BEGINNING], []).append((shown[:-1], group, shown))
+            self._phrases.setdefault(words[0], []).append((words, group, text))
+        elif text.endswith("*"):
+            self._prefixes.setdefault(text[:_PREFIX_KEY_LENGTH], []).append((text[:-1], group, text))
         else:
-            self._exact.setdefault(shown, []).append((group, shown))
-            if stems and len(shown) >= _LEAST_STEMMED and shown.isascii() and shown.isalpha():
-                self._stems.setdefault(stem(shown), []).append((group, shown))
+            self._exact.setdefault(text, []).append((group, text))
+            if stems and len(text) >= _MIN_STEMMED_LENGTH and text.isascii() and text.isalpha():
+                self._stems.setdefault(stem(text), []).append((group, text))
 
-    def word(self, word: str) -> list[tuple[str, str]]:
-        """(group, entry) of a lower-case word: as it is, else by its stem, else by its beginning."""
-        found = self._exact.get(word)
-        if found is None and len(word) >= _LEAST_STEMMED and word.isascii():
-            found = self._stems.get(stem(word))
-        if found is None:
-            found = [(g, e) for start, g, e in self._beginnings.get(word[:_BEGINNING], ()) if word.startswith(start)]
-        return found
+    def match_word(self, word: str) -> list[tuple[str, str]]:
+        """Return (group, entry) of a lower-case word: by the exact word, else by its stem, else by a prefix."""
+        matches = self._exact.get(word)
+        if matches is None and len(word) >= _MIN_STEMMED_LENGTH and word.isascii():
+            matches = self._stems.get(stem(word))
+        if matches is None:
+            candidates = self._prefixes.get(word[:_PREFIX_KEY_LENGTH], ())
+            matches = [(group, entry) for prefix, group, entry in candidates if word.startswith(prefix)]
+        return matches
 
-    def phrases(self, words: Sequence[str], at: int) -> list[Found]:
-        """Phrases that begin at a word, longest first."""
+    def match_phrases(self, words: Sequence[str], index: int) -> list[LexiconMatch]:
+        """Return the phrases that begin at a word, longest first."""
         return [
-            Found(group, entry, at, len(phrase))
-            for phrase, group, entry in self._phrases.get(words[at], ())
-            if _fits(phrase, words, at)
+            LexiconMatch(group, entry, index, len(phrase))
+            for phrase, group, entry in self._phrases.get(words[index], ())
+            if _phrase_matches(phrase, words, index)
         ]
 
-    def at(self, words: Sequence[str], at: int) -> list[Found]:
-        """What begins at a word, phrases first."""
-        return self.phrases(words, at) + [Found(group, entry, at, 1) for group, entry in self.word(words[at])]
+    def match_at(self, words: Sequence[str], index: int) -> list[LexiconMatch]:
+        """Return all matches that begin at a word, phrases first."""
+        singles = [LexiconMatch(group, entry, index, 1) for group, entry in self.match_word(words[index])]
+        return self.match_phrases(words, index) + singles
 
-    def find(self, words: Sequence[str]) -> list[Found]:
-        """All of a text."""
-        return [found for i in range(len(words)) for found in self.at(words, i)]
+    def find_all(self, words: Sequence[str]) -> list[LexiconMatch]:
+        """Return all matches in a text."""
+        return [match for i in range(len(words)) for match in self.match_at(words, i)]
 
-    def single(self) -> Iterable[tuple[str, str]]:
-        """(word, group) of the entries that are one plain word."""
+    def single_words(self) -> Iterable[tuple[str, str]]:
+        """Return (word, group) of all entries that are one plain word."""
         return [(word, group) for word, entries in self._exact.items() for group, _ in entries]
 
 
-def distance_allowed(word: str) -> int:
-    """Typing errors that a word may have: none below 4 letters, 1 up to 6, 2 from 7 on."""
+def max_edit_distance(word: str) -> int:
+    """Return the maximum edit distance of a typo: 0 below 4 letters, 1 below 7, else 2."""
     return 0 if len(word) < 4 else 1 if len(word) < 7 else 2
 
 
-def nearest(word: str, keywords: Iterable[str], never: Container[str] = ()) -> str:
-    """The keyword that a word is with a typing error (Damerau-Levenshtein), "" for none.
+def closest_keyword(word: str, keywords: Iterable[str], excluded: Container[str] = ()) -> str:
+    """Return the keyword of which a word is a typo (Damerau-Levenshtein distance); "" for none.
 
-    The first letter is right, or changed places with the second; of several the nearest, then the first.
-    Words of `never` are spelled as they are meant.
+    The first letter must be equal or transposed with the second.  Ties go to the first keyword.
+
+    Args:
+        word: A lower-case word.
+        keywords: Correctly spelled words.
+        excluded: Words that are never a typo.
     """
-    best, found = distance_allowed(word), ""
-    if not best or not word.isascii() or not word.isalpha() or word in never:
+    best, closest = max_edit_distance(word), ""
+    if not best or not word.isascii() or not word.isalpha() or word in excluded:
         return ""
     for keyword in keywords:
         if keyword[0] != word[0] and keyword[:2] != word[1::-1]:
             continue
-        limit = min(best, distance_allowed(keyword))
+        limit = min(best, max_edit_distance(keyword))
         if abs(len(word) - len(keyword)) > limit:
             continue
         distance = DamerauLevenshtein.distance(word, keyword, score_cutoff=limit)
-        if distance <= limit and (distance < best or not found):
-            best, found = distance, keyword
-    return found
+        if distance <= limit and (distance < best or not closest):
+            best, closest = distance, keyword
+    return closest
 
 
 @cache
-def ordinary() -> frozenset[str]:
-    """English words that look like a keyword with a typing error, and are none: those of a list of the 50,000
-    most usual ones (Debian's wamerican-small).  `scripts/evaluate intent --ordinary LIST` tells what is missing."""
-    return frozenset(files(__package__).joinpath("ordinary.txt").read_text("utf-8").split())
+def common_words() -> frozenset[str]:
+    """Return English words that resemble a keyword, but are correctly spelled.
+
+    They are taken from a list of the 50,000 most frequent words (Debian's wamerican-small).
+    `scripts/evaluate intent --ordinary LIST` reports missing ones.
+    """
+    return frozenset(files(__package__).joinpath("common_words.txt").read_text("utf-8").split())
 
 
-def _fits(phrase: tuple[str, ...], words: Sequence[str], at: int) -> bool:
-    if at + len(phrase) > len(words):
+def _phrase_matches(phrase: tuple[str, ...], words: Sequence[str], index: int) -> bool:
+    if index + len(phrase) > len(words):
         return False
-    for i, wanted in enumerate(phrase):
-        have = words[at + i]
-        if have != wanted and not (wanted.endswith("*") and have.startswith(wanted[:-1])):
+    for i, expected in enumerate(phrase):
+        word = words[index + i]
+        if word != expected and not (expected.endswith("*") and word.startswith(expected[:-1])):
             return False
     return True
 
 
 @cache
-def data(name: str) -> dict[str, Any]:
-    """A data file of this package."""
-    table: dict[str, Any] = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
-    return table
+def load_data(name: str) -> dict[str, Any]:
+    """Load the TOML file NAME.toml of this package."""
+    data: dict[str, Any] = tomllib.loads(files(__package__).joinpath(f"{name}.toml").read_text("utf-8"))
+    return data
 
 
-def entries(text: str) -> list[str]:
-    """Entries of a list in a data file, each once, in order."""
+def split_entries(text: str) -> list[str]:
+    """Return the entries of a list in a TOML file, without duplicates."""
     return list(dict.fromkeys(text.split()))
 
 
 @cache
-def table(name: str, *path: str, stems: bool = True) -> Table:
-    """One list of a data file, or a table of lists, as a table; the groups are the lists' names."""
-    node: Any = data(name)
+def load_lexicon(name: str, *path: str, stems: bool = True) -> Lexicon:
+    """Return a list of a TOML file, or a table of lists, as a lexicon; groups are the names of the lists."""
+    node: Any = load_data(name)
     for key in path:
         node = node[key]
     if isinstance(node, str):
-        return Table({path[-1]: entries(node)}, stems)
-    return Table({key: entries(value) for key, value in node.items() if isinstance(value, str)}, stems)
+        return Lexicon({path[-1]: split_entries(node)}, stems)
+    return Lexicon({key: split_entries(value) for key, value in node.items() if isinstance(value, str)}, stems)
 
 
 @cache
-def inside(name: str, *path: str) -> tuple[str, ...]:
-    """A list whose entries are looked for inside the text, longest first."""
-    node: Any = data(name)
+def substring_entries(name: str, *path: str) -> tuple[str, ...]:
+    """Return the entries of a list that is matched as substrings, longest first."""
+    node: Any = load_data(name)
     for key in path:
         node = node[key]
-    return tuple(sorted((e.replace("_", " ") for e in entries(node)), key=lambda e: (-len(e), e)))
+    return tuple(sorted((e.replace("_", " ") for e in split_entries(node)), key=lambda e: (-len(e), e)))

@@ -1,7 +1,7 @@
-"""What a question leaves out: "without the database", "not the tests", "ignore logging".
+"""Exclusions in a question: "without the database", "not the tests", "ignore logging".
 
-A cue excludes the words behind it up to the end of its clause.  A negation that says that something fails
-("does not compile", "can't log in", "no such file") excludes nothing, nor does a question about leaving out
+A cue excludes the words after it, up to the end of its clause.  A negation that describes a failure ("does not
+compile", "can't log in", "no such file") excludes nothing, nor does a question about excluding something
 ("how do I skip a test?").
 """
 
@@ -14,189 +14,209 @@ from functools import cache
 from msgspec import Struct
 
 from promptls.index.search.analyzer import STOP_WORDS, stem
-from promptls.prompt.intent.lexicon import Table, data, entries, inside, table
-from promptls.prompt.intent.tokenize import Reading
+from promptls.prompt.intent.lexicon import Lexicon, load_data, load_lexicon, split_entries, substring_entries
+from promptls.prompt.intent.tokenize import TokenizedQuestion
 
-REACH = 8
-"""Words behind a cue that it can exclude."""
+MAX_SCOPE_WORDS = 8
+"""Maximum number of words after a cue that it excludes."""
 
-_NOT = frozenset("not don't dont never nicht no_ pas не não".split())
-_ENDS = frozenset(
+_NEGATIONS = frozenset("not don't dont never nicht no_ pas не não".split())
+_SCOPE_ENDS = frozenset(
     "but however although though because since so then if when while just only aber pero mais sondern sino".split()
 )
-_JOINS = frozenset("and or und oder y o et ou nor".split())
+_CONJUNCTIONS = frozenset("and or und oder y o et ou nor".split())
 _FILLERS = frozenset(
     "any all the a an of in to at with from about on by it them this that these those our der die das den de du des el la los las le les".split()
 )
-_BEFORE_NO = frozenset("with and but please or".split())
-_BEFORE_ORDERS = frozenset("please pls also i you we just so then bitte por favor".split())
-_ASKING = frozenset(
+_WORDS_BEFORE_NO = frozenset("with and but please or".split())
+_POLITE_WORDS = frozenset("please pls also i you we just so then bitte por favor".split())
+_QUESTION_WORDS = frozenset(
     "how why what where when which does do did is are was can could should who if wie warum cómo comment".split()
-)
-_FAILING = frozenset(
-    "can't cannot doesn't doesnt isn't isnt didn't didnt won't wont couldn't aren't arent wasn't hasn't".split()
 )
 
 
 class Exclusion(Struct, frozen=True):
-    """What is left out."""
+    """Excluded words of a question."""
 
-    tokens: frozenset[int] = frozenset()  # indexes of excluded words
-    cues: frozenset[int] = frozenset()  # … and of the words that exclude them
-    words: tuple[str, ...] = ()  # the words with a meaning among them, lower case
-    inside: tuple[str, ...] = ()  # excluded text in scripts without blanks
+    token_indexes: frozenset[int] = frozenset()  # indexes of excluded tokens
+    cue_indexes: frozenset[int] = frozenset()  # indexes of the cues
+    words: tuple[str, ...] = ()  # excluded content words, in lower case
+    substrings: tuple[str, ...] = ()  # excluded text in scripts without spaces
 
 
-def excluded(reading: Reading) -> Exclusion:
-    """What a question leaves out."""
+def find_exclusion(question: TokenizedQuestion) -> Exclusion:
+    """Find the excluded words of a question."""
     tokens: dict[int, None] = {}
     cues: set[int] = set()
-    at = 0
-    while at < len(reading.tokens):
-        count = _cue(reading, at)
-        if count:
-            scope = _scope(reading, at + count)
+    index = 0
+    while index < len(question.tokens):
+        length = _cue_length(question, index)
+        if length:
+            scope = _excluded_indexes(question, index + length)
             if scope:
-                cues.update(range(at, scope[0]))
+                cues.update(range(index, scope[0]))
                 tokens.update(dict.fromkeys(scope))
-                at = scope[-1]
-        at += 1
-    words = [w for i in tokens if (w := reading.lower[i]) not in STOP_WORDS and w not in _FILLERS and not _is_order(w)]
-    parts = _inside(reading.prose) if reading.cjk else ()
+                index = scope[-1]
+        index += 1
+    words = [
+        w
+        for i in tokens
+        if (w := question.lower_words[i]) not in STOP_WORDS and w not in _FILLERS and not _is_order_verb(w)
+    ]
+    parts = _excluded_substrings(question.prose) if question.has_cjk else ()
     return Exclusion(frozenset(tokens), frozenset(cues), tuple(dict.fromkeys([*words, *parts])), parts)
 
 
 @cache
-def _set(name: str) -> frozenset[str]:
-    return frozenset(entries(data("asking")["exclusion"][name]))
+def _words(name: str) -> frozenset[str]:
+    return frozenset(split_entries(load_data("question_type")["exclusion"][name]))
 
 
-def _orders() -> frozenset[str]:
-    return _set("orders")
+def _order_verbs() -> frozenset[str]:
+    return _words("orders")
 
 
 @cache
-def _order_stems() -> frozenset[str]:
-    return frozenset(map(stem, _orders()))
+def _order_verb_stems() -> frozenset[str]:
+    return frozenset(map(stem, _order_verbs()))
 
 
-def _is_order(word: str) -> bool:
-    """Whether a word only says what not to do: "touch", "touching"."""
-    return stem(word) in _order_stems()
+def _is_order_verb(word: str) -> bool:
+    """Return whether a word is only the verb of a prohibition: "touch", "touching"."""
+    return stem(word) in _order_verb_stems()
 
 
-def _cue(reading: Reading, at: int) -> int:
-    """How many words from here are a cue that excludes; 0 for none."""
-    words, word = reading.lower, reading.lower[at]
-    after = words[at + 1] if at + 1 < len(words) else ""
-    before = words[at - 1] if at and _together(reading, at - 1) else ""
-    for found in _always().at(words, at):
-        return 0 if _harmless(words, at + found.count) or (word == "except" and _in_code(words, at)) else found.count
-    if word in _NOT:
-        return 1 if _forbids(reading, at, before, after) else 0
+def _cue_length(question: TokenizedQuestion, index: int) -> int:
+    """Return the number of words of the cue at a position; 0 for none."""
+    words, word = question.lower_words, question.lower_words[index]
+    after = words[index + 1] if index + 1 < len(words) else ""
+    before = words[index - 1] if index and _same_clause(question, index - 1) else ""
+    for cue in _unconditional_cues().match_at(words, index):
+        excludes_nothing = _describes_outcome(words, index + cue.length) or (
+            word == "except" and _is_except_clause(words, index)
+        )
+        return 0 if excludes_nothing else cue.length
+    if word in _NEGATIONS:
+        return 1 if _is_prohibition(question, index, before, after) else 0
     if word == "no":
-        opens = not before or before in _BEFORE_NO
-        return 1 if opens and after and after not in _set("messages") and _together(reading, at) else 0
-    if word in _set("verbs"):
-        return 1 if _opens(reading, at) else 0
+        opens = not before or before in _WORDS_BEFORE_NO
+        return 1 if opens and after and after not in _words("messages") and _same_clause(question, index) else 0
+    if word in _words("verbs"):
+        return 1 if _is_imperative(question, index) else 0
     return 0
 
 
 @cache
-def _always() -> Table:
-    return table("asking", "exclusion", "always", stems=False)
+def _unconditional_cues() -> Lexicon:
+    return load_lexicon("question_type", "exclusion", "always", stems=False)
 
 
-def _together(reading: Reading, at: int) -> bool:
-    """Whether a word and the next stand in one clause."""
-    return at + 1 < len(reading.tokens) and reading.tokens[at].clause == reading.tokens[at + 1].clause
+def _same_clause(question: TokenizedQuestion, index: int) -> bool:
+    """Return whether a word and the next one are in the same clause."""
+    return index + 1 < len(question.tokens) and question.tokens[index].clause == question.tokens[index + 1].clause
 
 
-def _harmless(words: Sequence[str], at: int) -> bool:
-    """ "without any error": tells how something goes, and leaves nothing out."""
-    return any(w in _set("harmless") for w in words[at : at + 2])
+def _describes_outcome(words: Sequence[str], index: int) -> bool:
+    """Return whether a cue describes an outcome, as in "without any error"."""
+    return any(w in _words("harmless") for w in words[index : index + 2])
 
 
-def _in_code(words: Sequence[str], at: int) -> bool:
-    near = {*words[max(0, at - 2) : at], *words[at + 1 : at + 2]}
-    return bool(near & {"try", "block", "clause", "bare", "handler", "exception", "statement"})
+def _is_except_clause(words: Sequence[str], index: int) -> bool:
+    neighbors = {*words[max(0, index - 2) : index], *words[index + 1 : index + 2]}
+    return bool(neighbors & {"try", "block", "clause", "bare", "handler", "exception", "statement"})
 
 
-def _forbids(reading: Reading, at: int, before: str, after: str) -> bool:
-    """Whether "not" or "don't" is an order or sets something aside, and not a complaint."""
-    if not after or not _together(reading, at) or after in _set_of_failures():
+def _is_prohibition(question: TokenizedQuestion, index: int, before: str, after: str) -> bool:
+    """Return whether "not" or "don't" forbids or excludes something, instead of describing a failure."""
+    if not after or not _same_clause(question, index) or after in _failure_words():
         return False
-    if reading.lower[at] in ("don't", "dont", "never") or before == "do":
-        return after in _orders() and (_starts(reading, at - (before == "do")) or after in ("want", "need", "care"))
+    if question.lower_words[index] in ("don't", "dont", "never") or before == "do":
+        return after in _order_verbs() and (
+            _starts_clause(question, index - (before == "do")) or after in ("want", "need", "care")
+        )
     if before in ("should", "must", "to"):
-        return after in _orders()
-    sets_aside = not before or before in ("but", "and", "or", "just", "aber", "pero", "mais")
-    return sets_aside and after not in ("sure", "only", "yet", "working", "found", "null", "none", "able", "even")
+        return after in _order_verbs()
+    excludes = not before or before in ("but", "and", "or", "just", "aber", "pero", "mais")
+    return excludes and after not in ("sure", "only", "yet", "working", "found", "null", "none", "able", "even")
 
 
 @cache
-def _set_of_failures() -> frozenset[str]:
-    return frozenset(entries(data("asking")["failure"]["negated"]))
+def _failure_words() -> frozenset[str]:
+    return frozenset(split_entries(load_data("question_type")["failure"]["negated"]))
 
 
-def _starts(reading: Reading, at: int) -> bool:
-    """Whether a word opens its clause or what is joined to it, but for "please", "I", "you"."""
-    clause = reading.tokens[at].clause
-    while at and reading.tokens[at - 1].clause == clause:
-        at -= 1
-        if reading.lower[at] in _JOINS or reading.lower[at] in _ENDS:
+def _starts_clause(question: TokenizedQuestion, index: int) -> bool:
+    """Return whether a word begins its clause or follows a conjunction, ignoring "please", "I", "you"."""
+    clause = question.tokens[index].clause
+    while index and question.tokens[index - 1].clause == clause:
+        index -= 1
+        if question.lower_words[index] in _CONJUNCTIONS or question.lower_words[index] in _SCOPE_ENDS:
             return True
-        if reading.lower[at] not in _BEFORE_ORDERS:
+        if question.lower_words[index] not in _POLITE_WORDS:
             return False
     return True
 
 
-def _opens(reading: Reading, at: int) -> bool:
-    """Whether a verb is an order: at the beginning of its clause, and not in a question."""
-    if not _starts(reading, at):
+def _is_imperative(question: TokenizedQuestion, index: int) -> bool:
+    """Return whether a verb is an imperative: it begins its clause, and the clause is not a question."""
+    if not _starts_clause(question, index):
         return False
-    sentence = reading.tokens[at].sentence
-    first = next(i for i, t in enumerate(reading.tokens) if t.sentence == sentence)
-    return not (reading.tokens[first].clause == reading.tokens[at].clause and reading.lower[first] in _ASKING)
+    sentence = question.tokens[index].sentence
+    first = next(i for i, t in enumerate(question.tokens) if t.sentence == sentence)
+    return not (
+        question.tokens[first].clause == question.tokens[index].clause
+        and question.lower_words[first] in _QUESTION_WORDS
+    )
 
 
-def _scope(reading: Reading, at: int) -> list[int]:
-    """Tokens from here to the end of the clause."""
+def _excluded_indexes(question: TokenizedQuestion, index: int) -> list[int]:
+    """Return the indexes of the excluded tokens from a position to the end of the clause."""
     out: list[int] = []
     lead = True
-    for i in range(at, min(len(reading.tokens), at + REACH)):
-        word = reading.lower[i]
-        if i > at and not _together(reading, i - 1):
+    for i in range(index, min(len(question.tokens), index + MAX_SCOPE_WORDS)):
+        word = question.lower_words[i]
+        if i > index and not _same_clause(question, i - 1):
             break
-        if i == at and at and reading.tokens[at].clause != reading.tokens[at - 1].clause:
+        if i == index and index and question.tokens[index].clause != question.tokens[index - 1].clause:
             break
-        if word in _ENDS and not lead:
+        if word in _SCOPE_ENDS and not lead:
             break
-        if word in _JOINS and i + 1 < len(reading.tokens) and _is_verb(reading.lower[i + 1]):
+        if word in _CONJUNCTIONS and i + 1 < len(question.tokens) and _is_verb(question.lower_words[i + 1]):
             break
-        if lead and (word in _FILLERS or _is_order(word)):
+        if lead and (word in _FILLERS or _is_order_verb(word)):
             continue
         lead = False
-        if word not in _JOINS:
+        if word not in _CONJUNCTIONS:
             out.append(i)
     return out
 
 
 @cache
-def _verbs() -> Table:
-    return Table({k: entries(v) for k, v in data("asking")["actions"].items() if isinstance(v, str)}, stems=False)
+def _verb_lexicon() -> Lexicon:
+    return Lexicon(
+        {k: split_entries(v) for k, v in load_data("question_type")["actions"].items() if isinstance(v, str)},
+        stems=False,
+    )
 
 
 def _is_verb(word: str) -> bool:
-    return bool(_verbs().word(word)) and word not in ("test", "use", "review", "set", "install", "build", "format")
+    return bool(_verb_lexicon().match_word(word)) and word not in (
+        "test",
+        "use",
+        "review",
+        "set",
+        "install",
+        "build",
+        "format",
+    )
 
 
-def _inside(text: str) -> tuple[str, ...]:
-    """What is excluded in Chinese, Japanese, Korean: behind or before its cue, up to a mark."""
+def _excluded_substrings(text: str) -> tuple[str, ...]:
+    """Return excluded text in Chinese, Japanese and Korean: after or before its cue, up to a punctuation mark."""
     out: list[str] = []
     stop = r"[^\s,。、,;;.!?!?]"
-    for cue in inside("asking", "exclusion", "cjk_after"):
+    for cue in substring_entries("question_type", "exclusion", "cjk_after"):
         out += re.findall(f"{re.escape(cue)}({stop}{{1,12}})", text)
-    for cue in inside("asking", "exclusion", "cjk_before"):
+    for cue in substring_entries("question_type", "exclusion", "cjk_before"):
         out += re.findall(f"({stop}{{1,12}}?){re.escape(cue)}", text)
     return tuple(dict.fromkeys(out))

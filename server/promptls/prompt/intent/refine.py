@@ -1,52 +1,54 @@
-"""What a language model says of a question, over what its words say."""
+"""Refinement of an intent by a language model's interpretation of the question."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from msgspec.structs import replace
 
-from promptls.prompt.intent.relevance import label_of
-from promptls.prompt.intent.topics import Category
-from promptls.prompt.intent.types import Intent
-from promptls.retrieval.query import with_terms
+from promptls.prompt.intent.relevance import confidence_label
+from promptls.prompt.intent.types import Category, Intent, Interpretation
+from promptls.retrieval.query import extend_query
 
-if TYPE_CHECKING:
-    from promptls.prompt.language_model.interpret import Interpretation
+MODEL_CONFIDENCE = 0.9
+"""Confidence in a category that only the language model names."""
 
-SAID = 0.9
-"""Confidence in a topic that only the model names (CodeBuddy's "high")."""
+UNCONFIRMED_CONFIDENCE = 0.45
+"""Maximum confidence in a category that the model does not name, if it names any: just below likely."""
 
-UNSAID = 0.45
-"""The most for a topic that the model leaves out when it names any: it stays, below likely."""
-
-TERMS_USED = 5
-"""CodeBuddy searches for the first five of the model's terms."""
+MAX_MODEL_TERMS = 5
+"""Maximum number of the model's search terms that are used."""
 
 
-def refined(intent: Intent, interpretation: Interpretation) -> Intent:
-    """The intent with what the model said; what it did not say stays.  A mention outranks the model's gate."""
-    said = interpretation
-    out = intent
-    if said.codebase is not None and not intent.mentioned:
-        sure = said.confidence if said.confidence is not None else SAID
-        out = replace(out, codebase=said.codebase, confidence=sure, confidence_label=label_of(sure))
-    if said.categories:
-        out = replace(out, categories=_categories(intent.categories, said.categories))
-    if said.types:
-        out = replace(out, types=said.types)
-    if said.action is not None:
-        out = replace(out, action=said.action)
-    if said.terms:
-        out = replace(out, query=with_terms(out.query, said.terms[:TERMS_USED]))
-    return out
+def refine_intent(intent: Intent, interpretation: Interpretation) -> Intent:
+    """Replace the fields that the interpretation has; mentions outrank the model's relevance."""
+    refined = intent
+    if interpretation.about_codebase is not None and not intent.has_mentions:
+        confidence = interpretation.confidence if interpretation.confidence is not None else MODEL_CONFIDENCE
+        refined = replace(
+            refined,
+            about_codebase=interpretation.about_codebase,
+            confidence=confidence,
+            confidence_label=confidence_label(confidence),
+        )
+    if interpretation.categories:
+        refined = replace(refined, categories=_merge_categories(intent.categories, interpretation.categories))
+    if interpretation.types:
+        refined = replace(refined, types=interpretation.types)
+    if interpretation.action is not None:
+        refined = replace(refined, action=interpretation.action)
+    if interpretation.terms:
+        refined = replace(refined, query=extend_query(refined.query, interpretation.terms[:MAX_MODEL_TERMS]))
+    return refined
 
 
-def _categories(read: tuple[Category, ...], said: tuple[str, ...]) -> tuple[Category, ...]:
-    by_name = {c.name: c for c in read}
-    named = [
-        replace(c, confidence=max(SAID, c.confidence)) if (c := by_name.get(name)) else Category(name, SAID, ())
-        for name in said
+def _merge_categories(detected: tuple[Category, ...], named: tuple[str, ...]) -> tuple[Category, ...]:
+    by_name = {c.name: c for c in detected}
+    confirmed = [
+        replace(c, confidence=max(MODEL_CONFIDENCE, c.confidence))
+        if (c := by_name.get(name))
+        else Category(name, MODEL_CONFIDENCE, ())
+        for name in named
     ]
-    rest = [replace(c, confidence=min(UNSAID, c.confidence)) for c in read if c.name not in said]
-    return (*named, *rest)
+    unconfirmed = [
+        replace(c, confidence=min(UNCONFIRMED_CONFIDENCE, c.confidence)) for c in detected if c.name not in named
+    ]
+    return (*confirmed, *unconfirmed)

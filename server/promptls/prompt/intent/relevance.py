@@ -1,8 +1,8 @@
-"""Whether looking into the workspace can help: evidence for and against, added up.
+"""Relevance of the workspace to a question: evidence for and against, added up in log odds.
 
-Small talk is recognised as a whole.  Everything else is weighed in log odds: names of code, topics, "this
-project" and trouble speak for it; jokes, the world outside and talk about the assistant against it.
-Who mentions a file or symbol has decided already.
+Small talk is recognized as a whole.  Names of code, categories, "this project" and failures count as evidence for
+relevance; jokes, topics outside of programming and talk about the assistant as evidence against it.  A message with
+mentions is always relevant.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from functools import cache
 
 from msgspec import Struct
 
-from promptls.prompt.intent.lexicon import Table, data, entries, inside, table
-from promptls.prompt.intent.question_type import Asking
-from promptls.prompt.intent.tokenize import Reading
-from promptls.prompt.intent.topics import GENERAL, Category
+from promptls.prompt.intent.lexicon import Lexicon, load_data, load_lexicon, split_entries, substring_entries
+from promptls.prompt.intent.question_type import QuestionType
+from promptls.prompt.intent.tokenize import TokenizedQuestion
+from promptls.prompt.intent.types import GENERAL, Category
 
 HIGH, MEDIUM = 0.9, 0.7
-"""Confidence from which it is called high, medium."""
+"""Confidence from which the label is "high" or "medium"."""
 
-_KNOWLEDGE = re.compile(
+_GENERAL_KNOWLEDGE = re.compile(
     r"^\W*(?:(?:can you |could you |please |pls )?(?:explain|tell me|describe)(?: to me| me)?,? )?"
     r"(?:what(?:'s| is| are| does)?(?: the)? (?:(?:difference|differences)\b|an? |[\w+#/-]+(?: [\w+#/-]+){0,2} (?:stand for|mean)\b)"
     r"|difference between|who (?:invented|created|wrote|made|is|was)\b|when (?:was|did|is|were)\b.{0,40}\b(?:released|invented|created|born|founded|come out)"
@@ -30,123 +30,134 @@ _KNOWLEDGE = re.compile(
     r"|(?:should i learn|which (?:programming )?language (?:should|is)|is \S+ (?:better|faster|easier) than)\b)",
     re.IGNORECASE,
 )
-_WHAT_IS = re.compile(
+_DEFINITION_QUESTION = re.compile(
     r"^\W*(?:what(?:'s| is| are)|explain|was ist|qué es|qu'est-ce que?)\s+([\w+#./-]+)\W*$", re.IGNORECASE
 )
-_KNOWLEDGE_CJK = re.compile(r"^(?:什么是|何ですか)|是什么[??]?$|とは(?:何ですか)?[??。]?$|(?:的|之间的)区别|の違い")
+_GENERAL_KNOWLEDGE_CJK = re.compile(
+    r"^(?:什么是|何ですか)|是什么[??]?$|とは(?:何ですか)?[??。]?$|(?:的|之间的)区别|の違い"
+)
 
 
-class Verdict(Struct, frozen=True):
-    """Whether a question is about the code, and how sure that is."""
+class Relevance(Struct, frozen=True):
+    """Whether a question is about the code of the workspace, and the confidence in that."""
 
-    codebase: bool
-    confidence: float  # probability that the verdict is right, 0.5..1
+    about_codebase: bool
+    confidence: float  # probability that `about_codebase` is correct, 0.5 to 1
     label: str  # high, medium, low
-    evidence: tuple[tuple[str, float], ...]  # what was weighed, log odds
-    knowledge: bool = False  # whether something is to be explained that is no matter of the workspace
+    evidence: tuple[tuple[str, float], ...]  # in log odds
+    general_knowledge: bool = False  # whether the question asks for an explanation that needs no workspace
 
 
-def judge(
-    reading: Reading,
-    topics: Sequence[Category],
-    asking: Asking,
-    named: tuple[bool, bool, bool],
-    mentioned: bool,
-    spoken: Callable[[str], bool],
-) -> Verdict:
-    """The verdict.  `named`: whether the question has identifiers, paths, names that the workspace has.
+def assess_relevance(
+    question: TokenizedQuestion,
+    categories: Sequence[Category],
+    question_type: QuestionType,
+    name_evidence: tuple[bool, bool, bool],
+    has_mentions: bool,
+    is_used_word: Callable[[str], bool],
+) -> Relevance:
+    """Assess the relevance of the workspace to a question.
 
-    `spoken`: whether the workspace uses a word at all; one that it uses is no word of the world outside.
+    Args:
+        question: The question.
+        categories: Its categories.
+        question_type: Its type.
+        name_evidence: Whether the question has identifiers, paths, names that the workspace defines.
+        has_mentions: Whether the message has mentions.
+        is_used_word: Whether the workspace uses a word; such a word is not evidence against relevance.
     """
-    if mentioned:
-        return _verdict([("mention", 9.0)])
-    if not reading.tokens and not (reading.coded or reading.trace):
-        return _verdict([("no words", -9.0)])
-    if small_talk(reading):
-        return _verdict([("small talk", -data("gate")["against"]["chat"])])
-    evidence = _weigh(reading, topics, asking, named, spoken)
+    if has_mentions:
+        return _relevance([("mention", 9.0)])
+    if not question.tokens and not (question.has_code or question.has_stack_trace):
+        return _relevance([("no words", -9.0)])
+    if is_small_talk(question):
+        return _relevance([("small talk", -load_data("relevance")["against"]["chat"])])
+    evidence = _weigh_evidence(question, categories, question_type, name_evidence, is_used_word)
     names = {name for name, _ in evidence}
-    asks = "knowledge" in names or (asking.action == "explain" and "world" in names)
-    return _verdict(evidence, asks and not names & {"personal", "creative"})
+    asks_knowledge = "knowledge" in names or (question_type.action == "explain" and "world" in names)
+    return _relevance(evidence, asks_knowledge and not names & {"personal", "creative"})
 
 
-def _verdict(evidence: list[tuple[str, float]], knowledge: bool = False) -> Verdict:
+def _relevance(evidence: list[tuple[str, float]], general_knowledge: bool = False) -> Relevance:
     total = sum(weight for _, weight in evidence)
-    scale = float(data("gate").get("scale", 1.0))
-    sure = 1 / (1 + math.exp(-min(20.0, abs(total) * scale)))
-    sure = round(min(0.99, sure), 2)
-    return Verdict(total > 0, sure, label_of(sure), tuple(evidence), knowledge)
+    scale = float(load_data("relevance").get("scale", 1.0))
+    confidence = 1 / (1 + math.exp(-min(20.0, abs(total) * scale)))
+    confidence = round(min(0.99, confidence), 2)
+    return Relevance(total > 0, confidence, confidence_label(confidence), tuple(evidence), general_knowledge)
 
 
-def label_of(confidence: float) -> str:
-    """Its name: high, medium, low."""
+def confidence_label(confidence: float) -> str:
+    """Return the label of a confidence: high, medium or low."""
     return "high" if confidence >= HIGH else "medium" if confidence >= MEDIUM else "low"
 
 
 # ---------------------------------------------------------------- small talk
 
 
-def small_talk(reading: Reading) -> bool:
-    """Whether a message is greetings, thanks and the like, and nothing else."""
-    if reading.cjk and re.sub(r"\W|_", "", reading.prose) in inside("smalltalk", "cjk"):
+def is_small_talk(question: TokenizedQuestion) -> bool:
+    """Return whether a message consists of greetings, thanks and the like only."""
+    if question.has_cjk and re.sub(r"\W|_", "", question.prose) in substring_entries("smalltalk", "cjk"):
         return True
-    words, at, said = reading.lower, 0, False
-    phrases, fillers = _phrases(), _fillers()
-    while at < len(words):
-        found = phrases.at(words, at)
-        if found:
-            at, said = at + found[0].count, True
+    words, index, has_phrase = question.lower_words, 0, False
+    phrases, fillers = _small_talk_phrases(), _small_talk_fillers()
+    while index < len(words):
+        phrase = phrases.match_at(words, index)
+        if phrase:
+            index, has_phrase = index + phrase[0].length, True
             continue
-        filler = fillers.at(words, at)
-        if not filler or not said:
+        filler = fillers.match_at(words, index)
+        if not filler or not has_phrase:
             return False
-        at += filler[0].count
-    return said
+        index += filler[0].length
+    return has_phrase
 
 
 @cache
-def _phrases() -> Table:
-    return table("smalltalk", "phrases", stems=False)
+def _small_talk_phrases() -> Lexicon:
+    return load_lexicon("smalltalk", "phrases", stems=False)
 
 
 @cache
-def _fillers() -> Table:
-    return table("smalltalk", "fillers", stems=False)
+def _small_talk_fillers() -> Lexicon:
+    return load_lexicon("smalltalk", "fillers", stems=False)
 
 
 # ---------------------------------------------------------------- evidence
 
 
-def _weigh(
-    reading: Reading,
-    topics: Sequence[Category],
-    asking: Asking,
-    named: tuple[bool, bool, bool],
-    spoken: Callable[[str], bool],
+def _weigh_evidence(
+    question: TokenizedQuestion,
+    categories: Sequence[Category],
+    question_type: QuestionType,
+    name_evidence: tuple[bool, bool, bool],
+    is_used_word: Callable[[str], bool],
 ) -> list[tuple[str, float]]:
-    gate = data("gate")
-    pro, contra = gate["for"], gate["against"]
-    words = reading.lower
-    identifiers, paths, verified = named
-    strong = sum(m.strong for c in topics if c.name != GENERAL for m in c.matches)
-    weak = sum(not m.strong for c in topics if c.name != GENERAL for m in c.matches)
-    general = sum(len(c.matches) for c in topics if c.name == GENERAL)
-    here = bool(_list("here").find(words)) or (reading.cjk and _has(reading, "here_cjk"))
-    world = len({f.entry for f in _list("world").find(words) if not spoken(f.entry)}) + sum(
-        w in reading.prose for w in _cjk(reading, "world_cjk")
+    data = load_data("relevance")
+    pro, contra = data["for"], data["against"]
+    words = question.lower_words
+    identifiers, paths, verified = name_evidence
+    strong = sum(m.strong for c in categories if c.name != GENERAL for m in c.matches)
+    weak = sum(not m.strong for c in categories if c.name != GENERAL for m in c.matches)
+    general = sum(len(c.matches) for c in categories if c.name == GENERAL)
+    here = bool(_lexicon("here").find_all(words)) or (question.has_cjk and _contains_cjk(question, "here_cjk"))
+    world = len({f.entry for f in _lexicon("world").find_all(words) if not is_used_word(f.entry)}) + sum(
+        w in question.prose for w in _cjk_words(question, "world_cjk")
     )
-    creative = bool(_list("creative").find(words)) or any(w in reading.prose for w in _cjk(reading, "creative_cjk"))
-    personal = bool(_list("personal").find(words)) or any(w in reading.prose for w in _cjk(reading, "personal_cjk"))
-    code = reading.coded or reading.trace
-    performed = creative and not (identifiers or paths or code or verified) and _performs(words, reading)
+    creative = bool(_lexicon("creative").find_all(words)) or _contains_cjk(question, "creative_cjk")
+    personal = bool(_lexicon("personal").find_all(words)) or _contains_cjk(question, "personal_cjk")
+    code = question.has_code or question.has_stack_trace
+    performed = creative and not (identifiers or paths or code or verified) and _asks_for_performance(words, question)
     knowledge = not (here or identifiers or paths or code or verified) and bool(
-        _KNOWLEDGE.search(reading.prose)
-        or ((what := _WHAT_IS.search(reading.prose)) and _list("elsewhere").word(what.group(1).lower()))
-        or (reading.cjk and _KNOWLEDGE_CJK.search(reading.prose.strip()))
+        _GENERAL_KNOWLEDGE.search(question.prose)
+        or (
+            (match := _DEFINITION_QUESTION.search(question.prose))
+            and _lexicon("elsewhere").match_word(match.group(1).lower())
+        )
+        or (question.has_cjk and _GENERAL_KNOWLEDGE_CJK.search(question.prose.strip()))
     )
-    elsewhere = knowledge and bool(_list("elsewhere").find(words))
+    elsewhere = knowledge and bool(_lexicon("elsewhere").find_all(words))
     weighed = [
-        ("bias", gate["bias"]),
+        ("bias", data["bias"]),
         ("identifier", pro["identifier"] * identifiers),
         ("path", pro["path"] * paths),
         ("code", pro["code"] * code),
@@ -154,32 +165,32 @@ def _weigh(
         ("strong words", pro["strong"] * min(2, strong)),
         ("weak words", pro["weak"] * min(2, weak + general)),
         ("here", pro["here"] * here),
-        ("work", pro["work"] * bool(_list("work").find(words))),
-        ("order", pro["order"] * any(action not in ("explain", "other") for action, _ in asking.verbs)),
-        ("failure", pro["failure"] * (asking.failing >= 1)),
+        ("work", pro["work"] * bool(_lexicon("work").find_all(words))),
+        ("order", pro["order"] * any(action not in ("explain", "other") for action, _ in question_type.verbs)),
+        ("failure", pro["failure"] * (question_type.failure_level >= 1)),
         ("creative", -contra["creative" if performed else "amusing"] * creative),
         ("world", -contra["world"] * min(3, world)),
         ("personal", -contra["personal"] * personal),
         ("knowledge", -contra["knowledge"] * knowledge),
         ("elsewhere", -contra["elsewhere"] * elsewhere),
-        ("short", -contra["short"] * (len(words) <= 2 and not topics)),
+        ("short", -contra["short"] * (len(words) <= 2 and not categories)),
     ]
     return [(name, round(float(weight), 2)) for name, weight in weighed if weight]
 
 
-def _performs(words: Sequence[str], reading: Reading) -> bool:
-    """Whether a performance is asked for: "tell me a joke", not "where is the joke loaded"."""
-    return reading.cjk or any(w in entries(data("gate")["words"]["perform"]) for w in words[:6])
+def _asks_for_performance(words: Sequence[str], question: TokenizedQuestion) -> bool:
+    """Return whether the question asks to perform something: "tell me a joke", not "where is the joke loaded"."""
+    return question.has_cjk or any(w in split_entries(load_data("relevance")["words"]["perform"]) for w in words[:6])
 
 
 @cache
-def _list(name: str) -> Table:
-    return Table({name: entries(data("gate")["words"][name])}, stems=name == "work")
+def _lexicon(name: str) -> Lexicon:
+    return Lexicon({name: split_entries(load_data("relevance")["words"][name])}, stems=name == "work")
 
 
-def _cjk(reading: Reading, name: str) -> tuple[str, ...]:
-    return inside("gate", "words", name) if reading.cjk else ()
+def _cjk_words(question: TokenizedQuestion, name: str) -> tuple[str, ...]:
+    return substring_entries("relevance", "words", name) if question.has_cjk else ()
 
 
-def _has(reading: Reading, name: str) -> bool:
-    return any(word in reading.prose for word in _cjk(reading, name))
+def _contains_cjk(question: TokenizedQuestion, name: str) -> bool:
+    return any(word in question.prose for word in _cjk_words(question, name))

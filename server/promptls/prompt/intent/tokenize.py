@@ -1,7 +1,7 @@
-"""A question as words and clauses: what all the readings below start from.
+"""Tokenization of a question: words with clause and sentence numbers, without code and stack traces.
 
-Quoted code, fenced code and stack traces are taken out of the prose (they say what it is about, not what is
-wanted).  Bounded: of a very long text the beginning and the end are read.  Knows no words of any list.
+The prose is what remains after fenced code and stack traces are removed.  The length is bounded: of a very long
+question the beginning and the end are used.
 """
 
 from __future__ import annotations
@@ -11,84 +11,81 @@ import unicodedata
 
 from msgspec import Struct
 
-from promptls.index.search.analyzer import parts
+MAX_QUESTION_CHARACTERS = 6000
+"""Maximum characters of a question that are analyzed: three quarters from the beginning, the rest from the end."""
 
-READ = 6000
-"""Characters of a question that are read: most of it from the beginning, the rest from the end."""
-
-_FENCE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
-_TRACE = re.compile(
+_FENCED_CODE = re.compile(r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)", re.DOTALL)
+_STACK_TRACE = re.compile(
     r"^[ \t]*(?:Traceback \(most recent call last\):|File \"[^\"\n]*\", line \d+.*|at [\w$.<>/]+ ?\(.*\)|at [^\s()]+:\d+(?::\d+)?"
     r"|goroutine \d+ \[.*|panic: .*|thread '[^'\n]*' panicked at .*|#\d+ +0x[0-9a-f]+ .*|Caused by: .*)$",
     re.MULTILINE,
 )
-_ERROR = re.compile(r"\b(?:[A-Z]\w*)?(?:Error|Exception)\b\s*:|\b[A-Z][a-z]\w*(?:Error|Exception)\b|\bE[A-Z]{4,}\b")
-_TICKED = re.compile(r"`[^`\n]{1,200}`")
+_ERROR_NAME = re.compile(
+    r"\b(?:[A-Z]\w*)?(?:Error|Exception)\b\s*:|\b[A-Z][a-z]\w*(?:Error|Exception)\b|\bE[A-Z]{4,}\b"
+)
+_INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _WORD = re.compile(r"\.env\b|\w+(?:'\w+)*(?:[-/.+]\w+(?:'\w+)*)*(?:\+\+|#(?!\w))?")
-_HARD = re.compile(r"[.!?;。!?;]|\n")
-_SOFT = re.compile(r"[,:()、,:]|\s[-–—]+\s|\.\.\.|…")
+_SENTENCE_END = re.compile(r"[.!?;。!?;]|\n")
+_CLAUSE_END = re.compile(r"[,:()、,:]|\s[-–—]+\s|\.\.\.|…")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Token(Struct, frozen=True, array_like=True, gc=False):
-    """A word as it stands."""
+class QuestionToken(Struct, frozen=True, array_like=True, gc=False):
+    """A word of a question."""
 
     word: str  # as written
     lower: str
-    clause: int  # number of its clause; a comma ends one
+    clause: int  # number of its clause; commas and similar marks separate clauses
     sentence: int
     start: int
 
 
-class Reading(Struct, frozen=True):
-    """A question, taken apart once."""
+class TokenizedQuestion(Struct, frozen=True):
+    """A question with its tokens."""
 
-    text: str  # as read: bounded, normal form C
-    prose: str  # without code and traces
-    tokens: tuple[Token, ...]  # of the prose
-    lower: tuple[str, ...]  # the same, lower case
-    coded: bool  # code in fences or back quotes
-    trace: bool  # a stack trace or an error as a machine prints it
-    cjk: bool
+    text: str  # bounded, in Unicode normal form C
+    prose: str  # the text without code and stack traces
+    tokens: tuple[QuestionToken, ...]  # of the prose
+    lower_words: tuple[str, ...]  # the tokens in lower case
+    has_code: bool  # whether there is code in fences or backticks
+    has_stack_trace: bool  # whether there is a stack trace or an error message
+    has_cjk: bool
 
 
-def read(question: str) -> Reading:
-    """Take a question apart."""
-    if len(question) > READ:
-        question = f"{question[: READ * 3 // 4]}\n{question[-READ // 4 :]}"
+def tokenize_question(question: str) -> TokenizedQuestion:
+    """Tokenize a question."""
+    if len(question) > MAX_QUESTION_CHARACTERS:
+        question = f"{question[: MAX_QUESTION_CHARACTERS * 3 // 4]}\n{question[-MAX_QUESTION_CHARACTERS // 4 :]}"
     text = question if question.isascii() else unicodedata.normalize("NFC", question).replace("’", "'")
-    prose = _FENCE.sub("\n", text)
-    fenced = prose is not text and prose != text
-    without = _TRACE.sub("\n", prose)
-    trace = bool(_TRACE.search(text) or _ERROR.search(prose) or (fenced and _ERROR.search(text)))
-    ticked = bool(_TICKED.search(without))
-    tokens = _tokens(without)
-    return Reading(
-        text, without, tokens, tuple(t.lower for t in tokens), fenced or ticked, trace, bool(_CJK.search(without))
+    without_code = _FENCED_CODE.sub("\n", text)
+    has_fenced_code = without_code is not text and without_code != text
+    prose = _STACK_TRACE.sub("\n", without_code)
+    has_stack_trace = bool(
+        _STACK_TRACE.search(text) or _ERROR_NAME.search(without_code) or (has_fenced_code and _ERROR_NAME.search(text))
+    )
+    has_code = has_fenced_code or bool(_INLINE_CODE.search(prose))
+    tokens = _tokens(prose)
+    return TokenizedQuestion(
+        text, prose, tokens, tuple(t.lower for t in tokens), has_code, has_stack_trace, bool(_CJK.search(prose))
     )
 
 
-def _tokens(prose: str) -> tuple[Token, ...]:
-    out: list[Token] = []
+def _tokens(prose: str) -> tuple[QuestionToken, ...]:
+    out: list[QuestionToken] = []
     clause = sentence = end = 0
     for match in _WORD.finditer(prose):
         start = match.start()
         if (out and start > end + 1) or (start > end and not prose[end].isspace()):
             between = prose[end:start]
-            if _HARD.search(between):
+            if _SENTENCE_END.search(between):
                 sentence += 1
                 clause += 1
-            elif _SOFT.search(between):
+            elif _CLAUSE_END.search(between):
                 clause += 1
         elif start > end and prose[end] == "\n":
             sentence += 1
             clause += 1
         word = match.group()
-        out.append(Token(word, word.lower(), clause, sentence, start))
+        out.append(QuestionToken(word, word.lower(), clause, sentence, start))
         end = match.end()
     return tuple(out)
-
-
-def pieces(word: str) -> tuple[str, ...]:
-    """Parts of a word as written: of a path, of camelCase, of snake_case; lower case."""
-    return tuple(parts(word))

@@ -1,31 +1,87 @@
-"""What a question is taken for."""
+"""Types of intent detection: question types, actions, categories, entities, the intent."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from promptls.prompt.intent.entities import Entity
-from promptls.prompt.intent.topics import Category
 from promptls.retrieval.query import Query
+
+QUESTION_TYPES = ("implementation", "architectural", "debugging", "explanation", "feature")
+"""Types of questions; a question may have several.  A question without a type is general."""
+
+ACTIONS = ("create", "modify", "fix", "explain", "refactor", "other")
+"""Actions that a question requests; a question has one."""
+
+SCOPES = ("symbol", "file", "several", "project")
+"""How much code a question spans."""
+
+GENERAL = "general"
+"""Category of a question about the code that has no other likely category."""
+
+LIKELY_CONFIDENCE = 0.5
+"""Confidence from which a category is likely."""
+
+
+class KeywordMatch(Struct, frozen=True):
+    """A word of the question that matches a keyword of a category."""
+
+    word: str  # as typed, in lower case
+    keyword: str
+    weight: float
+    strong: bool
+    kind: str  # exact, stem, phrase, inside, typo, trace
+
+
+class Category(Struct, frozen=True):
+    """A category of a question, with the matches that indicate it."""
+
+    name: str
+    confidence: float
+    matched_words: tuple[str, ...]  # words of the question
+    matches: tuple[KeywordMatch, ...] = ()
+    has_strong_match: bool = False
+
+    @property
+    def is_likely(self) -> bool:
+        """Whether the confidence reaches `LIKELY_CONFIDENCE`."""
+        return self.confidence >= LIKELY_CONFIDENCE
+
+
+class Entity(Struct, frozen=True):
+    """A name in a question."""
+
+    name: str  # as written
+    verified: bool  # whether the workspace defines it
 
 
 class Intent(Struct, frozen=True):
-    """What a question was taken for."""
+    """The intent of a question."""
 
-    codebase: bool  # whether looking into the workspace can help
+    about_codebase: bool  # whether context from the workspace can help
     categories: tuple[Category, ...]  # most likely first
-    types: tuple[str, ...]  # of asking.TYPES; () is a general question
-    action: str  # of asking.ACTIONS
-    negated: tuple[str, ...]  # words of clauses that exclude something
+    types: tuple[str, ...]  # in the order of QUESTION_TYPES; () for a general question
+    action: str  # one of ACTIONS
+    excluded_words: tuple[str, ...]  # words of clauses that exclude something
     query: Query
-    confidence: float = 1.0  # that `codebase` is right, 0.5..1
+    confidence: float = 1.0  # probability that `about_codebase` is correct, 0.5 to 1
     confidence_label: str = "high"  # high, medium, low
-    scope: str = "several"  # symbol, file, several, project
-    entities: tuple[Entity, ...] = ()  # names in the question
-    mentioned: bool = False  # whether something is mentioned, which settles `codebase`
-    evidence: tuple[tuple[str, float], ...] = ()  # what `codebase` was decided by, log odds
+    scope: str = "several"  # one of SCOPES
+    entities: tuple[Entity, ...] = ()
+    has_mentions: bool = False  # whether the message has mentions; then `about_codebase` is true
+    evidence: tuple[tuple[str, float], ...] = ()  # evidence for `about_codebase`, in log odds
 
     @property
-    def topics(self) -> tuple[str, ...]:
+    def likely_categories(self) -> tuple[str, ...]:
         """Names of the likely categories."""
-        return tuple(c.name for c in self.categories if c.likely)
+        return tuple(c.name for c in self.categories if c.is_likely)
+
+
+class Interpretation(Struct, frozen=True):
+    """A language model's interpretation of a question; None and () for missing or invalid fields."""
+
+    about_codebase: bool | None = None
+    confidence: float | None = None  # of `about_codebase`, 0 to 1
+    categories: tuple[str, ...] = ()  # valid names, in the order of the answer
+    types: tuple[str, ...] = ()  # in the order of QUESTION_TYPES
+    action: str | None = None  # one of ACTIONS
+    terms: tuple[str, ...] = ()  # search terms of one to three words, most significant first

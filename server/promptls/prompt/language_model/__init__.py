@@ -1,25 +1,24 @@
-"""A language model for understanding the question: optional, off unless the user's own settings name one.
+"""Optional language model that interprets questions; off unless the user's own settings configure one.
 
-`connect` makes a `LanguageModel` from the settings: the editor's own, or an OpenAI-compatible endpoint.
-`interpret` asks it one thing: what a question is about and what to search for.  Whatever goes wrong
-becomes a `Problem` of one sentence, and the caller goes on offline.  Only the question is sent, never
-code of the workspace.  Knows nothing of intents, prompts or budgets.
+`connect_language_model` creates a `LanguageModel` from the settings: the editor's own model or an OpenAI-compatible
+endpoint.  `interpret_question` sends it one request: the topic of a question and search terms for it.  Any failure
+becomes a `Problem` of one sentence, and the caller continues offline.  Only the question is sent, never code of the
+workspace.
 """
 
 from __future__ import annotations
 
-from promptls.prompt.language_model.client import Complete, Failed, LanguageModel
-from promptls.prompt.language_model.editor import editor
-from promptls.prompt.language_model.factory import connect
-from promptls.prompt.language_model.interpret import Interpretation, interpret, sendable
+from promptls.prompt.language_model.client import CompletionFunction, LanguageModel, LanguageModelError
+from promptls.prompt.language_model.editor import editor_model
+from promptls.prompt.language_model.factory import connect_language_model
+from promptls.prompt.language_model.interpret import interpret_question, redact_question
 
 __all__ = [
-    "Complete",
-    "Failed",
-    "Interpretation",
+    "CompletionFunction",
     "LanguageModel",
-    "connect",
-    "editor",
-    "interpret",
-    "sendable",
+    "LanguageModelError",
+    "connect_language_model",
+    "editor_model",
+    "interpret_question",
+    "redact_question",
 ]

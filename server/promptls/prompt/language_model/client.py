@@ -1,8 +1,7 @@
-"""Asking a language model, and not asking again for a while after it has failed.
+"""Language model client: back-off after failures, and a cache of answers.
 
-`Complete` is what a way to a model offers: it tries as its protocol demands and raises `Failed` with one
-sentence.  `LanguageModel` is the only owner of what is remembered between questions: how often the model
-has failed in a row, when it may be asked again, its last useful answers.  Knows nothing of HTTP or editors.
+A `CompletionFunction` sends one chat and raises `LanguageModelError` with one sentence.  `LanguageModel` owns all
+state between questions: consecutive failures, the end of the back-off, the last useful answers.
 """
 
 from __future__ import annotations
@@ -14,40 +13,42 @@ from typing import Protocol
 
 from promptls.model import CancelToken
 from promptls.prompt.layouts.types import Message
+from promptls.util.backoff import Backoff
 
-PATIENCE = 2
-"""Failures in a row after which a model is left alone for a while …"""
-FIRST_PAUSE_S = 30.0
-"""… this long at first, twice as long after each further failure …"""
-LONGEST_PAUSE_S = 600.0
-"""… and never longer than this, unless the server itself asked for more."""
+FAILURES_BEFORE_BACKOFF = 2
+"""Number of consecutive failures after which requests are suspended."""
+
+INITIAL_BACKOFF_S = 30.0
+"""First back-off, in seconds; it doubles with each further failure."""
+
+MAX_BACKOFF_S = 600.0
+"""Maximum back-off, in seconds, unless the server requests a longer one."""
+
+MAX_CACHED_ANSWERS = 64
+"""Maximum number of cached answers: clients rebuild the prompt of a question repeatedly while it is edited."""
 
 
-REMEMBERED = 64
-"""Answers that are kept: clients build the prompt of one question again and again while it is edited."""
+class LanguageModelError(Exception):
+    """A failed request; the text is one sentence for the user, without a full stop, a key or a traceback."""
 
-
-class Failed(Exception):
-    """No answer; the text is one sentence for the user, without a full stop, a key or a traceback."""
-
-    def __init__(self, sentence: str, *, lasting: bool = False, retry_after_s: float = 0.0) -> None:
+    def __init__(self, sentence: str, *, permanent: bool = False, retry_after_s: float = 0.0) -> None:
         super().__init__(sentence)
-        self.lasting = lasting  # asking again will not help until something is changed
-        self.retry_after_s = retry_after_s  # what the server asked for
+        self.permanent = permanent  # whether retrying cannot help before the configuration changes
+        self.retry_after_s = retry_after_s  # delay that the server requests
 
 
-class Complete(Protocol):
-    """One answer to a chat.  Raises `Failed`, and `Cancelled` within 100 ms of the token."""
+class CompletionFunction(Protocol):
+    """Function that completes a chat.  Raises `LanguageModelError`, and `Cancelled` within 100 ms of cancellation."""
 
     def __call__(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str: ...
 
 
 class LanguageModel:
-    """A way to a model and how it has fared.  Any thread; questions may overlap."""
+    """A completion function with back-off and cache.  Thread-safe; requests may overlap."""
 
     def __init__(
         self,
-        complete: Complete,
+        complete: CompletionFunction,
         name: str,
         *,
         warnings: tuple[str, ...] = (),
@@ -55,72 +56,62 @@ class LanguageModel:
         close: Callable[[], None] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.name = name  # as results call it: "llama3.2 at localhost"
-        self.warnings = warnings  # of the settings, for every result
-        self.sends_code = sends_code  # whether code that stands in a question is sent with it
+        self.name = name  # as shown in results: "llama3.2 at localhost"
+        self.warnings = warnings  # about the settings, added to every result
+        self.sends_code = sends_code  # whether code in the question is sent
         self._complete = complete
         self._close = close
-        self._clock = clock
         self._lock = threading.Lock()
-        self._failures = 0
-        self._not_before = 0.0
-        self._last = ""
+        self._backoff = Backoff(INITIAL_BACKOFF_S, MAX_BACKOFF_S, FAILURES_BEFORE_BACKOFF, clock)
+        self._last_error = ""
         self._answers: dict[tuple[Message, ...], str] = {}  # least recently used first
 
-    def recall(self, messages: Sequence[Message]) -> str | None:
-        """The answer that was kept for exactly this chat."""
+    def cached_answer(self, messages: Sequence[Message]) -> str | None:
+        """Return the cached answer to exactly this chat."""
         with self._lock:
             answer = self._answers.pop(tuple(messages), None)
             if answer is not None:
                 self._answers[tuple(messages)] = answer
             return answer
 
-    def keep(self, messages: Sequence[Message], answer: str) -> None:
-        """Remember an answer that was of use."""
+    def cache_answer(self, messages: Sequence[Message], answer: str) -> None:
+        """Cache a useful answer."""
         with self._lock:
             self._answers[tuple(messages)] = answer
-            if len(self._answers) > REMEMBERED:
+            if len(self._answers) > MAX_CACHED_ANSWERS:
                 del self._answers[next(iter(self._answers))]
 
-    def ask(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str:
-        """The model's answer.  Raises `Failed`, at once while the model is left alone, and `Cancelled`."""
+    def complete(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str:
+        """Return the model's answer.  Raises `LanguageModelError` (at once during a back-off) and `Cancelled`."""
         token.check()
-        self._look_at_the_clock()
+        self._check_backoff()
         try:
             answer = self._complete(messages, max_tokens, token)
-        except Failed as failure:
-            self._remember(failure)
+        except LanguageModelError as error:
+            self._record_failure(error)
             raise
         with self._lock:
-            self._failures, self._not_before, self._last = 0, 0.0, ""
+            self._backoff.record(failed=False)
+            self._last_error = ""
         return answer
 
-    def forgive(self) -> None:
-        """Ask again at once: something was changed, or the user wants it."""
-        with self._lock:
-            self._failures, self._not_before, self._last = 0, 0.0, ""
-
     def close(self) -> None:
-        """Give up what the way to the model holds: connections, threads."""
+        """Release connections and threads."""
         if self._close is not None:
             self._close()
 
-    def _look_at_the_clock(self) -> None:
+    def _check_backoff(self) -> None:
         with self._lock:
-            left = self._not_before - self._clock()
-            if left > 0:
-                raise Failed(f"{self._last}; it is not asked again for {_duration(left)}")
+            remaining = self._backoff.remaining_s
+            if remaining > 0:
+                raise LanguageModelError(f"{self._last_error}; next attempt in {_format_duration(remaining)}")
 
-    def _remember(self, failure: Failed) -> None:
+    def _record_failure(self, error: LanguageModelError) -> None:
         with self._lock:
-            self._last = str(failure)
-            self._failures = max(PATIENCE, self._failures + 1) if failure.lasting else self._failures + 1
-            pause = 0.0
-            if self._failures >= PATIENCE:
-                pause = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** min(16, self._failures - PATIENCE))
-            self._not_before = self._clock() + max(pause, failure.retry_after_s)
+            self._last_error = str(error)
+            self._backoff.record(failed=True, permanent=error.permanent, min_delay_s=error.retry_after_s)
 
 
-def _duration(seconds: float) -> str:
-    """ "28 s", "9 min" """
+def _format_duration(seconds: float) -> str:
+    """Return "28 s" or "9 min"."""
     return f"{max(1, round(seconds))} s" if seconds < 90 else f"{round(seconds / 60)} min"

@@ -1,9 +1,9 @@
-"""An OpenAI-compatible endpoint, asked through the `openai` client.
+"""OpenAI-compatible endpoint, used through the `openai` client.
 
-The client has no limit on the whole exchange: its time-outs begin anew with every byte.  So each question
-is a task on an event loop of our own thread, which can be ended at any moment; that closes its connection.
-We retry ourselves, because the client would sleep past the deadline.  What goes over the wire, and how much
-comes back, is decided in wire.py.  openai is imported on that thread, when the first question is asked.
+The time-outs of the client restart with every byte, so that it has no limit for a whole exchange.  Each request is
+therefore a task on an event loop in a thread of its own, which can be cancelled at any time; that closes its
+connection.  Retries are made here, because the client would sleep past the deadline.  transport.py decides which
+headers are sent and how much is received.  openai is imported in that thread, on the first request.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from typing import Any
 import msgspec
 
 from promptls.model import CancelToken
-from promptls.prompt.language_model.client import Failed
-from promptls.prompt.language_model.editor import await_answer
-from promptls.prompt.language_model.errors import Refused
+from promptls.prompt.language_model.client import LanguageModelError
+from promptls.prompt.language_model.editor import wait_for_answer
+from promptls.prompt.language_model.errors import AttemptFailed
 from promptls.prompt.layouts.types import Message
 
-PAUSE_S = 0.2
-"""Before the one retry, where the server names no time."""
-GRACE_S = 0.5
-"""The task keeps the time itself; after so much more its thread is held up, by the import of openai say."""
+RETRY_DELAY_S = 0.2
+"""Delay before the only retry, in seconds, if the server requests none."""
 
-REASONING_ROOM = 8
-"""Models that count their thinking as a part of the answer get so many times the tokens."""
+GRACE_S = 0.5
+"""Time after the task's own time-out, in seconds; then its thread is blocked, for example by the import of openai."""
+
+REASONING_TOKEN_FACTOR = 8
+"""Factor for the token limit of models that count their reasoning as a part of the answer."""
 
 
 class Endpoint:
-    """One server and one model.  Any thread; questions may overlap.  `close` ends its thread."""
+    """Completion function for one model of one server.  Thread-safe; requests may overlap; `close` ends its thread."""
 
     def __init__(self, url: str, model: str, key: str, timeout_s: float, proxy: str = "") -> None:
         self.url = url
@@ -44,54 +45,54 @@ class Endpoint:
         self._thread: threading.Thread | None = None
         self._client: Any = None
         self._closed = False
-        self._reasoning = False  # the model wants "max_completion_tokens" and takes no temperature
+        self._is_reasoning_model = False  # it expects "max_completion_tokens" and no temperature
 
     def __repr__(self) -> str:
         return f"Endpoint({self.url!r}, {self.model!r})"
 
     def __call__(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str:
-        """The answer to a chat, with temperature 0.  See `asking.Complete`."""
-        loop = self._running()
+        """Return the answer to a chat, with temperature 0; see `CompletionFunction`."""
+        loop = self._start_loop()
         chat = [{"role": message.role, "content": message.content} for message in messages]
-        future = asyncio.run_coroutine_threadsafe(self._within(chat, max_tokens), loop)
-        answer: str = await_answer(future, self.timeout_s, token, self.url, GRACE_S)
+        future = asyncio.run_coroutine_threadsafe(self._complete_within_timeout(chat, max_tokens), loop)
+        answer: str = wait_for_answer(future, self.timeout_s, token, self.url, GRACE_S)
         return answer
 
     def close(self) -> None:
-        """End what is under way and close all connections."""
+        """Cancel all requests and close all connections."""
         with self._lock:
-            first, self._closed = not self._closed, True
+            is_first, self._closed = not self._closed, True
             loop, thread = self._loop, self._thread
         if loop is None or thread is None:
             return
-        if first:  # stopping twice would stop the tidying up
+        if is_first:  # a second stop would interrupt the shutdown
             loop.call_soon_threadsafe(loop.stop)
         thread.join(2.0)
 
-    # ------------------------------------------------------------ the thread
+    # ------------------------------------------------------------ event loop
 
-    def _running(self) -> asyncio.AbstractEventLoop:
+    def _start_loop(self) -> asyncio.AbstractEventLoop:
         with self._lock:
             if self._closed:
-                raise Failed("the language model has been switched off")
+                raise LanguageModelError("the language model has been switched off")
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()
                 self._thread = threading.Thread(
-                    target=self._run, args=(self._loop,), name="promptls-language-model", daemon=True
+                    target=self._run_loop, args=(self._loop,), name="promptls-language-model", daemon=True
                 )
                 self._thread.start()
             return self._loop
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
         finally:
-            loop.run_until_complete(self._end())
+            loop.run_until_complete(self._cancel_tasks())
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
 
-    async def _end(self) -> None:
+    async def _cancel_tasks(self) -> None:
         tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
@@ -99,61 +100,61 @@ class Endpoint:
         if self._client is not None:
             await self._client.close()
 
-    # ------------------------------------------------------------ one question
+    # ------------------------------------------------------------ requests
 
-    async def _within(self, chat: list[dict[str, str]], max_tokens: int) -> str:
-        self._connected()  # first: loading the client takes a second or two, which the model has not taken
+    async def _complete_within_timeout(self, chat: list[dict[str, str]], max_tokens: int) -> str:
+        self._ensure_client()  # before the time-out: importing the client takes a second or two
         try:
-            return await asyncio.wait_for(self._retried(chat, max_tokens), self.timeout_s)
+            return await asyncio.wait_for(self._complete_with_retry(chat, max_tokens), self.timeout_s)
         except (asyncio.TimeoutError, TimeoutError):
-            raise Failed(f"{self.url} did not answer within {self.timeout_s:g} s") from None
+            raise LanguageModelError(f"{self.url} did not answer within {self.timeout_s:g} s") from None
 
-    async def _retried(self, chat: list[dict[str, str]], max_tokens: int) -> str:
+    async def _complete_with_retry(self, chat: list[dict[str, str]], max_tokens: int) -> str:
         clock = asyncio.get_running_loop().time
         deadline = clock() + self.timeout_s
         try:
-            return await self._once(chat, max_tokens)
-        except Refused as refused:
-            if not refused.again:
-                raise _failed(refused) from None
-            pause = PAUSE_S if refused.ordered_s is None else refused.ordered_s
-            if clock() + pause >= deadline:
-                raise _failed(refused, f" and wants to be left alone for {pause:.0f} s") from None
-            await asyncio.sleep(pause)
+            return await self._complete_once(chat, max_tokens)
+        except AttemptFailed as failure:
+            if not failure.retryable:
+                raise _to_error(failure) from None
+            delay = RETRY_DELAY_S if failure.retry_after_s is None else failure.retry_after_s
+            if clock() + delay >= deadline:
+                raise _to_error(failure, f" and requests a delay of {delay:.0f} s") from None
+            await asyncio.sleep(delay)
         try:
-            return await self._once(chat, max_tokens)
-        except Refused as refused:
-            raise _failed(refused, ", twice" if refused.again else "") from None
+            return await self._complete_once(chat, max_tokens)
+        except AttemptFailed as failure:
+            raise _to_error(failure, ", twice" if failure.retryable else "") from None
 
-    async def _once(self, chat: list[dict[str, str]], max_tokens: int) -> str:
-        import openai  # type: ignore[import-not-found,unused-ignore]  # an extra: see connect
+    async def _complete_once(self, chat: list[dict[str, str]], max_tokens: int) -> str:
+        import openai  # type: ignore[import-not-found,unused-ignore]  # an optional dependency
 
         limits: dict[str, Any] = {"max_tokens": max_tokens, "temperature": 0}
-        if self._reasoning:
-            limits = {"max_completion_tokens": max_tokens * REASONING_ROOM}
-        chats = self._connected().chat.completions.with_raw_response
+        if self._is_reasoning_model:
+            limits = {"max_completion_tokens": max_tokens * REASONING_TOKEN_FACTOR}
+        chats = self._ensure_client().chat.completions.with_raw_response
         try:
             response = await chats.create(model=self.model, messages=chat, **limits)
-        except Refused as refused:
-            if refused.parameters and not self._reasoning:
-                self._reasoning = True
-                refused.again = True
+        except AttemptFailed as failure:
+            if failure.wrong_parameters and not self._is_reasoning_model:
+                self._is_reasoning_model = True
+                failure.retryable = True
             raise
         except openai.APITimeoutError:
-            raise Refused(f"{self.url} did not answer within {self.timeout_s:g} s") from None
+            raise AttemptFailed(f"{self.url} did not answer within {self.timeout_s:g} s") from None
         except openai.APIConnectionError as error:
-            why = type(error.__cause__ or error).__name__  # its text may hold the key
-            raise Refused(f"the connection to {self.url} failed ({why})", again=True) from None
-        return self._content(response.content)
+            cause = type(error.__cause__ or error).__name__  # the text of the error may contain the key
+            raise AttemptFailed(f"the connection to {self.url} failed ({cause})", retryable=True) from None
+        return self._message_text(response.content)
 
-    def _connected(self) -> Any:
+    def _ensure_client(self) -> Any:
         if self._client is None:
             import openai
 
-            from promptls.prompt.language_model.transport import client
+            from promptls.prompt.language_model.transport import create_client
 
             self._client = openai.AsyncOpenAI(
-                # Whatever is not given here would be taken from the environment; the key is put in by `wire`.
+                # Missing values would be taken from the environment; transport.py adds the key.
                 api_key="-",
                 organization="",
                 project="",
@@ -161,23 +162,25 @@ class Endpoint:
                 base_url=self.url,
                 timeout=self.timeout_s,
                 max_retries=0,
-                http_client=client(self.url, self._key, self._proxy),
+                http_client=create_client(self.url, self._key, self._proxy),
             )
         return self._client
 
-    def _content(self, body: bytes) -> str:
-        """The text of the first choice of a chat completion."""
+    def _message_text(self, body: bytes) -> str:
+        """Return the text of the first choice of a chat completion."""
         try:
             choice = msgspec.json.decode(body)["choices"][0]
             content = choice["message"]["content"]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError):
-            raise Refused(f"{self.url} answered with something that is no chat completion") from None
+            raise AttemptFailed(f"{self.url} did not answer with a chat completion") from None
         if isinstance(content, list):  # in parts
             content = "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
         if not isinstance(content, str) or not content.strip():
-            raise Refused(f"{self.url} answered without any text")
+            raise AttemptFailed(f"{self.url} answered without text")
         return content
 
 
-def _failed(refused: Refused, more: str = "") -> Failed:
-    return Failed(f"{refused}{more}", lasting=refused.lasting, retry_after_s=refused.ordered_s or 0.0)
+def _to_error(failure: AttemptFailed, suffix: str = "") -> LanguageModelError:
+    return LanguageModelError(
+        f"{failure}{suffix}", permanent=failure.permanent, retry_after_s=failure.retry_after_s or 0.0
+    )

@@ -1,22 +1,22 @@
-"""One attempt at an endpoint that gave no answer, and what it means for the next."""
+"""Failure of one attempt to reach an endpoint."""
 
 from __future__ import annotations
 
 
-class Refused(Exception):
-    """Why, in one sentence without a key."""
+class AttemptFailed(Exception):
+    """A failed attempt; the text is one sentence without a key."""
 
     def __init__(
         self,
         sentence: str,
         *,
-        again: bool = False,
-        lasting: bool = False,
-        parameters: bool = False,
-        ordered_s: float | None = None,
+        retryable: bool = False,
+        permanent: bool = False,
+        wrong_parameters: bool = False,
+        retry_after_s: float | None = None,
     ) -> None:
         super().__init__(sentence)
-        self.again = again  # whether one more attempt may help
-        self.lasting = lasting  # whether nothing helps until something is changed
-        self.parameters = parameters  # whether the server wants the limits of an answer told differently
-        self.ordered_s = ordered_s  # the pause that the server asked for
+        self.retryable = retryable  # whether another attempt may help
+        self.permanent = permanent  # whether no attempt can help before the configuration changes
+        self.wrong_parameters = wrong_parameters  # whether the server expects other names for the token limit
+        self.retry_after_s = retry_after_s  # delay that the server requests

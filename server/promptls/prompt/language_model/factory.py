@@ -1,7 +1,7 @@
-"""From the user's settings to a language model that can be asked, or to the reason why there is none.
+"""Creation of a language model from the user's settings, with checks of the configuration.
 
-The settings count only when they come from the user: they name where questions are sent to.  The key
-comes from them or from one environment variable and goes into the request's header, nowhere else.
+Only the user's own settings are used, because they determine where questions are sent.  The key comes from the settings
+or from one environment variable, and is sent in the header of requests only.
 """
 
 from __future__ import annotations
@@ -14,43 +14,47 @@ from urllib.parse import urlsplit
 
 from promptls.model import Problem
 from promptls.prompt.language_model.client import LanguageModel
-from promptls.prompt.language_model.editor import Send, editor
+from promptls.prompt.language_model.editor import SendRequest, editor_model
 from promptls.prompt.language_model.endpoint import Endpoint
 from promptls.settings import LanguageModelSettings
 
 
-def connect(
-    settings: LanguageModelSettings, environ: Mapping[str, str], send: Send | None = None
+def connect_language_model(
+    settings: LanguageModelSettings, environ: Mapping[str, str], send: SendRequest | None = None
 ) -> LanguageModel | Problem | None:
-    """The language model of the settings; None if none is wanted, a `Problem` if it cannot be had.
+    """Return the configured language model; None if it is off, a `Problem` if it is not available.
 
-    `send` is the editor's side (see `editor`), None where the client offers no model.  Nothing is sent
-    and openai is not imported before the first question.
+    Nothing is sent and openai is not imported before the first request.
+
+    Args:
+        settings: The user's settings.
+        environ: Environment variables.
+        send: Sends a request to the editor (see `editor_model`); None if the client offers no model.
     """
     if settings.use == "off":
         return None
     if settings.use == "editor":
         if send is None:
             return Problem(
-                "The settings ask for the editor's language model, but this editor offers none.",
+                'languageModel.use is "editor", but this editor offers no language model.',
                 'Set languageModel.use to "off", or to "endpoint" and name a server.',
             )
-        way = editor(send, settings.timeout_s)
-        return LanguageModel(way, "the editor's language model", sends_code=settings.send_code)
-    return _endpoint(settings, environ)
+        complete = editor_model(send, settings.timeout_s)
+        return LanguageModel(complete, "the editor's language model", sends_code=settings.send_code)
+    return _connect_endpoint(settings, environ)
 
 
-def _endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]) -> LanguageModel | Problem:
-    url = _address(settings.endpoint)
+def _connect_endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]) -> LanguageModel | Problem:
+    url = _base_url(settings.endpoint)
     if isinstance(url, Problem):
         return url
     if not settings.model.strip():
         return Problem("languageModel.model is empty.", "Name a model of the endpoint.")
     key = (settings.key or environ.get(settings.key_env, "")).strip()
     if not re.fullmatch(r"[\x21-\x7e]*", key):
-        return Problem("The key of the language model has characters that no key has.", "Copy it again.")
+        return Problem("The key of the language model contains invalid characters.", "Copy it again.")
     if settings.proxy and not re.match(r"https?://[^/\s]", settings.proxy):
-        return Problem("languageModel.proxy is no address of a proxy.", 'Write it as "http://host:port".')
+        return Problem("languageModel.proxy is not a URL.", 'Write it as "http://host:port".')
     if find_spec("openai") is None:
         return Problem(
             "A language model endpoint needs the package openai, which is not installed.",
@@ -61,31 +65,31 @@ def _endpoint(settings: LanguageModelSettings, environ: Mapping[str, str]) -> La
     return LanguageModel(
         endpoint,
         f"{settings.model.strip()} at {host}",
-        warnings=_in_the_clear(url, bool(key)),
+        warnings=_encryption_warnings(url, bool(key)),
         sends_code=settings.send_code,
         close=endpoint.close,
     )
 
 
-def _address(text: str) -> str | Problem:
-    """The base address: without a trailing slash, and without the path of the request if somebody gave it."""
+def _base_url(text: str) -> str | Problem:
+    """Return the base URL, without a trailing slash and without the path of chat completions."""
     text = text.strip()
     example = 'Write it as "https://api.example.com/v1".'
     if not text:
         return Problem("languageModel.endpoint is empty.", example)
     try:
         parts = urlsplit(text)
-        fits = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
+        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1) > 0
     except ValueError:
-        fits = False
-    if not fits or not re.fullmatch(r"[\x21-\x7e]+", text):
-        return Problem("languageModel.endpoint is no http or https address.", example)
+        valid = False
+    if not valid or not re.fullmatch(r"[\x21-\x7e]+", text):
+        return Problem("languageModel.endpoint is not an http or https URL.", example)
     if parts.username is not None or parts.query or parts.fragment:
-        return Problem("languageModel.endpoint has a user name, a query or a fragment in it.", example)
+        return Problem("languageModel.endpoint contains a user name, a query or a fragment.", example)
     return text.rstrip("/").removesuffix("/chat/completions")
 
 
-def _in_the_clear(url: str, key: bool) -> tuple[str, ...]:
+def _encryption_warnings(url: str, key: bool) -> tuple[str, ...]:
     parts = urlsplit(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost" or host.endswith(".localhost"):
@@ -95,5 +99,5 @@ def _in_the_clear(url: str, key: bool) -> tuple[str, ...]:
             return ()
     except ValueError:
         pass
-    what = "Questions and the key go" if key else "Questions go"
-    return (f"{what} to {host} without encryption; use an https address.",)
+    sent = "Questions and the key are" if key else "Questions are"
+    return (f"{sent} sent to {host} without encryption; use an https URL.",)

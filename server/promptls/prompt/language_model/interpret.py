@@ -1,8 +1,7 @@
-"""What a question is about, in one request to a language model.
+"""Interpretation of a question by a language model, in one request.
 
-CodeBuddy asks three times (classification, question type, search terms); one question has one answer, so
-this asks once.  The answer is not trusted: names that are not on our lists are dropped, terms are words and
-nothing else, and whatever does not fit is as if it had not been said.  The question is all that is sent.
+The answer is not trusted: names that are not in our lists are dropped, search terms are reduced to words, and invalid
+fields are ignored.  Only the question is sent.
 """
 
 from __future__ import annotations
@@ -14,101 +13,92 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from msgspec import Struct
-
 from promptls.model import CancelToken, Problem
 from promptls.prompt import fences
-from promptls.prompt.language_model.client import Failed, LanguageModel
+from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES, Interpretation
+from promptls.prompt.language_model.client import LanguageModel, LanguageModelError
 from promptls.prompt.layouts.types import Message
 from promptls.prompt.sanitize import clean
 
-TYPES = ("implementation", "architectural", "debugging", "explanation", "feature")
-ACTIONS = ("create", "modify", "fix", "explain", "refactor", "other")
+MAX_TERMS = 10
+"""Maximum number of search terms in an answer."""
 
-TERMS_ASKED = 10
-TERMS_USED = 5
-"""CodeBuddy asks for ten terms and searches the syntax trees for the first five."""
-
-CATEGORIES_USED = 5
-"""CodeBuddy's upper limit."""
+MAX_CATEGORIES = 5
+"""Maximum number of categories that are used."""
 
 ANSWER_TOKENS = 400
-"""Room for the answer: ten terms and a dozen names need about 150."""
+"""Token limit of an answer; ten terms and a dozen names need about 150."""
 
-QUESTION_MAX = 4000
-"""Characters of a question that are sent; of a longer one its beginning and end."""
+MAX_SENT_CHARACTERS = 4000
+"""Maximum characters of a question that are sent; of a longer one the beginning and the end."""
 
-_ANSWER_MAX = 64 * 1024  # characters that are looked at
-_STARTS = 50  # places of an answer where an object may begin that are tried
-_WORDS = {"high": 0.9, "medium": 0.7, "low": 0.4}  # CodeBuddy's numbers for its words
-
-
-class Interpretation(Struct, frozen=True):
-    """What a language model takes a question for.  None and () where it has not said, or nothing valid."""
-
-    codebase: bool | None = None  # whether looking into the workspace can help
-    confidence: float | None = None  # 0..1
-    categories: tuple[str, ...] = ()  # of those asked for, as it ordered them
-    types: tuple[str, ...] = ()  # of TYPES, in their order
-    action: str | None = None  # of ACTIONS
-    terms: tuple[str, ...] = ()  # at most TERMS_ASKED, of one to three words, most telling first
+_MAX_ANSWER_CHARACTERS = 64 * 1024
+_MAX_OBJECTS = 50  # maximum number of "{" in an answer that are tried as the start of an object
+_CONFIDENCE_BY_WORD = {"high": 0.9, "medium": 0.7, "low": 0.4}
 
 
-def interpret(
+def interpret_question(
     question: str, categories: Iterable[str], model: LanguageModel, token: CancelToken
 ) -> Interpretation | Problem:
-    """Ask the model about a question (without mentions).  Raises Cancelled.
+    """Interpret a question with a language model.  Raises `Cancelled`.
 
-    A `Problem` says why there is nothing: one sentence, for the warnings of the result.
+    Args:
+        question: The question, without mentions.
+        categories: Valid names of categories.
+        model: The language model.
+        token: Cancellation of the request.
+
+    Returns:
+        The interpretation, or a problem with one sentence for the warnings of the result.
     """
     names = tuple(categories)
-    asked = sendable(question, code=model.sends_code)
-    if not asked:
+    text = redact_question(question, keep_code=model.sends_code)
+    if not text:
         return Interpretation()
-    chat = _messages(asked, names)
-    answer = model.recall(chat)
+    chat = _messages(text, names)
+    answer = model.cached_answer(chat)
     try:
-        answer = answer or model.ask(chat, ANSWER_TOKENS, token)
-    except Failed as failure:
-        return Problem(f"The question was understood without the language model: {failure}.")
-    read = _read(answer, names)
-    if read is None:
-        return Problem(
-            f"The question was understood without the language model: {model.name} answered with something else than asked for."
-        )
-    model.keep(chat, answer[:_ANSWER_MAX])
-    return read
+        answer = answer or model.complete(chat, ANSWER_TOKENS, token)
+    except LanguageModelError as error:
+        return Problem(f"The language model was not used: {error}.")
+    interpretation = _parse_answer(answer, names)
+    if interpretation is None:
+        return Problem(f"The language model was not used: {model.name} returned an unexpected answer.")
+    model.cache_answer(chat, answer[:_MAX_ANSWER_CHARACTERS])
+    return interpretation
 
 
-def sendable(question: str, code: bool = False) -> str:
-    """The question as it may leave this machine: secrets redacted, bounded, and unless `code` without
-    what looks like pasted code: fenced blocks, and runs of indented lines."""
+def redact_question(question: str, keep_code: bool = False) -> str:
+    """Return the question as it may be sent: bounded, without secrets and, unless `keep_code`, without pasted code.
+
+    Pasted code is a fenced block or a run of indented lines.
+    """
     text = question.replace("\r\n", "\n")
-    if not code:
-        text = _INDENTED.sub(f"{_LEFT_OUT}\n", _FENCED.sub(_LEFT_OUT, text))
+    if not keep_code:
+        text = _INDENTED_CODE.sub(f"{_OMITTED_CODE}\n", _FENCED_CODE.sub(_OMITTED_CODE, text))
     text = "\n".join(clean(text).lines).strip()
-    if len(text) > QUESTION_MAX:
-        half = QUESTION_MAX // 2
+    if len(text) > MAX_SENT_CHARACTERS:
+        half = MAX_SENT_CHARACTERS // 2
         text = f"{text[:half]}\n…\n{text[-half:]}"
-    return "" if text == _LEFT_OUT else text
+    return "" if text == _OMITTED_CODE else text
 
 
-_LEFT_OUT = "[code]"
-_FENCED = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
-_INDENTED = re.compile(r"(?:^(?: {4}|\t)[^\n]*(?:\n|\Z)(?:[ \t]*\n)*){2,}", re.MULTILINE)
+_OMITTED_CODE = "[code]"
+_FENCED_CODE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n]*\n.*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_INDENTED_CODE = re.compile(r"(?:^(?: {4}|\t)[^\n]*(?:\n|\Z)(?:[ \t]*\n)*){2,}", re.MULTILINE)
 
 
-# ---------------------------------------------------------------- asking
+# ---------------------------------------------------------------- request
 
 
 def _messages(question: str, categories: Sequence[str]) -> tuple[Message, ...]:
     boundary = fences.boundary(question, ())
     instructions = (
-        _wording()
+        _instructions()
         .replace("CATEGORIES", ", ".join(categories))
-        .replace("TYPES", ", ".join(TYPES))
+        .replace("TYPES", ", ".join(QUESTION_TYPES))
         .replace("ACTIONS", ", ".join(ACTIONS))
-        .replace("TERMS", str(TERMS_ASKED))
+        .replace("TERMS", str(MAX_TERMS))
     )
     return (
         Message("system", instructions),
@@ -117,86 +107,86 @@ def _messages(question: str, categories: Sequence[str]) -> tuple[Message, ...]:
 
 
 @cache
-def _wording() -> str:
+def _instructions() -> str:
     return files(__package__).joinpath("interpret.md").read_text("utf-8").strip()
 
 
-# ---------------------------------------------------------------- reading the answer
+# ---------------------------------------------------------------- answer
 
 
-def _read(answer: str, categories: Sequence[str]) -> Interpretation | None:
-    """The answer as a value; None if it has no object with any of the fields asked for."""
-    for data in _objects(answer[:_ANSWER_MAX]):
+def _parse_answer(answer: str, categories: Sequence[str]) -> Interpretation | None:
+    """Parse an answer; None if it has no JSON object with a valid field."""
+    for data in _json_objects(answer[:_MAX_ANSWER_CHARACTERS]):
         fields = {str(k).lower().replace("_", ""): v for k, v in data.items()}
         fields.setdefault("codebase", fields.get("iscodebaserelated"))
         fields.setdefault("terms", fields.get("searchterms", fields.get("keywords")))
-        read = Interpretation(
-            codebase=_truth(fields.get("codebase")),
-            confidence=_share(fields.get("confidence")),
-            categories=_chosen(fields.get("categories"), categories)[:CATEGORIES_USED],
-            types=tuple(t for t in TYPES if t in _chosen(fields.get("types"), TYPES)),
-            action=next(iter(_chosen(fields.get("action"), ACTIONS)), None),
-            terms=_terms(fields.get("terms")),
+        interpretation = Interpretation(
+            about_codebase=_parse_bool(fields.get("codebase")),
+            confidence=_parse_confidence(fields.get("confidence")),
+            categories=_valid_names(fields.get("categories"), categories)[:MAX_CATEGORIES],
+            types=tuple(t for t in QUESTION_TYPES if t in _valid_names(fields.get("types"), QUESTION_TYPES)),
+            action=next(iter(_valid_names(fields.get("action"), ACTIONS)), None),
+            terms=_parse_terms(fields.get("terms")),
         )
-        if read != Interpretation():
-            return read
+        if interpretation != Interpretation():
+            return interpretation
     return None
 
 
-def _objects(answer: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects in a text: in fences or not, with prose around them or not."""
+def _json_objects(answer: str) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects in a text, with or without fences and prose around them."""
     decoder = json.JSONDecoder()
-    at = -1
-    for _ in range(_STARTS):
-        at = answer.find("{", at + 1)
-        if at < 0:
+    start = -1
+    for _ in range(_MAX_OBJECTS):
+        start = answer.find("{", start + 1)
+        if start < 0:
             return
         try:
-            data, end = decoder.raw_decode(answer, at)
+            data, end = decoder.raw_decode(answer, start)
         except (ValueError, RecursionError):
             continue
         if isinstance(data, dict):
             yield data
-        at = end - 1
+        start = end - 1
 
 
-def _truth(value: Any) -> bool | None:
+def _parse_bool(value: Any) -> bool | None:
     if isinstance(value, bool):
         return value
     return {"true": True, "yes": True, "false": False, "no": False}.get(str(value).strip().lower()[:8])
 
 
-def _share(value: Any) -> float | None:
+def _parse_confidence(value: Any) -> float | None:
     if isinstance(value, str):
         word = value.strip().lower()
-        if word in _WORDS:
-            return _WORDS[word]
+        if word in _CONFIDENCE_BY_WORD:
+            return _CONFIDENCE_BY_WORD[word]
         value = float(word) if re.fullmatch(r"[01]?(?:\.\d{1,9})?", word) and word not in ("", ".") else None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         return None
     return float(value)
 
 
-def _strings(value: Any) -> list[str]:
-    """A list of strings, or one string with commas between them; anything else is no list."""
-    found = re.split(r"[,;\n]", value) if isinstance(value, str) else value if isinstance(value, list) else []
-    return [" ".join(s[:200].split()) for s in found[:100] if isinstance(s, str) and s.strip()]
+def _parse_strings(value: Any) -> list[str]:
+    """Return the strings of a list, or of one string separated by commas; anything else is ignored."""
+    strings = re.split(r"[,;\n]", value) if isinstance(value, str) else value if isinstance(value, list) else []
+    return [" ".join(s[:200].split()) for s in strings[:100] if isinstance(s, str) and s.strip()]
 
 
-def _chosen(value: Any, valid: Sequence[str]) -> tuple[str, ...]:
+def _valid_names(value: Any, valid: Sequence[str]) -> tuple[str, ...]:
     known = {name.lower(): name for name in valid}
-    return tuple(dict.fromkeys(known[s.lower()] for s in _strings(value) if s.lower() in known))
+    return tuple(dict.fromkeys(known[s.lower()] for s in _parse_strings(value) if s.lower() in known))
 
 
 _TERM = re.compile(r"[^\W_][\w.:/+#-]{0,47}|_+\w{1,47}")
 
 
-def _terms(value: Any) -> tuple[str, ...]:
-    """Words and names, at most three in a term, each term once: nothing that could speak to a reader."""
-    found: dict[str, str] = {}
-    for text in _strings(value):
+def _parse_terms(value: Any) -> tuple[str, ...]:
+    """Return distinct search terms of at most three words or names, so that none can contain a sentence."""
+    terms: dict[str, str] = {}
+    for text in _parse_strings(value):
         words = [word.rstrip(".:/-") for word in _TERM.findall(text)]
         if 1 <= len(words) <= 3:
             term = " ".join(words)
-            found.setdefault(term.lower(), term)
-    return tuple(found.values())[:TERMS_ASKED]
+            terms.setdefault(term.lower(), term)
+    return tuple(terms.values())[:MAX_TERMS]

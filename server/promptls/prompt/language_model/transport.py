@@ -1,8 +1,8 @@
-"""What goes to an endpoint and what comes back: the HTTP client that is put below openai's.
+"""HTTP transport of the `openai` client: which headers are sent, how much is received, which errors are raised.
 
-Out: the headers listed here, the key among them, and nothing of the environment (no proxy, no organisation,
-no platform).  In: a 2xx of bounded size; everything else is `Refused`.  Redirects are not followed.
-Imported when a question is asked, because httpx2 comes with the extra "openai".
+Requests have only the headers listed here and the key, and nothing from the environment (no proxy, no organization,
+no platform).  Responses are 2xx and of bounded size; everything else raises `AttemptFailed`.  Redirects are not
+followed.  Imported on the first request, because httpx2 comes with the extra "openai".
 """
 
 from __future__ import annotations
@@ -13,54 +13,55 @@ from typing import Any
 import httpx2  # type: ignore[import-not-found,unused-ignore]
 import msgspec
 
-from promptls.prompt.language_model.errors import Refused
-from promptls.prompt.sanitize import visible
+from promptls.prompt.language_model.errors import AttemptFailed
+from promptls.prompt.sanitize import escape_invisible
 
-MAX_BODY = 256 * 1024
-"""Bytes of a response; an answer of 400 tokens has 2,000."""
-MAX_REFUSAL = 16 * 1024
-"""Bytes of the body of an error that are read."""
+MAX_BODY_BYTES = 256 * 1024
+"""Maximum size of a response, in bytes; an answer of 400 tokens has 2,000."""
 
-LONGEST_ORDER_S = 3600.0
-"""The longest time to leave a server alone that is taken from its "Retry-After"."""
+MAX_ERROR_BODY_BYTES = 16 * 1024
+"""Maximum bytes of an error response that are read."""
 
-_HEADERS = frozenset({"accept", "content-length", "content-type", "host"})
-_AGAIN = frozenset({408, 409, 425, 429})  # and 5xx
-_LASTING = frozenset({401, 402, 403, 404, 405, 410})
+MAX_RETRY_AFTER_S = 3600.0
+"""Maximum delay that is accepted from the header "Retry-After", in seconds."""
 
-
-def client(url: str, key: str, proxy: str = "") -> Any:
-    """The client for one endpoint; `url` is what sentences call it."""
-    below = httpx2.AsyncHTTPTransport(trust_env=False, proxy=proxy or None)
-    return httpx2.AsyncClient(transport=_Wire(below, url, key), trust_env=False, follow_redirects=False)
+_ALLOWED_HEADERS = frozenset({"accept", "content-length", "content-type", "host"})
+_RETRYABLE_STATUS = frozenset({408, 409, 425, 429})  # and 5xx
+_PERMANENT_STATUS = frozenset({401, 402, 403, 404, 405, 410})
 
 
-class _Wire(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
-    def __init__(self, below: Any, url: str, key: str) -> None:
-        self._below = below
+def create_client(url: str, key: str, proxy: str = "") -> Any:
+    """Return an HTTP client for one endpoint; `url` is its name in error messages."""
+    inner = httpx2.AsyncHTTPTransport(trust_env=False, proxy=proxy or None)
+    return httpx2.AsyncClient(transport=_Transport(inner, url, key), trust_env=False, follow_redirects=False)
+
+
+class _Transport(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
+    def __init__(self, inner: Any, url: str, key: str) -> None:
+        self._inner = inner
         self._url = url
         self._key = key
 
     async def aclose(self) -> None:
-        await self._below.aclose()
+        await self._inner.aclose()
 
     async def handle_async_request(self, request: Any) -> Any:
-        """Send the request and read the whole answer.  Raises `Refused` and what httpx2 raises."""
-        response = await self._below.handle_async_request(self._tidy(request))
+        """Send the request and read the whole response.  Raises `AttemptFailed` and the errors of httpx2."""
+        response = await self._inner.handle_async_request(self._clean_request(request))
         try:
             if response.status_code >= 300:
-                raise self._refusal(response, await _first(response, MAX_REFUSAL))
+                raise self._failure(response, await _read_up_to(response, MAX_ERROR_BODY_BYTES))
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise Refused(f"{self._url} answered in an encoding that was not asked for")
-            body = await _first(response, MAX_BODY + 1)
+                raise AttemptFailed(f"{self._url} answered with an unsupported encoding")
+            body = await _read_up_to(response, MAX_BODY_BYTES + 1)
         finally:
             await response.aclose()
-        if len(body) > MAX_BODY:
-            raise Refused(f"{self._url} answered with more than {MAX_BODY // 1024} KB")
+        if len(body) > MAX_BODY_BYTES:
+            raise AttemptFailed(f"{self._url} answered with more than {MAX_BODY_BYTES // 1024} KB")
         return httpx2.Response(response.status_code, headers=response.headers, content=body)
 
-    def _tidy(self, request: Any) -> Any:
-        headers = {name: value for name, value in request.headers.items() if name.lower() in _HEADERS}
+    def _clean_request(self, request: Any) -> Any:
+        headers = {name: value for name, value in request.headers.items() if name.lower() in _ALLOWED_HEADERS}
         headers |= {"User-Agent": "promptls", "Accept-Encoding": "identity"}
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
@@ -68,38 +69,40 @@ class _Wire(httpx2.AsyncBaseTransport):  # type: ignore[misc,unused-ignore]
             request.method, request.url, headers=headers, stream=request.stream, extensions=request.extensions
         )
 
-    def _refusal(self, response: Any, body: bytes) -> Refused:
+    def _failure(self, response: Any, body: bytes) -> AttemptFailed:
         status = response.status_code
         if status < 400:
-            return Refused(f"{self._url} redirects to another address, which is not followed", lasting=True)
-        said = _said(body, self._key)
-        what = f"{self._url} answered with status {status}"
-        return Refused(
-            f"{what}: {said}" if said else what,
-            again=status in _AGAIN or status >= 500,
-            lasting=status in _LASTING,
-            parameters=status == 400 and ("max_completion_tokens" in said or "temperature" in said),
-            ordered_s=_retry_after(response.headers.get("retry-after", "")),
+            return AttemptFailed(
+                f"{self._url} redirects to another address; redirects are not followed", permanent=True
+            )
+        message = _error_message(body, self._key)
+        status_text = f"{self._url} answered with status {status}"
+        return AttemptFailed(
+            f"{status_text}: {message}" if message else status_text,
+            retryable=status in _RETRYABLE_STATUS or status >= 500,
+            permanent=status in _PERMANENT_STATUS,
+            wrong_parameters=status == 400 and ("max_completion_tokens" in message or "temperature" in message),
+            retry_after_s=_retry_after(response.headers.get("retry-after", "")),
         )
 
 
-async def _first(response: Any, most: int) -> bytes:
-    """At most the first `most` bytes of the body."""
+async def _read_up_to(response: Any, limit: int) -> bytes:
+    """Return the first `limit` bytes of the body."""
     body = bytearray()
     async for chunk in response.stream:
         body += chunk
-        if len(body) >= most:
+        if len(body) >= limit:
             break
-    return bytes(body[:most])
+    return bytes(body[:limit])
 
 
 def _retry_after(value: str) -> float | None:
-    """Seconds that the server asks for, None if it does not say or gives a date."""
-    return min(float(value), LONGEST_ORDER_S) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", value.strip()) else None
+    """Return the seconds of the header "Retry-After"; None without one and for a date."""
+    return min(float(value), MAX_RETRY_AFTER_S) if re.fullmatch(r"\d{1,9}(?:\.\d{1,9})?", value.strip()) else None
 
 
-def _said(body: bytes, key: str) -> str:
-    """What an error's body says, on one line, without the key; "" for HTML and other things not made for reading."""
+def _error_message(body: bytes, key: str) -> str:
+    """Return the message of an error response, on one line and without the key; "" if it is not JSON."""
     try:
         data = msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -109,4 +112,4 @@ def _said(body: bytes, key: str) -> str:
     if not isinstance(text, str):
         return ""
     line = " ".join((text.replace(key, "…") if key else text).split())
-    return visible(line[:200].rstrip("."))[0]
+    return escape_invisible(line[:200].rstrip("."))[0]

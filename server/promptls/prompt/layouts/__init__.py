@@ -1,29 +1,37 @@
-"""How a prompt looks: one function for each layout, ours and those of the five systems.
+"""Layouts of prompts: order, headings and markup of the parts.
 
-A layout puts the pieces of a draft in order and gives them headings and markup; `assemble` counts what comes
-out and makes the draft smaller until it fits.
+A layout is a function of a prompt's content; `default_layout` is that of the default profile, others come from
+profile hooks.  `assemble` counts the result and reduces the content until it fits the budget.
 """
 
 from __future__ import annotations
 
-from promptls.prompt.layouts.attune import attune
-from promptls.prompt.layouts.codebuddy import codebuddy
-from promptls.prompt.layouts.cody import cody
-from promptls.prompt.layouts.default import default
-from promptls.prompt.layouts.prompto import prompto
-from promptls.prompt.layouts.types import Chat, Draft, Facts, Layout, Message, Part, Parts, Place, Section
-from promptls.prompt.layouts.understand import understand
+from promptls.prompt.layouts.default import default_layout
+from promptls.prompt.layouts.types import (
+    Chat,
+    Layout,
+    Message,
+    MessagePart,
+    MessageParts,
+    PromptContent,
+    PromptMetadata,
+    Section,
+    SectionPlacement,
+    arrange_messages,
+    heading,
+)
 
-LAYOUTS: dict[str, Layout] = {
-    "attune": attune,
-    "codebuddy": codebuddy,
-    "cody": cody,
-    "default": default,
-    "prompto": prompto,
-    "understand": understand,
-}
-
-QUOTING = frozenset({"attune", "codebuddy", "cody", "understand"})
-"""Layouts that show earlier turns as Markdown quotations."""
-
-__all__ = ["LAYOUTS", "QUOTING", "Chat", "Draft", "Facts", "Layout", "Message", "Part", "Parts", "Place", "Section"]
+__all__ = [
+    "Chat",
+    "Layout",
+    "Message",
+    "MessagePart",
+    "MessageParts",
+    "PromptContent",
+    "PromptMetadata",
+    "Section",
+    "SectionPlacement",
+    "arrange_messages",
+    "default_layout",
+    "heading",
+]

@@ -1,46 +1,46 @@
-"""Our own layout: instructions, fenced context, task, question.
+"""The default layout: instructions, fenced context, task, question.
 
-Order serves caches and readers: what stays the same comes first, the question comes last, verbatim.
+Stable parts come first, so that a prompt cache can keep the prefix; the question comes last, verbatim.
 """
 
 from __future__ import annotations
 
 from promptls.prompt import fences
-from promptls.prompt.layouts.types import Chat, Draft, Parts, heading, one_message
-from promptls.prompt.render import SEPARATOR, Renderer, element
-from promptls.prompt.variants import wording
+from promptls.prompt.layouts.types import Chat, MessageParts, PromptContent, arrange_messages, heading
+from promptls.prompt.render import SEPARATOR, Renderer, render_element
+from promptls.prompt.variants import variant_text
 
 
-def default(draft: Draft, boundary: str, renderer: Renderer | None) -> Chat:
-    """The messages as parts."""
-    said = [wording(draft.variant), wording("clause")]
-    if draft.named("rules", "memory"):
-        said.append(wording("conventions"))
-    first: Parts = [("instructions", "", "\n".join(said))]
-    first += [(s.name, heading(s.name), s.text) for s in draft.sections if s.place == "instructions"]
-    last = _context(draft, boundary, renderer)
-    last += [(s.name, heading(s.name), s.text) for s in draft.sections if s.place == "task"]
-    last += [("question", heading("question"), draft.message)]
-    return one_message(draft, first, last)
+def default_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out a prompt in the default format."""
+    instructions = [variant_text(content.variant), variant_text("clause")]
+    if content.sections_named("rules", "memory"):
+        instructions.append(variant_text("conventions"))
+    first: MessageParts = [("instructions", "", "\n".join(instructions))]
+    first += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == "instructions"]
+    last = _context(content, boundary, renderer)
+    last += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == "task"]
+    last += [("question", heading("question"), content.message)]
+    return arrange_messages(content, first, last)
 
 
-def _context(draft: Draft, boundary: str, renderer: Renderer | None) -> Parts:
-    """The fenced parts, the boundary stated with the first of them."""
-    parts: Parts = []
-    for section in draft.sections:
-        if section.place == "context":
+def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -> MessageParts:
+    """Return the fenced parts; the heading of the first one states the boundary."""
+    parts: MessageParts = []
+    for section in content.sections:
+        if section.placement == "context":
             parts.append((section.name, "", fences.fence([("section", section.name)], section.text, boundary)))
-    if draft.output == "text":
-        for turn in draft.history:
+    if content.output == "text":
+        for turn in content.history:
             parts.append(("history", "", fences.fence([("turn", turn.role)], turn.content, boundary)))
-    if renderer is None or draft.kept:
+    if renderer is None or content.items:
         elements = [
-            element(kept.block, renderer.label, boundary, citation)
-            for kept, citation in draft.cited()
+            render_element(packed.rendered, renderer.label, boundary, citation)
+            for packed, citation in content.labelled_items()
             if renderer is not None
         ]
         parts.append(("context", "", SEPARATOR.join(elements)))
     head = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
-    if draft.empty and not draft.kept:
-        parts.append(("context", "", draft.empty))
+    if content.empty_notice and not content.items:
+        parts.append(("context", "", content.empty_notice))
     return [(name, head if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]

@@ -1,7 +1,7 @@
-"""What goes into a layout and what comes out: the pieces of a prompt, and the messages made of them.
+"""Types of layouts: the content of a prompt before layout, and the chat messages a layout returns.
 
-A layout is a function of a draft; it decides order, headings and markup, and nothing else.  Text that is not
-ours or the user's own stands inside fences or sentinels that the text cannot close.
+A layout decides order, headings and markup, and nothing else.  Text from the workspace is always enclosed in
+fences or sentinels that it cannot close.
 """
 
 from __future__ import annotations
@@ -11,25 +11,25 @@ from typing import Literal
 
 from msgspec import Struct
 
-from promptls.prompt.pack import Kept
+from promptls.prompt.pack import PackedItem
 from promptls.prompt.render import Renderer
 
-Place = Literal["instructions", "context", "task"]
+SectionPlacement = Literal["instructions", "context", "task"]
 Role = Literal["system", "user", "assistant"]
-Part = tuple[str, str, str]
-"""(name in the ledger, heading with its line end or "", text)"""
-Parts = list[Part]
-Chat = list[tuple[Role, Parts]]
-"""Messages; output "text" is one message."""
+MessagePart = tuple[str, str, str]
+"""(section name for the token counts, heading with its line end or "", text)"""
+MessageParts = list[MessagePart]
+Chat = list[tuple[Role, MessageParts]]
+"""Messages as (role, parts); output "text" is one message."""
 
 
 class Section(Struct, frozen=True):
-    """A part of the prompt that is no code: rules, memory, architecture notes, a recipe."""
+    """A part of the prompt without code: rules, memory, architecture notes, the task of a recipe."""
 
     name: str
     text: str
-    place: Place = "context"
-    """"context" is fenced as data; the others are ours or the user's own words and stand as they are."""
+    placement: SectionPlacement = "context"
+    """"context" is fenced as data; the other two are text of promptls or the user and are not fenced."""
 
 
 class Message(Struct, frozen=True):
@@ -39,54 +39,54 @@ class Message(Struct, frozen=True):
     content: str
 
 
-class Facts(Struct, frozen=True):
-    """What a layout may say of the question and of the budget."""
+class PromptMetadata(Struct, frozen=True):
+    """Facts about the question and the budget that a layout may show."""
 
-    types: tuple[str, ...] = ()  # of the question
+    question_types: tuple[str, ...] = ()
     action: str = "other"
     budget: int = 0  # tokens
-    omitted: int = 0  # regions that the budget left out
+    omitted_count: int = 0  # number of items that the budget left out
 
 
-class Draft(Struct, frozen=True):
-    """A prompt before it is laid out."""
+class PromptContent(Struct, frozen=True):
+    """The content of a prompt before layout."""
 
     message: str
     variant: str
     output: str  # "text" or "messages"
     sections: tuple[Section, ...] = ()
     history: tuple[Message, ...] = ()
-    kept: tuple[Kept, ...] = ()
-    facts: Facts = Facts()
-    empty: str = ""  # said where no block is kept
-    bare: bool = False  # nothing but the message
+    items: tuple[PackedItem, ...] = ()
+    metadata: PromptMetadata = PromptMetadata()
+    empty_notice: str = ""  # shown if the prompt has no items
+    message_only: bool = False  # whether the prompt is reduced to the message
 
-    def named(self, *names: str) -> list[Section]:
-        """The sections of these names, in this order."""
+    def sections_named(self, *names: str) -> list[Section]:
+        """Return the sections with these names, in the order of the names."""
         return [s for name in names for s in self.sections if s.name == name]
 
-    def unnamed(self, *names: str) -> list[Section]:
-        """The sections of all other names, in their order."""
+    def sections_except(self, *names: str) -> list[Section]:
+        """Return the sections with other names, in prompt order."""
         return [s for s in self.sections if s.name not in names]
 
-    def cited(self) -> list[tuple[Kept, str]]:
-        """Each block with its label, "P1", where the variant cites, else with ""."""
+    def labelled_items(self) -> list[tuple[PackedItem, str]]:
+        """Return each item with its citation label, such as "P1"; with "" unless the variant is "citation"."""
         cites = self.variant == "citation"
-        return [(kept, f"P{i}" if cites else "") for i, kept in enumerate(self.kept, 1)]
+        return [(packed, f"P{i}" if cites else "") for i, packed in enumerate(self.items, 1)]
 
 
-Layout = Callable[[Draft, str, "Renderer | None"], Chat]
-"""(draft, boundary, renderer); without a renderer the blocks are left out, so that the frame can be counted."""
+Layout = Callable[[PromptContent, str, "Renderer | None"], Chat]
+"""Function of (content, boundary, renderer); without a renderer, items are left out to count the frame."""
 
 
 def heading(name: str) -> str:
-    """ "# Rules" with its line end."""
+    """Return a top-level heading with its line end, such as "# Rules"."""
     return f"# {name[:1].upper()}{name[1:]}\n"
 
 
-def one_message(draft: Draft, first: Parts, last: Parts) -> Chat:
-    """Everything as one text; or the stable beginning as the system's message, the history, and the rest."""
-    if draft.output == "text":
-        return [("user", [*first, *last])]
-    turns: Chat = [(turn.role, [("history", "", turn.content)]) for turn in draft.history]
-    return [("system", first), *turns, ("user", last)]
+def arrange_messages(content: PromptContent, prefix: MessageParts, rest: MessageParts) -> Chat:
+    """Return one message for output "text", else a system message (the stable prefix), the history and the rest."""
+    if content.output == "text":
+        return [("user", [*prefix, *rest])]
+    turns: Chat = [(turn.role, [("history", "", turn.content)]) for turn in content.history]
+    return [("system", prefix), *turns, ("user", rest)]

@@ -1,30 +1,37 @@
-"""Recipes: named prompt templates, ours, the user's own and the workspace's.
+"""Recipes: named prompt templates of promptls, the user and the workspace.
 
-A recipe is a Markdown file: TOML between two lines "+++", then the text of the task with placeholders
-(reading.py says which).  `collect` brings them together, `render` makes the text of one call.  A recipe adds a
-task; the user's message follows it, verbatim.  Knows nothing of requests and of how sections are placed.
+A recipe is a Markdown file: TOML front matter between two lines "+++", then the text of a task with placeholders (see
+parser.py).  `collect_recipes` merges the sources, `render_recipe` returns the text for one call.  The user's message
+follows that text, verbatim.
 """
 
 from __future__ import annotations
 
-from promptls.prompt.recipes.parser import VALUES, Argument, Recipe, read
-from promptls.prompt.recipes.registry import Collection, Source, built_in, collect, in_folder, in_workspace
-from promptls.prompt.recipes.template import Wrong, find, help_text, render, values_for
+from promptls.prompt.recipes.parser import CONTEXT_VALUES, Recipe, RecipeArgument, parse_recipe
+from promptls.prompt.recipes.registry import (
+    RecipeCollection,
+    RecipeSource,
+    built_in_recipes,
+    collect_recipes,
+    recipes_in_folder,
+    recipes_in_workspace,
+)
+from promptls.prompt.recipes.template import InvalidRecipeCall, context_values, find_recipe, recipe_help, render_recipe
 
 __all__ = [
-    "VALUES",
-    "Argument",
-    "Collection",
+    "CONTEXT_VALUES",
+    "InvalidRecipeCall",
     "Recipe",
-    "Source",
-    "Wrong",
-    "built_in",
-    "collect",
-    "find",
-    "help_text",
-    "in_folder",
-    "in_workspace",
-    "read",
-    "render",
-    "values_for",
+    "RecipeArgument",
+    "RecipeCollection",
+    "RecipeSource",
+    "built_in_recipes",
+    "collect_recipes",
+    "context_values",
+    "find_recipe",
+    "parse_recipe",
+    "recipe_help",
+    "recipes_in_folder",
+    "recipes_in_workspace",
+    "render_recipe",
 ]

@@ -1,8 +1,8 @@
-"""Where recipes come from, and which one a name means.
+"""Sources of recipes, and which recipe a name refers to.
 
-The user's own go before the built-in ones of the same name.  A workspace cannot take a name over: its recipe
-of a taken name is called "workspace/NAME", and a problem says so.  Recipes of the workspace are read as
-its rules are: by their place, with what the user keeps from us left out.
+Recipes of the user take precedence over built-in ones of the same name.  A workspace cannot take over a name: its
+recipe of a taken name becomes "workspace/NAME", with a problem that reports it.  Recipes of the workspace are read
+like rules: by their path, without the files that the user excludes.
 """
 
 from __future__ import annotations
@@ -14,135 +14,133 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.index import files as disk
-from promptls.index.files.convention_files import files_in, kept_out, read_named
-from promptls.index.snapshot import Sources
+from promptls.index.files.convention_files import exclusion_reason, find_files, read_convention_file
+from promptls.index.files.read import FileContent, UnreadableFile
+from promptls.index.snapshot import SourceReader
 from promptls.model import Problem
-from promptls.prompt.recipes.parser import MAX_SIZE, Origin, Recipe, read
+from promptls.prompt.recipes.parser import MAX_RECIPE_CHARACTERS, Recipe, RecipeOrigin, parse_recipe
 
-FOLDER = ".promptls/recipes"
-"""Where a workspace has its recipes."""
+WORKSPACE_FOLDER = ".promptls/recipes"
+"""Folder of recipes in a workspace folder."""
 
-MOST_BYTES = 4 * MAX_SIZE
-"""Of a file of the workspace; as many characters may be fewer."""
+MAX_FILE_BYTES = 4 * MAX_RECIPE_CHARACTERS
+"""Maximum bytes of a recipe file in the workspace: a character has up to four."""
 
-MOST = 100
-"""Recipes that are read from one place."""
+MAX_RECIPES = 100
+"""Maximum number of recipes that are read from one folder."""
 
 
-class Source(Struct, frozen=True):
-    """A recipe file as it was read; a problem where it could not be."""
+class RecipeSource(Struct, frozen=True):
+    """Text of a recipe file, or the problem that prevented reading it."""
 
     name: str
     text: str
-    origin: Origin
+    origin: RecipeOrigin
     source: str
     problem: str = ""
 
 
-class Collection(Struct, frozen=True):
-    """All recipes by the name that they are called with, sorted, and what is wrong with the others."""
+class RecipeCollection(Struct, frozen=True):
+    """All valid recipes by name, sorted, and the problems of the others."""
 
     recipes: Mapping[str, Recipe]
     problems: tuple[Problem, ...] = ()
 
 
 @cache
-def built_in() -> tuple[Source, ...]:
-    """The recipes of this package."""
-    found = [f for f in files(__package__).iterdir() if f.name.endswith(".md")]
+def built_in_recipes() -> tuple[RecipeSource, ...]:
+    """Return the recipes of this package."""
+    paths = [f for f in files(__package__).iterdir() if f.name.endswith(".md")]
     return tuple(
-        Source(f.name.removesuffix(".md"), f.read_text("utf-8"), "built-in", f.name)
-        for f in sorted(found, key=lambda f: f.name)
+        RecipeSource(f.name.removesuffix(".md"), f.read_text("utf-8"), "built-in", f.name)
+        for f in sorted(paths, key=lambda f: f.name)
     )
 
 
-def in_folder(folder: Path) -> tuple[Source, ...]:
-    """The recipes of a folder of the user's own; () if there is no such folder."""
+def recipes_in_folder(folder: Path) -> tuple[RecipeSource, ...]:
+    """Return the recipes of the user's folder; () if it does not exist."""
     try:
-        found = sorted(f for f in folder.iterdir() if f.suffix == ".md" and f.is_file())
+        paths = sorted(f for f in folder.iterdir() if f.suffix == ".md" and f.is_file())
     except OSError:
         return ()
-    return tuple(_file(f) for f in found[:MOST])
+    return tuple(_read_user_file(path) for path in paths[:MAX_RECIPES])
 
 
-def _file(file: Path) -> Source:
+def _read_user_file(path: Path) -> RecipeSource:
     try:
-        with file.open(encoding="utf-8") as stream:
-            return Source(file.stem, stream.read(MAX_SIZE + 1), "yours", file.name)
+        with path.open(encoding="utf-8") as stream:
+            return RecipeSource(path.stem, stream.read(MAX_RECIPE_CHARACTERS + 1), "yours", path.name)
     except (OSError, UnicodeDecodeError) as error:
-        why = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
-        return Source(file.stem, "", "yours", file.name, f"the recipe cannot be read: {why}")
+        reason = "it is not UTF-8" if isinstance(error, UnicodeDecodeError) else error.strerror or type(error).__name__
+        return RecipeSource(path.stem, "", "yours", path.name, f"cannot read the recipe: {reason}")
 
 
-def in_workspace(sources: Sources) -> tuple[Source, ...]:
-    """The recipes of the workspace's folders as they are now, buffers included, whatever git ignores.
+def recipes_in_workspace(sources: SourceReader) -> tuple[RecipeSource, ...]:
+    """Return the recipes of all workspace folders, with unsaved text, even if git ignores them.
 
-    What the user keeps from us (`.promptlsignore`, the setting index.exclude) is not there.
+    Files that the user excludes (`.promptlsignore`, the setting index.exclude) are left out.
     """
-    found: list[Source] = []
+    recipes: list[RecipeSource] = []
     for root in sources.snapshot.roots:
-        top = root.path.rstrip("/")
-        names = {path[len(top) + 1 :] for path in sources.snapshot.documents if path.startswith(f"{top}/")}
-        names = {name for name in names if name.rpartition("/")[0] == FOLDER and name.endswith(".md")}
-        for name in sorted({*names, *files_in(top, FOLDER, (".md",))})[:MOST]:
-            got = _text(sources, top, name)
-            if got is not None:
-                found.append(_source(name, sources.snapshot.label(f"{top}/{name}"), got))
-    return tuple(found)
+        root_path = root.path.rstrip("/")
+        names = {path[len(root_path) + 1 :] for path in sources.snapshot.documents if path.startswith(f"{root_path}/")}
+        names = {name for name in names if name.rpartition("/")[0] == WORKSPACE_FOLDER and name.endswith(".md")}
+        for name in sorted({*names, *find_files(root_path, WORKSPACE_FOLDER, (".md",))})[:MAX_RECIPES]:
+            content = _read_workspace_file(sources, root_path, name)
+            if content is not None:
+                recipes.append(_workspace_source(name, sources.snapshot.label(f"{root_path}/{name}"), content))
+    return tuple(recipes)
 
 
-def _text(sources: Sources, top: str, name: str) -> str | disk.Skipped | None:
-    """The text of a file of the workspace, why it is not read, or None if it is kept from us."""
-    known = sources.snapshot.files
-    if f"{top}/{name}" not in known and kept_out(top, name, sources.limits):
+def _read_workspace_file(sources: SourceReader, root_path: str, name: str) -> str | UnreadableFile | None:
+    """Return the text of a file of the workspace, or the reason why it is not read; None if it is excluded."""
+    indexed = sources.snapshot.files
+    if f"{root_path}/{name}" not in indexed and exclusion_reason(root_path, name, sources.limits):
         return None
-    document = sources.snapshot.documents.get(f"{top}/{name}")
+    document = sources.snapshot.documents.get(f"{root_path}/{name}")
     if document is not None:
         return document.text
-    got = read_named(top, name, sources.limits, MOST_BYTES, lambda target: f"{top}/{target}" in known)
-    return got.text if isinstance(got, disk.ReadText) else got
+    content = read_convention_file(
+        root_path, name, sources.limits, MAX_FILE_BYTES, lambda target: f"{root_path}/{target}" in indexed
+    )
+    return content.text if isinstance(content, FileContent) else content
 
 
-def _source(name: str, label: str, got: str | disk.Skipped) -> Source:
-    stem = name[len(FOLDER) + 1 : -len(".md")]
-    if isinstance(got, disk.Skipped):
-        return Source(stem, "", "workspace", label, f"the recipe is not read: {got.reason}")
-    return Source(stem, got, "workspace", label)
+def _workspace_source(name: str, label: str, content: str | UnreadableFile) -> RecipeSource:
+    stem = name[len(WORKSPACE_FOLDER) + 1 : -len(".md")]
+    if isinstance(content, UnreadableFile):
+        return RecipeSource(stem, "", "workspace", label, f"cannot read the recipe: {content.reason}")
+    return RecipeSource(stem, content, "workspace", label)
 
 
-def collect(*places: Iterable[Source]) -> Collection:
-    """The recipes of all places: the user's, then the built-in ones, then those of the workspace."""
-    sources = [source for place in places for source in place]
+def collect_recipes(*sources: Iterable[RecipeSource]) -> RecipeCollection:
+    """Parse and merge the recipes of all sources: the user's first, then built-in ones, then those of the workspace."""
+    all_sources = [source for group in sources for source in group]
     recipes: dict[str, Recipe] = {}
     problems: list[Problem] = []
     for origin in ("yours", "built-in", "workspace"):
-        for source in sources:
+        for source in all_sources:
             if source.origin != origin:
                 continue
             if source.problem:
                 problems.append(Problem(f"{source.source}: {source.problem}."))
                 continue
-            recipe, flaws = read(source.name, source.text, source.origin, source.source)
-            problems += flaws
+            recipe, recipe_problems = parse_recipe(source.name, source.text, source.origin, source.source)
+            problems += recipe_problems
             if recipe is not None:
-                problems += _enter(recipe, recipes)
-    return Collection(dict(sorted(recipes.items())), tuple(problems))
+                problems += _register(recipe, recipes)
+    return RecipeCollection(dict(sorted(recipes.items())), tuple(problems))
 
 
-def _enter(recipe: Recipe, recipes: dict[str, Recipe]) -> tuple[Problem, ...]:
-    """Give the recipe its name in `recipes`."""
+def _register(recipe: Recipe, recipes: dict[str, Recipe]) -> tuple[Problem, ...]:
+    """Add the recipe to `recipes` under a free name."""
     if recipe.name not in recipes:
         recipes[recipe.name] = recipe
         return ()
     if recipe.origin != "workspace":
-        return ()  # the user's own, which was first
+        return ()  # the user's recipe takes precedence
     name = f"workspace/{recipe.name}"
     if name in recipes:
-        return (
-            Problem(
-                f"{recipe.source}: there is another recipe {recipe.name!r} in this workspace; this one is left out."
-            ),
-        )
+        return (Problem(f"{recipe.source}: ignored, because this workspace has another recipe {recipe.name!r}."),)
     recipes[name] = recipe
     return (Problem(f"{recipe.source}: the name {recipe.name!r} is taken; the recipe is called {name!r}."),)

@@ -1,7 +1,7 @@
-"""A recipe and a caller's arguments become the text of a task.
+"""Rendering of a recipe: the text of a task from a recipe, arguments and context values.
 
-Arguments are the caller's own words and stand as they are.  Values are names from the workspace, which
-anybody may have written: they are quoted, on one line, and short.
+Arguments are the caller's own words and are inserted unchanged.  Context values are names from the workspace, which
+are not trusted: they are quoted, on one line and short.
 """
 
 from __future__ import annotations
@@ -12,47 +12,51 @@ from typing import Any
 
 from msgspec import Struct
 
-from promptls.prompt.recipes.parser import PLACEHOLDER, Argument, Recipe, parsed
+from promptls.prompt.recipes.parser import PLACEHOLDER, Recipe, RecipeArgument, argument_text
 from promptls.prompt.sanitize import clean, header_text, redact
 
-MAX_ARGUMENT = 8_000
-"""Characters of one argument; a stack trace may be long."""
+MAX_ARGUMENT_CHARACTERS = 8_000
+"""Maximum characters of one argument; a stack trace may be long."""
 
-_NAMED_MAX = 3  # things named as the subject
-_NAME_MAX = 160  # characters of a name
+_MAX_SUBJECTS = 3  # maximum number of names in the value "subject"
+_MAX_NAME_CHARACTERS = 160
 
 
-class Wrong(Struct, frozen=True):
-    """A request that names what there is not."""
+class InvalidRecipeCall(Struct, frozen=True):
+    """A call with an unknown recipe or an invalid argument."""
 
     message: str
     field: str  # "recipe" or "arguments.audience"
     valid: tuple[str, ...] = ()  # sorted
 
 
-def find(recipes: Mapping[str, Recipe], name: str) -> Recipe | Wrong:
-    """The recipe of that name."""
+def find_recipe(recipes: Mapping[str, Recipe], name: str) -> Recipe | InvalidRecipeCall:
+    """Return the recipe with this name."""
     if name in recipes:
         return recipes[name]
     valid = tuple(sorted(recipes))
-    return Wrong(f"unknown recipe {name!r}; valid: {', '.join(valid)}.", "recipe", valid)
+    return InvalidRecipeCall(f"unknown recipe {name!r}; valid: {', '.join(valid)}.", "recipe", valid)
 
 
-def values_for(
-    *, named: Sequence[str] = (), selection: str = "", symbol: str = "", file: str = "", language: str = ""
+def context_values(
+    *, mentioned: Sequence[str] = (), selection: str = "", symbol: str = "", file: str = "", language: str = ""
 ) -> dict[str, str]:
-    """The values of a request, ready to stand in a text.
+    """Return the context values of a request, quoted; empty ones are left out.
 
-    `named` are the files and symbols that the message mentions, `selection` is "src/a.py:3-9", `symbol` the
-    qualified name around the cursor.  What is empty is left out.
+    Args:
+        mentioned: Files and symbols that the message mentions.
+        selection: File and lines, such as "src/a.py:3-9".
+        symbol: Qualified name of the symbol at the cursor.
+        file: The active file.
+        language: Its language.
     """
-    values = {n: _quoted(v) for n, v in (("selection", selection), ("symbol", symbol), ("file", file)) if v}
+    values = {n: _quote_name(v) for n, v in (("selection", selection), ("symbol", symbol), ("file", file)) if v}
     if language:
         values["language"] = re.sub(r"[^\w+# -]", "", language)[:40]
-    if named:
-        shown = [_quoted(name) for name in dict.fromkeys(named)]
-        more = f" and {len(shown) - _NAMED_MAX} more" if len(shown) > _NAMED_MAX else ""
-        values["subject"] = ", ".join(shown[:_NAMED_MAX]) + more
+    if mentioned:
+        names = [_quote_name(name) for name in dict.fromkeys(mentioned)]
+        more = f" and {len(names) - _MAX_SUBJECTS} more" if len(names) > _MAX_SUBJECTS else ""
+        values["subject"] = ", ".join(names[:_MAX_SUBJECTS]) + more
     elif selection:
         values["subject"] = f"the selected lines {values['selection']}"
     elif symbol:
@@ -62,73 +66,81 @@ def values_for(
     return values
 
 
-def render(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[str, str]) -> str | Wrong:
-    """The text of the task.  `values` come from `values_for`."""
-    known = {argument.name: argument for argument in recipe.arguments}
+def render_recipe(recipe: Recipe, arguments: Mapping[str, Any], values: Mapping[str, str]) -> str | InvalidRecipeCall:
+    """Return the text of the task.
+
+    Args:
+        recipe: The recipe.
+        arguments: Arguments of the caller.
+        values: The result of `context_values`.
+    """
+    by_name = {argument.name: argument for argument in recipe.arguments}
     for name in arguments:
-        if name not in known:
-            valid = tuple(sorted(known))
+        if name not in by_name:
+            valid = tuple(sorted(by_name))
             listed = f"valid: {', '.join(valid)}" if valid else "it has none"
-            return Wrong(
+            return InvalidRecipeCall(
                 f"unknown argument {name!r} of the recipe {recipe.name!r}; {listed}.", f"arguments.{name}", valid
             )
-    filled = dict(values)
+    all_values = dict(values)
     for argument in recipe.arguments:
-        given = _given(argument, arguments.get(argument.name), recipe)
-        if isinstance(given, Wrong):
-            return given
-        if given:
-            filled[argument.name] = given
-    lines = [_filled(line, filled) for line in recipe.body.split("\n")]
+        value = _argument_value(argument, arguments.get(argument.name), recipe)
+        if isinstance(value, InvalidRecipeCall):
+            return value
+        if value:
+            all_values[argument.name] = value
+    lines = [_fill_line(line, all_values) for line in recipe.body.split("\n")]
     return "\n".join(line for line in lines if line is not None).strip()
 
 
-def _given(argument: Argument, value: Any, recipe: Recipe) -> str | Wrong:
-    """The argument's text: as given, else its default, else ""."""
+def _argument_value(argument: RecipeArgument, value: Any, recipe: Recipe) -> str | InvalidRecipeCall:
+    """Return the text of an argument: the caller's, else its default, else ""."""
     field, name = f"arguments.{argument.name}", argument.name
     if value is None or value == "":
         if argument.required:
-            return Wrong(
+            return InvalidRecipeCall(
                 f"the recipe {recipe.name!r} needs the argument {name!r}.", field, tuple(sorted(argument.choices))
             )
         return argument.default or ""
-    text = parsed(value)
+    text = argument_text(value)
     if text is None:
-        return Wrong(f"{field}: expected text, got a {type(value).__name__}.", field)
+        return InvalidRecipeCall(f"{field}: expected text, got a {type(value).__name__}.", field)
     if argument.choices and text not in argument.choices:
         valid = tuple(sorted(argument.choices))
-        return Wrong(f"unknown {name} {text[:80]!r}; valid: {', '.join(valid)}.", field, valid)
-    if len(text) > MAX_ARGUMENT:
-        return Wrong(f"{field} has {len(text):,} characters; at most {MAX_ARGUMENT:,} are possible.", field)
+        return InvalidRecipeCall(f"unknown {name} {text[:80]!r}; valid: {', '.join(valid)}.", field, valid)
+    if len(text) > MAX_ARGUMENT_CHARACTERS:
+        return InvalidRecipeCall(
+            f"{field} has {len(text):,} characters; the maximum is {MAX_ARGUMENT_CHARACTERS:,}.", field
+        )
     return "\n".join(clean(text.replace("\r\n", "\n")).lines).strip()
 
 
-def _filled(line: str, values: Mapping[str, str]) -> str | None:
-    """The line with its placeholders filled, None if one of them has neither value nor fallback."""
+def _fill_line(line: str, values: Mapping[str, str]) -> str | None:
+    """Return the line with its placeholders replaced; None if one has neither a value nor a fallback."""
     out: list[str] = []
-    at = 0
-    for found in PLACEHOLDER.finditer(line):
-        text = values.get(found[1]) or found[2]
+    end = 0
+    for placeholder in PLACEHOLDER.finditer(line):
+        text = values.get(placeholder[1]) or placeholder[2]
         if text is None:
             return None
-        out += [line[at : found.start()].replace("\\{{", "{{"), text]
-        at = found.end()
-    return "".join([*out, line[at:].replace("\\{{", "{{")])
+        out += [line[end : placeholder.start()].replace("\\{{", "{{"), text]
+        end = placeholder.end()
+    return "".join([*out, line[end:].replace("\\{{", "{{")])
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     text = header_text(redact(name)[0]).replace("`", "'")
-    return f"`{text[:_NAME_MAX]}…`" if len(text) > _NAME_MAX else f"`{text}`"
+    return f"`{text[:_MAX_NAME_CHARACTERS]}…`" if len(text) > _MAX_NAME_CHARACTERS else f"`{text}`"
 
 
-def help_text(recipe: Recipe) -> str:
-    """What the recipe does and takes, as Markdown."""
-    where = {"built-in": "", "yours": ", yours", "workspace": ", from this workspace"}[recipe.origin]
-    lines = [f"**{recipe.title}** ({recipe.name} {recipe.version}{where})", "", recipe.description]
+def recipe_help(recipe: Recipe) -> str:
+    """Return the description of a recipe and its arguments, as Markdown."""
+    origin = {"built-in": "", "yours": ", yours", "workspace": ", from this workspace"}[recipe.origin]
+    lines = [f"**{recipe.title}** ({recipe.name} {recipe.version}{origin})", "", recipe.description]
     for argument in recipe.arguments:
-        more = "required" if argument.required else f"default: {argument.default}" if argument.default else "optional"
+        need = "required" if argument.required else f"default: {argument.default}" if argument.default else "optional"
         choices = f"; one of {', '.join(argument.choices)}" if argument.choices else ""
-        lines.append(f"- `{argument.name}`: {argument.description} ({more}{choices})")
+        lines.append(f"- `{argument.name}`: {argument.description} ({need}{choices})")
     if recipe.mentions:
-        lines.append(f"- brings along {', '.join(recipe.mentions)}")
+        lines.append(f"- context: {', '.join(recipe.mentions)}")
     return "\n".join(lines)

@@ -1,8 +1,7 @@
-"""What must not reach a model unseen: invisible characters, forged headers, secrets, text that poses as orders.
+"""Sanitizing of text for a prompt: invisible characters, secrets, header text and prompt injections.
 
-Pure functions over text.  Code stays as it is otherwise: nothing that a reader can see is rewritten,
-apart from the secrets, which give way to a named marker.  The number of lines never changes, so that
-line numbers stay true.  Knows nothing of items, forms or budgets; fences are in fences.py.
+Invisible characters are escaped, secrets are replaced by a named marker, and injections are only reported.  All other
+text stays unchanged, and the number of lines never changes.  Pure functions over text.
 """
 
 from __future__ import annotations
@@ -11,43 +10,39 @@ from msgspec import Struct
 
 from promptls.prompt.sanitize.findings import Finding
 from promptls.prompt.sanitize.injections import (
-    about_message,
-    injections,
-    sanitize_like_codebuddy,
-    truncate_like_codebuddy,
+    find_injections,
+    message_warnings,
 )
-from promptls.prompt.sanitize.invisible import header_text, unseen, visible
-from promptls.prompt.sanitize.secrets import is_made_for_secrets, redact
+from promptls.prompt.sanitize.invisible import escape_invisible, header_text, invisible_characters
+from promptls.prompt.sanitize.secrets import is_secret_file, redact
 
 __all__ = [
-    "Clean",
+    "CleanText",
     "Finding",
-    "about_message",
     "clean",
+    "escape_invisible",
+    "find_injections",
     "header_text",
-    "injections",
-    "is_made_for_secrets",
+    "is_secret_file",
+    "message_warnings",
     "redact",
-    "sanitize_like_codebuddy",
-    "truncate_like_codebuddy",
-    "visible",
 ]
 
 
-class Clean(Struct, frozen=True):
-    """A text that may stand in a prompt; as many lines as it had."""
+class CleanText(Struct, frozen=True):
+    """Sanitized lines of a text; as many as the text has."""
 
     lines: tuple[str, ...]
-    findings: tuple[Finding, ...] = ()  # what was redacted or made visible, by line
+    findings: tuple[Finding, ...] = ()  # redacted secrets and escaped characters, by line
 
 
-def clean(text: str, path: str = "") -> Clean:
-    """The text with secrets redacted and invisible characters shown; a byte order mark at its start goes.
+def clean(text: str, path: str = "") -> CleanText:
+    """Redact secrets, escape invisible characters and remove a byte order mark at the start.
 
-    With a `path`, the text is lines of that file.
+    With a `path`, the text consists of lines of that file.
     """
     text = text.removeprefix("\ufeff")
     text, secrets = redact(text, path, is_file=True)
-    shown, counts = visible(text)
-    hidden = [Finding(line, name, secret=False) for line, name in unseen(text)] if counts else []
-    return Clean(tuple(shown.split("\n")), tuple(sorted([*secrets, *hidden])))
+    escaped, counts = escape_invisible(text)
+    invisible = [Finding(line, name, secret=False) for line, name in invisible_characters(text)] if counts else []
+    return CleanText(tuple(escaped.split("\n")), tuple(sorted([*secrets, *invisible])))

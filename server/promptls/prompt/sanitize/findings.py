@@ -1,4 +1,4 @@
-"""What a look at a text can find."""
+"""Findings of the sanitizer in a text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from msgspec import Struct
 
 
 class Finding(Struct, frozen=True, order=True):
-    """Something that was made visible, taken out, or is told only."""
+    """A redacted secret, an escaped character or a reported injection."""
 
     line: int  # 0-based
     name: str  # "github token", "bidi control", "role tag", …
-    secret: bool
+    secret: bool  # whether it was redacted

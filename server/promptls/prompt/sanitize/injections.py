@@ -1,7 +1,7 @@
-"""Text that poses as instructions to a model: told, and left as it is.
+"""Prompt injections: text that reads like instructions to a model.  Reported, never rewritten.
 
-The four classes are CodeBuddy's, made narrower where its patterns take ordinary code.  Invisible characters are
-seen through, so that they hide nothing.  `sanitize_like_codebuddy` rewrites, for those who want what CodeBuddy does.
+There are four classes of patterns, narrow enough not to match ordinary code.  Invisible characters are removed before
+matching, because they could split a word.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import re
 from bisect import bisect_left
 
 from promptls.prompt.sanitize.findings import Finding
-from promptls.prompt.sanitize.invisible import seen_through, visible
+from promptls.prompt.sanitize.invisible import escape_invisible, strip_invisible
 
-_GAP = r"[\s#*/>\"']+"  # words of a sentence may stand on two lines of a comment
-_FORMER = (
+_GAP = r"[\s#*/>\"']+"  # the words of a sentence may be on two lines of a comment
+_PREVIOUS = (
     rf"{_GAP}(?:(?:all|any|of|the|these|those|your|my|everything){_GAP}){{0,3}}"
     rf"(?:previous|prior|above|earlier|preceding){_GAP}(?:\w+{_GAP}){{0,2}}?"
     r"(?:instructions?|prompts?|contexts?|rules?|directions?|messages?)\b"
@@ -22,9 +22,9 @@ _ROLE = r"(?:system|inst|instructions?|admin|assistant)"
 
 _VERBS = ("ignore", "forget", "disregard", "override")
 
-# Class, words of which every match holds one (a cheap test), shape; all are for lower case.
+# Class, words of which every match contains one (a cheap test), pattern; all in lower case.
 _CLASSES = (
-    *(("ignore instructions", (verb,), re.compile(verb + _FORMER)) for verb in _VERBS),
+    *(("ignore instructions", (verb,), re.compile(verb + _PREVIOUS)) for verb in _VERBS),
     ("you are now", ("you",), re.compile(rf"you{_GAP}are{_GAP}now{_GAP}(?:an?|the)\b")),
     ("system prompt", ("prompt",), re.compile(r"system\s+prompt\s*:")),
     ("system prompt", ("prompt",), re.compile(r"new\s+prompt\s*:")),
@@ -38,88 +38,49 @@ _CLASSES = (
 )
 
 
-def injections(text: str) -> tuple[Finding, ...]:
-    """Where a text reads like instructions to a model, by line."""
-    plain = seen_through(text)
-    low = plain.lower()
-    found = [
+def find_injections(text: str) -> tuple[Finding, ...]:
+    """Return the lines that read like instructions to a model, by class of injection."""
+    plain = strip_invisible(text)
+    lower = plain.lower()
+    matches = [
         (match.start(), name)
         for name, words, pattern in _CLASSES
-        if any(word in low for word in words)
-        for match in pattern.finditer(low)
-        if not _is_part(low, match.start()) and (low[match.start()] != "[" or _is_tag(plain, low, match))
+        if any(word in lower for word in words)
+        for match in pattern.finditer(lower)
+        if not _continues(lower, match.start()) and (lower[match.start()] != "[" or _is_tag(plain, lower, match))
     ]
-    ends = [end.start() for end in re.finditer("\n", low)] if found else []
-    return tuple(sorted(Finding(bisect_left(ends, at), name, secret=False) for at, name in found))
+    line_ends = [end.start() for end in re.finditer("\n", lower)] if matches else []
+    return tuple(sorted(Finding(bisect_left(line_ends, at), name, secret=False) for at, name in matches))
 
 
-def _is_part(text: str, at: int) -> bool:
-    """Whether a word goes on before a place, or an expression that takes an index ends there."""
+def _continues(text: str, at: int) -> bool:
+    """Return whether a match continues a word, or is the index of an expression."""
     before = text[at - 1 : at]
     return before.isalnum() or before == "_" or (text[at] == "[" and before != "" and before in ")]")
 
 
-def _is_tag(plain: str, low: str, match: re.Match[str]) -> bool:
-    """Whether "[…]" is no list, index or heading of a settings file: in capitals, or with a colon."""
-    written = plain[match.start() : match.end()] if len(plain) == len(low) else match.group().upper()
-    return written.isupper() or ":" in written
+def _is_tag(plain: str, lower: str, match: re.Match[str]) -> bool:
+    """Return whether "[…]" is a role tag: in capitals or with a colon, unlike a list, an index or an INI section."""
+    original = plain[match.start() : match.end()] if len(plain) == len(lower) else match.group().upper()
+    return original.isupper() or ":" in original
 
 
 # ---------------------------------------------------------------- the user's message
 
-LONG_MESSAGE = 10_000
-"""Characters; CodeBuddy's limit."""
+MAX_MESSAGE_CHARACTERS = 10_000
+"""Length of a message in characters above which there is a warning: probably pasted text."""
 
 
-def about_message(message: str) -> tuple[str, ...]:
-    """Sentences of warning about a user's message, which itself is never rewritten or refused."""
+def message_warnings(message: str) -> tuple[str, ...]:
+    """Return warnings about a user's message; the message itself is never rewritten or rejected."""
     warnings = []
-    if len(message) > LONG_MESSAGE:
-        warnings.append(f"the message has {len(message):,} characters, more than {LONG_MESSAGE:,}")
-    _, hidden = visible(message)
-    if hidden:
-        names = ", ".join(f"{n} x {name}" for name, n in sorted(hidden.items()))
-        warnings.append(f"the message has characters that cannot be seen: {names}")
-    names = ", ".join(dict.fromkeys(f.name for f in injections(message)))
+    if len(message) > MAX_MESSAGE_CHARACTERS:
+        warnings.append(f"the message has {len(message):,} characters, more than {MAX_MESSAGE_CHARACTERS:,}")
+    _, invisible = escape_invisible(message)
+    if invisible:
+        names = ", ".join(f"{n} x {name}" for name, n in sorted(invisible.items()))
+        warnings.append(f"the message has invisible characters: {names}")
+    names = ", ".join(dict.fromkeys(f.name for f in find_injections(message)))
     if names:
         warnings.append(f"the message has text that reads like instructions to the model: {names}")
     return tuple(warnings)
-
-
-# ---------------------------------------------------------------- parity
-
-BEGIN, END = "--- BEGIN UNTRUSTED CONTENT ---", "--- END UNTRUSTED CONTENT ---"
-_MARKER = re.compile(r"---(?=[ \t]*(?:BEGIN|END)[ \t]+UNTRUSTED[ \t]+CONTENT)", re.IGNORECASE)
-_LIKE_CODEBUDDY = (
-    ("[REDACTED: role tag]", re.compile(r"\[\s*(?:SYSTEM|INST|INSTRUCTION|ADMIN|ASSISTANT)\s*:?\s*\]", re.IGNORECASE)),
-    (
-        "[REDACTED: instruction override]",
-        re.compile(
-            r"\b(?:ignore|forget|disregard|override)\s+(?:all\s+)?(?:previous|prior|above|earlier)\s+"
-            r"(?:instructions?|prompts?|contexts?|rules?)\b",
-            re.IGNORECASE,
-        ),
-    ),
-    ("[REDACTED: role change]", re.compile(r"\byou\s+are\s+now\s+(?:an?|the)\b", re.IGNORECASE)),
-    ("[REDACTED: prompt]", re.compile(r"\b(?:new\s+)?(?:system\s+)?prompt\s*:", re.IGNORECASE)),
-)
-
-
-def sanitize_like_codebuddy(text: str) -> str:
-    """The text as CodeBuddy puts it into a prompt: its four patterns replaced, between two markers.
-
-    Its documented intent: invisible characters go before the patterns are looked for, not after, and a marker
-    in the text cannot end the passage.  Rewrites code; promptls itself only tells (`injections`).
-    """
-    text = seen_through(text)
-    for marker, pattern in _LIKE_CODEBUDDY:
-        text = pattern.sub(marker, text)
-    return f"{BEGIN}\n{_MARKER.sub('- - -', text)}\n{END}"
-
-
-def truncate_like_codebuddy(text: str, limit: int = 12_000) -> str:
-    """At most about `limit` characters: the first 80 %, how many are left out, the last 10 %."""
-    if len(text) <= limit:
-        return text
-    head, tail = limit * 8 // 10, limit // 10
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[len(text) - tail :]}"

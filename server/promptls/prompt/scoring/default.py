@@ -1,7 +1,4 @@
-"""Our own scores: retrieval's as they are, and boosts that know the corpus and the syntax tree.
-
-The boosts do what prompto's do by better signs; they are choices of a profile, and off in ours.
-"""
+"""Formulas and boosts of the default pipeline."""
 
 from __future__ import annotations
 
@@ -9,44 +6,71 @@ import math
 import re
 from collections.abc import Sequence
 
-from promptls.index.search.analyzer import terms
+from promptls.index.search.analyzer import tokenize
 from promptls.languages.kinds import TYPE_KINDS
-from promptls.prompt.scoring.region import Asked, Corpus, Region, Scored
+from promptls.prompt.scoring.fusion import normalize_scores, weighted_sum
+from promptls.prompt.scoring.types import CorpusStatistics, RetrievedItem, ScoredItem, ScoringQuery
 
 
-def legs(regions: Sequence[Region], asked: Asked, corpus: Corpus) -> list[Scored]:
-    """What `context.retrieval` made of its legs."""
-    return [Scored(r, r.item.score, dict(r.item.reasons)) for r in regions]
+def keep_retrieval_scores(
+    items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics
+) -> list[ScoredItem]:
+    """Formula: keep the scores of the ranker."""
+    return [ScoredItem(r, r.item.score, dict(r.item.reasons)) for r in items]
 
 
-def rare_terms(region: Region, wanted: Sequence[str], corpus: Corpus, most: float = 0.3) -> float:
-    """`most` times the share of the question's terms that the text or the path holds, each by its idf.
+def hybrid_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
+    """Formula: 0.7 of the normalized similarity and 0.3 of the normalized keyword score."""
+    semantic = normalize_scores([r.item.reasons.get("semantic", 0.0) for r in items])
+    keyword = normalize_scores([r.item.reasons.get("keyword", 0.0) for r in items])
+    return [
+        ScoredItem(r, weighted_sum(v, k), {"semantic": 0.7 * v, "keyword": 0.3 * k})
+        for r, v, k in zip(items, semantic, keyword, strict=True)
+    ]
 
-    A term that stands everywhere adds next to nothing.  idf = ln(1 + (N − n + 0.5)/(n + 0.5)), as in BM25.
+
+def boost_rare_terms(
+    retrieved: RetrievedItem, query: ScoringQuery, corpus: CorpusStatistics | None
+) -> tuple[str, float]:
+    """Boost: `rare_terms` of the question's keywords; 0 without corpus statistics."""
+    return "rare terms", rare_term_boost(retrieved, query.keywords, corpus) if corpus is not None else 0.0
+
+
+def boost_features(retrieved: RetrievedItem, query: ScoringQuery, corpus: CorpusStatistics | None) -> tuple[str, float]:
+    """Boost: `features` of the item for the question's action."""
+    return f"features to {query.action}", code_feature_boost(retrieved, query.action)
+
+
+def rare_term_boost(
+    retrieved: RetrievedItem, keywords: Sequence[str], corpus: CorpusStatistics, maximum: float = 0.3
+) -> float:
+    """Return `most` times the idf-weighted share of the question's terms in the item's text or path.
+
+    idf = ln(1 + (N − n + 0.5)/(n + 0.5)), as in BM25: a term that occurs everywhere adds next to nothing.
     """
     idf: dict[str, float] = {}
-    for term in terms(" ".join(wanted)):
-        n = corpus.frequency(term)
-        idf[term] = math.log(1 + (max(corpus.count, n) - n + 0.5) / (n + 0.5))
-    there = {*terms(region.text), *terms(region.item.path)}
+    for term in tokenize(" ".join(keywords)):
+        n = corpus.document_frequency(term)
+        idf[term] = math.log(1 + (max(corpus.chunk_count, n) - n + 0.5) / (n + 0.5))
+    there = {*tokenize(retrieved.text), *tokenize(retrieved.item.path)}
     whole = sum(idf.values())
-    return most * sum(value for term, value in idf.items() if term in there) / whole if whole else 0.0
+    return maximum * sum(value for term, value in idf.items() if term in there) / whole if whole else 0.0
 
 
 _HANDLES = re.compile(r"^\s*(?:\}?\s*catch\b|except\b|rescue\b|raise\b|throw\b)|\berr\s*!=\s*nil\b|\bErr\(", re.M)
 
-COMPLEX = 10
-"""Cyclomatic number above which a function is worth splitting (McCabe 1976)."""
+COMPLEXITY_LIMIT = 10
+"""Cyclomatic number above which a function is considered complex (McCabe 1976)."""
 
 
-def features(region: Region, action: str) -> float:
-    """prompto's action boosts, by what the code does and not by the words in it.
+def code_feature_boost(retrieved: RetrievedItem, action: str) -> float:
+    """Return a boost for properties of the code that fit the action.
 
-    fix + 0.2 where errors are caught or raised; create + 0.15 for a type or something exported; refactor
-    + 0.1 for a cyclomatic number above 10.
+    fix: 0.2 if errors are caught or raised.  create: 0.15 for a type or an exported symbol.  refactor: 0.1 for a
+    cyclomatic number above 10.
     """
     if action == "fix":
-        return 0.2 if _HANDLES.search(region.text) else 0.0
+        return 0.2 if _HANDLES.search(retrieved.text) else 0.0
     if action == "create":
-        return 0.15 if region.item.kind in TYPE_KINDS or region.exported else 0.0
-    return 0.1 if action == "refactor" and region.complexity > COMPLEX else 0.0
+        return 0.15 if retrieved.item.kind in TYPE_KINDS or retrieved.exported else 0.0
+    return 0.1 if action == "refactor" and retrieved.complexity > COMPLEXITY_LIMIT else 0.0

@@ -1,24 +1,24 @@
-"""How many tokens a text costs, and how many a model should get.
+"""Token counting, and token budgets by model.
 
-Counters are values with a name; `exact` says whether the number is the model's own or an estimate.  What is exact
-needs a file that is on the machine already; nothing is ever downloaded.  `estimate` is for everything else
-(see estimate.py), `chars4` is the usual ceil(characters / 4).  Must not know what a prompt looks like.
+A counter has a name, and `exact` marks counts that equal the model's own.  An exact counter needs a tokenizer file on
+this machine; nothing is ever downloaded.  All other text is counted by the estimate (see estimate.py), or by
+`chars4`, the usual ceil(characters / 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Protocol
 
 from msgspec import Struct
 
 from promptls.model import Problem
+from promptls.prompt.errors import UnknownName
 from promptls.prompt.tokens.estimate import VOCABULARIES, Estimate
 from promptls.prompt.tokens.exact import FileCounter, RankCounter, cached_ranks, counter_from_file
 from promptls.prompt.tokens.models import (
     ModelTable,
     budget_for,
-    codebuddy_budget,
     model_table,
     models,
     user_models,
@@ -34,8 +34,7 @@ __all__ = [
     "RankCounter",
     "UnknownName",
     "budget_for",
-    "choose",
-    "codebuddy_budget",
+    "choose_counter",
     "counter",
     "counter_from_file",
     "model_table",
@@ -45,18 +44,11 @@ __all__ = [
 ]
 
 
-class UnknownName(ValueError):
-    """A name that is none of the valid ones; the message is one sentence for the user."""
-
-    def __init__(self, field: str, value: str, valid: Iterable[str]) -> None:
-        self.field = field
-        self.value = value
-        self.valid = tuple(sorted(valid))
-        super().__init__(f'unknown {field} "{value}"; valid: {", ".join(self.valid)}')
-
-
 class Counter(Protocol):
-    """Counts tokens.  0 for the empty text only; what a joint of two texts adds is a few tokens at most."""
+    """A token counter.
+
+    Only the empty text has 0 tokens.  Joining two texts adds a few tokens at most.
+    """
 
     @property
     def name(self) -> str: ...
@@ -66,12 +58,12 @@ class Counter(Protocol):
 
 
 def count_all(counter: Counter, texts: Sequence[str]) -> list[int]:
-    """The tokens of each text."""
+    """Return the number of tokens of each text."""
     return counter.count_all(texts) if isinstance(counter, Estimate) else [counter.count(text) for text in texts]
 
 
 class Chars4(Struct, frozen=True):
-    """ceil(code points / 4)."""
+    """A counter that returns ceil(code points / 4)."""
 
     name: str = "chars4"
     exact: bool = False
@@ -80,23 +72,30 @@ class Chars4(Struct, frozen=True):
         return (len(text) + 3) // 4
 
 
-NAMES = ("auto", "chars4", "estimate", *VOCABULARIES)
+COUNTER_NAMES = ("auto", "chars4", "estimate", *VOCABULARIES)
+"""Valid values of the setting budget.counter."""
 
 
 def counter(name: str = "auto") -> Counter:
-    """The counter of that name, for no model in particular.  Raises `UnknownName`."""
-    return choose(name)[0]
+    """Return a counter by name, without regard to a model.  Raises UnknownName."""
+    return choose_counter(name)[0]
 
 
-def choose(name: str = "auto", vocabulary: str = "", tokenizer: str = "") -> tuple[Counter, tuple[Problem, ...]]:
-    """The best counter there is for a name, and what the user should know about it.  Raises `UnknownName`.
+def choose_counter(
+    name: str = "auto", vocabulary: str = "", tokenizer: str = ""
+) -> tuple[Counter, tuple[Problem, ...]]:
+    """Return the best available counter for a name, and problems for the user.  Raises UnknownName.
 
-    `vocabulary` is the model's ("" where it is not known; see `vocabulary_of`), `tokenizer` the user's own
-    tokenizer file.  "auto" is the file, else the vocabulary's ranks in tiktoken's cache, else the estimate;
-    a vocabulary's name is its ranks, or an estimate of just these with a `Problem`.
+    "auto" selects the user's tokenizer file, else the ranks of the vocabulary in tiktoken's cache, else the estimate.
+    The name of a vocabulary selects its ranks, else its estimate with a `Problem`.
+
+    Args:
+        name: one of `COUNTER_NAMES`.
+        vocabulary: the model's vocabulary (see `vocabulary_of`), "" if unknown.
+        tokenizer: path of the user's tokenizer file, "" for none.
     """
-    if name not in NAMES:
-        raise UnknownName("counter", name, NAMES)
+    if name not in COUNTER_NAMES:
+        raise UnknownName("counter", name, COUNTER_NAMES)
     if name == "chars4":
         return Chars4(), ()
     if name in VOCABULARIES:
@@ -104,10 +103,10 @@ def choose(name: str = "auto", vocabulary: str = "", tokenizer: str = "") -> tup
         return (exact, ()) if isinstance(exact, RankCounter) else (_estimate(name), (exact,))
     problems: tuple[Problem, ...] = ()
     if name == "auto" and tokenizer:
-        own = counter_from_file(tokenizer)
-        if not isinstance(own, Problem):
-            return own, ()
-        problems = (own,)
+        from_file = counter_from_file(tokenizer)
+        if not isinstance(from_file, Problem):
+            return from_file, ()
+        problems = (from_file,)
     if name == "auto" and vocabulary in VOCABULARIES:
         ranks = cached_ranks(vocabulary)
         if isinstance(ranks, RankCounter):
@@ -116,7 +115,7 @@ def choose(name: str = "auto", vocabulary: str = "", tokenizer: str = "") -> tup
 
 
 def _estimate(vocabulary: str) -> Estimate:
-    """The estimate that was fitted to a vocabulary; today's larger ones are nearest to o200k_base."""
+    """Return the estimate fitted to a vocabulary; other large vocabularies are closest to o200k_base."""
     if vocabulary in VOCABULARIES[1:]:
         return Estimate(f"estimate ({vocabulary})", vocabulary=vocabulary)
     return Estimate()

@@ -1,8 +1,8 @@
-"""Counters that count as the model does, from files that are on the machine.
+"""Exact token counters, from tokenizer files on this machine.
 
-A Hugging Face tokenizer.json (read by tokenizers), or the rank file of a vocabulary of OpenAI (read by tiktoken,
-an extra): named by the user, or in the cache that tiktoken keeps.  tiktoken would download what it does not find;
-so its own look-up is never called: the file is read and checked here.  Writes nothing, opens no connection.
+Two formats are read: a Hugging Face tokenizer.json (with the package tokenizers), and the rank file of an OpenAI
+vocabulary (with tiktoken, an extra).  The file is named by the user, or found in tiktoken's cache.
+tiktoken would download a missing file, so its loader is never called: the file is read and verified here.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from msgspec import Struct
 from promptls.model import Problem
 
 MAX_BYTES = 64 << 20
-"""No tokenizer file is larger: those of vocabularies with 260,000 entries have 35 MB."""
+"""Maximum size of a tokenizer file, in bytes; a vocabulary of 260,000 entries takes 35 MB."""
 
 
 class FileCounter(Struct, frozen=True):
-    """The model's own tokenizer, read from the user's tokenizer.json.  Counts are without special tokens."""
+    """A counter with the tokenizer of a tokenizer.json; special tokens are not counted."""
 
     name: str
-    tokenizer: Any  # tokenizers.Tokenizer: not imported here, because few people need it
+    tokenizer: Any  # tokenizers.Tokenizer; imported lazily, because few users need it
     exact: bool = True
 
     def count(self, text: str) -> int:
@@ -38,18 +38,18 @@ class FileCounter(Struct, frozen=True):
 
 
 class RankCounter(Struct, frozen=True):
-    """A vocabulary of OpenAI.  Counts are without special tokens."""
+    """A counter with the ranks of an OpenAI vocabulary; special tokens are not counted."""
 
     name: str
     encoding: Any  # tiktoken.Encoding
     exact: bool = True
 
     def count(self, text: str) -> int:
-        return sum(len(self.encoding.encode_ordinary(part)) for part in _parts(_encodable(text)))
+        return sum(len(self.encoding.encode_ordinary(part)) for part in _split_long_space(_encodable(text)))
 
 
 def _encodable(text: str) -> str:
-    """Lone surrogates, which no tokenizer takes, as the replacement character."""
+    """Replace lone surrogates, which tokenizers reject, by the replacement character."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -57,12 +57,12 @@ _LONG_SPACE = re.compile(r"(?:\A|\S)\s{4000}")
 """tiktoken's regex engine panics on white space of some hundred thousand characters."""
 
 
-def _parts(text: str) -> list[str]:
-    """The text, cut inside very long white space: its tokens have at most a few hundred characters."""
+def _split_long_space(text: str) -> list[str]:
+    """Split the text inside very long white space, whose tokens have at most a few hundred characters."""
     parts, start = [], 0
-    while found := _LONG_SPACE.search(text, start):
-        parts.append(text[start : found.end()])
-        start = found.end()
+    while match := _LONG_SPACE.search(text, start):
+        parts.append(text[start : match.end()])
+        start = match.end()
         while text[start : start + 4000].isspace():
             parts.append(text[start : start + 4000])
             start += 4000
@@ -74,14 +74,14 @@ def _parts(text: str) -> list[str]:
 
 
 class _Vocabulary(Struct, frozen=True):
-    """What identifies the rank file of a vocabulary, and how it splits a text; as OpenAI publishes it."""
+    """Digest of a vocabulary's rank file, and its pattern that splits text, as published by OpenAI."""
 
     sha256: str
-    splits: str
+    split_pattern: str
 
     @property
-    def address(self) -> str:
-        """What tiktoken's cache knows the file by."""
+    def url(self) -> str:
+        """The URL whose digest is the name of the file in tiktoken's cache."""
         return f"https://openaipublic.blob.core.windows.net/encodings/{_name(self)}.tiktoken"
 
 
@@ -102,53 +102,57 @@ _RANKS = {
 
 
 def _name(vocabulary: _Vocabulary) -> str:
-    return next(name for name, known in _RANKS.items() if known == vocabulary)
+    return next(name for name, published in _RANKS.items() if published == vocabulary)
 
 
 def cached_ranks(vocabulary: str) -> RankCounter | Problem:
-    """The counter of a vocabulary from tiktoken's cache: where its variables say, else in the temporary folder."""
+    """Return the counter of a vocabulary from tiktoken's cache.
+
+    The cache is the folder of tiktoken's environment variables, else a folder in the temporary directory.
+    """
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
     if folder is None:
         folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    path = Path(folder) / hashlib.sha1(_RANKS[vocabulary].address.encode(), usedforsecurity=False).hexdigest()
+    path = Path(folder) / hashlib.sha1(_RANKS[vocabulary].url.encode(), usedforsecurity=False).hexdigest()
     if not folder or not path.is_file():
         return Problem(
-            f"the ranks of {vocabulary} are not in tiktoken's cache, so its tokens are estimated",
-            "let budget.tokenizer name the rank file; promptls never downloads it",
+            f"the ranks of {vocabulary} are not in tiktoken's cache; tokens are estimated",
+            "set budget.tokenizer to the rank file; promptls never downloads it",
         )
-    found = counter_from_file(str(path))
-    if isinstance(found, RankCounter) and found.name == vocabulary:
-        return found
-    return found if isinstance(found, Problem) else Problem(f'"{path}" does not hold the ranks of {vocabulary}')
+    counter = counter_from_file(str(path))
+    if isinstance(counter, RankCounter) and counter.name == vocabulary:
+        return counter
+    return counter if isinstance(counter, Problem) else Problem(f'"{path}" does not hold the ranks of {vocabulary}')
 
 
 # ---------------------------------------------------------------- files
 
-_LOADING = threading.Lock()
+_LOAD_LOCK = threading.Lock()
 
 
 def counter_from_file(path: str) -> FileCounter | RankCounter | Problem:
-    """A counter from a tokenizer.json, named "folder/tokenizer.json", or from a rank file, named as its vocabulary.
+    """Load a counter from a tokenizer.json or from a rank file.
 
-    Read once as long as the file is the same; any thread may ask.
+    A counter of a tokenizer.json is named "folder/tokenizer.json", one of a rank file after its vocabulary.
+    The counter is cached until the file changes.  Thread-safe.
     """
-    where = Path(path).expanduser()
+    file = Path(path).expanduser()
     try:
-        state = where.stat()
+        stat = file.stat()
     except OSError as error:
         return Problem(f'the tokenizer "{path}" could not be read: {error.strerror}')
-    if state.st_size > MAX_BYTES:
-        return Problem(f'the tokenizer "{path}" has {state.st_size >> 20} MB, more than any tokenizer')
-    with _LOADING:
-        return _load(str(where), state.st_mtime_ns, state.st_size)
+    if stat.st_size > MAX_BYTES:
+        return Problem(f'the tokenizer "{path}" has {stat.st_size >> 20} MB; the limit is {MAX_BYTES >> 20} MB')
+    with _LOAD_LOCK:
+        return _load(str(file), stat.st_mtime_ns, stat.st_size)
 
 
 @lru_cache(maxsize=8)
-def _load(path: str, modified: int, size: int) -> FileCounter | RankCounter | Problem:
-    return _tokenizer(path) if path.endswith(".json") else _ranks(path)
+def _load(path: str, mtime_ns: int, size: int) -> FileCounter | RankCounter | Problem:
+    return _load_tokenizer(path) if path.endswith(".json") else _load_ranks(path)
 
 
-def _tokenizer(path: str) -> FileCounter | Problem:
+def _load_tokenizer(path: str) -> FileCounter | Problem:
     from tokenizers import Tokenizer
 
     try:
@@ -157,31 +161,31 @@ def _tokenizer(path: str) -> FileCounter | Problem:
         return Problem(f'the tokenizer "{path}" could not be read: {error}')
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    where = Path(path)
-    return FileCounter(f"{where.parent.name}/{where.name}", tokenizer)
+    file = Path(path)
+    return FileCounter(f"{file.parent.name}/{file.name}", tokenizer)
 
 
-def _ranks(path: str) -> RankCounter | Problem:
+def _load_ranks(path: str) -> RankCounter | Problem:
     try:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES)
     except OSError as error:
         return Problem(f'the tokenizer "{path}" could not be read: {error.strerror}')
     digest = hashlib.sha256(data).hexdigest()
-    name = next((name for name, known in _RANKS.items() if known.sha256 == digest), "")
+    name = next((name for name, published in _RANKS.items() if published.sha256 == digest), "")
     if not name:
         return Problem(
             f'"{path}" is neither a tokenizer.json nor the rank file of {" or ".join(_RANKS)} as published',
-            "point the setting at the tokenizer.json of the model",
+            "set budget.tokenizer to the tokenizer.json of the model",
         )
     try:
         import tiktoken  # type: ignore[import-not-found,unused-ignore]
     except ImportError:
-        return Problem(f'the ranks in "{path}" need tiktoken', "install promptls[tiktoken]")
+        return Problem(f'the rank file "{path}" needs tiktoken', "install promptls[tiktoken]")
     try:
         ranks = {base64.b64decode(entry): int(rank) for entry, rank in map(bytes.split, data.splitlines())}
     except (ValueError, binascii.Error) as error:
         return Problem(f'the ranks in "{path}" could not be read: {error}')
     return RankCounter(
-        name, tiktoken.Encoding(name, pat_str=_RANKS[name].splits, mergeable_ranks=ranks, special_tokens={})
+        name, tiktoken.Encoding(name, pat_str=_RANKS[name].split_pattern, mergeable_ranks=ranks, special_tokens={})
     )

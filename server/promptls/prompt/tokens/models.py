@@ -1,7 +1,7 @@
-"""What a model is given: tokens of prompt by model name, and the vocabulary that it counts with.
+"""Model table: the prompt budget and the token vocabulary of a model, by model name.
 
-models.toml beside this package is the table; a file of that name beside the user's settings goes over it.
-Trouble with the user's file is a value.  Knows nothing of counters.
+The table is prompt/models.toml.  A models.toml next to the user's settings overrides its entries; errors in that file
+are returned as problems.
 """
 
 from __future__ import annotations
@@ -26,141 +26,144 @@ else:
     import tomli as tomllib  # type: ignore[import-not-found,unused-ignore]
 
 MAX_BYTES = 1 << 20
+"""Maximum size of the user's table, in bytes; a table of a thousand models has 40 kB."""
 
 
 class ModelTable(Struct, frozen=True):
-    """Budgets (tokens) and vocabularies by the names that models begin with, lower case."""
+    """Budgets and vocabularies by prefix of the model name, in lower case."""
 
-    default: int  # of a model that is not in it
-    budgets: Mapping[str, int]
+    default: int  # budget of an unknown model, in tokens
+    budgets: Mapping[str, int]  # in tokens
     vocabularies: Mapping[str, str]
-    problems: tuple[Problem, ...] = ()  # with the user's file
+    problems: tuple[Problem, ...] = ()  # of the user's file
 
 
 def user_models() -> Path:
-    """Where the user's own table lives."""
+    """Return the path of the user's model table."""
     return config_file().parent / "models.toml"
 
 
 def model_table(user: Path | None = None) -> ModelTable:
-    """The table, with the entries of a user's file over ours; no file is no problem."""
+    """Return the model table, with the entries of the user's file, which may be missing, over the built-in ones."""
     if user is None:
-        return _shipped()
+        return _built_in_table()
     try:
-        state = user.stat()
+        stat = user.stat()
     except OSError:
-        return _shipped()
-    return _merged(user, state.st_mtime_ns, state.st_size)
+        return _built_in_table()
+    return _merged_table(user, stat.st_mtime_ns, stat.st_size)
 
 
 def models(user: Path | None = None) -> tuple[int, Mapping[str, int]]:
-    """(budget of an unknown model, budget by model name), tokens."""
+    """Return the budget of unknown models and the budgets by model name, in tokens."""
     table = model_table(user)
     return table.default, table.budgets
 
 
 def budget_for(model: str, user: Path | None = None) -> tuple[int, str | None]:
-    """Budget in tokens for a model, and a sentence of warning if the model is not in the table.
+    """Return the budget of a model in tokens, and a warning if the model is not in the table.
 
-    Case does not matter.  The name itself, else the longest name of the table that it starts with, also after
-    "provider/", "region.provider." and "provider:" (any number of them), and whatever follows ("-latest",
-    ":free", "@20250514").
+    The entry is that of the name itself, else that of its longest prefix in the table.  Case is ignored, and so are
+    any "provider/", "region.provider." and "provider:" before the name, and suffixes ("-latest", ":free", "@20250514").
     """
     table = model_table(user)
-    found = _match(model, table.budgets)
-    if found is not None:
-        return table.budgets[found], None
-    near = process.extract(_names(model)[-1], table.budgets.keys(), scorer=fuzz.ratio, limit=3, score_cutoff=60)
-    names = f" (near names: {', '.join(name for name, *_ in near)})" if near else ""
+    entry = _match(model, table.budgets)
+    if entry is not None:
+        return table.budgets[entry], None
+    name = _without_providers(model)[-1]
+    similar = process.extract(name, table.budgets.keys(), scorer=fuzz.ratio, limit=3, score_cutoff=60)
+    names = f" (similar: {', '.join(name for name, *_ in similar)})" if similar else ""
     return (
         table.default,
-        f'the model "{model}" is not in the model table; its budget is taken as {table.default} tokens{names}',
+        f'the model "{model}" is not in the model table; using a budget of {table.default} tokens{names}',
     )
 
 
 def vocabulary_of(model: str, user: Path | None = None) -> str:
-    """The vocabulary that a model counts with, "" where it is none that can be had."""
+    """Return the token vocabulary of a model, "" if it is unknown or not public."""
     table = model_table(user)
-    found = _match(model, table.vocabularies)
-    return "" if found is None else table.vocabularies[found]
+    entry = _match(model, table.vocabularies)
+    return "" if entry is None else table.vocabularies[entry]
 
 
 _PREFIX = re.compile(r"[^/]*/|[a-z-]+\.|[a-z_]+:")
 
 
-def _names(model: str) -> list[str]:
-    """The name, and what is left of it after each thing that may stand before a model's name."""
+def _without_providers(model: str) -> list[str]:
+    """Return the name in lower case, then the name without its first provider prefix, without the first two, ..."""
     names = [model.strip().lower()]
-    while cut := _PREFIX.match(names[-1]):
-        names.append(names[-1][cut.end() :])
+    while prefix := _PREFIX.match(names[-1]):
+        names.append(names[-1][prefix.end() :])
     return names
 
 
-def _match(model: str, known: Mapping[str, Any]) -> str | None:
-    names = _names(model)
+def _match(model: str, entries: Mapping[str, Any]) -> str | None:
+    """Return the entry of a model."""
+    names = _without_providers(model)
     for name in names:
-        if name in known:
+        if name in entries:
             return name
-    for name in reversed(names):  # what stands before a model's name may itself begin as one: "moonshotai/kimi-k2"
-        if begins := [k for k in known if _begins(name, k)]:
-            return max(begins, key=len)
+    for name in reversed(names):  # a provider may itself start with the name of a model: "moonshotai/kimi-k2"
+        if prefixes := [entry for entry in entries if _has_prefix(name, entry)]:
+            return max(prefixes, key=len)
     return None
 
 
-def _begins(name: str, known: str) -> bool:
-    """Whether a model's name begins with a known one; "phi" is not the beginning of "philosopher"."""
-    return name.startswith(known) and not (len(known) <= 5 and name[len(known) :][:1].isalpha())
+def _has_prefix(name: str, entry: str) -> bool:
+    """Return whether a model's name starts with an entry; "philosopher" does not start with "phi"."""
+    return name.startswith(entry) and not (len(entry) <= 5 and name[len(entry) :][:1].isalpha())
 
 
 @lru_cache(maxsize=1)
-def _shipped() -> ModelTable:
+def _built_in_table() -> ModelTable:
     table = tomllib.loads(files("promptls.prompt").joinpath("models.toml").read_text("utf-8"))
     return ModelTable(table["default"], table["models"], table["vocabularies"])
 
 
 @lru_cache(maxsize=4)
-def _merged(path: Path, modified: int, size: int) -> ModelTable:
-    ours = _shipped()
+def _merged_table(path: Path, mtime_ns: int, size: int) -> ModelTable:
+    """Return the built-in table with the valid entries of the user's file over it."""
+    built_in = _built_in_table()
 
-    def refused(why: str) -> ModelTable:
-        return ModelTable(
-            ours.default, ours.budgets, ours.vocabularies, (Problem(f"The model table {path} {why}; it is not used."),)
-        )
+    def unusable(why: str) -> ModelTable:
+        problem = Problem(f"The model table {path} {why}; it is not used.")
+        return ModelTable(built_in.default, built_in.budgets, built_in.vocabularies, (problem,))
 
     if size > MAX_BYTES:
-        return refused("is larger than 1 MB")
+        return unusable("is larger than 1 MB")
     try:
-        said = tomllib.loads(path.read_text("utf-8"))
+        content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        return refused(f"cannot be read ({error})")
-    default, budgets, vocabularies = ours.default, dict(ours.budgets), dict(ours.vocabularies)
+        return unusable(f"cannot be read ({error})")
+    default, budgets, vocabularies = built_in.default, dict(built_in.budgets), dict(built_in.vocabularies)
     problems = [
-        Problem(f"{path}: {name} is no key of a model table.", "The keys are default, models and vocabularies.")
-        for name in said.keys() - {"default", "models", "vocabularies"}
+        Problem(f"{path}: unknown key {name}.", "The valid keys are default, models and vocabularies.")
+        for name in content.keys() - {"default", "models", "vocabularies"}
     ]
-    for name, value in [("default", said["default"])] if "default" in said else []:
+    for name, value in [("default", content["default"])] if "default" in content else []:
         if _is_budget(value):
             default = value
         else:
-            problems.append(_no_budget(path, name))
-    for name, value in _entries(said, "models", path, problems):
+            problems.append(_invalid_budget(path, name))
+    for name, value in _entries(content, "models", path, problems):
         if _is_budget(value):
             budgets[name.lower()] = value
         else:
-            problems.append(_no_budget(path, f"models.{name}"))
-    for name, value in _entries(said, "vocabularies", path, problems):
-        if value in ours.vocabularies.values() or value == "":
+            problems.append(_invalid_budget(path, f"models.{name}"))
+    for name, value in _entries(content, "vocabularies", path, problems):
+        if value in built_in.vocabularies.values() or value == "":
             vocabularies[name.lower()] = value
         else:
-            valid = ", ".join(sorted(set(ours.vocabularies.values())))
+            valid = ", ".join(sorted(set(built_in.vocabularies.values())))
             problems.append(Problem(f"{path}: vocabularies.{name} must be one of {valid}."))
     return ModelTable(default, budgets, vocabularies, tuple(problems))
 
 
-def _entries(said: dict[str, Any], key: str, path: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
-    found = said.get(key, {})
-    if isinstance(found, dict):
-        yield from found.items()
+def _entries(content: dict[str, Any], key: str, path: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
+    """Yield the entries of a TOML table; append a problem if the key has another type."""
+    table = content.get(key, {})
+    if isinstance(table, dict):
+        yield from table.items()
     else:
         problems.append(Problem(f"{path}: {key} must be a table of model names."))
 
@@ -169,34 +172,6 @@ def _is_budget(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= MAX_TOKENS
 
 
-def _no_budget(path: Path, name: str) -> Problem:
-    return Problem(f"{path}: {name} must be a number of tokens from 1 to {MAX_TOKENS:,}.", "Quote names with a dot.")
-
-
-# ---------------------------------------------------------------- CodeBuddy's table
-
-_CODEBUDDY = (
-    ("qwen2.5-coder", 4000),
-    ("qwen2.5-coder:3b", 3000),
-    ("llama3.2", 3000),
-    ("codellama", 3000),  # its document; its code has 4000
-    ("llama-3.3-70b", 20000),
-    ("llama-4-scout", 20000),
-    ("gpt-4", 6000),
-    ("gpt-4-turbo", 20000),
-    ("gpt-4o", 20000),
-    ("gpt-3.5-turbo", 4000),
-    ("claude-3-opus", 50000),
-    ("claude-3-sonnet", 50000),
-    ("claude-3-haiku", 20000),
-)
-_CODEBUDDY_DEFAULT = 4000
-
-
-def codebuddy_budget(model: str) -> int:
-    """CodeBuddy's budget for a model: the name itself, else the first entry where either name contains the other."""
-    name = model.lower()
-    exact = dict(_CODEBUDDY).get(name)
-    if exact is not None:
-        return exact
-    return next((tokens for known, tokens in _CODEBUDDY if known in name or name in known), _CODEBUDDY_DEFAULT)
+def _invalid_budget(path: Path, name: str) -> Problem:
+    message = f"{path}: {name} must be a number of tokens from 1 to {MAX_TOKENS:,}."
+    return Problem(message, "Quote names that contain a dot.")

@@ -47,7 +47,7 @@ export async function working({ screen, check, picture }: Scene, asked: string):
     const mention = screen.editor().locator(".view-line span", { hasText: "@shop/money.py" }).last();
     await until("the hover", async () => {
       await mention.hover({ timeout: 2000 });
-      const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "is sent" }).first();
+      const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "is included" }).first();
       await hover.waitFor({ timeout: 3000 });
       return (await hover.innerText()).includes("def rounded(money)");
     });

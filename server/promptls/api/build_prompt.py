@@ -1,0 +1,154 @@
+"""promptls/buildPrompt: builds the prompt for a message."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from promptls.api import params as protocol
+from promptls.api.client_context import decode_client_context
+from promptls.api.params import InvalidParams, Json
+from promptls.api.results import (
+    encode_index_state,
+    encode_intent,
+    encode_item,
+    encode_mention,
+    encode_span,
+    uri_of,
+)
+from promptls.engine import Engine
+from promptls.index.snapshot import Snapshot
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.resolve import parse_mentions
+from promptls.model import CancelToken, Mention
+from promptls.prompt.assemble import BudgetTooSmall, PromptItem
+from promptls.prompt.budget import BudgetRequest
+from promptls.prompt.build import BuildResult, build
+from promptls.prompt.errors import InvalidOption
+from promptls.prompt.hints import PromptContents, model_hints
+from promptls.prompt.layouts import Message
+from promptls.prompt.options import PromptOptions, RequestOptions, resolve_options, resolve_recipe
+
+
+def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
+    """promptls/buildPrompt"""
+    if not params.message.strip():
+        raise InvalidParams("message: must not be blank.", "message")
+    mentions = parse_mentions(params.message)
+    client = decode_client_context(params.context)
+    snapshot = engine.snapshot_for_message(params.message, mentions, token)
+    context = engine.resolve_context(client, snapshot, token, params.document)
+    options = _resolve_options(engine, params, mentions, context)
+    try:
+        with engine.index.foreground():
+            result = build(params.message, options, context, mentions)
+    except BudgetTooSmall as error:
+        raise InvalidParams(
+            f"budget.tokens: {error.budget} is too small for the message, which needs at least {error.needed}.",
+            "budget.tokens",
+        ) from None
+    engine.workspace.edit_history.mark_prompt()
+    return _encode_prompt(engine, params, options, snapshot, result)
+
+
+def _resolve_options(
+    engine: Engine, params: protocol.BuildPromptParams, mentions: tuple[Mention, ...], context: ResolveContext
+) -> PromptOptions:
+    """Merge the params with recipe, settings and profile.
+
+    Raises:
+        InvalidParams: A name or value is invalid.
+    """
+    budget = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter)
+    request = RequestOptions(
+        profile=params.profile,
+        variant=params.variant,
+        output=params.output,
+        budget=budget,
+        sections={name: value for name, value in structs.asdict(params.sections).items() if value is not None},
+        history=tuple(Message(turn.role, turn.content) for turn in params.context.history),
+    )
+    try:
+        recipe = resolve_recipe(
+            params.recipe,
+            params.arguments,
+            lambda: engine.recipes(context).recipes,
+            mentions,
+            context,
+        )
+        return resolve_options(
+            engine.settings,
+            request,
+            recipe,
+            language_model=engine.language_model,
+            index_completeness=engine.index.state().progress,
+        )
+    except InvalidOption as error:
+        raise InvalidParams(str(error), error.field, error.valid) from None
+
+
+def _encode_prompt(
+    engine: Engine,
+    params: protocol.BuildPromptParams,
+    options: PromptOptions,
+    snapshot: Snapshot,
+    result: BuildResult,
+) -> Json:
+    assembled = result.assembled
+    state = engine.index.state()
+    messages = [{"role": m.role, "content": m.content} for m in assembled.messages]
+    return {
+        **({"messages": messages} if messages else {"prompt": assembled.prompt}),
+        "tokens": {
+            "budget": options.budget,
+            "used": assembled.tokens_used,
+            "counter": options.counter.name,
+            "exact": options.counter.exact,
+            "sections": dict(assembled.section_tokens),
+        },
+        "items": [_encode_prompt_item(item, snapshot) for item in assembled.items],
+        "omitted": [
+            {
+                "uri": uri_of(omitted.item.path),
+                "range": encode_span(omitted.item.span),
+                "reason": omitted.reason,
+                "tokens": omitted.tokens,
+            }
+            for omitted in result.omitted
+        ],
+        "mentions": [encode_mention(outcome, params.message) for outcome in result.mentions],
+        "intent": encode_intent(result.intent),
+        "wasTruncated": result.dropped_count > 0,
+        "droppedCount": result.dropped_count,
+        "trace": {
+            "stages": [{"name": s.name, "in": s.input_count, "out": s.output_count, "ms": s.ms} for s in result.stages],
+            "line": result.trace_line,
+        },
+        "modelHints": _encode_model_hints(params, options, result),
+        "index": encode_index_state(state),
+        "warnings": [*result.warnings, *([state.message] if state.phase == "degraded" else [])],
+    }
+
+
+def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
+    block = prompt_item.rendered
+    item = block.item
+    joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
+    return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined)
+
+
+def _encode_model_hints(params: protocol.BuildPromptParams, options: PromptOptions, result: BuildResult) -> Json:
+    """Encode recommended model parameters and the prompting techniques that the prompt uses."""
+    sections, items = result.assembled.section_tokens, result.assembled.items
+    contents = PromptContents(
+        variant=options.variant,
+        recipe=params.recipe if params.recipe and "task" in sections else "",
+        sections=tuple(sections),
+        has_type_instructions=options.includes("instructions"),
+        explicit_count=sum(item.explicit for item in items),
+        implicit_count=sum(not item.explicit for item in items),
+        reduced_count=sum(item.rendered.form != "full" for item in items),
+        redacted=any(warning.startswith("redacted") for warning in result.warnings),
+        messages=options.output == "messages",
+    )
+    hints = model_hints(result.intent.action, result.intent.types, params.budget.model or "", contents)
+    return {"temperature": hints.temperature, "maxTokens": hints.max_tokens, "practices": list(hints.practices)}

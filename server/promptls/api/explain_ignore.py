@@ -1,0 +1,23 @@
+"""promptls/explainIgnore: whether a file is indexed, and the ignore rule that excludes it."""
+
+from __future__ import annotations
+
+from promptls.api import params as protocol
+from promptls.api.params import Json
+from promptls.engine import Engine
+from promptls.index.files.uris import from_uri
+from promptls.index.files.walk import explain_path
+from promptls.model import CancelToken
+
+
+def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToken) -> Json:
+    """promptls/explainIgnore"""
+    path = from_uri(params.uri)
+    root = engine.snapshot(token).root_of(path) if path else None
+    if path is None or root is None:
+        return {"indexed": False, "reason": "The file is outside the workspace."}
+    decision = explain_path(root.path, path, engine.indexer.config.limits)
+    result: Json = {"indexed": decision.indexed, "reason": decision.reason}
+    if decision.rule:
+        result |= {"rule": decision.rule, "file": decision.file, "line": decision.line}
+    return result

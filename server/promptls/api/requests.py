@@ -1,0 +1,45 @@
+"""Table of the custom requests, shared by the language server and the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from promptls.api import params as protocol
+from promptls.api.params import Json, Params
+from promptls.model import CancelToken
+
+
+def lazy_function(reference: str) -> Callable[..., Any]:
+    """Return a wrapper of the function "package.module:name" that imports the module on its first call."""
+    module, _, name = reference.partition(":")
+
+    def call(target: Any, params: Params, token: CancelToken) -> Any:
+        return getattr(import_module(module), name)(target, params, token)
+
+    return call
+
+
+def _request(reference: str) -> Callable[..., Json]:
+    return lazy_function(f"promptls.api.{reference}")
+
+
+CUSTOM_REQUESTS: dict[str, tuple[type[Params], Callable[..., Json]]] = {
+    "promptls/buildPrompt": (protocol.BuildPromptParams, _request("build_prompt:build_prompt")),
+    "promptls/resolveMentions": (protocol.ResolveMentionsParams, _request("resolve_mentions:resolve_mentions")),
+    "promptls/completeMention": (protocol.CompleteMentionParams, _request("complete_mention:complete_mention")),
+    "promptls/verifyCitations": (protocol.VerifyCitationsParams, _request("verify_citations:verify_citations")),
+    "promptls/search": (protocol.SearchParams, _request("search:search")),
+    "promptls/graph": (protocol.GraphParams, _request("graph:graph")),
+    "promptls/explain": (protocol.ExplainParams, _request("explain:explain")),
+    "promptls/memory": (protocol.MemoryParams, _request("memory:memory")),
+    "promptls/status": (protocol.NoParams, _request("status:status")),
+    "promptls/reindex": (protocol.ReindexParams, _request("reindex:reindex")),
+    "promptls/explainIgnore": (protocol.UriParams, _request("explain_ignore:explain_ignore")),
+    "promptls/mentionKinds": (protocol.NoParams, _request("introspection:mention_kinds")),
+    "promptls/models": (protocol.NoParams, _request("introspection:models")),
+    "promptls/recipes": (protocol.NoParams, _request("introspection:recipes")),
+    "promptls/profiles": (protocol.NoParams, _request("introspection:profiles")),
+}
+"""Params type and function of each request; the function takes the engine, the params and a cancel token."""

@@ -1,0 +1,68 @@
+"""promptls index and promptls status: updates the index, and prints what it contains."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from promptls.cli.output import FAILURE, SUCCESS, print_error, print_json
+from promptls.cli.workspace import add_workspace_arguments, start_engine, wait_for_index, workspace_paths
+from promptls.util.plural import plural
+
+
+def add_parsers(commands: Any) -> None:
+    """Declare the commands."""
+    index = commands.add_parser("index", help="update the index")
+    index.add_argument("--full", action="store_true", help="rebuild the index from scratch")
+    add_workspace_arguments(index)
+    index.set_defaults(run=_index)
+
+    status = commands.add_parser("status", help="print the size of the index and the number of stale files")
+    add_workspace_arguments(status)
+    status.set_defaults(run=_status)
+
+
+def _index(options: argparse.Namespace) -> int:
+    from promptls.index.workers.spawn import prestart_worker
+
+    prestart_worker()
+    from promptls.api.params import NoParams
+    from promptls.api.status import status
+    from promptls.model import CancelToken
+
+    engine = start_engine(options)
+    try:
+        if options.full:
+            engine.indexer.workspace.rescan(reindex=True)
+        wait_for_index(engine, stored=True)
+        result = status(engine, NoParams(), CancelToken())
+    finally:
+        engine.close()
+    if options.json:
+        print_json(result)
+    else:
+        _print_roots(result)
+    if result["state"] == "degraded":
+        print_error(result["message"])
+        return FAILURE
+    return SUCCESS
+
+
+def _status(options: argparse.Namespace) -> int:
+    from promptls.engine import inspect_index
+
+    results = [inspect_index(root) for root in workspace_paths(options)]
+    if options.json:
+        print_json({"roots": results})
+        return SUCCESS
+    for r in results:
+        print(f"{r['path']}: {plural(r['files'], 'file')}, {r['upToDate']:,} up to date, {r['stale']:,} to be indexed")
+        print(f"  index: {r['bytes'] / 1e6:.1f} MB in {r['folder']}")
+    return SUCCESS
+
+
+def _print_roots(status: dict[str, Any]) -> None:
+    for r in status["roots"]:
+        files = f"{plural(r['files'], 'file')} ({r['skipped']:,} by name only)"
+        print(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
+    print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")

@@ -1,0 +1,106 @@
+"""Entry point: parses the arguments, runs one command and maps errors to exit statuses.
+
+Exit status: 0 success, 1 failure (stderr has the reason), 2 usage error, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from logging.handlers import RotatingFileHandler
+
+from promptls import __version__
+from promptls.cli import doctor, graph, index, memory, prompt, recipes, search, serve, verify
+from promptls.cli.output import (
+    FAILURE,
+    INTERRUPTED,
+    SUCCESS,
+    USAGE_ERROR,
+    UsageError,
+    configure_streams,
+    discard_output,
+    print_error,
+)
+
+MAX_LOG_BYTES = 2_000_000
+"""Size at which the log file is rotated, in bytes; one older file is kept."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status."""
+    configure_streams()
+    options = argument_parser().parse_args(arguments)
+    _configure_logging(options.verbose)
+    try:
+        status = int(options.run(options))
+        if not sys.stdout.closed:
+            sys.stdout.flush()  # an error of it is reported below; the interpreter could not at exit
+        return status
+    except UsageError as error:
+        print_error(str(error))
+        return USAGE_ERROR
+    except ImportError as error:
+        logging.getLogger(__name__).exception("cannot import a package")
+        print_error(f"cannot import a required package ({error}). Run `promptls doctor` for a diagnosis.")
+        return FAILURE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        discard_output()
+        return SUCCESS
+    except OSError as error:
+        discard_output()
+        logging.getLogger(__name__).exception("the command failed")
+        file = f": {error.filename}" if error.filename else ""
+        print_error(f"{error.strerror or error}{file}. See the log: {_log_file_name()}.")
+        return FAILURE
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="promptls",
+        description="Language server and command line that build prompts with context from your workspace.",
+        epilog="Exit status: 0 success, 1 failure, 2 usage error.",
+    )
+    parser.add_argument("--version", action="version", version=f"promptls {__version__}")
+    parser.add_argument("-v", "--verbose", action="store_true", help="write the log to stderr, too")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    serve.add_parser(commands)
+    prompt.add_parser(commands)
+    verify.add_parser(commands)
+    search.add_parser(commands)
+    graph.add_parsers(commands)
+    memory.add_parser(commands)
+    recipes.add_parser(commands)
+    index.add_parsers(commands)
+    doctor.add_parser(commands)
+    return parser
+
+
+def _configure_logging(verbose: bool) -> None:
+    from promptls.settings import log_file
+
+    handlers: list[logging.Handler] = []
+    try:
+        log_file().parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(
+            RotatingFileHandler(log_file(), maxBytes=MAX_LOG_BYTES, backupCount=1, encoding="utf-8", delay=True)
+        )
+    except OSError:
+        pass  # promptls also works without a log file
+    if verbose:
+        handlers.append(logging.StreamHandler(sys.stderr))
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING,
+        format="%(asctime)s %(process)d %(levelname)s %(name)s: %(message)s",
+        handlers=handlers or [logging.NullHandler()],
+    )
+    logging.getLogger("pygls").setLevel(logging.CRITICAL)
+
+
+def _log_file_name() -> str:
+    from promptls.settings import log_file
+
+    return str(log_file())

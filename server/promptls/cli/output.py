@@ -1,0 +1,47 @@
+"""Standard streams and exit statuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+from contextlib import suppress
+from typing import Any
+
+SUCCESS, FAILURE, USAGE_ERROR, INTERRUPTED = 0, 1, 2, 130
+"""Exit statuses: 130 is 128 + SIGINT, as in shells."""
+
+
+class UsageError(Exception):
+    """Raised for invalid arguments; the text is one sentence for the user."""
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON."""
+    print(json.dumps(value, indent=2, ensure_ascii=False), flush=True)
+
+
+def print_error(message: str) -> None:
+    """Print a message for the user to stderr."""
+    print(f"promptls: {message}", file=sys.stderr)
+
+
+def configure_streams() -> None:
+    """Use UTF-8 for streams that are not terminals, and escape characters that a terminal cannot show."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        if isinstance(stream, io.TextIOWrapper):
+            keep_encoding = stream.isatty() or "PYTHONIOENCODING" in os.environ
+            stream.reconfigure(encoding=None if keep_encoding else "utf-8", errors="backslashreplace")
+
+
+def discard_output() -> None:
+    """Flush stdout, or redirect it to the null device if that fails.
+
+    Otherwise the interpreter would try to write the buffer again at exit and end with status 120.
+    """
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,50 @@
+"""promptls serve: the language server."""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import signal
+from contextlib import suppress
+from typing import Any
+
+from promptls.cli.output import UsageError
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1", "[::1]")
+"""Valid hosts of `--tcp`; anything else would expose the workspace to the network."""
+
+
+def add_parser(commands: Any) -> None:
+    """Declare the command."""
+    parser = commands.add_parser("serve", help="run the language server over stdin and stdout")
+    parser.add_argument("--tcp", metavar="HOST:PORT", help="listen on a loopback address instead (for debugging)")
+    parser.add_argument("--stdio", action="store_true", help="use stdin and stdout (the default)")
+    parser.set_defaults(run=_serve)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from promptls.index.workers.memory import limit_memory
+    from promptls.index.workers.spawn import prestart_worker
+
+    prestart_worker()
+    limit_memory()
+    _dump_stacks_on_signal()
+    from promptls.lsp import serve_stdio, serve_tcp
+
+    if not options.tcp:
+        return serve_stdio()
+    host, _, port = options.tcp.rpartition(":")
+    is_number = port.isascii() and port.isdecimal()
+    if not is_number or int(port) > 65535 or host not in LOOPBACK_HOSTS:
+        raise UsageError(f"--tcp needs a loopback address and a port, such as 127.0.0.1:2087, not {options.tcp!r}.")
+    try:
+        return serve_tcp(host.strip("[]"), int(port))
+    except OSError as error:
+        raise UsageError(f"cannot listen on {options.tcp}: {error.strerror or error}. Choose another port.") from None
+
+
+def _dump_stacks_on_signal() -> None:
+    """Print the stacks of all threads to stderr on SIGUSR1, where signals exist."""
+    if hasattr(faulthandler, "register"):
+        with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
+            faulthandler.register(signal.SIGUSR1)

@@ -1,0 +1,119 @@
+"""Shared by the commands: workspace arguments, the engine, and requests on a complete index."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from promptls.cli.output import UsageError, print_error
+
+if TYPE_CHECKING:
+    from promptls.engine import Engine
+
+
+def add_workspace_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add `--root` and `--json`."""
+    parser.add_argument(
+        "--root", action="append", metavar="DIR", help="workspace folder (default: current folder); repeatable"
+    )
+    parser.add_argument("--json", action="store_true", help="print the protocol result as JSON")
+
+
+def workspace_paths(options: argparse.Namespace) -> list[str]:
+    """Return the absolute paths of the workspace folders.
+
+    Raises:
+        UsageError: A folder does not exist or cannot be read.
+    """
+    paths = []
+    for name in options.root or ["."]:
+        path = Path(name).expanduser()
+        if not path.exists():
+            raise UsageError(f"the workspace {name!r} does not exist.")
+        if not path.is_dir():
+            raise UsageError(f"the workspace {name!r} is not a folder.")
+        if not os.access(path, os.R_OK | os.X_OK):
+            raise UsageError(f"cannot read the workspace {name!r}: permission denied.")
+        paths.append(path.resolve().as_posix())
+    return paths
+
+
+def start_engine(options: argparse.Namespace) -> Engine:
+    """Start the engine for the workspace folders with the user's settings."""
+    from promptls.engine import Engine
+    from promptls.index.workspace import Workspace
+    from promptls.model import Root
+    from promptls.settings import user_settings
+
+    roots = workspace_paths(options)
+    settings, problems = user_settings()
+    for problem in problems:
+        print_error(problem.message)
+    workspace = Workspace()
+    workspace.set_roots([Root(path, path.rsplit("/", 1)[-1] or path, Path(path).as_uri()) for path in roots])
+    engine = Engine(settings, workspace)
+    engine.start()
+    return engine
+
+
+@contextmanager
+def request(
+    options: argparse.Namespace, method: str, params: dict[str, Any], needs_index: bool = True
+) -> Iterator[dict[str, Any]]:
+    """Serve one request on a complete index and yield its result; the index is stored afterwards.
+
+    Args:
+        options: Arguments with the workspace folders.
+        method: Name of the request.
+        params: Params of the request.
+        needs_index: Whether to wait for the index; requests that do not read it skip this.
+
+    Raises:
+        UsageError: The params are invalid.
+    """
+    if needs_index:
+        from promptls.index.workers.spawn import prestart_worker
+
+        prestart_worker()
+    from promptls.api import params as protocol
+    from promptls.api.requests import CUSTOM_REQUESTS
+    from promptls.model import CancelToken
+
+    kind, function = CUSTOM_REQUESTS[method]
+    try:
+        decoded = protocol.decode(kind, params)
+        engine = start_engine(options)
+        try:
+            if needs_index:
+                wait_for_index(engine)
+                # the server updates this in the background; here the first request is the only one
+                engine.services.cooccurrence.follow(engine.index.snapshot())
+            yield function(engine, decoded, CancelToken())
+            print(end="", flush=True)
+            if needs_index:
+                wait_for_index(engine, stored=True)
+        finally:
+            engine.close()
+    except protocol.InvalidParams as error:
+        raise UsageError(str(error)) from None
+
+
+def wait_for_index(engine: Engine, stored: bool = False) -> None:
+    """Wait until the index is complete, or stored, with a progress bar on a terminal."""
+    index = engine.index
+    wait = index.wait_until_stored if stored else index.wait_until_searchable
+    if wait(timeout_s=0.3) or not sys.stderr.isatty():
+        wait()
+        return
+    from tqdm import tqdm
+
+    with tqdm(total=1, desc="indexing", unit=" files", leave=False, file=sys.stderr) as bar:
+        while not wait(timeout_s=0.1):
+            state = index.state()
+            bar.total, bar.n = max(1, state.files), int(state.progress * state.files)
+            bar.refresh()

@@ -1,0 +1,264 @@
+"""Client of the index: snapshots, readers, waiting, search by workers, and status, for requests on any thread.
+
+Nothing here changes the index.  A client can ask the indexer to read certain files first, or to check for changes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from promptls.index.config import IndexConfig
+from promptls.index.progress import IndexProgress
+from promptls.index.publisher import Publisher
+from promptls.index.scan import jobs
+from promptls.index.scan.prescanner import Prescanner
+from promptls.index.scan.priority import RequestPriority
+from promptls.index.scan.root_state import root_status
+from promptls.index.search.reader import IndexReader
+from promptls.index.snapshot import Outliner, Snapshot, SourceReader
+from promptls.index.status import IndexState, IndexStatus, Phase
+from promptls.index.workers.pool import WorkerPool
+from promptls.index.workers.queries import PatternMatches, QueryEmbedder, structural_search
+from promptls.index.workspace import Workspace
+from promptls.model import CancelToken
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SNAPSHOT_TIMEOUT_S = 10.0
+"""Seconds that a request waits for open documents to be indexed; then it uses their text with older outlines."""
+LISTING_TIMEOUT_S, NAMES_TIMEOUT_S = 1.0, 1.0
+"""Seconds that a request waits for the list of files, and for the files that probably define a name."""
+TERMS_TIMEOUT_S = 0.04
+"""Seconds that a request waits for files that contain the terms of a question."""
+PAUSED_MESSAGE = "Indexing is paused; promptls/reindex resumes it."
+
+
+class IndexClient:
+    """Access to the index for requests.  All methods may be called from any thread."""
+
+    def __init__(
+        self,
+        config: IndexConfig,
+        workspace: Workspace,
+        publisher: Publisher,
+        pool: WorkerPool,
+        progress: IndexProgress,
+        prescanner: Prescanner,
+        priority: RequestPriority,
+        query_embedder: QueryEmbedder,
+        outliner: Outliner,
+        dimension: Callable[[], int | None],
+    ) -> None:
+        self._config = config
+        self._workspace = workspace
+        self._publisher = publisher
+        self._pool = pool
+        self._progress = progress
+        self._prescanner = prescanner
+        self._priority = priority
+        self._query_embedder = query_embedder
+        self._outliner = outliner
+        self._dimension = dimension
+
+    # ---- reading
+
+    def reader(self) -> IndexReader:
+        """Return a reader of the chunk index, at least as new as any snapshot taken before."""
+        return self._publisher.chunk_index.reader()
+
+    def snapshot(self, token: CancelToken | None = None) -> Snapshot:
+        """Return a snapshot that includes every document change made before this call.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        sequence = self._workspace.sequence
+        self._progress.wait(lambda: self._progress.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
+        return replace(self._publisher.snapshot, documents=self._workspace.documents)
+
+    def source_reader(self, snapshot: Snapshot, allow_secrets: bool = False) -> SourceReader:
+        """Return a reader for the texts of a snapshot, which outlines files that have changed on disk."""
+        return SourceReader(snapshot, self._config.limits, self._outliner, allow_secrets)
+
+    def is_partial(self, snapshot: Snapshot) -> bool:
+        """Return whether files of the workspace were not listed or not read when a snapshot was taken."""
+        return not self._progress.listed or not all(entry.scanned for entry in snapshot.files.values())
+
+    # ---- files that a request needs before others
+
+    def prioritize_names(self, names: Collection[str], token: CancelToken | None = None) -> Snapshot:
+        """Read the waiting files that probably define one of the names; return a snapshot that contains them.
+
+        Waits for `NAMES_TIMEOUT_S` at most.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return self._prioritize(self._prescanner.files_defining(names, token), NAMES_TIMEOUT_S, token)
+
+    def prioritize_terms(self, terms: Sequence[str], token: CancelToken | None = None) -> Snapshot:
+        """Read the waiting files that match search terms best; return a snapshot that contains them.
+
+        Waits for `TERMS_TIMEOUT_S` at most; files that take longer are available to the next request.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return self._prioritize(self._prescanner.files_matching(terms), TERMS_TIMEOUT_S, token)
+
+    def _prioritize(self, paths: Sequence[str], timeout_s: float, token: CancelToken | None) -> Snapshot:
+        def are_read() -> bool:
+            files = self._publisher.snapshot.files
+            return all(entry is None or entry.scanned for entry in map(files.get, paths))
+
+        if paths:
+            self._workspace.touch(paths)
+            self._progress.wait(are_read, token, timeout_s)
+        return self.snapshot(token)
+
+    def prescanned_names(self, prefix: str, snapshot: Snapshot) -> Iterator[tuple[str, str]]:
+        """Yield (name, path) of prescanned definitions in unread files, for names that start with `prefix`."""
+        return self._prescanner.names_starting_with(prefix, snapshot)
+
+    def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
+        """Check for changes on disk that the editor did not report, if the last check is older than `after_s`.
+
+        A check is a `stat` of the known files and folders.  A walk follows if the folders have changed, and otherwise
+        now and then in the background.  Changes are awaited for up to `patience_s` seconds, and otherwise applied in
+        the background.  While files are still being indexed, walks are rarer and nothing is awaited.
+        """
+        now = time.monotonic()
+        known = [s for s in self._progress.root_states() if s.walked and not s.pending_walks]
+        due = [s for s in known if now - s.checked_at > (after_s if s.complete else s.backoff_interval(after_s))]
+        patience_s = patience_s if self.searchable else 0.0
+        found = False
+        for state in due:
+            state.checked_at = now
+            snapshot = self._publisher.snapshot
+            modified = jobs.check_staleness(state.root, state.folder_stats, snapshot) if state.complete else None
+            if modified is None:
+                self._workspace.rescan([state.root.path])
+            elif modified:
+                self._workspace.touch(modified)
+            else:
+                state.schedule_walk(now)
+                self._workspace.wake()
+                continue
+            found = True
+        if found:
+            self._progress.wait(lambda: self.searchable, None, patience_s)
+
+    # ---- workers
+
+    def start_worker(self) -> None:
+        """Start the interactive worker before the first request needs it."""
+        self._pool.submit_interactive(lambda channel: channel.start())
+
+    def query_vector(self, text: str) -> NDArray[np.float32] | None:
+        """Return the vector of a query, None if the model cannot be used."""
+        vector = self._query_embedder.vector(text)
+        if self._query_embedder.needs_retry:
+            self._workspace.wake()  # the indexer has to schedule the retry
+        return vector
+
+    def structural_search(
+        self, pattern: str, paths: Sequence[str], token: CancelToken, seconds: float
+    ) -> PatternMatches:
+        """Search files of the latest snapshot for a structural pattern.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return structural_search(self._pool, pattern, paths, self._publisher.snapshot.documents, token, seconds)
+
+    def foreground(self) -> AbstractContextManager[None]:
+        """Return a context manager that defers indexing while a request computes; take the snapshot before."""
+        return self._priority.request_running()
+
+    # ---- progress
+
+    def wait_until_listed(self, token: CancelToken | None = None) -> bool:
+        """Wait up to `LISTING_TIMEOUT_S` until all files are listed; return False after a timeout.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return self._progress.wait(lambda: self._progress.listed, token, LISTING_TIMEOUT_S)
+
+    def wait_until_searchable(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
+        """Wait until all known files are searchable; return False after `timeout_s` seconds."""
+        return self._progress.wait(lambda: self.searchable, token, timeout_s)
+
+    def wait_until_stored(self, token: CancelToken | None = None, timeout_s: float = 3600.0) -> bool:
+        """Wait until all known files are searchable and written to disk; return False after `timeout_s` seconds."""
+        return self._progress.wait(lambda: self.stored, token, timeout_s)
+
+    @property
+    def searchable(self) -> bool:
+        """True if every known file has its symbols, terms and vectors."""
+        return self._progress.searchable
+
+    @property
+    def stored(self) -> bool:
+        """True if everything is searchable and written, or the disk accepts no writes."""
+        return self._progress.stored
+
+    @property
+    def usable(self) -> bool:
+        """True if every known file has its symbols and terms, or is prescanned, so that a question can select it."""
+        return self._progress.usable
+
+    @property
+    def is_reading(self) -> bool:
+        """True if files of the workspace wait to be listed or read."""
+        return self._progress.reading
+
+    @property
+    def phase(self) -> tuple[bool, bool, bool]:
+        """(usable, searchable, writing): while it is unchanged, little but counts has changed."""
+        return self.usable, self.searchable, self._progress.writing
+
+    def state(self) -> IndexState:
+        """Return the current state of the index, without counting its contents."""
+        states = self._progress.root_states()
+        problems = (
+            self._pool.problem,
+            *(state.error for state in states),
+            PAUSED_MESSAGE if self._progress.paused else "",
+            self._query_embedder.problem,
+        )
+        problem = next(filter(None, problems), "")
+        phase: Phase = "indexing" if all(state.walked for state in states) else "scanning"
+        if self.searchable and (self._progress.written or problem):
+            phase = "degraded" if problem else "ready"
+        snapshot = self._publisher.snapshot
+        return IndexState(
+            phase,
+            snapshot.generation,
+            files=len(snapshot.files),
+            unread=sum(state.unread for state in states),
+            pending=sum(len(state.pending) for state in states),
+            problem=problem,
+            usable=self.usable,
+        )
+
+    def status(self) -> IndexStatus:
+        """Return the state of the index with the counts of every root."""
+        state = self.state()  # before counting, so that the counts are not older
+        publisher = self._publisher
+        roots = tuple(root_status(s, publisher.root_counts(s.root.path)) for s in self._progress.root_states())
+        return IndexStatus(
+            state,
+            roots,
+            self._config.embedding.model,
+            self._dimension() or 0,
+            self._pool.problem,
+            publisher.embedded_chunks,
+        )

@@ -1,0 +1,17 @@
+"""HCL: Terraform and other HashiCorp configuration."""
+
+from __future__ import annotations
+
+from promptls.languages.language import Language
+
+HCL = Language(
+    name="hcl",
+    aliases=("terraform",),
+    extensions=("hcl", "tf", "tfvars"),
+    pack_grammar="hcl",
+    legacy_grammar="hcl",
+    query_files=("hcl",),
+    line_comments=("#",),
+    imports_are_paths=True,
+    names_without_import=True,
+)

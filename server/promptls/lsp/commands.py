@@ -1,0 +1,48 @@
+"""Commands `promptls.openPrompt` and `promptls.copyPrompt`, for clients without a preview of their own."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException, JsonRpcInvalidParams
+
+from promptls.api import params as protocol
+from promptls.api.params import Json
+from promptls.lsp.connection import PromptServer
+from promptls.lsp.dispatch import handle_request
+from promptls.lsp.handlers import CUSTOM_REQUESTS
+
+log = logging.getLogger(__name__)
+
+
+async def show_prompt(server: PromptServer, *arguments: Any) -> Json:
+    """Build the prompt of a document, export it to a file and ask the client to open the file."""
+    argument = arguments[0] if arguments else None
+    uri = argument.get("uri") if isinstance(argument, dict) else None
+    prompts = server.documents.all()
+    document = server.documents.get(uri) if isinstance(uri, str) else prompts[-1] if prompts else None
+    if document is None:
+        raise JsonRpcInvalidParams("uri: must name an open prompt document.", data={"field": "uri", "valid": []})
+    context = protocol.encode(server.session.client_context(document.uri)) if server.session is not None else {}
+    params = {"message": document.text, "document": document.uri, "context": context}
+    result = await handle_request(server, "promptls/buildPrompt", *CUSTOM_REQUESTS["promptls/buildPrompt"], params)
+    from promptls.lsp.export import export_prompt
+
+    assert server.loop is not None
+    file = await server.loop.run_in_executor(
+        server.request_executor, export_prompt, server.settings, document.uri, result["prompt"]
+    )
+    window = server.client_capabilities.window
+    shown = False
+    if window is not None and window.show_document is not None and window.show_document.support:
+        try:
+            response = await server.window_show_document_async(lsp.ShowDocumentParams(file.as_uri(), take_focus=True))
+            shown = response.success
+        except JsonRpcException as error:
+            log.info("the client did not show the prompt: %s", error)
+    if not shown:
+        message = f"Saved the prompt ({result['tokens']['used']:,} tokens) to {file}."
+        server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Info, message))
+    return {"uri": file.as_uri(), "tokens": result["tokens"], "shown": shown}

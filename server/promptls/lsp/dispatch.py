@@ -1,0 +1,96 @@
+"""Request dispatch: decodes params, runs the request on a thread and returns one result or one clean error."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from msgspec import structs
+from pygls.exceptions import JsonRpcException, JsonRpcInternalError, JsonRpcInvalidParams
+
+from promptls.api import params as protocol
+from promptls.api.params import InvalidParams
+from promptls.index.files.read import is_out_of_resources
+from promptls.lsp.client_context import fetch_client_context
+from promptls.lsp.connection import PromptServer
+from promptls.lsp.handlers import LSP_FEATURES
+from promptls.model import Cancelled, CancelToken
+from promptls.settings import log_file
+
+log = logging.getLogger(__name__)
+
+REQUEST_CANCELLED = -32800
+
+
+class EngineStartError(Exception):
+    """Raised by requests while the engine cannot start; the text names the cause and what to do."""
+
+
+def request_handler(
+    method: str, kind: type[protocol.Params], function: Callable[..., Any]
+) -> Callable[[PromptServer, Any], Awaitable[Any]]:
+    """Return the pygls handler of a request."""
+
+    async def request(server: PromptServer, params: Any) -> Any:
+        return await handle_request(server, method, kind, function, params)
+
+    return request
+
+
+def command_handler(
+    method: str, kind: type[protocol.Params], function: Callable[..., Any]
+) -> Callable[..., Awaitable[Any]]:
+    """Return the `workspace/executeCommand` handler of a request; its params are the first argument."""
+
+    async def command(server: PromptServer, *arguments: Any) -> Any:
+        return await handle_request(server, method, kind, function, arguments[0] if arguments else None)
+
+    return command
+
+
+async def handle_request(
+    server: PromptServer, method: str, kind: type[protocol.Params], function: Callable[..., Any], params: Any
+) -> Any:
+    """Decode the params, run the request on a thread, and map every failure to one JSON-RPC error."""
+    token = CancelToken()
+    server.cancel_tokens.add(token)
+    try:
+        decoded = protocol.decode(kind, params)
+        assert server.engine_future is not None
+        target: Any = await asyncio.shield(server.engine_future)
+        await server.configuration.wait_current()
+        if method in LSP_FEATURES:
+            target = server.session
+            document = server.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
+            if document is not None and server.session is not None:
+                context = await fetch_client_context(server, document.text, protocol.Context())
+                server.session.set_client_context(document.uri, context)
+        elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
+            context = await fetch_client_context(server, decoded.message, decoded.context)
+            decoded = structs.replace(decoded, context=context)
+        return await asyncio.get_running_loop().run_in_executor(
+            server.request_executor, function, target, decoded, token
+        )
+    except InvalidParams as error:
+        data = {"field": error.field, "valid": list(error.valid)}
+        raise JsonRpcInvalidParams(str(error), data=data) from None
+    except EngineStartError as error:
+        raise JsonRpcInternalError(str(error)) from None
+    except Cancelled:
+        raise JsonRpcException("The request was cancelled.", REQUEST_CANCELLED) from None
+    except asyncio.CancelledError:
+        token.cancel()
+        raise
+    except Exception as error:
+        log.exception("%s failed", method)
+        if is_out_of_resources(error):
+            raise JsonRpcInternalError(f"{method} failed temporarily: {error.strerror}. Try again.") from None
+        raise JsonRpcInternalError(f"{method} failed unexpectedly. See the log: {_log_name()}.") from None
+    finally:
+        server.cancel_tokens.discard(token)
+
+
+def _log_name() -> str:
+    return f"{log_file().name} (`promptls doctor` prints its folder)"

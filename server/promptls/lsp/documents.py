@@ -1,0 +1,84 @@
+"""Open prompt documents, as synchronized by the editor.
+
+The index treats them as questions: they are never retrieved as content for a prompt. A document is a prompt document
+because of its language ID (`promptls`, or one that the setting `documents.languages` adds) or its name (`*.prompt.md`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from promptls.model.prompt_documents import is_prompt_document
+
+EXPORTED_LANGUAGE = "promptls-built"
+"""LSP language ID of a built prompt that the editor shows as a document."""
+EXPORTED_SUFFIX = ".built.md"
+"""File name suffix of a built prompt that was exported to a file."""
+
+
+class PromptDocument(Struct, frozen=True):
+    """One version of an open document that may contain mentions."""
+
+    uri: str
+    language: str
+    version: int
+    text: str
+
+
+class OpenDocuments:
+    """The open documents of one editor; thread-safe.
+
+    Prompt documents and exported prompts are kept with their text. Of all other documents only the order of use is kept.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._prompts: dict[str, PromptDocument] = {}
+        self._exported: dict[str, PromptDocument] = {}
+        self._recent: dict[str, None] = {}
+
+    def put(self, document: PromptDocument, extra_languages: Collection[str] = ()) -> None:
+        """Store a document that was opened, edited or reclassified."""
+        uri = document.uri
+        with self._lock:
+            self._recent.pop(uri, None)
+            if is_prompt_document(uri, document.language, extra_languages):
+                self._exported.pop(uri, None)
+                self._prompts[uri] = document
+                return
+            self._prompts.pop(uri, None)
+            if document.language == EXPORTED_LANGUAGE or uri.endswith(EXPORTED_SUFFIX):
+                self._exported[uri] = document
+            else:
+                self._exported.pop(uri, None)
+                self._recent[uri] = None
+
+    def remove(self, uri: str) -> None:
+        """Remove a document that was closed."""
+        with self._lock:
+            for documents in (self._prompts, self._exported, self._recent):
+                documents.pop(uri, None)
+
+    def get(self, uri: str) -> PromptDocument | None:
+        """Return an open prompt document, None if the URI is not open or not a prompt document."""
+        with self._lock:
+            return self._prompts.get(uri)
+
+    def exported(self, uri: str) -> PromptDocument | None:
+        """Return an exported prompt that is open as a document."""
+        with self._lock:
+            return self._exported.get(uri)
+
+    def all(self) -> tuple[PromptDocument, ...]:
+        """Return all prompt documents in the order in which they were opened."""
+        with self._lock:
+            return tuple(self._prompts.values())
+
+    @property
+    def recent(self) -> tuple[str, ...]:
+        """URIs of the other documents, most recently opened or edited first."""
+        with self._lock:
+            return tuple(reversed(self._recent))

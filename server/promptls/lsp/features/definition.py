@@ -1,0 +1,25 @@
+"""Go to definition: the targets of a mention."""
+
+from __future__ import annotations
+
+from promptls.api import params as protocol
+from promptls.api.params import Json
+from promptls.index.files.uris import to_uri
+from promptls.index.snapshot import is_virtual
+from promptls.lsp.session import PromptDocumentSession, span_range
+from promptls.model import CancelToken
+
+MAX_TARGETS = 50
+"""Maximum number of locations returned; editors list them for the user to choose from."""
+
+
+def definition(
+    session: PromptDocumentSession, params: protocol.DocumentPosition, token: CancelToken
+) -> list[Json] | None:
+    """Return the locations of the files and symbols that the mention at a position refers to."""
+    analysis = session.analyze(params.text_document.uri, token)
+    outcome = analysis.mention_at(params.position) if analysis is not None else None
+    if analysis is None or outcome is None:
+        return None
+    targets = [t for t in outcome.targets if t.kind != "folder" and not is_virtual(t.path)]
+    return [{"uri": to_uri(t.path), "range": span_range(t.span)} for t in targets[:MAX_TARGETS]]

@@ -1,0 +1,28 @@
+"""Document links: a link for each mention with a single target."""
+
+from __future__ import annotations
+
+from promptls.api import params as protocol
+from promptls.api.params import Json
+from promptls.index.files.uris import to_uri
+from promptls.index.snapshot import is_virtual
+from promptls.lsp.session import PromptDocumentSession
+from promptls.model import CancelToken
+
+
+def document_links(session: PromptDocumentSession, params: protocol.Document, token: CancelToken) -> list[Json] | None:
+    """Return the links of a prompt document."""
+    analysis = session.analyze(params.text_document.uri, token)
+    if analysis is None:
+        return None
+    links: list[Json] = []
+    for outcome in analysis.mentions:
+        target = outcome.targets[0] if outcome.targets else None
+        if target is None or target.kind == "folder" or is_virtual(target.path):
+            continue
+        if len(outcome.targets) > 1 and outcome.mention.kind not in ("file", "symbol"):
+            continue
+        anchor = f"#L{target.span.start + 1}" if target.span.start else ""
+        label = analysis.context.snapshot.label(target.path)
+        links.append({"range": analysis.range_of(outcome), "target": to_uri(target.path) + anchor, "tooltip": label})
+    return links

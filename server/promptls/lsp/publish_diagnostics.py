@@ -1,0 +1,88 @@
+"""Publishing of diagnostics for open prompt documents, debounced, and refresh requests to the client."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
+
+from promptls.api import params as protocol
+from promptls.lsp.client_context import fetch_client_context
+from promptls.lsp.connection import PromptServer
+from promptls.model import CancelToken
+
+log = logging.getLogger(__name__)
+
+DIAGNOSTICS_DEBOUNCE_S = 0.1
+"""Delay between the last edit and the publishing of diagnostics, in seconds; longer than between two keystrokes."""
+
+_REFRESHABLE = (("code_lens", "codeLens"), ("inlay_hint", "inlayHint"), ("semantic_tokens", "semanticTokens"))
+"""Client capability and LSP method name of each feature that has a refresh request."""
+
+
+def schedule_diagnostics(server: PromptServer) -> None:
+    """Publish diagnostics after the debounce delay; every call restarts the delay."""
+    if server.loop is None or not server.documents.all():
+        return
+    if server.diagnostics_timer is not None:
+        server.diagnostics_timer.cancel()
+    server.diagnostics_timer = server.loop.call_later(
+        DIAGNOSTICS_DEBOUNCE_S, lambda: asyncio.ensure_future(_publish_diagnostics(server))
+    )
+
+
+async def _publish_diagnostics(server: PromptServer) -> None:
+    """Publish the diagnostics of every open prompt document for which they differ from the published ones."""
+    server.diagnostics_timer = None
+    if server.engine is None or server.session is None or server.loop is None or server.protocol._shutdown:
+        return
+    from promptls.lsp.features.diagnostics import diagnostics
+
+    session, needs_refresh = server.session, False
+    for document in server.documents.all():
+        try:
+            context = await fetch_client_context(server, document.text, protocol.Context())
+            session.set_client_context(document.uri, context)
+            analysis = await server.loop.run_in_executor(
+                server.request_executor, session.analyze, document.uri, CancelToken()
+            )
+        except RuntimeError:
+            return  # the executor is shut down
+        except Exception:
+            log.exception("cannot analyze %s", document.uri)
+            continue
+        if analysis is None or server.documents.get(document.uri) != document:
+            continue
+        current = (document.version, diagnostics(analysis))
+        published = server.published_diagnostics.get(document.uri)
+        if published != current:
+            needs_refresh = needs_refresh or (published is not None and published[0] == document.version)
+            server.published_diagnostics[document.uri] = current
+            params = {"uri": document.uri, "version": document.version, "diagnostics": current[1]}
+            server.text_document_publish_diagnostics(
+                server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
+            )
+    if needs_refresh:
+        await _request_refresh(server)
+
+
+def clear_document(server: PromptServer, uri: str) -> None:
+    """Drop the analysis of a document and remove its published diagnostics."""
+    if server.session is not None:
+        server.session.close(uri)
+    if server.published_diagnostics.pop(uri, None):
+        server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+
+
+async def _request_refresh(server: PromptServer) -> None:
+    """Ask the client to refresh lenses, hints and semantic tokens, because the index changed and the text did not."""
+    workspace = server.client_capabilities.workspace
+    for capability, method in _REFRESHABLE:
+        support = getattr(workspace, capability, None)
+        if support is not None and support.refresh_support:
+            try:
+                await server.protocol.send_request_async(f"workspace/{method}/refresh", None)
+            except JsonRpcException as error:
+                log.info("the client rejected workspace/%s/refresh: %s", method, error)

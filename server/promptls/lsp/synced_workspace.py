@@ -1,0 +1,35 @@
+"""pygls workspace whose documents follow LSP strictly and never read the disk."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.workspace import TextDocument, Workspace
+
+from promptls.util.line_index import LineIndex
+
+
+class SyncedDocument(TextDocument):
+    """A document whose text comes from the editor alone.
+
+    pygls differs in three ways: it reads the disk for a document that was never opened (a named pipe would block),
+    it treats form feeds and U+2028 as line ends, and it loses edits whose range is reversed.
+    """
+
+    @property
+    def source(self) -> str:
+        return self._source or ""
+
+    def _apply_incremental_change(self, change: lsp.TextDocumentContentChangePartial) -> None:
+        encoding = self.position_codec.encoding
+        lines = LineIndex(self.source, str(getattr(encoding, "value", encoding)))
+        offsets = [lines.offset(edge.line, edge.character) for edge in (change.range.start, change.range.end)]
+        self._source = lines.text[: min(offsets)] + change.text + lines.text[max(offsets) :]
+
+
+class SyncedWorkspace(Workspace):
+    """The pygls workspace with documents of class `SyncedDocument`."""
+
+    def _create_text_document(
+        self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None
+    ) -> TextDocument:
+        return SyncedDocument(doc_uri, source, version, language_id, position_codec=self.position_codec)

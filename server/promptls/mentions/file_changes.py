@@ -1,0 +1,151 @@
+"""Changed files of the working tree, the index, unsaved documents and commits, with their texts.
+
+Git determines which files differ.  Their texts are read from git, from disk and from the editor, so that unsaved text
+is included and the result does not depend on git's configuration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from promptls.git import diff, revisions
+from promptls.index.files.read import FileContent, file_stat, read_any_text
+from promptls.index.snapshot import split_lines
+from promptls.mentions.context import ResolveContext
+from promptls.model import Problem, Root
+
+Text = str | Problem | None
+"""Text of a file, or why it cannot be read; None for a file that does not exist."""
+
+_CONFLICT = Problem("it is in conflict")
+
+
+class FileChange(Struct, frozen=True):
+    """A changed file; a side is a `FileVersion` until its text is read."""
+
+    path: str  # absolute
+    before: Text | diff.FileVersion
+    after: Text | diff.FileVersion
+    root: str = ""  # path of the root whose repository contains the versions
+    old_path: str = ""  # before a rename
+    notes: tuple[str, ...] = ()  # changes of mode and name, in git's words
+
+    @property
+    def is_current(self) -> bool:
+        """True if the new side is the current text."""
+        return not (isinstance(self.after, diff.FileVersion) and self.after.id)
+
+
+def unsaved_changes(context: ResolveContext, root: Root) -> list[FileChange]:
+    """Return the open documents of a root whose text differs from the file on disk."""
+    changes: list[FileChange] = []
+    for path, document in sorted(context.snapshot.documents.items()):
+        if context.snapshot.root_of(path) == root:
+            saved = _saved_text(context, path, document.text)
+            if not same_text(saved, document.text):
+                changes.append(FileChange(path, saved, document.text))
+    return changes
+
+
+def uncommitted_changes(context: ResolveContext, root: Root, which: str) -> list[FileChange] | Problem:
+    """Return the "staged", "unstaged" or all ("") changes of a root since the last commit."""
+    head = revisions.resolve_head(root.path, context.token)
+    if isinstance(head, Problem):
+        return head
+    if which != "staged":
+        return working_tree_changes(context, root, "" if which == "unstaged" else head)
+    files = diff.diff_index(root.path, head, context.token)
+    return files if isinstance(files, Problem) else [_file_change(context, root, file) for file in files]
+
+
+def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list[FileChange] | Problem:
+    """Return the changes from a commit or tree id, or from the git index without one, to the current texts."""
+    tracked = diff.diff_working_tree(root.path, base, context.token)
+    if isinstance(tracked, Problem):
+        return tracked
+    untracked = diff.untracked_files(root.path, context.token)
+    if isinstance(untracked, Problem):
+        return untracked
+    files = [*tracked, *(diff.ChangedFile(name, name, None, diff.UNTRACKED) for name in untracked)]
+    # Git reports files that differ on disk; for all others only unsaved text is a change.
+    changes = {change.path: change for change in unsaved_changes(context, root)}
+    for file in files:
+        change = _file_change(context, root, file)
+        document = context.snapshot.documents.get(change.path)
+        changes[change.path] = change if document is None else replace(change, after=document.text)
+    return list(changes.values())
+
+
+def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileChange] | Problem:
+    """Return the changes between two commit ids."""
+    files = diff.diff_commits(root.path, first, last, context.token)
+    return files if isinstance(files, Problem) else [_file_change(context, root, file) for file in files]
+
+
+def read_changes(context: ResolveContext, changes: Sequence[FileChange]) -> Iterator[tuple[FileChange, Text, Text]]:
+    """Yield the changes with their texts before and after."""
+    ids_by_root: dict[str, list[str]] = {}
+    for change in changes:
+        for version in (change.before, change.after):
+            if isinstance(version, diff.FileVersion) and version.id and not version.is_submodule:
+                ids_by_root.setdefault(change.root, []).append(version.id)
+    blobs: dict[tuple[str, str], str | Problem] = {}
+    for root, ids in ids_by_root.items():
+        texts = diff.read_blobs(root, ids, context.sources.limits.max_file_size, context.token)
+        blobs |= {(root, id): texts if isinstance(texts, Problem) else texts[id] for id in ids}
+    for change in changes:
+        context.token.check()
+        before = _side_text(context, change, change.before, blobs)
+        yield change, before, _side_text(context, change, change.after, blobs)
+
+
+def current_text(context: ResolveContext, path: str) -> Text:
+    """Read the current text of a file, unsaved or from disk."""
+    text = context.sources.read_text(path)
+    return None if isinstance(text, Problem) and file_stat(path) is None else text
+
+
+def same_text(before: Text, after: Text) -> bool:
+    """Return whether two texts are equal, ignoring line endings, which editors and git convert."""
+    if isinstance(before, str) and isinstance(after, str):
+        return before == after or split_lines(before) == split_lines(after)
+    return before is None and after is None
+
+
+def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) -> FileChange:
+    path, old_path = f"{root.path}/{file.name}", f"{root.path}/{file.old_name}"
+    notes: list[str] = []
+    if file.conflict:
+        notes.append("in conflict")
+    if file.old is not None and file.new is not None and file.old.mode != file.new.mode:
+        notes += [f"old mode {file.old.mode}", f"new mode {file.new.mode}"]
+    if old_path != path:
+        notes += [f"rename from {context.snapshot.label(old_path)}", f"rename to {context.snapshot.label(path)}"]
+    missing = _CONFLICT if file.conflict else None
+    return FileChange(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
+
+
+def _saved_text(context: ResolveContext, path: str, text: str) -> Text:
+    """Read the file of an open document; it may be as long as the document."""
+    limits = context.sources.limits
+    limits = replace(limits, max_file_size=max(limits.max_file_size, 4 * len(text)))
+    content = read_any_text(path, limits, context.sources.allow_secrets)
+    if isinstance(content, FileContent):
+        return content.text
+    return None if file_stat(path) is None else Problem(content.reason)
+
+
+def _side_text(
+    context: ResolveContext,
+    change: FileChange,
+    side: Text | diff.FileVersion,
+    blobs: Mapping[tuple[str, str], str | Problem],
+) -> Text:
+    if not isinstance(side, diff.FileVersion):
+        return side
+    if side.is_submodule:
+        return f"Subproject commit {side.id}" if side.id else Problem("it is a repository of its own")
+    return blobs[change.root, side.id] if side.id else current_text(context, change.path)

@@ -1,0 +1,52 @@
+"""Workspace roots, file entries of the index, and file texts."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from promptls.model.outline_codec import OutlineView, outline_view
+from promptls.util.span import Span
+
+
+class Root(Struct, frozen=True):
+    """A workspace folder."""
+
+    path: str  # absolute, without a trailing slash
+    name: str  # root name in mentions: "@name:src/a.py"
+    uri: str
+
+
+class FileEntry(Struct, frozen=True):
+    """One file in the index."""
+
+    path: str
+    root: str  # path of its Root
+    name: str  # path relative to the root, forward slashes
+    size: int = 0  # bytes on disk
+    mtime_ns: int = 0
+    content_hash: bytes = b""  # 16 bytes of BLAKE2b of the text; b"" until scanned or when skipped
+    version: int | None = None  # document version of an open buffer, None for a file on disk
+    encoded_outline: bytes = b""  # output of `encode_outline`; b"" until scanned or when skipped
+    skip_reason: str = ""  # why the text is not indexed: "binary", "2.1 MB is over the limit of 1 MB", …
+
+    @property
+    def scanned(self) -> bool:
+        """Whether the file has an outline, or a reason for having none."""
+        return bool(self.encoded_outline or self.skip_reason)
+
+    @property
+    def outline(self) -> OutlineView | None:
+        """The outline, or None while only the name is known."""
+        return outline_view(self.encoded_outline) if self.encoded_outline else None
+
+
+class FileText(Struct, frozen=True):
+    """The current text of a file, and the entry whose outline was made from exactly this text."""
+
+    entry: FileEntry
+    text: str
+    lines: tuple[str, ...]  # without line ends
+
+    def slice(self, span: Span) -> str:
+        """Return the lines of a span, joined by line feeds."""
+        return "\n".join(self.lines[span.start : span.end])

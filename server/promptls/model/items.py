@@ -1,0 +1,76 @@
+"""Prompt items, their rendered forms, and the outcomes of mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal
+
+from msgspec import Struct, field
+
+from promptls.model.mentions import Mention, MentionStatus
+from promptls.util.span import Span
+
+FormName = Literal["full", "partial", "signature", "outline", "reference"]
+
+
+class Origin(str, Enum):
+    """Why an item was considered. Explicit origins precede implicit ones."""
+
+    MENTION = "mention"
+    SELECTION = "selection"
+    ACTIVE = "active"
+    SYMBOL = "symbol"
+    KEYWORD = "keyword"
+    SEMANTIC = "semantic"
+    PATH = "path"
+    GRAPH = "graph"
+
+
+EXPLICIT_ORIGINS = frozenset({Origin.MENTION, Origin.SELECTION})
+"""Origins of items that the user asked for."""
+
+
+class Item(Struct, frozen=True):
+    """A region of a file that may go into the prompt."""
+
+    path: str
+    span: Span
+    kind: str  # "file", "folder", the kind of the symbol, or "text"
+    origin: Origin
+    score: float  # 0..1; 1 for explicit items
+    symbol: str = ""  # qualified name, "" for a region that is not a definition
+    reasons: Mapping[str, float] = field(default_factory=dict)  # components of the score
+    mention: int = -1  # index of the mention; mentions of a recipe follow those of the message; -1 without
+    call_sites: tuple[int, ...] = ()  # requested lines in the region, ascending, such as the calls of a function
+
+
+class RenderedItem(Struct, frozen=True):
+    """An item in one form, ready for the prompt."""
+
+    item: Item
+    form: FormName
+    body: str  # lines of the file verbatim, with elision marks
+    spans: tuple[Span, ...]  # lines of the file that the body contains
+    tokens: int  # cost in the prompt, with fence and header
+
+
+class MentionOutcome(Struct, frozen=True):
+    """The result of resolving one mention."""
+
+    mention: Mention
+    status: MentionStatus
+    targets: tuple[Item, ...] = ()
+    candidates: tuple[str, ...] = ()  # unambiguous mentions, best first
+    reason: str = ""
+    suggestion: str = ""  # a mention that would resolve
+    tokens: int = 0
+    anchor: str = ""  # change of the anchored text: "moved", "changed", "deleted", or ""
+
+
+class SectionEntry(Struct, frozen=True):
+    """Prompt content that is not code: a rule, a memory, or an architecture fact."""
+
+    text: str  # Markdown, one paragraph or list
+    source: str = ""  # label in the prompt: "AGENTS.md", "CODEOWNERS", …
+    score: float = 1.0  # relevance to the question, 0..1

@@ -1,0 +1,77 @@
+"""The token budget of a prompt and the counter that measures it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import Struct
+
+from promptls.index.snapshot import Snapshot
+from promptls.prompt import tokens
+from promptls.prompt.errors import InvalidOption, UnknownName
+from promptls.prompt.profile import Profile, profile
+from promptls.prompt.tokens import Counter
+from promptls.settings import MAX_TOKENS, BudgetSettings
+
+CHARACTERS_PER_TOKEN = 4
+"""Characters per token for the cost of a file that is not read: the usual rule of thumb."""
+
+
+class Budget(Struct, frozen=True):
+    """A token limit, the counter that it is measured with, and warnings for the user."""
+
+    tokens: int
+    counter: Counter
+    warnings: tuple[str, ...] = ()
+
+
+class BudgetRequest(Struct, frozen=True):
+    """The budget that a request names; None leaves a value to the settings."""
+
+    tokens: int | None = None
+    model: str | None = None
+    counter: str | None = None
+
+
+def budget_of(settings: BudgetSettings, request: BudgetRequest, of: Profile | None = None) -> Budget:
+    """Return the budget that the request names, else that of the settings, else that of the profile.
+
+    Raises InvalidOption for an unknown counter and for a number of tokens out of range.
+    """
+    of = of or profile("default")
+    user_table = tokens.user_models()
+    model = request.model or settings.model
+    counter, warnings = _counter(settings, request, of, model, user_table)
+    if request.tokens is not None:
+        if not 0 < request.tokens <= MAX_TOKENS:
+            raise InvalidOption(f"budget.tokens: it must be an integer from 1 to {MAX_TOKENS:,}.", "budget.tokens")
+        return Budget(request.tokens, counter, warnings)
+    if request.model is None and settings.tokens:
+        return Budget(settings.tokens, counter, warnings)
+    if isinstance(of.budget, int):
+        return Budget(of.budget, counter, warnings)
+    if of.hooks.budget is not None:
+        return Budget(of.hooks.budget(model), counter, warnings)
+    warnings += tuple(problem.message for problem in tokens.model_table(user_table).problems)
+    limit, warning = tokens.budget_for(model, user_table)
+    return Budget(limit, counter, (*warnings, warning) if warning and model else warnings)
+
+
+def _counter(
+    settings: BudgetSettings, request: BudgetRequest, of: Profile, model: str, user_table: Path
+) -> tuple[Counter, tuple[str, ...]]:
+    """Return the counter by name, and warnings where an exact one is not available."""
+    name = request.counter or (settings.counter if settings.counter != "auto" else of.counter or "auto")
+    vocabulary = tokens.vocabulary_of(model, user_table) if model else ""
+    try:
+        counter, problems = tokens.choose_counter(name, vocabulary, settings.tokenizer)
+    except UnknownName as error:
+        raise InvalidOption(str(error), "budget.counter", error.valid) from None
+    return counter, tuple(problem.message for problem in problems)
+
+
+def cost_of(path: str, snapshot: Snapshot) -> int:
+    """Estimate the tokens of a file from its size, without reading it."""
+    document, entry = snapshot.documents.get(path), snapshot.files.get(path)
+    characters = len(document.text) if document is not None else entry.size if entry is not None else 0
+    return characters // CHARACTERS_PER_TOKEN

@@ -1,0 +1,439 @@
+"""Forms of an item in a prompt: full, partial, signature, outline and reference.
+
+A form is rendered and counted when it is first requested.  Lines of code are verbatim, after `sanitize.clean`.  A line
+that starts with "…" replaces omitted lines and names them.  Reads no files: text is passed as `FileText`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
+
+from msgspec.structs import replace
+
+from promptls.model import AnyOutline, FileText, FormName, Item, RenderedItem, Span, Symbol
+from promptls.prompt.render import Renderer, clean_symbol_name
+from promptls.prompt.sanitize import Finding, clean, header_text
+from promptls.prompt.spans import count_lines, first_lines, intersect_spans, merge_spans
+
+MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
+"""Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""
+
+MAX_FENCE_TOKENS = 80
+"""Maximum tokens of a fence and its header without the names in it; the estimate counts 68 for the longest one."""
+
+MAX_CHARACTERS_PER_TOKEN = 12
+"""More characters than any line of code has per token."""
+
+_MAX_SIGNATURE_LINES = 20
+
+
+def item_forms(item: Item, file: FileText | Sequence[FileText], renderer: Renderer) -> ItemForms:
+    """Return the forms of an item.  `file` is its file, or for a folder the files in it, in the order to be shown."""
+    if isinstance(file, FileText):
+        return ItemForms(item, file, (), renderer)
+    return ItemForms(item, None, tuple(file), renderer)
+
+
+class ItemForms:
+    """All forms of one item, each rendered at most once.  A form that the item does not have is None."""
+
+    __slots__ = (
+        "_full",
+        "_outline",
+        "_signature",
+        "clamped_item",
+        "file",
+        "item",
+        "members",
+        "region",
+        "renderer",
+        "symbol",
+    )
+
+    def __init__(self, item: Item, file: FileText | None, members: tuple[FileText, ...], renderer: Renderer) -> None:
+        self.item = item
+        self.file = file
+        self.members = members  # files of a folder
+        self.renderer = renderer
+        self.symbol = _definition(item, file, renderer) if file else None
+        self.region = self._region()
+        """Lines of the item: clamped to the file, with the comment above a definition."""
+        self.clamped_item = self._clamped_item()
+        """The item with its span clamped to the file, as in every form."""
+        self._full: RenderedItem | None = None
+        self._outline: RenderedItem | None = None
+        self._signature: RenderedItem | None = None
+
+    def _region(self) -> Span:
+        count = len(self.file.lines) if self.file else 0
+        start = self.symbol.doc_start if self.symbol else self.item.span.start
+        return Span(min(max(0, start), count), min(self.item.span.end, count))
+
+    def _clamped_item(self) -> Item:
+        clamped = Span(max(0, self.item.span.start), min(self.item.span.end, self.region.end))
+        return replace(self.item, span=clamped) if self.region and clamped != self.item.span else self.item
+
+    # ------------------------------------------------------------ forms
+
+    def full(self) -> RenderedItem | None:
+        """Return all lines of the item."""
+        if self._full is None and self._has_full():
+            self._full = self.render_lines(self.full_spans())
+        return self._full
+
+    def _has_full(self) -> bool:
+        return self.file is not None and (bool(self.region) or not self.file.text)
+
+    def full_spans(self) -> tuple[Span, ...]:
+        """Return the spans of the full form: the region without the end of a long comment above it."""
+        if self.symbol and self.symbol.span.start - self.region.start > MAX_DOC_LINES:
+            start = self.region.start
+            return (Span(start, start + SHORT_DOC_LINES), Span(self.symbol.span.start, self.region.end))
+        return (self.region,) if self.region else ()
+
+    def partial(self, max_tokens: int, spans: Sequence[Span] | None = None) -> RenderedItem | None:
+        """Return the first lines of the item, or of `spans` in it, that cost at most `max_tokens`; the rest is elided.
+
+        The cut is before a statement with the least indentation, and not inside the signature of a definition.  Of an
+        item with call sites, the signature and the lines around the call sites are shown.
+        """
+        spans = merge_spans(self.full_spans() if spans is None else spans)
+        if not spans:
+            return None
+        region = Span(spans[0].start, max(spans[-1].end, self.region.end))
+        all_lines = self.full() if spans == self.full_spans() else self.render_lines(spans, region)
+        if all_lines is None or all_lines.tokens <= max_tokens:
+            return all_lines
+        if self.item.call_sites and (excerpt := self._around_call_sites(spans, region, max_tokens)) is not None:
+            return excerpt
+        min_count = 1
+        if self.symbol and region.start <= self.symbol.span.start and self.symbol.body_start < region.end:
+            min_count = count_lines(first_lines(spans, until=self.symbol.body_start)) + 1
+        count = self._largest_count(spans, region, min_count, max_tokens, all_lines.tokens)
+        if count is None:
+            return None
+        shown = first_lines(spans, count)
+        if shown != spans:
+            last = shown[-1]
+            earliest = max(last.start + 1, last.end - (count - min_count))
+            shown = (*shown[:-1], Span(last.start, _cut_position(self.sanitized_lines, last.start, earliest, last.end)))
+        return self.render_lines(shown, region)
+
+    def _around_call_sites(self, spans: Sequence[Span], region: Span, max_tokens: int) -> RenderedItem | None:
+        """Return the signature and the first call sites that fit; if all fit, with the largest context that fits."""
+        call_sites = self.item.call_sites
+
+        def excerpt(count: int, context_lines: int) -> RenderedItem | None:
+            sites = [Span(max(0, site - context_lines), site + 1 + context_lines) for site in call_sites[:count]]
+            shown = intersect_spans([*self.signature_spans(), *sites], spans)
+            rendered = self.render_lines(shown, region) if shown else None
+            return rendered if rendered is not None and rendered.tokens <= max_tokens else None
+
+        without_context = _largest(1, len(call_sites), lambda count: excerpt(count, 0))
+        return _largest(1, len(region), lambda lines: excerpt(len(call_sites), lines)) or without_context
+
+    def trim(self, rendered: RenderedItem, max_tokens: int) -> RenderedItem | None:
+        """Return a rendered form of this item cut to `max_tokens`, its last lines first; None if nothing is left."""
+        if rendered.form == "outline":
+            return self.outline(max_tokens)
+        return self.partial(max_tokens, rendered.spans) if rendered.spans else None
+
+    def signature(self) -> RenderedItem | None:
+        """Return the decorators, the signature and the first line of the documentation of a definition."""
+        if self._signature is None and self.symbol is not None and self.region:
+            spans = self.signature_spans()
+            self._signature = self.render_lines(spans, Span(spans[0].start, self.region.end), "signature")
+        return self._signature
+
+    def signature_spans(self) -> tuple[Span, ...]:
+        """Return the spans of the signature, with the docstring inside the definition or the comment above it."""
+        symbol, lines = self.symbol, self.sanitized_lines
+        if symbol is None:
+            return ()
+        start = symbol.span.start
+        end = min(max(symbol.body_start, start + 1), start + _MAX_SIGNATURE_LINES, self.region.end)
+        if end == symbol.body_start < self.region.end and re.match(r"\s*[rRuU]?(\"\"\"|'''|\"|')", lines[end]):
+            quotes_only = lines[end].strip(" \trRuU\"'") == ""  # the text starts on the next line
+            return (Span(start, min(end + 1 + quotes_only, self.region.end)),)
+        with_text = [n for n in range(self.region.start, start) if re.search(r"\w{2}", lines[n])]
+        is_short = len(with_text) > 0 and start - with_text[0] <= 2
+        comment = Span(with_text[0], start if is_short else with_text[0] + 1) if with_text else Span(0, 0)
+        return merge_spans([comment, Span(start, end)])
+
+    def outline(self, max_tokens: int | None = None) -> RenderedItem | None:
+        """Return the nested definitions of the item, one line each; if not all fit, the outermost ones."""
+        if self._outline is None:
+            entries = self._outline_entries()
+            if not entries:
+                return None
+            self._outline = self._render_outline(entries, 0)
+        if max_tokens is None or self._outline.tokens <= max_tokens:
+            return self._outline
+        return self._fit_outline(self._outline_entries(), max_tokens)
+
+    def _outline_entries(self) -> list[tuple[int, str]]:
+        if self.file is None:
+            return _folder_entries(self)
+        return _file_entries(self.file, self.region, 0, self.renderer)
+
+    def _render_outline(self, entries: Sequence[tuple[int, str]], omitted: int) -> RenderedItem:
+        rows = ["  " * depth + text for depth, text in entries]
+        if omitted:
+            rows.append(f"… {omitted} more {'entries' if omitted > 1 else 'entry'}")
+        body = "\n".join(clean("\n".join(rows)).lines)
+        return self.renderer.render(self.clamped_item, "outline", body)
+
+    def _fit_outline(self, entries: list[tuple[int, str]], max_tokens: int) -> RenderedItem | None:
+        outermost_first = sorted(range(len(entries)), key=lambda n: (entries[n][0], n))
+
+        def outline_of(count: int) -> RenderedItem | None:
+            shown = [entries[n] for n in sorted(outermost_first[:count])]
+            rendered = self._render_outline(shown, len(entries) - count)
+            return rendered if rendered.tokens <= max_tokens else None
+
+        return _largest(1, len(entries) - 1, outline_of)
+
+    def reference(self, reason: str = "") -> RenderedItem:
+        """Return one line with the name of the item and the reason why it is in the prompt."""
+        location = self.renderer.label(self.item.path)
+        if self.region and not (self.item.kind == "file" and len(self.region) == len(self.sanitized_lines)):
+            location += f":{self.region.label}"
+        symbol = clean_symbol_name(self.item.symbol)
+        text = " ".join(filter(None, [location, symbol])) + f" - {reason or self.item.origin.value}"
+        return self.renderer.render(self.clamped_item, "reference", text)
+
+    def render_lines(
+        self, spans: Sequence[Span], region: Span | None = None, form: FormName | None = None
+    ) -> RenderedItem:
+        """Render lines of the file; other lines between them and around them in `region` are elided.
+
+        Without `region`, nothing is elided before the first and after the last line.
+        """
+        return self.renderer.count_tokens([self.uncounted_lines(spans, region, form)])[0]
+
+    def uncounted_lines(
+        self, spans: Sequence[Span], region: Span | None = None, form: FormName | None = None
+    ) -> RenderedItem:
+        """Render lines as `render_lines` does, without counting tokens."""
+        spans = merge_spans(spans)
+        region = region or Span(spans[0].start, spans[-1].end) if spans else Span(0, 0)
+        lines = self.sanitized_lines
+        body: list[str] = []
+        at = region.start
+        for span in spans:
+            body += _elision(Span(at, span.start))
+            body += lines[span.start : span.end]
+            at = span.end
+        body += _elision(Span(at, region.end))
+        if form is None:
+            form = "full" if spans == self.full_spans() else "partial"
+        return RenderedItem(self.clamped_item, form, "\n".join(body), tuple(spans), 0)
+
+    # ------------------------------------------------------------ lines and findings
+
+    def header_allowance(self) -> int:
+        """Return a number of tokens that fence and header seldom exceed; the header may contain the path twice."""
+        return MAX_FENCE_TOKENS + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
+
+    @property
+    def sanitized_lines(self) -> Sequence[str]:
+        """Sanitized lines of the item's file."""
+        return self.renderer.sanitized_lines(self.file) if self.file else ()
+
+    @property
+    def raw_lines(self) -> Sequence[str]:
+        """Lines of the item's file as they are; only to see which ones are blank."""
+        return self.file.lines if self.file else ()
+
+    def injections(self, rendered: RenderedItem) -> list[Finding]:
+        """Return prompt injections in the rendered lines; they are shown unchanged."""
+        return self.renderer.sanitized_lines(self.file).injections(rendered.spans) if self.file else []
+
+    def findings(self, rendered: RenderedItem) -> list[Finding]:
+        """Return redacted secrets and escaped characters in the rendered lines."""
+        return self.renderer.sanitized_lines(self.file).findings(rendered.spans) if self.file else []
+
+    def for_span(self, span: Span) -> ItemForms:
+        """Return the forms of another region of the same file, with this item's origin and score."""
+        item = replace(self.item, span=span, symbol="", kind="text")
+        symbol = _definition(item, self.file, self.renderer) if self.file else None
+        if symbol:
+            item = replace(item, symbol=symbol.qualified, kind=symbol.kind)
+        return ItemForms(item, self.file, (), self.renderer)
+
+    def _largest_count(
+        self, spans: tuple[Span, ...], region: Span, min_count: int, max_tokens: int, all_tokens: int
+    ) -> int | None:
+        """Return the largest number of first lines of `spans` that fits, None if `min_count` lines do not fit.
+
+        All lines together cost `all_tokens` and do not fit.  An interpolation search by characters needs few renderings.
+        """
+
+        def cost(count: int) -> int:
+            return self.render_lines(first_lines(spans, count), region).tokens
+
+        low, low_tokens = min_count, cost(min_count)
+        if low_tokens > max_tokens:
+            return None
+        ends = [0]  # characters up to the end of each line
+        for line in chain.from_iterable(self.sanitized_lines[span.start : span.end] for span in spans):
+            ends.append(ends[-1] + len(line) + 1)
+            if ends[-1] > MAX_CHARACTERS_PER_TOKEN * max_tokens:
+                break
+        high, probes = len(ends) - 1, 0
+        high_tokens = all_tokens if ends[-1] <= MAX_CHARACTERS_PER_TOKEN * max_tokens else 4 * max_tokens
+        while high - low > 1:
+            # Every third probe bisects, which bounds the number of probes.
+            share = (max_tokens - low_tokens) / max(1, high_tokens - low_tokens) if probes % 3 < 2 else 0.5
+            middle = bisect_right(ends, ends[low] + share * (ends[high] - ends[low])) - 1
+            middle, probes = min(max(middle, low + 1), high - 1), probes + 1
+            tokens = cost(middle)
+            if tokens <= max_tokens:
+                low, low_tokens = middle, tokens
+            else:
+                high, high_tokens = middle, tokens
+        return low
+
+
+def render_full_forms(forms: Iterable[ItemForms], renderer: Renderer) -> None:
+    """Render the full forms of many items at once; counting them together is faster."""
+    missing = [f for f in forms if f._full is None and f._has_full()]
+    rendered = renderer.count_tokens([f.uncounted_lines(f.full_spans()) for f in missing])
+    for item_forms_, full in zip(missing, rendered, strict=True):
+        item_forms_._full = full
+
+
+def render_definitions(file: ItemForms, definitions: Sequence[ItemForms], max_tokens: int) -> RenderedItem | None:
+    """Render the definitions of a file that fit, best first, in the order of the file.
+
+    A definition that does not fit in full is shown by its signature.  None if not even one signature fits.
+    """
+    if file.file is None:
+        return None
+    count, lines = file.renderer.counter.count, file.sanitized_lines
+    left = max_tokens - file.render_lines((), file.region).tokens
+    chosen: list[tuple[ItemForms, bool]] = []  # (definition, whether in full)
+    for definition in definitions:
+        for in_full, spans in ((True, definition.full_spans()), (False, definition.signature_spans())):
+            cost = sum(count("\n".join([*lines[s.start : s.end], *_elision(s), ""])) for s in spans)
+            if spans and cost <= left:
+                chosen.append((definition, in_full))
+                left -= cost
+                break
+    while chosen:
+        shown = [s for d, in_full in chosen for s in (d.full_spans() if in_full else d.signature_spans())]
+        rendered = file.render_lines(shown, file.region, "partial")
+        if rendered.tokens <= max_tokens:
+            return rendered
+        last, in_full = chosen.pop()  # costs were added up one by one; their sum can be slightly too small
+        if in_full and last.signature_spans() and last.signature_spans() != last.full_spans():
+            chosen.append((last, False))
+    return None
+
+
+# ---------------------------------------------------------------- symbols of an item
+
+
+def _definition(item: Item, file: FileText, renderer: Renderer) -> Symbol | None:
+    """Return the symbol with the span of the item, with or without its comment; of several, the one with its name."""
+    if item.kind == "file" or file.entry.outline is None:
+        return None
+    symbol = _starting_with(item, _enclosing_chunk_symbols(file.entry.outline, item.span.end))
+    if item.symbol and (symbol is None or symbol.qualified != item.symbol):
+        # Few symbols have no chunk, and decoding all symbols is slow.
+        symbol = _starting_with(item, renderer.symbols_ending_at(file, item.span.end))
+    return symbol
+
+
+def _starting_with(item: Item, symbols: Iterable[Symbol]) -> Symbol | None:
+    """Return the symbol that starts at the item's first line: the one with the item's name, else the first."""
+    at_start = [s for s in symbols if item.span.start in (s.span.start, s.doc_start)]
+    return next((s for s in at_start if s.qualified == item.symbol), at_start[0] if at_start else None)
+
+
+def _enclosing_chunk_symbols(outline: AnyOutline, end: int) -> list[Symbol]:
+    """Return the symbols that end at `end` and enclose the chunk there, outermost first."""
+    at = bisect_left(outline.chunks, end, key=lambda chunk: chunk.span.start) - 1
+    index = outline.chunks[at].symbol if at >= 0 else -1
+    symbols: list[Symbol] = []
+    while index >= 0 and (symbol := outline.symbols[index]).span.end <= end:
+        symbols += [symbol] if symbol.span.end == end else []
+        index = symbol.parent
+    return symbols[::-1]
+
+
+# ---------------------------------------------------------------- outlines
+
+
+def _file_entries(file: FileText, region: Span, base_depth: int, renderer: Renderer) -> list[tuple[int, str]]:
+    """Return (depth, "12-40  def name(...)") for each symbol in the region."""
+    symbols = file.entry.outline.symbols if file.entry.outline else ()
+    depths: dict[int, int] = {-1: base_depth - 1}
+    entries: list[tuple[int, str]] = []
+    symbol_lines = renderer.symbol_lines(file)
+    for i, symbol in enumerate(symbols):
+        if not region.contains(symbol.span):
+            continue
+        depths[i] = depths.get(symbol.parent, base_depth - 1) + 1
+        entries.append((depths[i], f"{symbol.span.label}  {symbol_lines[i]}"))
+    return entries
+
+
+def _folder_entries(folder: ItemForms) -> list[tuple[int, str]]:
+    """Return (0, file) for each file of the folder, followed by its symbols, one level deeper."""
+    label = folder.renderer.label
+    prefix = label(folder.item.path).rstrip("/") + "/"
+    entries: list[tuple[int, str]] = []
+    for file in folder.members:
+        entries.append((0, header_text(label(file.entry.path).removeprefix(prefix))))
+        entries += _file_entries(file, Span(0, len(file.lines)), 1, folder.renderer)
+    return entries
+
+
+# ---------------------------------------------------------------- truncation
+
+
+def _elision(span: Span) -> list[str]:
+    """Return the line that replaces omitted lines; none if the span is empty."""
+    if not span:
+        return []
+    return [f"… {len(span)} more line{'s' if len(span) > 1 else ''} ({span.label})"]
+
+
+def _largest(low: int, high: int, make: Callable[[int], RenderedItem | None]) -> RenderedItem | None:
+    """Return the result of `make` for the largest number that has one; all smaller numbers must have one too."""
+    best = None
+    while low <= high:
+        middle = (low + high) // 2
+        rendered = make(middle)
+        if rendered is not None:
+            best, low = rendered, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+_COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*|--|;)")
+_CONTINUATION = re.compile(r"^\s*[)\]}>.,:;|&+*/%=?-]|^\s*(?:else|elif|except|finally|catch|and|or|end)\b")
+_UNFINISHED = re.compile(r"[(\[{,\\+*/%=&|<?:-]\s*$|\b(?:and|or|not|return|in|is)\s*$")
+
+
+def _cut_position(lines: Sequence[str], start: int, earliest: int, latest: int) -> int:
+    """Return the end of a truncated excerpt: before the line with the least indentation that starts a statement.
+
+    Of several such lines the last one.  At most 30 % of the lines are given up.  Blank lines at the end are dropped.
+    """
+    best, best_rank = latest, (-1, 0, 0)
+    for end in range(latest, max(earliest, latest - max(3, (latest - start) * 3 // 10)) - 1, -1):
+        after = next((line for line in lines[end : end + 3] if line.strip()), "")
+        before = next((line for line in reversed(lines[max(start, end - 3) : end]) if line.strip()), "")
+        is_complete = not (_CONTINUATION.match(after) or _UNFINISHED.search(before) or _COMMENT.match(before))
+        rank = (int(is_complete), -(len(after) - len(after.lstrip())), end)
+        if rank > best_rank:
+            best, best_rank = end, rank
+    while best > earliest and not lines[best - 1].strip():
+        best -= 1
+    return best

@@ -1,0 +1,176 @@
+"""Options of one prompt: settings, profile, recipe and request parameters, merged into `PromptOptions`.
+
+This is the only place where they are merged.  A value of the request wins over the recipe, the recipe over the
+settings, and the settings over the profile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, structs
+
+from promptls.mentions.context import ResolveContext
+from promptls.model import Mention, Problem
+from promptls.prompt import recipes
+from promptls.prompt.assemble import OUTPUTS
+from promptls.prompt.budget import BudgetRequest, budget_of
+from promptls.prompt.errors import InvalidOption, UnknownName
+from promptls.prompt.explicit import active_context
+from promptls.prompt.instructions import InstructionTemplates, load_instruction_templates
+from promptls.prompt.language_model import LanguageModel
+from promptls.prompt.layouts import Message
+from promptls.prompt.profile import Profile, ProfileError, profile
+from promptls.prompt.tokens import Counter
+from promptls.prompt.variants import VARIANTS
+from promptls.settings import SectionSettings, Settings, config_file
+
+
+class RequestOptions(Struct, frozen=True):
+    """Options that a request names; None leaves the choice to the recipe, the settings or the profile."""
+
+    profile: str | None = None
+    variant: str | None = None
+    output: str = "text"
+    budget: BudgetRequest = BudgetRequest()
+    sections: Mapping[str, bool] = {}  # switched on or off, "retrieval" included
+    history: tuple[Message, ...] = ()
+
+
+class RecipeOptions(Struct, frozen=True):
+    """Options that a recipe brings, its arguments filled in; the default is no recipe."""
+
+    text: str = ""  # the task section
+    variant: str = ""
+    mentions: tuple[str, ...] = ()
+    sections: Mapping[str, bool] = {}
+    warnings: tuple[str, ...] = ()
+
+
+class PromptOptions(Struct, frozen=True, kw_only=True):
+    """Everything that determines one prompt, apart from the message and the workspace."""
+
+    budget: int  # tokens
+    counter: Counter
+    profile: Profile
+    variant: str
+    output: str
+    task: str  # text of the recipe, "" without one
+    recipe_mentions: tuple[str, ...]  # resolved as if they were in the message
+    history: tuple[Message, ...]
+    section_switches: Mapping[str, bool]  # sections, and "retrieval"; a missing name is on
+    rules_tokens: int  # maximum of the section "rules"
+    threshold: float  # score below which an implicit item is left out
+    templates: InstructionTemplates  # of the section "instructions"
+    language_model: LanguageModel | Problem | None
+    index_completeness: float  # share of the workspace that is indexed, 0 to 1
+    warnings: tuple[str, ...]
+
+    def includes(self, section: str) -> bool:
+        """Return whether a section may be in the prompt."""
+        return self.section_switches.get(section, True)
+
+
+def resolve_options(
+    settings: Settings,
+    request: RequestOptions,
+    recipe: RecipeOptions,
+    *,
+    language_model: LanguageModel | Problem | None = None,
+    index_completeness: float = 1.0,
+) -> PromptOptions:
+    """Merge settings, profile, recipe and request.  Raises InvalidOption."""
+    selected = _load_profile(request.profile or settings.retrieval.profile)
+    budget = budget_of(settings.budget, request.budget, selected)
+    variant = request.variant or recipe.variant or settings.retrieval.variant or selected.variant or "baseline"
+    threshold = settings.retrieval.threshold
+    return PromptOptions(
+        budget=budget.tokens,
+        counter=budget.counter,
+        profile=selected,
+        variant=_one_of("variant", variant, VARIANTS),
+        output=_one_of("output", request.output, OUTPUTS),
+        task=recipe.text,
+        recipe_mentions=recipe.mentions,
+        history=request.history,
+        section_switches={**_section_settings(settings.sections), **recipe.sections, **request.sections},
+        rules_tokens=settings.sections.rules_tokens,
+        threshold=selected.scoring.threshold if threshold is None else threshold,
+        templates=load_instruction_templates(config_file().parent / "instructions"),
+        language_model=language_model,
+        index_completeness=index_completeness,
+        warnings=(*budget.warnings, *recipe.warnings),
+    )
+
+
+def _load_profile(name: str) -> Profile:
+    try:
+        return profile(name)
+    except ProfileError as error:
+        raise InvalidOption(str(error), "profile") from None
+
+
+def _section_settings(settings: SectionSettings) -> dict[str, bool]:
+    """Return the switches of the settings; two sections follow the switch of another one."""
+    switches = {name: value for name, value in structs.asdict(settings).items() if name != "rules_tokens"}
+    return {"format": settings.instructions, "overview": settings.architecture, **switches}
+
+
+def _one_of(field: str, value: str, valid: Sequence[str]) -> str:
+    if value not in valid:
+        raise UnknownName(field, value, valid)
+    return value
+
+
+# ---------------------------------------------------------------- recipes
+
+
+def resolve_recipe(
+    name: str | None,
+    arguments: Mapping[str, Any],
+    available: Callable[[], Mapping[str, recipes.Recipe]],
+    mentions: Sequence[Mention],
+    context: ResolveContext,
+) -> RecipeOptions:
+    """Fill in a recipe's template for one request.  Raises InvalidOption.
+
+    `available` reads the recipes by name; it is not called without a `name`.  `mentions` are those of the message.
+    """
+    if name is None:
+        if arguments:
+            raise InvalidOption("arguments: there is no recipe to take them; name one.", "arguments")
+        return RecipeOptions()
+    recipe = recipes.find_recipe(available(), name)
+    if isinstance(recipe, recipes.InvalidRecipeCall):
+        raise InvalidOption(recipe.message, recipe.field, recipe.valid)
+    text = recipes.render_recipe(recipe, dict(arguments), _template_values(mentions, context))
+    if isinstance(text, recipes.InvalidRecipeCall):
+        raise InvalidOption(text.message, text.field, text.valid)
+    warning = f"The recipe {recipe.name!r} comes from this workspace ({recipe.source})."
+    return RecipeOptions(
+        text,
+        recipe.variant or "",
+        recipe.mentions,
+        dict(recipe.sections),
+        (warning,) if recipe.origin == "workspace" else (),
+    )
+
+
+def _template_values(mentions: Sequence[Mention], context: ResolveContext) -> dict[str, str]:
+    """Return the values of the placeholders in a recipe's template."""
+    client, snapshot = context.client, context.snapshot
+    path, selection, symbol = client.active_document, "", ""
+    if client.selection is not None:
+        path, span = client.selection
+        selection = f"{snapshot.label(path)}:{span.label}"
+        selected, _ = active_context("", context)
+        symbol = selected[0].symbol if selected else ""
+    entry = snapshot.files.get(path)
+    return recipes.context_values(
+        mentioned=[mention.text.removeprefix("@") for mention in mentions],
+        selection=selection,
+        symbol=symbol,
+        file=snapshot.label(path) if path else "",
+        language=entry.outline.language if entry is not None and entry.outline is not None else "",
+    )
