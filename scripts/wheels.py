@@ -5,6 +5,7 @@ Each combination is resolved by `uv pip compile --only-binary :all:` without ins
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,8 @@ PLATFORMS = (
     "x86_64-pc-windows-msvc",
 )
 EXTRAS = ("openai", "tiktoken")
+MACOS = "14.0"
+"""Oldest supported macOS; onnxruntime for Python 3.14 has no wheels for older versions."""
 
 
 def failure(python: str, platform: str) -> str | None:
@@ -27,7 +30,10 @@ def failure(python: str, platform: str) -> str | None:
     extras = [option for extra in EXTRAS for option in ("--extra", extra)]
     target = ["--python-version", python, "--python-platform", platform]
     command = [sys.executable, "-m", "uv", "pip", "compile", "-q", "pyproject.toml", *extras, *target]
-    done = subprocess.run([*command, "--only-binary", ":all:"], cwd=ROOT, capture_output=True, text=True, check=False)
+    env = {**os.environ, "MACOSX_DEPLOYMENT_TARGET": MACOS}
+    done = subprocess.run(
+        [*command, "--only-binary", ":all:"], cwd=ROOT, env=env, capture_output=True, text=True, check=False
+    )
     return None if done.returncode == 0 else done.stderr.strip()
 
 

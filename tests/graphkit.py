@@ -29,7 +29,7 @@ def short(view: GraphView, place: OutlineRef) -> str:
 
 def place_of(view: GraphView, name: str) -> OutlineRef:
     """The place of a short name; the last one of several alike."""
-    found = [place for place in view.places() if short(view, place) == name]
+    found = [place for place in view.all_refs() if short(view, place) == name]
     assert found, f"{name} is not in the graph"
     return found[-1]
 
@@ -47,7 +47,7 @@ def edges(view: GraphView, found: Iterable[Edge], *types: str) -> list[str]:
 
 def calls(view: GraphView, name: str, *types: str) -> list[str]:
     """Targets of the edges out of a node, calls unless types are given: "b.py:g .95"."""
-    shown = edges(view, view.out(place_of(view, name)), *(types or ("calls",)))
+    shown = edges(view, view.outgoing(place_of(view, name)), *(types or ("calls",)))
     return [one.split(" ", 2)[2] for one in shown]
 
 

@@ -132,15 +132,15 @@ class IndexedSnapshot:
                 rows.setdefault(key, (entry.name, chunk))
         keys = sorted(rows, reverse=reverse)
         vectors = _embedder().embed([rows[key][1] for key in keys])
-        made = ChunkIndex()
-        made.set_rows(build_rows(((key, tokenize(rows[key][1])) for key in keys), quantize(vectors)))
+        index = ChunkIndex()
+        index.set_rows(build_rows(((key, tokenize(rows[key][1])) for key in keys), quantize(vectors)))
         for path, entry in snapshot.files.items():
             chunks = entry.outline.chunks if entry.outline is not None else ()
-            made.update_files([(path, entry.name, [], [chunk.key for chunk in chunks])])
-        self._columns = made
+            index.update_files([(path, entry.name, [], [chunk.key for chunk in chunks])])
+        self._index = index
 
     def reader(self) -> IndexReader:
-        return self._columns.reader()
+        return self._index.reader()
 
     def query_vector(self, text: str) -> NDArray[np.float32] | None:
         return _embedder().embed_query(text)
@@ -151,7 +151,7 @@ def _embedder() -> Embedder:
     return load_embedder(EmbeddingSpec())
 
 
-def similarities(view: IndexReader, vector: NDArray[np.float32]) -> NDArray[np.float32]:
+def similarities(reader: IndexReader, vector: NDArray[np.float32]) -> NDArray[np.float32]:
     """Return the similarity of every row to a unit vector; approximate for most rows of a large index."""
-    near = view.start_similarity_search(vector)(np.ones(len(view), np.bool_), np.zeros(0, np.int64))
-    return near.selection.values_at(np.arange(len(view)), near.similarity)
+    scored = reader.start_similarity_search(vector)(np.ones(len(reader), np.bool_), np.zeros(0, np.int64))
+    return scored.selection.values_at(np.arange(len(reader)), scored.similarity)

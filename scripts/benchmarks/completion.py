@@ -86,7 +86,7 @@ def measure() -> dict[str, tuple[int, float, float]]:
     times: dict[str, list[float]] = {}
     for text in typed(random.Random(3)):
         start = time.perf_counter()
-        found = complete(text, len(text), request, tokens=lambda path: 1000)
+        found = complete(text, len(text), request, count_tokens=lambda path: 1000)
         times.setdefault("symbols" if text.startswith("@#") else "paths", []).append(time.perf_counter() - start)
         assert len(found.items) <= 50
     return {

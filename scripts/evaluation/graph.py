@@ -142,16 +142,16 @@ def _counted(rows: Iterable[tuple[bool, bool, bool]]) -> Counts:
 def _calls(view: GraphView, root: str, truth: list[Any]) -> Counts:
     ours: dict[tuple[str, int, str], set[tuple[str, int, int]]] = {}
     for path in {row[0] for row in truth}:
-        facts = view.facts(path)
+        facts = view.file_symbols(path)
         for owner in range(-1, len(facts.symbols)) if facts is not None else ():
-            for use in facts.uses_of(owner) if facts is not None else ():
+            for use in facts.references_in(owner) if facts is not None else ():
                 if use.kind != CALL:
                     continue
                 places = ours.setdefault((path, use.line + 1, use.name), set())
                 for found in view.resolver.resolve(path, owner, use):
-                    symbol = view.symbol(found.place)
+                    symbol = view.symbol(found.ref)
                     if symbol is not None and found.certainty >= SURE:
-                        places.add((found.place[0], symbol.span.start + 1, symbol.span.end))
+                        places.add((found.ref[0], symbol.span.start + 1, symbol.span.end))
     rows = []
     for path, line, name, targets in truth:
         inside = [t for t in targets if t[0].startswith(root + "/") and t[3] in ("function", "class")]
@@ -170,8 +170,8 @@ def _imports(view: GraphView, root: str, truth: list[Any]) -> Counts:
             targets = view.resolver.imports.targets(entry, one)
             names = one.names or (one.module,)
             for name, target in zip(names, targets, strict=False):
-                entity = view.resolver.target(target)
-                file = getattr(entity, "path", None) or getattr(entity, "place", (target.path,))[0]
+                entity = view.resolver.resolve_target(target)
+                file = getattr(entity, "path", None) or getattr(entity, "ref", (target.path,))[0]
                 ours.setdefault((path, one.line + 1, name), set()).add(file)
     rows = []
     for path, line, name, targets in truth:

@@ -24,6 +24,7 @@ from promptls.api import params as protocol
 from promptls.api.build_prompt import build_prompt
 from promptls.engine import Engine
 from promptls.model import CancelToken
+from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import RetrievalStrategy, retrieve
 from promptls.retrieval.linear_model import RankerWeights
 
@@ -69,7 +70,7 @@ def measured(engine: Engine, root: str, question: corpora.Question) -> Row:
         row[f"seconds@{budget}"] = time.perf_counter() - begin
         row[f"coverage@{budget}"], hit = answers.coverage(question, root, prompt.split("\n"))
         row[f"hit@{budget}"], row[f"over@{budget}"] = float(hit), float(len(prompt) / 4 > budget)
-    asked = understand(question.question, question.question).query
+    asked = detect_intent(question.question, question.question).query
     found = retrieve(
         asked, engine.snapshot(CancelToken()), engine.indexer.client, engine.services.strategy, CancelToken()
     ).items

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from promptls.model import CancelToken
-from promptls.prompt.intent import detect_intent
+from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import file_ranking as of_files
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits
 from promptls.retrieval.features import FEATURE_NAMES

@@ -124,9 +124,7 @@ def _file_size(file: Path) -> int:
 
 def _check_worker(settings: Settings) -> list[CheckResult]:
     """Start a worker, parse a test file and embed it."""
-    from promptls.index.config import index_config
-    from promptls.index.scan.worker_check import check_worker
-    from promptls.index.workers.pool import WorkerError
+    from promptls.index import WorkerError, check_worker, index_config
 
     handle, name = tempfile.mkstemp(suffix=".py")
     try:
@@ -134,7 +132,9 @@ def _check_worker(settings: Settings) -> list[CheckResult]:
             stream.write(TEST_SOURCE)
         result = check_worker(index_config(settings), name, WORKER_TIMEOUT_S)
         return [
-            CheckResult("ping" in result.symbols, "tree-sitter parses a file", "Reinstall tree-sitter and the language pack."),
+            CheckResult(
+                "ping" in result.symbols, "tree-sitter parses a file", "Reinstall tree-sitter and the language pack."
+            ),
             CheckResult(
                 result.embedded,
                 result.problem or f"embedding model {settings.embedding.model}: {result.dimension} dimensions",

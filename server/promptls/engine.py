@@ -17,15 +17,17 @@ from msgspec import structs
 from promptls.git import HistoryCache
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolvers
-from promptls.index.client import IndexClient
-from promptls.index.config import index_config
-from promptls.index.files.uris import from_uri
-from promptls.index.indexer import Indexer
-from promptls.index.scan.root_state import inspect_cache
-from promptls.index.search.analyzer import tokenize
-from promptls.index.snapshot import Snapshot
-from promptls.index.workers.memory import tune_for_latency
-from promptls.index.workspace import Workspace
+from promptls.index import (
+    IndexClient,
+    Indexer,
+    Snapshot,
+    Workspace,
+    from_uri,
+    index_config,
+    inspect_cache,
+    tokenize,
+    tune_for_latency,
+)
 from promptls.knowledge.memory import MemoryStore
 from promptls.knowledge.project import ProjectIndex, project_header
 from promptls.knowledge.project.facts import ProjectHeader

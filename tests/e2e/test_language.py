@@ -276,6 +276,9 @@ def test_open_mention_excludes_prompt_documents_of_added_languages(start: Start,
     client.wait_indexed()
     notes, cart = shop / "notes.md", shop / "shop/cart.py"
     client.open(notes, "What is in @open?\n", language="markdown")
+    params = {"message": "What is in @open?", "document": notes.as_uri()}
+    (outcome,) = client.request("promptls/resolveMentions", params)["mentions"]
+    assert outcome["status"] == "unresolved"
     client.open(cart, cart.read_text())
     context = {"openDocuments": [notes.as_uri(), cart.as_uri()], "activeDocument": notes.as_uri()}
     for client_context in ({}, context):

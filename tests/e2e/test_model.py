@@ -47,7 +47,7 @@ def test_invalid_model_response_is_a_warning(start: Start, shop: Path) -> None:
 def test_editor_without_model_gets_no_request(start: Start, shop: Path) -> None:
     client = start(shop, options={"languageModel": {"use": "editor"}})
     client.wait_indexed()
-    assert "offers none" in client.build(QUESTION)["warnings"][0]
+    assert "offers no language model" in client.build(QUESTION)["warnings"][0]
     assert "promptls/complete" not in [m["method"] for m in client.server_requests]
 
 

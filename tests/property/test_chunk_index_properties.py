@@ -36,8 +36,8 @@ STEPS = st.lists(
 
 
 def vector(key: bytes) -> np.ndarray:
-    found = np.random.default_rng(key[0]).normal(size=DIMENSION)
-    return np.asarray(found / np.linalg.norm(found), np.float32)
+    components = np.random.default_rng(key[0]).normal(size=DIMENSION)
+    return np.asarray(components / np.linalg.norm(components), np.float32)
 
 
 def text(key: bytes) -> list[str]:
@@ -60,9 +60,9 @@ def contents(reader: IndexReader) -> dict[str, object]:
         "first": {reader.keys[i]: reader.paths[reader.file_ids[i]] for i in live},
         "near": {reader.keys[i]: pytest.approx(float(near[i]), abs=1e-5) for i in live},
         "postings": {
-            term: sorted((reader.keys[r], int(n)) for r, n in zip(found.rows, found.counts, strict=True))
+            term: sorted((reader.keys[r], int(n)) for r, n in zip(postings.rows, postings.counts, strict=True))
             for term in TERMS
-            for found in [reader.postings(term)]
+            for postings in [reader.postings(term)]
         },
         "often": [int(n) for n in reader.document_frequencies([*TERMS, "nowhere"])],
         "idf": [round(reader.idf(term), 6) for term in TERMS],
@@ -89,7 +89,7 @@ def test_any_updates_equal_a_fresh_index(steps: list[tuple[str, list[bytes] | se
     stored: set[bytes] = set()
     for kind, given_ in steps:
         keys = list(given_)
-        living = {key for found in files.values() for key in found}
+        living = {key for file_keys in files.values() for key in file_keys}
         if kind in PATHS:
             index.update_files([(kind, kind, files.get(kind, []), keys)])
             files[kind] = keys
@@ -166,19 +166,19 @@ def test_similarities_are_quantized_cosines() -> None:
 
 def test_similarities_do_not_depend_on_the_order_of_rows() -> None:
     rng = np.random.default_rng(1)
-    found = rng.normal(size=(40, 256)).astype(np.float32)
+    embeddings = rng.normal(size=(40, 256)).astype(np.float32)
     query = rng.normal(size=256).astype(np.float32)
-    keys = [bytes([n]) for n in range(len(found))]
+    keys = [bytes([n]) for n in range(len(embeddings))]
     seen = []
     for order in (range(40), rng.permutation(40).tolist()):
         index = ChunkIndex()
-        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(found[list(order)])))
+        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(embeddings[list(order)])))
         index.update_files([("x.py", "x.py", [], [keys[n] for n in order])])
         reader = index.reader()
         near = similarities(reader, query)
         seen.append([float(near[reader.row_of(key)]) for key in keys])
     assert seen[0] == seen[1]
-    exact = found.astype(np.float64) @ query.astype(np.float64)
+    exact = embeddings.astype(np.float64) @ query.astype(np.float64)
     assert np.abs(seen[0] - exact).max() < 0.02 * np.abs(exact).max()
 
 
@@ -201,34 +201,34 @@ def test_similarities_do_not_depend_on_threads(monkeypatch: pytest.MonkeyPatch) 
 
 def test_prefilter_scores_the_nearest_rows_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    found = rng.normal(size=(400, 256))
+    embeddings = rng.normal(size=(400, 256))
     query = rng.normal(size=256)
-    found[:100] += query  # some are similar to the query
-    found /= np.linalg.norm(found, axis=1, keepdims=True)
+    embeddings[:100] += query  # some are similar to the query
+    embeddings /= np.linalg.norm(embeddings, axis=1, keepdims=True)
     query = (query / np.linalg.norm(query)).astype(np.float32)
     keys = [n.to_bytes(2, "big") for n in range(400)]
     dead = quantize(np.tile(query, (50, 1)))  # nearer than all others, but in no file
 
-    def found_in(order: list[int], gone: bool) -> dict[bytes, float]:
+    def similarity_by_key(order: list[int], with_dead: bool) -> dict[bytes, float]:
         index = ChunkIndex()
-        if gone:
-            index.set_rows(build_rows(((n.to_bytes(3, "big"), ["gone"]) for n in range(50)), dead))
-        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(found[order])))
+        if with_dead:
+            index.set_rows(build_rows(((n.to_bytes(3, "big"), ["dead"]) for n in range(50)), dead))
+        index.set_rows(build_rows(((keys[n], ["word"]) for n in order), quantize(embeddings[order])))
         index.update_files([("x.py", "x.py", [], keys)])
         reader = index.reader()
         near_ = similarities(reader, query)
         return {key: float(near_[reader.row_of(key)]) for key in keys}
 
     monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 1 << 17)
-    exact = found_in(list(range(400)), gone=False)
+    exact = similarity_by_key(list(range(400)), with_dead=False)
     monkeypatch.setattr(vectors, "EXACT_MAX_ROWS", 100)
     monkeypatch.setattr(vectors, "RESCORE_ROWS", 120)
-    some = found_in(list(range(400)), gone=False)
+    some = similarity_by_key(list(range(400)), with_dead=False)
     best = sorted(exact, key=exact.__getitem__, reverse=True)[:80]
     assert all(some[key] == exact[key] for key in best)
     assert sum(some[key] == exact[key] for key in keys) < 200
     assert max(abs(some[key] - exact[key]) for key in keys) < 0.25
-    assert found_in(rng.permutation(400).tolist(), gone=True) == some
+    assert similarity_by_key(rng.permutation(400).tolist(), with_dead=True) == some
 
 
 def test_rare_term_has_a_higher_idf() -> None:

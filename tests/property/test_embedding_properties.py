@@ -26,14 +26,14 @@ from promptls.index.search.interning import RunInterner
 MAX_TOKENS = 40
 
 
-def tokenizer() -> Any:
-    made = Tokenizer.from_file(str(BUNDLED_MODEL_DIR / "tokenizer.json"))
-    made.enable_truncation(MAX_TOKENS)
-    return made
+def load_tokenizer() -> Any:
+    tokenizer = Tokenizer.from_file(str(BUNDLED_MODEL_DIR / "tokenizer.json"))
+    tokenizer.enable_truncation(MAX_TOKENS)
+    return tokenizer
 
 
-LIBRARY = tokenizer()
-FAST = FastTokenizer(tokenizer())
+LIBRARY = load_tokenizer()
+FAST = FastTokenizer(load_tokenizer())
 CODE = st.lists(
     st.sampled_from(
         ["parseHTTPRequest2", "XMLHttp", "a1B", "_x", "AB", "Ab", "aB", "0xFF", "::", "\n", " ", "ß", "İ", "ſ", "é", "變數",
@@ -67,22 +67,22 @@ def test_token_ids_of_real_files_equal_the_library() -> None:
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=30).map(lambda ids: np.array(ids, np.int32)), max_size=5))
-def test_token_weight_is_root_of_count_by_mean_position_weight(found: list[Any]) -> None:
+def test_token_weight_is_root_of_count_by_mean_position_weight(token_ids: list[Any]) -> None:
     places = np.array([3.0, 2.0, 1.0])
-    weighted = token_weights(found, places)
-    got = iter(zip(weighted.ids.tolist(), weighted.weights.tolist(), strict=True))
-    for ids, count in zip(found, weighted.counts.tolist(), strict=True):
-        its = dict(next(got) for _ in range(count))
+    weighted = token_weights(token_ids, places)
+    pairs = iter(zip(weighted.ids.tolist(), weighted.weights.tolist(), strict=True))
+    for ids, count in zip(token_ids, weighted.counts.tolist(), strict=True):
+        weights = dict(next(pairs) for _ in range(count))
         where: dict[int, list[float]] = {}
         for at, token in enumerate(ids.tolist()):
             where.setdefault(token, []).append(places[min(at // POSITION_BUCKET, 2)])
-        assert its == pytest.approx({token: np.sqrt(len(at)) * np.mean(at) for token, at in where.items()})
-    assert next(got, None) is None
+        assert weights == pytest.approx({token: np.sqrt(len(at)) * np.mean(at) for token, at in where.items()})
+    assert next(pairs, None) is None
 
 
 def test_vectors_follow_the_formula_of_the_model_card() -> None:
     """Expected vectors are computed from single tokens by the formula of the model card."""
-    made, plain = load_embedder(EmbeddingSpec()), _FastembedEmbedder(_load_from_directory(BUNDLED_MODEL_DIR))
+    embedder, plain = load_embedder(EmbeddingSpec()), _FastembedEmbedder(_load_from_directory(BUNDLED_MODEL_DIR))
     session = plain._model.model.model
     factor_of = FastTokenizer(plain._model.model.tokenizer)
     texts = [
@@ -91,9 +91,9 @@ def test_vectors_follow_the_formula_of_the_model_card() -> None:
         "x" * 3000,
         *["open the file " * n for n in range(1, 12)],
     ]
-    vectors = made.embed(texts)
-    assert np.allclose(made.embed_inputs(made.prepare_inputs(RunInterner().intern(texts))), vectors, atol=1e-6)
-    assert np.allclose(made.embed([""]), 0)
+    vectors = embedder.embed(texts)
+    assert np.allclose(embedder.embed_inputs(embedder.prepare_inputs(RunInterner().intern(texts))), vectors, atol=1e-6)
+    assert np.allclose(embedder.embed([""]), 0)
     for text, vector in zip(texts, vectors, strict=True):
         ids = factor_of.encode(text)
         counts = Counter(ids)
@@ -115,13 +115,13 @@ def test_ordinary_mask_yields_the_plain_mean() -> None:
 
 @pytest.mark.parametrize("change", ["normalizer", "pre_tokenizer", "truncation"])
 def test_other_tokenizers_are_not_supported(change: str) -> None:
-    made = tokenizer()
-    assert is_supported(made)
+    other = load_tokenizer()
+    assert is_supported(other)
     if change == "truncation":
-        made.no_truncation()
+        other.no_truncation()
     else:
         from tokenizers.normalizers import Lowercase
         from tokenizers.pre_tokenizers import Whitespace
 
-        setattr(made, change, Lowercase() if change == "normalizer" else Whitespace())
-    assert not is_supported(made)
+        setattr(other, change, Lowercase() if change == "normalizer" else Whitespace())
+    assert not is_supported(other)

@@ -1,4 +1,4 @@
-"""Laws of the graph, on workspaces made of few names that refer to each other in every way."""
+"""Properties of the graph, for workspaces whose names refer to each other in any way."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from promptls.graph.call_paths import call_paths, callees
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.neighbours import neighbours
-from promptls.graph.targets import locate
+from promptls.graph.neighbors import find_neighbors
+from promptls.graph.targets import resolve_target
 from promptls.index.snapshot import Snapshot, with_files
 from promptls.index.syntax.parse import parse_source
 from promptls.knowledge.project.layers import layer_of
@@ -71,55 +71,55 @@ def view_of(texts: dict[str, str]) -> GraphView:
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES)
-def test_an_edge_is_the_same_from_both_ends(texts: dict[str, str]) -> None:
+def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    places = list(view.places())
-    out = {(e.source, e.target, e.type) for place in places for e in view.out(place)}
-    into = {(e.source, e.target, e.type) for place in places for e in view.into(place)}
+    places = list(view.all_refs())
+    out = {(e.source, e.target, e.type) for place in places for e in view.outgoing(place)}
+    into = {(e.source, e.target, e.type) for place in places for e in view.incoming(place)}
     assert out == into
     assert {end for edge in out for end in edge[:2]} <= set(places)
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES)
-def test_every_node_has_an_id_that_names_it(texts: dict[str, str]) -> None:
+def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    ids = [view.id(place) for place in view.places()]
+    ids = [view.id(place) for place in view.all_refs()]
     assert len(set(ids)) == len(ids)
-    assert [locate(view, one).places for one in ids] == [(place,) for place in view.places()]
+    assert [resolve_target(view, one).refs for one in ids] == [(place,) for place in view.all_refs()]
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES, WORKSPACES)
-def test_the_way_there_does_not_matter(before: dict[str, str], after: dict[str, str]) -> None:
+def test_graph_does_not_depend_on_history(before: dict[str, str], after: dict[str, str]) -> None:
     graph = Graph(ImportResolver)
     old = snapshot_of(before)
-    for place in graph.at(old).places():
+    for place in graph.at(old).all_refs():
         graph.at(old).edges(place)
     gone: dict[str, FileEntry | None] = dict.fromkeys(entries(before))
     view, fresh = graph.at(with_files(old, (gone | entries(after)).items())), view_of(after)
-    assert list(view.places()) == list(fresh.places())
-    assert all(view.edges(place) == fresh.edges(place) for place in fresh.places())
+    assert list(view.all_refs()) == list(fresh.all_refs())
+    assert all(view.edges(place) == fresh.edges(place) for place in fresh.all_refs())
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES, st.integers(1, 10), st.integers(1, 5), st.integers(1, 3))
-def test_neighbours_are_ranked_and_capped(texts: dict[str, str], limit: int, per_node: int, hops: int) -> None:
+def test_neighbors_are_ranked_and_limited(texts: dict[str, str], limit: int, per_node: int, hops: int) -> None:
     view = view_of(texts)
-    seeds = dict.fromkeys(list(view.places())[:3], 0.5)
-    found = neighbours(view, seeds, limit, per_node, hops=hops)
+    seeds = dict.fromkeys(list(view.all_refs())[:3], 0.5)
+    found = find_neighbors(view, seeds, limit, per_node, hops=hops)
     assert len(found) <= limit
     assert all(0 < one.score < 0.5 for one in found)
     assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
-    assert not {one.place for one in found} & set(seeds)
-    assert found == neighbours(view_of(texts), seeds, limit, per_node, hops=hops)
+    assert not {one.ref for one in found} & set(seeds)
+    assert found == find_neighbors(view_of(texts), seeds, limit, per_node, hops=hops)
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES, st.data())
-def test_call_paths_are_made_of_calls_and_the_shortest(texts: dict[str, str], data: st.DataObject) -> None:
+def test_call_paths_are_shortest_paths_of_calls(texts: dict[str, str], data: st.DataObject) -> None:
     view = view_of(texts)
-    functions = [p for p in view.places() if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
+    functions = [p for p in view.all_refs() if (s := view.symbol(p)) is not None and s.kind in ("function", "method")]
     if not functions:
         return
     source, target = data.draw(st.sampled_from(functions)), data.draw(st.sampled_from(functions))
@@ -142,6 +142,6 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
 
 
 @given(st.text(max_size=60))
-def test_any_path_has_a_layer(label: str) -> None:
+def test_every_path_has_a_layer(label: str) -> None:
     assert layer_of(label)
     assert layer_of(label, table_only=True)

@@ -85,7 +85,7 @@ def write_tree(root: Path, tree: Tree, ignore: str = ".gitignore") -> str:
 
 
 def init(root: str, tree: Tree) -> None:
-    """`git init` by hand, for speed."""
+    """Create a repository without starting git, for speed."""
     for folder in ("objects", "refs", "info"):
         Path(root, ".git", folder).mkdir(parents=True)
     Path(root, ".git/HEAD").write_text("ref: refs/heads/main\n")
@@ -96,7 +96,7 @@ def init(root: str, tree: Tree) -> None:
 
 
 def entries(root: str) -> tuple[list[str], list[str]]:
-    """(files, folders) by name."""
+    """Return the names of (files, folders)."""
     files, folders = [], []
     for place, below, here in os.walk(root):
         way = Path(place).relative_to(root).as_posix() + "/" if place != root else ""
@@ -156,21 +156,21 @@ def test_walk_in_a_repository_equals_git(tree: Tree, chance: object) -> None:
         root = write_tree(Path(base, "r"), tree)
         init(root, tree)
         tracked = [name for name in tree.files if chance.random() < 0.2]  # type: ignore[attr-defined]
-        if tracked and not tree.fold:  # where case does not count, git takes "a" for the tracked "A"
+        if tracked and not tree.fold:  # ignoring case, git takes "a" for the tracked "A"
             git(root, "add", "-f", "--", *[f":(literal){name}" for name in tracked])
         files, folders = entries(root)
-        expected, verdicts = git_lists(root), git_ignores(root, files + folders)
+        expected, decisions = git_lists(root), git_ignores(root, files + folders)
         assert listed(root) == expected
         names = sorted(readable(files + folders))
         refused = ignored(root, names)
         assert refused & set(files) == readable(files) - expected
-        # A name with a wildcard is a pattern to check-ignore: it calls "*/a" tracked because "b/a" is.
+        # check-ignore treats a name with a wildcard as a pattern: "*/a" counts as tracked because "b/a" is.
         names = [name for name in names if not set("*?[\\") & set(name)]
-        assert refused & set(names) == set(verdicts) & set(names)
+        assert refused & set(names) == set(decisions) & set(names)
         for name in names[:3]:
-            verdict = explain_path(root, f"{root}/{name}", LIMITS)
-            assert (verdict.line, verdict.rule) == verdicts[name] if name in verdicts else verdict.rule[:1] in ("", "!")
-        # A "!" in our own file makes the walk decide for itself; this one matches nothing.
+            decision = explain_path(root, f"{root}/{name}", LIMITS)
+            assert (decision.line, decision.rule) == decisions[name] if name in decisions else decision.rule[:1] in ("", "!")
+        # With a "!" in a .promptlsignore, the walk evaluates all rules without git; this pattern matches nothing.
         Path(root, ".promptlsignore").write_text("!nothing/of/that/name\n")
         assert listed(root) - {".promptlsignore"} == expected
 
@@ -186,7 +186,7 @@ def test_walk_outside_a_repository_equals_git(tree: Tree) -> None:
         root = write_tree(Path(base, "r"), tree)
         assert listed(root) == expected
         assert ignored(root, names) == refused
-        # Our own file means the same by the same lines.
+        # A .promptlsignore has the same syntax.
         promptls_rules = write_tree(Path(base, "own"), tree, ".promptlsignore")
         assert listed(promptls_rules) == {name.replace(".gitignore", ".promptlsignore") for name in expected}
 
@@ -210,6 +210,6 @@ def test_walk_and_ignored_paths_agree(outer: Tree, inner: Tree, promptls_rules: 
         files = sorted(readable(entries(root)[0]))
         assert listed(root) == set(files) - ignored(root, files)
         for name in files[:4]:
-            verdict = explain_path(root, f"{root}/{name}", LIMITS)
-            assert verdict.indexed == (name in listed(root))
-            assert verdict.indexed or verdict.reason
+            decision = explain_path(root, f"{root}/{name}", LIMITS)
+            assert decision.indexed == (name in listed(root))
+            assert decision.indexed or decision.reason

@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from promptls.compat.codebuddy import classifier
 from promptls.compat.prompto import classify_action
-from promptls.prompt.intent import ACTIONS, QUESTION_TYPES, category_names, detect_intent
+from promptls.prompt.intent import ACTIONS, QUESTION_TYPES
+from promptls.prompt.intent.categories import category_names
+from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.intent.types import GENERAL, SCOPES
 from promptls.retrieval.query import parse_query
 

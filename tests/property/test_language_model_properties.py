@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from promptls.model import CancelToken, Problem
 from promptls.prompt.intent import Interpretation
-from promptls.prompt.language_model import LanguageModel, interpret_question, redact_question
 from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES
+from promptls.prompt.language_model import LanguageModel, interpret_question, redact_question
 from promptls.prompt.language_model.interpret import MAX_TERMS
 
 CATEGORIES = ("api", "error handling")

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from promptkit import LAYOUTS, renderer, text_file
 
-from promptls.model import Item, Origin, Span, FileText
+from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.layouts import PromptMetadata, Message, Section
-from promptls.prompt.pack import PackingCandidate, pack
 from promptls.prompt.forms import item_forms
+from promptls.prompt.layouts import Message, PromptMetadata, Section
+from promptls.prompt.pack import PackingCandidate, pack
 from promptls.prompt.render import Renderer
 from promptls.prompt.variants import VARIANTS
 
@@ -70,7 +70,9 @@ def prompts(draw: st.DrawFn) -> tuple[str, AssembledPrompt, Renderer, str, tuple
     explicit, implicit = draw(choices(using))
     message, output = f"THE QUESTION {draw(HOSTILE_TEXT)}", draw(st.sampled_from(["text", "messages"]))
     sections, history = draw(SECTIONS), draw(TURNS)
-    facts = PromptMetadata(("debugging",), draw(st.sampled_from(["fix", "other", "create"])), 4000, draw(st.integers(0, 3)))
+    facts = PromptMetadata(
+        ("debugging",), draw(st.sampled_from(["fix", "other", "create"])), 4000, draw(st.integers(0, 3))
+    )
     frame = frame_tokens(message, variant, output, using.counter, sections, history, LAYOUTS[layout], facts)
     budget = draw(st.one_of(st.integers(1, 600), st.integers(600, 4000)))
     packed = pack(explicit, implicit, budget - frame)
@@ -89,7 +91,9 @@ def prompts(draw: st.DrawFn) -> tuple[str, AssembledPrompt, Renderer, str, tuple
         )
     except BudgetTooSmall as error:
         assert error.needed > budget
-        done = assemble(message, packed, output=output, budget=error.needed + 4000, renderer=using, layout=LAYOUTS[layout])
+        done = assemble(
+            message, packed, output=output, budget=error.needed + 4000, renderer=using, layout=LAYOUTS[layout]
+        )
     return message, done, using, layout, history
 
 

@@ -12,7 +12,7 @@ from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.snapshot import OpenDocument, Snapshot, SourceReader, with_files
 from promptls.knowledge.project import ProjectIndex, architecture_entries, overview_entries
-from promptls.knowledge.project.manifests import parse_manifest
+from promptls.knowledge.project.manifest_formats import parse_manifest
 from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
 from promptls.knowledge.team.codeowners import file_owners, parse_codeowners
 from promptls.model import FileEntry, Root, encode_outline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.recipes import Recipe, parse_recipe, render_recipe, context_values
+from promptls.prompt.recipes import Recipe, context_values, parse_recipe, render_recipe
 
 HEAD = '+++\ntitle = "T"\ndescription = "D"\nversion = "1.0"\n[arguments.a]\ndescription = "A"\n+++\n'
 PIECES = [

@@ -150,7 +150,7 @@ def check_outline(outline: Outline) -> None:
         before = symbol.span.start
     lines = [line for _, line in outline.reference_lines()]
     assert lines == sorted(lines) and all(0 <= line < outline.lines for line in lines)
-    assert all(0 <= found.line < outline.lines for found in outline.imports)
+    assert all(0 <= imported.line < outline.lines for imported in outline.imports)
 
 
 def check_chunks(parsed: ParseResult) -> None:
@@ -181,12 +181,12 @@ def check_chunks(parsed: ParseResult) -> None:
 
 def enclosing_on_first_line(outline: Outline, index: int) -> set[int]:
     """Return the enclosing definitions that begin on the same line."""
-    found: set[int] = set()
+    enclosing: set[int] = set()
     start, parent = outline.symbols[index].span.start, outline.symbols[index].parent
     while parent >= 0 and outline.symbols[parent].span.start == start:
-        found.add(parent)
+        enclosing.add(parent)
         parent = outline.symbols[parent].parent
-    return found
+    return enclosing
 
 
 @LAWS

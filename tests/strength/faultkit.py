@@ -171,7 +171,7 @@ def files_of(folder: Path) -> list[Path]:
 
 def workers(client: Client) -> list[int]:
     """The processes of a server that parse and embed."""
-    return [pid for pid in children(client.process.pid) if "work.process" in command_of(pid)]
+    return [pid for pid in children(client.process.pid) if "workers.worker" in command_of(pid)]
 
 
 def keepers(client: Client) -> list[int]:

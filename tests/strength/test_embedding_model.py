@@ -124,7 +124,7 @@ def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path
         client.files_changed(*place.become(place.state + 1), new)
         status = client.wait_indexed(TIMEOUT_S)
         assert status["state"] == "degraded"
-        assert "model" in status["message"] or "words only" in status["message"]
+        assert "model" in status["message"] or "keyword" in status["message"]
         assert status["embedder"]["dimension"] == 48
         assert status["roots"][0]["vectors"] < status["roots"][0]["chunks"]
     shutil.rmtree(model, ignore_errors=True)

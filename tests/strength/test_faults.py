@@ -21,8 +21,8 @@ from tally import Tries
 from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
 from lsp import Client, Json
 from processes import TIMEOUT_S, alive, children, until
-from promptls.index.search.row_batch import quantize, build_rows
-from promptls.index.store import row_store as store_module
+from promptls.index.search.row_batch import build_rows, quantize
+from promptls.index.search.store_identity import StoreIdentity
 from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
 
 SEED = 20
@@ -149,7 +149,7 @@ def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> N
     shutil.copytree(place.cache, kept)
     folder = next(kept.rglob("chunks.lance")).parent
     identity = store_identity(folder)
-    table = open_table(folder, identity, renew=False)
+    table = open_table(folder, identity, recreate=False)
     for number in range(MAX_FRAGMENTS + 2):
         vector = np.random.default_rng(number).normal(size=(1, identity.dimension))
         table.add([build_rows([(number.to_bytes(16, "big"), ["a", f"word{number}"])], quantize(vector))])
@@ -173,13 +173,13 @@ def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> N
         checked(place).stop()
 
 
-def store_identity(folder: Path) -> store_module.StoreIdentity:
+def store_identity(folder: Path) -> StoreIdentity:
     """What the table in a folder is made with."""
     import lancedb
     import msgspec
 
     schema = lancedb.connect(str(folder)).open_table("chunks").schema
-    return msgspec.json.decode(schema.metadata[b"promptls"], type=store_module.StoreIdentity)
+    return msgspec.json.decode(schema.metadata[b"promptls"], type=StoreIdentity)
 
 
 def test_killed_while_a_store_is_rebuilt(place: Place, effort: float, tries: Tries) -> None:

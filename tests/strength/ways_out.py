@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from conftest import make_shop
-from promptls.knowledge.project.manifests import _PARSERS_BY_NAME
+from promptls.knowledge.project.manifest_formats import _PARSERS_BY_NAME
 from promptls.knowledge.rules.conventions import CONVENTIONS
 from promptls.mentions.registry import BUILT_IN
 

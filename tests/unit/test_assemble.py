@@ -1,4 +1,4 @@
-"""Prompts as they are sent."""
+"""Assembly of the finished prompt: text, token counts, reduction to the budget, warnings."""
 
 from __future__ import annotations
 
@@ -85,13 +85,13 @@ How is @src/greet.py:1-3 tested?
 
 
 def unbound(text: str) -> str:
-    """The text with its boundary, which must be one, replaced by a word."""
+    """Return the text with its only boundary replaced by a word."""
     found = set(re.findall(r"</context-([0-9a-f]{12})>", text))
     assert len(found) == 1
     return text.replace(found.pop(), "BOUNDARY")
 
 
-def test_the_baseline_prompt() -> None:
+def test_baseline_prompt() -> None:
     done = prompt()
     assert unbound(done.prompt) == BASELINE
     assert done.messages == ()
@@ -103,7 +103,7 @@ def test_the_baseline_prompt() -> None:
     assert (done.omitted, done.dropped_sections, done.warnings) == ((), (), ())
 
 
-def test_the_citation_prompt_labels_each_piece() -> None:
+def test_citation_variant_labels_each_item() -> None:
     text = unbound(prompt(variant="citation").prompt)
     assert (
         '\n\n[P1] source: src/greet.py:1-3\n<context-BOUNDARY path="src/greet.py" lines="1-3" symbol="greet" cite="P1">\n'
@@ -114,7 +114,7 @@ def test_the_citation_prompt_labels_each_piece() -> None:
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_every_variant_says_that_context_is_data_and_states_the_boundary(variant: str) -> None:
+def test_every_variant_marks_context_as_data_and_names_the_boundary(variant: str) -> None:
     text = prompt(variant=variant).prompt
     assert CLAUSE in text
     assert re.search(r"^Boundary: ([0-9a-f]{12})$", text, re.MULTILINE)
@@ -122,18 +122,18 @@ def test_every_variant_says_that_context_is_data_and_states_the_boundary(variant
     assert text.endswith(f"\n\n# Question\n{QUESTION}")
 
 
-def test_the_variants_say_different_things() -> None:
+def test_variants_have_different_instructions() -> None:
     first_lines = {prompt(variant=variant).prompt.split("\n")[0] for variant in VARIANTS}
     assert len(first_lines) == 4
 
 
-def test_the_frame_is_small() -> None:
+def test_frame_is_small() -> None:
     cost = frame_tokens("", "baseline", "text", counter("chars4"))
     assert cost <= 150
     assert all(frame_tokens("", v, "text", counter()) <= 200 for v in VARIANTS)
 
 
-def test_messages_start_with_what_stays_the_same() -> None:
+def test_messages_start_with_the_stable_prefix() -> None:
     done = prompt(output="messages")
     assert done.prompt == ""
     assert [m.role for m in done.messages] == ["system", "user"]
@@ -156,7 +156,7 @@ SECTIONS = (
 )
 
 
-def test_sections_stand_in_their_places() -> None:
+def test_sections_are_in_their_placement() -> None:
     text = unbound(prompt(sections=SECTIONS).prompt)
     assert (
         f"{CLAUSE}\n{variant_text('conventions')}\n\n# Rules\nUse tabs.\nIgnore <context-x>.\n\n# Context\nBoundary: BOUNDARY\n\n"
@@ -181,7 +181,7 @@ def test_earlier_turns_are_messages_or_quoted() -> None:
     assert '<context-BOUNDARY turn="assistant">\nHello\n</context>\n</context-BOUNDARY>' in text
 
 
-def test_the_ledger_adds_up() -> None:
+def test_section_tokens_add_up() -> None:
     for output in ("text", "messages"):
         for name in ("chars4", "estimate"):
             done = prompt(name, output=output, sections=SECTIONS, history=TURNS)
@@ -193,7 +193,7 @@ def test_the_ledger_adds_up() -> None:
 
 
 class Coarse:
-    """A token for each five hundred characters begun: every part is rounded up a lot."""
+    """A counter of one token per 500 characters, which rounds up a lot."""
 
     name, exact = "coarse", False
 
@@ -201,7 +201,7 @@ class Coarse:
         return -(-len(text) // 500)
 
 
-def test_the_ledger_adds_up_when_parts_are_rounded_up() -> None:
+def test_section_tokens_add_up_with_a_coarse_counter() -> None:
     using = Renderer(Coarse(), lambda path: path)
     done = assemble(QUESTION, packed(using, (item(NOTES), NOTES)), budget=9, renderer=using, sections=SECTIONS)
     assert len(done.section_tokens) == 7
@@ -217,17 +217,21 @@ def test_the_ledger_adds_up_when_parts_are_rounded_up() -> None:
     [
         (PackResult(), {}, "nothing was found that belongs to the question."),
         (PackResult(), {"index_completeness": 0.4}, "nothing was found, and the index is not complete yet (40 %)."),
-        (PackResult(), {"empty_text": "No code: you asked about the weather."}, "No code: you asked about the weather."),
+        (
+            PackResult(),
+            {"empty_text": "No code: you asked about the weather."},
+            "No code: you asked about the weather.",
+        ),
     ],
 )
-def test_without_code_it_says_why(parts: PackResult, options: dict[str, object], sentence: str) -> None:
+def test_prompt_without_code_gives_the_reason(parts: PackResult, options: dict[str, object], sentence: str) -> None:
     done = assemble("Hello", parts, budget=500, renderer=renderer(), **options)  # type: ignore[arg-type]
     assert re.search(rf"\n\n# Context\n(No code[^\n]*)?{re.escape(sentence)}\n\n# Question\nHello$", done.prompt)
     assert "Boundary" not in done.prompt
     assert done.items == ()
 
 
-def test_without_room_for_code_it_says_that() -> None:
+def test_budget_too_small_for_code_is_given_as_the_reason() -> None:
     using = renderer()
     parts = packed(using, (item(GREET), GREET), budget=0)
     done = assemble("Hello", parts, budget=160, renderer=using)
@@ -238,7 +242,7 @@ def test_without_room_for_code_it_says_that() -> None:
 # ---------------------------------------------------------------- the budget
 
 
-def test_names_that_are_unknown_are_told_with_the_valid_ones() -> None:
+def test_unknown_name_error_lists_the_valid_names() -> None:
     with pytest.raises(UnknownName) as caught:
         prompt(variant="concise")
     assert str(caught.value) == "unknown variant 'concise'; valid: anti_prior, baseline, citation, strict."
@@ -249,7 +253,7 @@ def test_names_that_are_unknown_are_told_with_the_valid_ones() -> None:
         frame_tokens("m", "baseline", "", counter())
 
 
-def test_a_message_over_the_budget_is_refused() -> None:
+def test_message_over_the_budget_is_rejected() -> None:
     with pytest.raises(BudgetTooSmall) as caught:
         assemble("x" * 100, PackResult(), budget=24, renderer=renderer())
     assert (caught.value.needed, caught.value.budget) == (25, 24)
@@ -258,10 +262,14 @@ def test_a_message_over_the_budget_is_refused() -> None:
     assert (alone.prompt, alone.tokens_used, alone.section_tokens) == ("x" * 100, 25, {"question": 25, "frame": 0})
 
 
-def test_what_is_worth_least_goes_first() -> None:
+def test_lowest_priority_is_removed_first() -> None:
     using = renderer()
     parts = packed(
-        using, (item(NOTES), NOTES), (symbol_item(GREET, "greet"), GREET), (symbol_item(OTHER, "part"), OTHER), explicit=1
+        using,
+        (item(NOTES), NOTES),
+        (symbol_item(GREET, "greet"), GREET),
+        (symbol_item(OTHER, "part"), OTHER),
+        explicit=1,
     )
     rules, memory = Section("rules", "Use tabs. " * 5, "instructions"), Section("memory", "We say gizmo. " * 5)
     gone: list[str] = []
@@ -291,7 +299,7 @@ def test_what_is_worth_least_goes_first() -> None:
     ]
 
 
-def test_what_was_dropped_is_told() -> None:
+def test_dropped_sections_are_a_warning() -> None:
     using = renderer()
     parts = packed(using, (item(NOTES), NOTES), (symbol_item(GREET, "greet"), GREET))
     done = assemble(QUESTION, parts, budget=170, renderer=using, sections=[Section("memory", "m" * 200)], history=TURNS)
@@ -303,7 +311,7 @@ def test_what_was_dropped_is_told() -> None:
     assert {o.item.path for o in done.omitted} == {NOTES.entry.path, GREET.entry.path}
 
 
-def test_a_block_is_trimmed_before_it_is_dropped() -> None:
+def test_item_is_trimmed_before_it_is_dropped() -> None:
     using = renderer()
     file = text_file("".join(f"line {n}\n" for n in range(100)), "long.txt")
     parts = packed(using, (item(file), file))
@@ -326,7 +334,7 @@ FUNCTIONS = [
 
 @pytest.mark.parametrize("budget", [1000, 4000, 8000])
 @pytest.mark.parametrize("variant", ["baseline", "citation"])
-def test_nearly_all_of_the_budget_goes_to_code_when_there_is_enough(budget: int, variant: str) -> None:
+def test_code_fills_nearly_all_of_the_budget(budget: int, variant: str) -> None:
     using = renderer("chars4", citations=variant == "citation")
     names = [(file, s.qualified) for file in FUNCTIONS for s in file.entry.outline.symbols]  # type: ignore[union-attr]
     chosen = [names[7 * n % len(names)] for n in range(290)]
@@ -342,7 +350,7 @@ def test_nearly_all_of_the_budget_goes_to_code_when_there_is_enough(budget: int,
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
 @pytest.mark.parametrize("budget", [600, 700, 800])
-def test_what_stands_in_a_prompt_does_not_hang_on_its_boundary(layout: str, budget: int) -> None:
+def test_content_does_not_depend_on_the_boundary(layout: str, budget: int) -> None:
     using = renderer("estimate")
     implicit = [
         PackingCandidate(item_forms(symbol_item(file, f"f{n}_{n}"), file, using)) for n, file in enumerate(FUNCTIONS)
@@ -358,10 +366,10 @@ def test_what_stands_in_a_prompt_does_not_hang_on_its_boundary(layout: str, budg
         assert max(one.tokens_used for one in made) <= budget
 
 
-# ---------------------------------------------------------------- what content cannot do
+# ---------------------------------------------------------------- hostile content
 
 
-def test_hostile_content_stays_inside_its_fence() -> None:
+def test_hostile_content_cannot_leave_its_fence() -> None:
     first = prompt().prompt
     known = re.findall(r"Boundary: (\w+)", first)[0]
     evil = text_file(
@@ -381,7 +389,7 @@ def test_hostile_content_stays_inside_its_fence() -> None:
     assert "\nBoundary: 000" not in outside
 
 
-def test_what_was_hidden_or_secret_is_warned_of() -> None:
+def test_invisible_characters_and_secrets_are_warnings() -> None:
     token = "ghp_" + "aB3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1dE3fG5"
     bad = text_file(f'A = "{token}"\nB = "\u202e\u202d"\nC = "\x00"\n', "bad.txt")
     using = renderer()
@@ -390,14 +398,14 @@ def test_what_was_hidden_or_secret_is_warned_of() -> None:
     assert done.warnings == ("redacted in bad.txt: 1 x github token", "made visible in bad.txt: 2 x bidi control")
 
 
-def test_the_boundary_differs_between_prompts_and_processes() -> None:
+def test_boundary_differs_between_prompts_and_processes() -> None:
     using = renderer()
     parts = packed(using, (item(NOTES), NOTES))
     made = {assemble(q, parts, budget=500, renderer=using, secret=s).prompt for q in ("a", "b") for s in (b"1", b"2")}
     assert len({re.findall(r"Boundary: (\w+)", text)[0] for text in made}) == 4
 
 
-def test_the_boundary_depends_on_all_that_is_shown() -> None:
+def test_boundary_depends_on_all_contents() -> None:
     shown = [("x = 1\n", "a.txt"), ("x = 2\n", "a.txt"), ("x = 1\n", "b.txt")]
     names = set()
     for text, name in shown:

@@ -1,4 +1,4 @@
-"""Citations of an answer, held against the prompt and the workspace."""
+"""Verification of the citations of an answer against the prompt and the workspace."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ITEMS = [
 FILES = {"src/cart.py": 40, "src/money.py": 5, "README.md": 2, "src/other.py": 9}
 
 
-def told(answer: str) -> list[str]:
+def report_lines(answer: str) -> list[str]:
     return [f"{c.citation or c.path} {c.status}" for c in verify(answer, ITEMS, FILES.get).citations]
 
 
@@ -37,18 +37,18 @@ def told(answer: str) -> list[str]:
         "No citation, p1, [p1], array[P], http://a.example/x.py:80, 12:30.": [],
     }.items(),
 )
-def test_each_citation_is_held_against_what_there_is(answer: str, expected: list[str]) -> None:
-    assert told(answer) == expected
+def test_status_of_citations(answer: str, expected: list[str]) -> None:
+    assert report_lines(answer) == expected
 
 
-def test_what_does_not_hold_and_what_is_not_used() -> None:
+def test_invalid_citations_and_unused_items_are_listed() -> None:
     verdict = verify("It adds up [P1]. It is fast [P9] [P9]. Nobody says so.", ITEMS, FILES.get)
     assert verdict.unknown == ("P9",)
     assert verdict.unused == ("P2", "P3")
     assert verdict.cited_share == pytest.approx(1 / 3, abs=1e-3)
 
 
-def test_code_is_no_claim() -> None:
+def test_code_is_not_a_claim() -> None:
     assert (
         verify("It adds up [P1].\n```\na long piece of code\nand more of it\n```\n", ITEMS, FILES.get).cited_share
         == 1.0
@@ -56,7 +56,7 @@ def test_code_is_no_claim() -> None:
     assert verify("", ITEMS, FILES.get).cited_share == 1.0
 
 
-def test_a_citation_says_why_it_does_not_hold() -> None:
+def test_invalid_citation_has_a_reason() -> None:
     answer = "See [P7], [P1-P900], src/cart.py:41, src/cart.py:0, src/cart.py:30, src/gone.py:3."
     assert [(c.text, c.reason) for c in verify(answer, ITEMS, FILES.get).citations] == [
         ("[P7]", "the prompt has no item P7"),
@@ -68,7 +68,7 @@ def test_a_citation_says_why_it_does_not_hold() -> None:
     ]
 
 
-def test_a_place_may_lie_in_two_pieces_that_touch() -> None:
+def test_location_may_span_two_adjacent_items() -> None:
     items = [
         CitableItem("P1", "a.py", Span(0, 10)),
         CitableItem("P2", "a.py", Span(10, 20)),
@@ -78,7 +78,7 @@ def test_a_place_may_lie_in_two_pieces_that_touch() -> None:
     assert [(c.status, c.citation) for c in found] == [("ok", "P1"), ("not shown", ""), ("ok", "P2")]
 
 
-def test_lines_that_are_left_out_of_a_passage_are_not_shown() -> None:
+def test_elided_lines_are_not_shown() -> None:
     items = [
         CitableItem("P1", "a.py", Span(6, 23), spans=(Span(6, 8), Span(13, 23))),
         CitableItem("P2", "b.py", Span(0, 40), spans=()),  # its outline
@@ -90,7 +90,7 @@ def test_lines_that_are_left_out_of_a_passage_are_not_shown() -> None:
 @pytest.mark.parametrize(
     "path", ["app/(shop)/[id]/page.tsx", "routes/users.$id.tsx", "my notes.md", "shop:src/a.py", "terminal (2)", "a:b/c d.c"]
 )  # fmt: skip
-def test_the_paths_of_passages_are_known_however_they_are_spelled(path: str) -> None:
+def test_paths_are_recognized_in_any_spelling(path: str) -> None:
     items = [CitableItem("P1", path, Span(0, 3)), CitableItem("P2", "other.md", Span(0, 3))]
     answer = f"The page is in {path}:1-3, `{path}#L2` and {path.rpartition('/')[2]}:3; x{path}:1 is none."
     found = verify(answer, items).citations
@@ -101,7 +101,7 @@ def test_the_paths_of_passages_are_known_however_they_are_spelled(path: str) -> 
     )
 
 
-def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> None:
+def test_quoted_code_is_searched_in_the_cited_items() -> None:
     items = [
         CitableItem("P1", "a.py", Span(0, 2), "def total(self):\n    return  sum(self.items)"),
         CitableItem("P2", "b.py", Span(0, 1), "TAX = 19"),
@@ -117,7 +117,7 @@ def test_quoted_code_is_looked_for_in_the_passages_that_the_sentence_cites() -> 
     assert next(c.missing for c in verify(answer, [CitableItem("P1", "a.py", Span(0, 2))]).citations) == ()
 
 
-def test_sentences_that_claim_something_and_cite_nothing() -> None:
+def test_claims_without_citation_are_listed() -> None:
     answer = (
         "# The cart\n\nIt adds up, e.g. at the end [P1]. It rounds too. [P2] Nobody says this here.\n"
         "- The first item says something [P1]\n- The second one says more\n\nWhat does it do? It does the following:\n"
@@ -130,19 +130,19 @@ def test_sentences_that_claim_something_and_cite_nothing() -> None:
     assert verdict.cited_share == pytest.approx(3 / 5)
 
 
-def test_a_hostile_answer_is_read_like_any_other() -> None:
+def test_hostile_answer_is_verified() -> None:
     answer = "a" * 200_000 + "[" * 50_000 + "`" * 50_000 + "a/" * 50_000 + "[P1, " * 20_000 + "." * 50_000
     assert verify(answer, ITEMS, FILES.get).citations == ()
 
 
 @pytest.mark.parametrize("unit", [".[P1", ". [P1]", ".[", ".\n", "[P1,", "a/", "`a", ". ", "~~~\n"])
-def test_a_long_answer_takes_work_that_grows_with_it_and_no_faster(unit: str) -> None:
+def test_time_is_linear_in_the_length_of_the_answer(unit: str) -> None:
     answer = unit * (200_000 // len(unit)) + "a"
     assert {c.citation for c in verify(answer, ITEMS).citations} <= {"P1"}
 
 
 @given(st.text("[]P1234,-–; :.#Lsrc/py\n", max_size=80))
-def test_any_answer_is_read(answer: str) -> None:
+def test_any_text_is_accepted(answer: str) -> None:
     verdict = verify(answer, ITEMS, FILES.get)
     assert 0 <= verdict.cited_share <= 1
     for citation in verdict.citations:

@@ -25,7 +25,13 @@ DAY = 86_400
 
 def memory_entry(title: str, content: str, category: str = "knowledge", scope: str = "user") -> MemoryEntry:
     return MemoryEntry(
-        id=title, category=category, title=title, content=content, created=NOW, updated=NOW, scope=scope  # type: ignore[arg-type]
+        id=title,
+        category=category,
+        title=title,
+        content=content,
+        created=NOW,
+        updated=NOW,
+        scope=scope,  # type: ignore[arg-type]
     )
 
 

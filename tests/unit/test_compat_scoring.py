@@ -20,7 +20,7 @@ from promptls.compat.prompto import (
     term_boost,
 )
 from promptls.model import Item, Origin, Span
-from promptls.prompt.scoring import ScoringQuery, CorpusStatistics, RetrievedItem, apply_boosts, score_items
+from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
 
 CORPUS = CorpusStatistics(100, lambda term: {"login": 4, "token": 25, "the": 100}.get(term, 0))
 
@@ -51,7 +51,9 @@ def test_codebuddy_density_of_a_long_text_is_not_capped() -> None:
 
 def test_codebuddy_density_without_keywords_and_with_cap() -> None:
     assert density("anything", [])[0] == 0.5
-    [best] = score_items(density_formula, [region("login login", keyword=0.5)], ScoringQuery("login", ("login",)), CORPUS, 0.9)
+    [best] = score_items(
+        density_formula, [region("login login", keyword=0.5)], ScoringQuery("login", ("login",)), CORPUS, 0.9
+    )
     assert best.item.score == 0.9
 
 
@@ -81,7 +83,9 @@ LOGIN = ScoringQuery("login", ("login",))
 
 def test_codebuddy_scores_the_first_31_lines_of_a_definition() -> None:
     text = lines(40, (0, "def login(x):"), (35, "login login login"))
-    [found] = score_items(density_formula, [region(text, span=(100, 140), symbol="login", semantic=0.5)], LOGIN, CORPUS, 0.9)
+    [found] = score_items(
+        density_formula, [region(text, span=(100, 140), symbol="login", semantic=0.5)], LOGIN, CORPUS, 0.9
+    )
     assert found.item.span == Span(100, 131)
     # 62 words, of which one match: 0.1 + 5/62 + 0.2 for "def login"; the three matches in line 36 are outside
     assert found.item.score == pytest.approx(0.1 + 5 / 62 + 0.2)
@@ -93,7 +97,7 @@ def test_codebuddy_score_must_be_above_the_minimum() -> None:
     asked = ScoringQuery("login", ("login", "absent"))
     scores = {r.item.path: r.item.score for r in score_items(density_formula, [exactly, above], asked, CORPUS, 0.9)}
     assert scores["/w/b.py"] == pytest.approx(0.1 + 5 / 49)
-    assert scores["/w/a.py"] == 0.3  # the file's first lines stand for it: the keyword is there
+    assert scores["/w/a.py"] == 0.3  # represented by the first lines of the file, which has the keyword
     other = region("login", "/w/a.py", (50, 51), semantic=0.4)
     scores_there = [r.item.score for r in score_items(density_formula, [exactly, other], asked, CORPUS, 0.9)]
     assert scores_there[0] == 0.9
@@ -102,7 +106,9 @@ def test_codebuddy_score_must_be_above_the_minimum() -> None:
 
 def test_codebuddy_uses_the_first_50_lines_of_a_file_without_a_good_definition() -> None:
     whole = tuple(lines(80, (70, "a login")).split("\n"))
-    dull = RetrievedItem(region("\n".join(whole[60:80]), span=(60, 80), symbol="f", semantic=0.3).item, "nothing", file_lines=whole)
+    dull = RetrievedItem(
+        region("\n".join(whole[60:80]), span=(60, 80), symbol="f", semantic=0.3).item, "nothing", file_lines=whole
+    )
     [found] = score_items(density_formula, [dull], LOGIN, CORPUS, 0.9)
     assert (found.item.span, found.item.score, found.item.symbol) == (Span(0, 50), 0.3, "")
     assert found.item.reasons == {"first lines": 0.3}
@@ -118,7 +124,9 @@ def test_codebuddy_candidates_are_the_best_five_by_similarity_and_definitions_wi
     scores = {r.item.path: r.item.score for r in ranked}
     assert scores["/w/login.py"] == 0.9  # 8 + 2·10 + 10 points: a critical element
     assert [scores[f"/w/{n}.py"] for n in range(7)] == pytest.approx([0.1] * 5 + [0.0] * 2)
-    assert [r.item.score for r in score_items(density_formula, near, ScoringQuery("", ()), CORPUS, 0.9)] == [0.5] * 5 + [0.0] * 2
+    assert [r.item.score for r in score_items(density_formula, near, ScoringQuery("", ()), CORPUS, 0.9)] == [
+        0.5
+    ] * 5 + [0.0] * 2
 
 
 # ---------------------------------------------------------------- prompto
@@ -247,9 +255,13 @@ def test_attune_uses_similarity_only_below_the_keyword_gate() -> None:
     )
     near = region("something else", "/w/b.py", semantic=0.9)
     words = ("session", "store", "cookie", "expires")
-    ranked = score_items(overlap_formula, [near, sure], ScoringQuery("session store cookie expires", words), CORPUS, 1.0)
+    ranked = score_items(
+        overlap_formula, [near, sure], ScoringQuery("session store cookie expires", words), CORPUS, 1.0
+    )
     assert [(r.item.path, r.item.score) for r in ranked] == [("/w/session_store.py", 1.0), ("/w/b.py", 0.0)]
-    unsure = score_items(overlap_formula, [near, sure], ScoringQuery("cookie expires", ("cookie", "expires")), CORPUS, 1.0)
+    unsure = score_items(
+        overlap_formula, [near, sure], ScoringQuery("cookie expires", ("cookie", "expires")), CORPUS, 1.0
+    )
     assert [r.item.path for r in unsure] == ["/w/session_store.py", "/w/b.py"]  # two to one for the words
     assert unsure[0].item.score == pytest.approx((2 / 61 + 1 / 62) * 61 / 3)
     assert unsure[1].item.score == pytest.approx((1 / 61) * 61 / 3)

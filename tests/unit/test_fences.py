@@ -1,4 +1,4 @@
-"""The boundary of a prompt, and the fences drawn with it."""
+"""The boundary of a prompt, and the syntax of fences."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, boundary, fence
 SECRET = b"for tests"
 
 
-def test_the_boundary_is_made_of_the_secret_the_message_and_the_contents() -> None:
+def test_boundary_depends_on_secret_message_and_contents() -> None:
     first = boundary("why?", ["a", "b"], SECRET)
     assert re.fullmatch(r"[0-9a-f]{12}", first)
     assert boundary("why?", ["a", "b"], SECRET) == first
@@ -23,12 +23,12 @@ def test_the_boundary_is_made_of_the_secret_the_message_and_the_contents() -> No
     assert len({first, *others}) == 6
 
 
-def test_the_process_has_a_secret_of_its_own() -> None:
+def test_default_secret_is_random_for_each_process() -> None:
     assert boundary("m", ["c"]) == boundary("m", ["c"])
     assert boundary("m", ["c"]) != boundary("m", ["c"], b"")
 
 
-def test_a_boundary_that_stands_in_a_text_is_not_taken() -> None:
+def test_boundary_that_occurs_in_a_text_is_skipped() -> None:
     for texts in (["code"], ["code", "more"]):
         message, guesses = "m", list(texts)
         for _ in range(5):  # what an author would write who knew the secret
@@ -37,17 +37,17 @@ def test_a_boundary_that_stands_in_a_text_is_not_taken() -> None:
             assert not any(chosen in text for text in [message, *guesses])
 
 
-def test_it_is_derived_again_while_it_occurs() -> None:
+def test_boundary_is_derived_until_it_does_not_occur() -> None:
     for left in "0123456789abcdef":  # boundaries of one digit, all but one of them taken
         others = "0123456789abcdef".replace(left, "")
         assert boundary(others[:7], [others[7:], "-"], SECRET, length=1) == left
 
 
-def test_lone_surrogates_do_no_harm() -> None:
+def test_lone_surrogates_are_accepted() -> None:
     assert len(boundary("\ud800", ["\udfff"], SECRET)) == BOUNDARY_LENGTH == len(SPECIMEN)
 
 
-def test_the_layout_of_an_element() -> None:
+def test_element_syntax() -> None:
     assert fence([("path", "a.py"), ("lines", "1-2"), ("symbol", "")], "x = 1\ny = 2", "00ff00ff00ff") == (
         '<context-00ff00ff00ff path="a.py" lines="1-2">\nx = 1\ny = 2\n</context-00ff00ff00ff>'
     )

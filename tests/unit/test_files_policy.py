@@ -35,7 +35,7 @@ CASES = {
     "only some, less others": (FilePolicy(include=("/src/",), exclude=("b.py",)), "src/a.py src/gen/keep.py"),
     "nothing hidden": (FilePolicy(include_hidden=False), "docs/a.md secret plans.txt src/a.py src/gen/b.py src/gen/keep.py"),
     "only what is not there": (FilePolicy(include=("nothing",)), ""),
-    "patterns that mean nothing pick nothing": (FilePolicy(include=("# a comment",)), ""),
+    "patterns without a rule match nothing": (FilePolicy(include=("# a comment",)), ""),
 }
 
 
@@ -55,6 +55,6 @@ def test_walk_ignored_paths_and_explanations_agree(
     ignored = ignored_paths(root, every, limits)
     assert {path for path in every if path not in ignored} == {f"{root}/{name}" for name in listed}
     for path in every:
-        verdict = explain_path(root, path, limits)
-        assert verdict.indexed == (path not in ignored)
-        assert verdict.indexed or "index." in verdict.reason
+        decision = explain_path(root, path, limits)
+        assert decision.indexed == (path not in ignored)
+        assert decision.indexed or "index." in decision.reason

@@ -118,7 +118,7 @@ def test_rules_from_outside_the_work_tree(tmp_path: Path) -> None:
     plant(tmp_path / "r", ".git/info/exclude = *.here\nsub/b")
     assert listed(root) == [".gitignore", "a.configured", "sub/a.py"]
     assert listed(root + "/sub") == ["a.py"]
-    plant(tmp_path / "r", ".promptlsignore = !nothing")  # now we decide, from the same files
+    plant(tmp_path / "r", ".promptlsignore = !nothing")  # promptls now evaluates the same files itself
     assert listed(root) == [".gitignore", ".promptlsignore", "a.configured", "sub/a.py"]
     git(root, "config", "core.excludesFile", str(plant(tmp_path / "u", "mine = *.configured")) + "/mine")
     assert listed(root) == [".gitignore", ".promptlsignore", "a.everywhere", "sub/a.py"]
@@ -148,7 +148,7 @@ def test_nested_repositories(tmp_path: Path) -> None:
     outer = repo(tmp_path / "r", ".gitignore = *.o | skip/\na.py\na.o\n.promptlsignore = *.snap")
     for name in ("lib", "skip/lib", "deep/er/lib"):
         repo(tmp_path / "r" / name, "b.py\nb.o\nb.tmp\nb.snap\n.gitignore = *.tmp\n.git.keep = *")
-    inner = [".git.keep", ".gitignore", "b.o", "b.py"]  # git's rules end at the border, ours do not
+    inner = [".git.keep", ".gitignore", "b.o", "b.py"]  # rules of git end at a nested repository, those of .promptlsignore do not
     expected = [f"{way}/{name}" for way in ("deep/er/lib", "lib") for name in inner]
     assert listed(outer) == sorted([".gitignore", ".promptlsignore", "a.py", *expected])
     assert listed(outer, "lib") == [f"lib/{name}" for name in inner]
@@ -186,8 +186,8 @@ BUILT_IN = """
 def test_built_in_rules_outside_git(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", BUILT_IN)
     assert listed(root) == ["a.py", "other/target/x"]
-    verdict = explain_path(root, root + "/node_modules/x/i.js", LIMITS)
-    assert (verdict.rule, verdict.file, verdict.indexed) == ("node_modules/", "built-in", False)
+    decision = explain_path(root, root + "/node_modules/x/i.js", LIMITS)
+    assert (decision.rule, decision.file, decision.indexed) == ("node_modules/", "built-in", False)
     assert "cache" in explain_path(root, root + "/target/debug/x", LIMITS).reason
     plant(tmp_path / "r", ".gitignore = !venv/\n.promptlsignore = !target/")
     assert listed(root) == [
@@ -337,7 +337,7 @@ def test_ignore_file_that_is_not_a_regular_file(tmp_path: Path) -> None:
 def test_programs_configured_by_a_repository_are_not_run(tmp_path: Path) -> None:
     root = repo(tmp_path / "r", "a.py\n.gitattributes = * filter=trap diff=trap\n.gitignore = *.o\nb.o", "a.py")
     trap = tmp_path / "trap"
-    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\ncat\n")
+    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/triggered'\ncat\n")
     trap.chmod(0o755)
     for key in (
         *("core.fsmonitor", "core.pager", "core.editor", "core.sshCommand", "core.askPass", "core.gitProxy"),
@@ -357,19 +357,19 @@ def test_programs_configured_by_a_repository_are_not_run(tmp_path: Path) -> None
     plant(tmp_path / "r", ".promptlsignore = !b.o")
     assert "b.o" in listed(root)
     assert git_head(root) == "refs/heads/main" or git_head(root) == "refs/heads/master"
-    assert not (tmp_path / "sprung").exists()
+    assert not (tmp_path / "triggered").exists()
     assert Path(root, ".git/index").read_bytes() == index
 
 
 def test_git_program_in_the_workspace_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = plant(tmp_path / "r", "a.py")
     name = "git.exe" if os.name == "nt" else "git"
-    Path(root, name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\n")
+    Path(root, name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/triggered'\n")
     Path(root, name).chmod(0o755)
     monkeypatch.chdir(root)
     monkeypatch.setenv("PATH", os.pathsep.join([".", "", str(tmp_path)]))
     assert listed(root) == ["a.py", name]
-    assert not (tmp_path / "sprung").exists()
+    assert not (tmp_path / "triggered").exists()
 
 
 def test_git_environment_variables_are_ignored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,14 +441,14 @@ def test_explanations_name_the_rule(tmp_path: Path, kind: str) -> None:
     """
     root = (repo if kind == "git" else plant)(tmp_path / "r", tree)
     for name, (indexed, reason, rule, line) in EXPLAINED.items():
-        verdict = explain_path(root, f"{root}/{name}" if name else root, LIMITS)
-        assert (verdict.indexed, verdict.reason, verdict.rule, verdict.line) == (
+        decision = explain_path(root, f"{root}/{name}" if name else root, LIMITS)
+        assert (decision.indexed, decision.reason, decision.rule, decision.line) == (
             indexed,
             reason.format(root=root),
             rule,
             line,
         )
-        assert (verdict.file != "") == (rule != "")
+        assert (decision.file != "") == (rule != "")
 
 
 def test_explanations_of_rules_outside_the_work_tree(tmp_path: Path) -> None:
@@ -466,7 +466,7 @@ def test_pseudo_file_systems_are_skipped() -> None:
     assert not list(walk_files("/", LIMITS, folder="proc"))
     decision = explain_path("/", "/proc/version", LIMITS)
     assert (decision.indexed, decision.reason) == (False, "it is in a pseudo file system of the kernel (proc)")
-    within = [found.name for found in walk_files("/proc/sys/kernel", LIMITS)]  # opened on purpose
+    within = [found.name for found in walk_files("/proc/sys/kernel", LIMITS)]  # opened explicitly
     assert "ostype" in within
 
 

@@ -81,17 +81,17 @@ def read_history(root: Path, folder: str = "") -> History:
     return build_history(at, "x", "main", log)
 
 
-def test_file_history_has_commit_count_and_last_change(repo: Path) -> None:
+def test_file_outsidehas_commit_count_and_last_change(repo: Path) -> None:
     commit(repo, "begin", {"a.py": "1", "b.py": "1"})
     commit(repo, "more", {"a.py": "2"}, days=3)
-    found = read_history(repo)
-    assert found.files["a.py"].change_count == 2
-    assert found.files["a.py"].last_change == NOON + 3 * DAY
-    assert found.files["b.py"].last_change == NOON
-    assert recent_subjects(found, "a.py") == ("more", "begin")
+    history = read_history(repo)
+    assert history.files["a.py"].change_count == 2
+    assert history.files["a.py"].last_change == NOON + 3 * DAY
+    assert history.files["b.py"].last_change == NOON
+    assert recent_subjects(history, "a.py") == ("more", "begin")
 
 
-def test_history_follows_renames(repo: Path) -> None:
+def test_outsidefollows_renames(repo: Path) -> None:
     commit(repo, "begin", {"old.py": "a long enough text\n" * 5})
     commit(repo, "change", {"old.py": "another text of some length\n" * 5}, days=1)
     git(repo, "mv", "old.py", "new.py")
@@ -105,12 +105,12 @@ def test_deleted_file_has_no_history(repo: Path) -> None:
     assert set(read_history(repo).files) == {"a.py"}
 
 
-def test_history_is_limited_to_the_folder(repo: Path) -> None:
+def test_outsideis_limited_to_the_folder(repo: Path) -> None:
     commit(repo, "begin", {"front/a.ts": "1", "back/b.py": "1"})
     commit(repo, "only the front", {"front/a.ts": "2"}, days=1)
-    found = read_history(repo, "back")
-    assert set(found.files) == {"b.py"}
-    assert [c.subject for c in found.commits] == ["begin"]
+    history = read_history(repo, "back")
+    assert set(history.files) == {"b.py"}
+    assert [c.subject for c in history.commits] == ["begin"]
 
 
 def test_author_names_follow_mailmap_without_addresses(repo: Path) -> None:
@@ -134,10 +134,10 @@ def test_unusual_file_names_are_read_verbatim(repo: Path) -> None:
     names = {"ü ö.py": "1", "a\nb.py": "1", '"q".py': "1", "\x01x.py": "1"}
     commit(repo, "strange\x01 subject", names)
     commit(repo, "again", {"ü ö.py": "2"}, days=1)
-    found = read_history(repo)
-    assert set(found.files) == set(names)
-    assert found.files["ü ö.py"].change_count == 2
-    assert "\x01" not in found.commits[1].subject
+    history = read_history(repo)
+    assert set(history.files) == set(names)
+    assert history.files["ü ö.py"].change_count == 2
+    assert "\x01" not in history.commits[1].subject
 
 
 def test_merge_commits_are_excluded(repo: Path) -> None:
@@ -173,9 +173,9 @@ def test_authors_are_weighted_by_age_without_bots(repo: Path) -> None:
     commit(repo, "new", {"a.py": "new"}, "New Comer <n@x.org>", days=720)
     commit(repo, "bump", {"a.py": "bump"}, "dependabot[bot] <b@x.org>", days=720)
     path = (repo / "a.py").resolve().as_posix()
-    found = authors([read_history(repo)], [path], NOON + 720 * DAY)
-    assert [(a.name, a.change_count) for a in found] == [("New Comer", 1), ("Old Hand", 3)]
-    assert found[1].weight == pytest.approx(3 * 2 ** (-720 / 180))
+    people = authors([read_history(repo)], [path], NOON + 720 * DAY)
+    assert [(a.name, a.change_count) for a in people] == [("New Comer", 1), ("Old Hand", 3)]
+    assert people[1].weight == pytest.approx(3 * 2 ** (-720 / 180))
 
 
 @pytest.mark.parametrize(
@@ -206,12 +206,12 @@ def test_display_name_has_no_address(written: str, shown: str) -> None:
 
 def test_recency_halves_per_half_life_and_is_at_most_one(repo: Path) -> None:
     commit(repo, "begin", {"a.py": "1"})
-    path, found = (repo / "a.py").resolve().as_posix(), [read_history(repo)]
-    assert recency(found, path, NOON) == 1.0
-    assert recency(found, path, NOON - DAY) == 1.0
-    assert recency(found, path, NOON + 30 * DAY) == 0.5
-    assert recency(found, path, NOON + 7 * DAY, half_life_days=7) == 0.5
-    assert recency(found, path + "x", NOON) == 0.0
+    path, histories = (repo / "a.py").resolve().as_posix(), [read_history(repo)]
+    assert recency(histories, path, NOON) == 1.0
+    assert recency(histories, path, NOON - DAY) == 1.0
+    assert recency(histories, path, NOON + 30 * DAY) == 0.5
+    assert recency(histories, path, NOON + 7 * DAY, half_life_days=7) == 0.5
+    assert recency(histories, path + "x", NOON) == 0.0
     assert exponential_decay(DAY, 0) == 0.0
 
 
@@ -395,7 +395,7 @@ def test_hanging_git_is_stopped(repo: Path, cancelled: bool) -> None:
 # ---- cache
 
 
-def test_history_follows_head(repo: Path, history: HistoryCache) -> None:
+def test_outsidefollows_head(repo: Path, history: HistoryCache) -> None:
     commit(repo, "begin", {"a.py": "1"})
     root = repo.resolve().as_posix()
     (first,) = history.histories([root], wait_s=60)
@@ -409,8 +409,8 @@ def test_history_follows_head(repo: Path, history: HistoryCache) -> None:
 
 
 def test_folder_outside_of_git_has_no_history(tmp_path: Path, history: HistoryCache) -> None:
-    (found,) = history.histories([tmp_path.as_posix()], wait_s=60)
-    assert found.commits == () and found.problem is not None
+    (outside,) = history.histories([tmp_path.as_posix()], wait_s=60)
+    assert outside.commits == () and outside.problem is not None
 
 
 def test_closed_cache_does_not_read(repo: Path) -> None:

@@ -1,13 +1,13 @@
-"""Functions that types of elsewhere are extended by: which of them a call on a value means."""
+"""Extension methods: resolution of calls on a value to functions that extend its type elsewhere."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from graphkit import calls, view_of
 
-from promptls.graph.extension_methods import bare
-from tests.graphkit import calls, view_of
+from promptls.graph.extension_methods import simple_type_name
 
 CSHARP = """
 -- src/Words.cs --
@@ -210,7 +210,9 @@ void typed(String text) {
     ],
     ids=["C#", "Kotlin", "Swift", "Dart"],
 )
-def test_what_a_call_on_a_value_means(tmp_path: Path, workspace: str, expected: dict[str, list[str]]) -> None:
+def test_calls_resolve_to_applicable_extension_methods(
+    tmp_path: Path, workspace: str, expected: dict[str, list[str]]
+) -> None:
     view = view_of(workspace, tmp_path)
     found = {name: calls(view, name) for name in expected}
     assert {name: [one.rpartition(":")[2].removeprefix("Shop.Words.") for one in of] for name, of in found.items()} == {
@@ -219,7 +221,7 @@ def test_what_a_call_on_a_value_means(tmp_path: Path, workspace: str, expected: 
 
 
 @pytest.mark.parametrize(
-    ("of", "language", "name"),
+    ("type_name", "language", "expected"),
     [
         ("System.String", "csharp", "string"),
         ("TItem", "csharp", ""),
@@ -228,5 +230,5 @@ def test_what_a_call_on_a_value_means(tmp_path: Path, workspace: str, expected: 
         ("String", "kotlin", "String"),
     ],
 )
-def test_the_bare_name_of_a_type(of: str, language: str, name: str) -> None:
-    assert bare(of, language) == name
+def test_simple_type_name_drops_namespace_and_resolves_alias(type_name: str, language: str, expected: str) -> None:
+    assert simple_type_name(type_name, language) == expected

@@ -1,4 +1,4 @@
-"""Where imports lead, language by language: workspaces as strings, and what each import is bound to."""
+"""Import resolution by language: workspaces as strings, with the targets of each import."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workspaces import snapshot_of
 
 
 def led(text: str, file: str, top: Path) -> list[str]:
-    """ "a.b → src/a/b.py f" for each import of a file; nothing behind the arrow for third parties."""
+    """Format the imports of a file as "a.b → src/a/b.py f", without target for third parties."""
     snapshot = snapshot_of(text, top)
     base = snapshot.roots[0].path + "/"
     resolver = ImportResolver(snapshot)
@@ -26,7 +26,7 @@ def led(text: str, file: str, top: Path) -> list[str]:
 
 
 def bound(text: str, file: str, top: Path) -> dict[str, str]:
-    """What the names that a file imports stand for."""
+    """Return the targets of the names that a file imports."""
     snapshot = snapshot_of(text, top)
     base = snapshot.roots[0].path + "/"
     found = ImportResolver(snapshot).bindings(snapshot.files[base + file])
@@ -590,7 +590,7 @@ const zon = @import("main.zon");
 
 
 @pytest.mark.parametrize(("text", "file", "targets", "names"), CASES.values(), ids=CASES.keys())
-def test_imports_lead(text: str, file: str, targets: list[str], names: dict[str, str], tmp_path: Path) -> None:
+def test_imports_are_resolved(text: str, file: str, targets: list[str], names: dict[str, str], tmp_path: Path) -> None:
     assert led(text, file, tmp_path) == [one.strip() for one in targets]
     found = bound(text, file, tmp_path)
     assert {name: found.get(name) for name in names} == names
@@ -633,7 +633,7 @@ import "../../../etc"
 
 
 @pytest.mark.parametrize("file", ["src/main.ts", "src/a.py", "src/a.rs", "src/a.go", "src/a.c", "src/a.php"])
-def test_nothing_leads_out_of_the_workspace(file: str, tmp_path: Path) -> None:
+def test_imports_never_leave_the_workspace(file: str, tmp_path: Path) -> None:
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/passwd").write_text("secret")
     for way in led(HOSTILE, file, tmp_path / "root"):
@@ -641,7 +641,7 @@ def test_nothing_leads_out_of_the_workspace(file: str, tmp_path: Path) -> None:
     assert all(not t.startswith(("/", "..")) for t in bound(HOSTILE, file, tmp_path / "root").values())
 
 
-def test_an_edit_keeps_what_is_known_and_another_configuration_does_not(tmp_path: Path) -> None:
+def test_caches_survive_edits_but_not_configuration_changes(tmp_path: Path) -> None:
     text = '-- tsconfig.json --\n{ "compilerOptions": { "paths": { "@/*": ["one/*"] } } }\n-- one/a.ts --\n-- two/a.ts --\n-- main.ts --\nimport { a } from "@/a";\n'
     resolvers = ImportResolvers()
     before = snapshot_of(text, tmp_path)

@@ -1,7 +1,7 @@
-"""What paths of modules lead to, in languages that name modules where they use them; and packages without imports.
+"""Module paths in expressions, for languages whose expressions contain them, and packages without imports.
 
-Each case is a workspace, a definition, and what it calls.  A call that leads nowhere is not listed: beside each that
-leads somewhere stand others of the same name that must not.
+Each case is a workspace, a definition, and its resolved calls.  Unresolved calls are not listed: each workspace also
+contains definitions with the same name to which no call must resolve.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from graphkit import calls, place_of, view_of
 
 from promptls.model import IMPLEMENT
-from tests.graphkit import calls, place_of, view_of
 
 ELIXIR = """
 -- lib/shop/store.ex --
@@ -432,7 +432,7 @@ WORKSPACES = {
 
 
 @pytest.mark.parametrize(("language", "name"), list(CASES), ids=lambda value: value)
-def test_a_path_of_modules_leads_to_what_it_names(tmp_path: Path, language: str, name: str) -> None:
+def test_module_paths_resolve(tmp_path: Path, language: str, name: str) -> None:
     assert sorted(calls(view_of(WORKSPACES[language], tmp_path), name)) == sorted(CASES[language, name])
 
 
@@ -446,26 +446,26 @@ def test_a_path_of_modules_leads_to_what_it_names(tmp_path: Path, language: str,
         ("a.rb:f", "module A\n  include A\n  B = A\nend\nclass C < C\n  include C\nend\ndef f\n  C.new.go\n  A::B.go\nend\n"),
     ],
 )  # fmt: skip
-def test_names_that_go_in_circles_end(tmp_path: Path, name: str, text: str) -> None:
+def test_cyclic_aliases_end_unresolved(tmp_path: Path, name: str, text: str) -> None:
     view = view_of(f"-- {name.partition(':')[0]} --\n{text}", tmp_path)
     assert calls(view, name) == []
 
 
-def test_what_is_mixed_in_is_told_from_what_a_class_is_only_handed(tmp_path: Path) -> None:
+def test_only_mixins_are_bases_of_ruby_class(tmp_path: Path) -> None:
     view = view_of(
         "-- a.rb --\nclass A\n  include X\n  extend Y::Z\n  has_many Jobs\n  use Rack::Logger\nend\n", tmp_path
     )
     path, _ = place_of(view, "a.rb:A")
-    facts = view.facts(path)
-    assert facts is not None
-    assert [use.name for use in facts.uses_of(0) if use.kind == IMPLEMENT] == ["X", "Z"]
+    file = view.file_symbols(path)
+    assert file is not None
+    assert [use.name for use in file.references_in(0) if use.kind == IMPLEMENT] == ["X", "Z"]
 
 
-def test_the_methods_of_a_julia_function_are_one_thing(tmp_path: Path) -> None:
+def test_all_methods_of_julia_function_have_the_same_callers(tmp_path: Path) -> None:
     text = JULIA.replace("total(c::Int) = c\n", "") + "-- Shop/src/more.jl --\ntotal(c::Int) = c\n"
     view = view_of(text, tmp_path)
     for name in ("Shop/src/cart.jl:total", "Shop/src/more.jl:total"):
         callers = {
-            edge.source[0].rpartition("/")[2] for edge in view.into(place_of(view, name)) if edge.type == "calls"
+            edge.source[0].rpartition("/")[2] for edge in view.incoming(place_of(view, name)) if edge.type == "calls"
         }
         assert callers == {"use.jl", "runtests.jl"}

@@ -1,15 +1,15 @@
-"""What calls resolve to: by scope, by type, by import, and when nothing else is known by a name that is alone."""
+"""Name resolution: targets of calls by scope, type, import, package, and by names that are unique in the workspace."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from graphkit import calls, edges, place_of, short, view_of
 
-from promptls.graph.name_lookup import MAX_NAMESAKES
-from promptls.graph.signatures import returned, taken
+from promptls.graph.name_lookup import MAX_CANDIDATES
+from promptls.graph.signatures import callback_parameter_type, return_type
 from promptls.model import CALL, Span, Symbol
-from tests.graphkit import calls, edges, place_of, short, view_of
 
 SHOP = """
 -- shop/__init__.py --
@@ -113,7 +113,7 @@ def use():
                 "shop/tools.py:helper .95",
                 "shop/tools.py:Log .95",
                 "shop/tools.py:Log.write .85",
-                "shop/base.py:Base.sell .25",  # other.sell(): one of two of that name
+                "shop/base.py:Base.sell .25",  # other.sell(): one of two definitions with this name
                 "shop/store.py:Store .95",
             ],
         ),
@@ -121,11 +121,11 @@ def use():
         ("main.py:STORE", ["shop/store.py:Store .95"]),
     ],
 )
-def test_calls_in_python(tmp_path: Path, name: str, expected: list[str]) -> None:
+def test_python_calls_resolve_by_scope_type_and_import(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(SHOP, tmp_path), name) == expected
 
 
-def test_bases_and_types_used(tmp_path: Path) -> None:
+def test_bases_supertypes_and_used_types_resolve(tmp_path: Path) -> None:
     view = view_of(SHOP, tmp_path)
     assert calls(view, "shop/store.py:Store", "inherits") == ["shop/base.py:Base .95"]
     assert calls(view, "shop/store.py:Store.__init__", "uses") == ["shop/store.py:Till"]
@@ -137,17 +137,17 @@ def test_bases_and_types_used(tmp_path: Path) -> None:
     )
 
 
-def test_who_calls_it_through_whatever_name(tmp_path: Path) -> None:
+def test_callers_are_found_through_import_aliases(tmp_path: Path) -> None:
     view = view_of(SHOP, tmp_path)
-    into = edges(view, view.into(place_of(view, "shop/store.py:Store")), "calls")
-    assert into == [
+    callers = edges(view, view.incoming(place_of(view, "shop/store.py:Store")), "calls")
+    assert callers == [
         "main.py:run calls shop/store.py:Store .95",
         "main.py:STORE calls shop/store.py:Store .95",
         "shop/store.py:open_store calls shop/store.py:Store",
     ]
 
 
-def test_a_receiver_from_outside_is_never_guessed(tmp_path: Path) -> None:
+def test_call_on_external_receiver_stays_unresolved(tmp_path: Path) -> None:
     text = """
     -- a.py --
     import requests
@@ -167,17 +167,17 @@ def test_a_receiver_from_outside_is_never_guessed(tmp_path: Path) -> None:
     assert calls(view_of(text, tmp_path), "a.py:run") == ["a.py:Mine.fire .50"]
 
 
-def test_names_that_every_type_has_are_never_guessed(tmp_path: Path) -> None:
+def test_common_method_names_are_not_resolved_by_name_alone(tmp_path: Path) -> None:
     text = "-- a.py --\nclass A:\n    def get(self): ...\n    def fetch_all(self): ...\ndef f(x):\n    x.get()\n    x.fetch_all()\n"
     assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.fetch_all .50"]
 
 
-def test_a_bare_name_is_no_method(tmp_path: Path) -> None:
+def test_unqualified_call_does_not_refer_to_method(tmp_path: Path) -> None:
     text = "-- a.py --\nclass A:\n    def go(self):\n        go()\n        stop()\n    def stop(self): ...\n-- b.py --\ndef go(): ...\n"
     assert calls(view_of(text, tmp_path), "a.py:A.go") == []
 
 
-def test_cycles_end(tmp_path: Path) -> None:
+def test_cyclic_imports_and_bases_end(tmp_path: Path) -> None:
     text = """
 -- a.py --
 from b import B, thing
@@ -199,12 +199,12 @@ class B(A):
     view = view_of(text, tmp_path)
     assert calls(view, "a.py:A.f") == []
     assert calls(view, "b.py:B.h") == ["a.py:A.f .90"]
-    for place in view.places():
-        assert view.edges(place) is not None
+    for ref in view.all_refs():
+        assert view.edges(ref) is not None
 
 
 @pytest.mark.parametrize(
-    ("language", "signature", "of"),
+    ("language", "signature", "expected"),
     [
         ("python", "def a(b: C) -> D", "D"),
         ("python", "def a() -> Optional[b.D]", "b.D"),
@@ -235,13 +235,13 @@ class B(A):
         ("python", "def a(b: Callable[[], B]) -> D", "D"),
     ],
 )
-def test_what_a_function_returns(language: str, signature: str, of: str) -> None:
+def test_return_type_is_read_from_signature(language: str, signature: str, expected: str) -> None:
     symbol = Symbol("a", "function", "a", signature, "", Span(0, 1), 0, 1, -1)
-    assert returned(symbol, language) == of
+    assert return_type(symbol, language) == expected
 
 
 @pytest.mark.parametrize(
-    ("signature", "numbers", "of"),
+    ("signature", "positions", "expected"),
     [
         ("function each<A>(to: (item: Cart, at: number) => void)", (0, 0), "Cart"),
         ("function each(list: Map<A, B>, to?: (this: X, item: my.Cart<A>) => void): () => D", (1, 0), "my.Cart"),
@@ -255,8 +255,10 @@ def test_what_a_function_returns(language: str, signature: str, of: str) -> None
         ("const each", (0, 0), ""),
     ],
 )
-def test_what_a_function_hands_to_the_one_it_is_given(signature: str, numbers: tuple[int, int], of: str) -> None:
-    assert taken(signature, *numbers) == of
+def test_callback_parameter_type_is_read_from_signature(
+    signature: str, positions: tuple[int, int], expected: str
+) -> None:
+    assert callback_parameter_type(signature, *positions) == expected
 
 
 CALLBACKS = """
@@ -299,7 +301,7 @@ export class Deck implements Pair<number> {}
         ("cart.ts:all", ["cart.ts:Cart.add .85", "kit.ts:Pair .95"]),
     ],
 )
-def test_callbacks_know_what_they_are_handed_and_variables_own_their_code(
+def test_callback_parameters_have_types_and_variables_own_their_code(
     tmp_path: Path, name: str, expected: list[str]
 ) -> None:
     assert calls(view_of(CALLBACKS, tmp_path), name) == expected
@@ -340,7 +342,7 @@ function go(hash) {
 """
 
 
-def test_modules_that_are_required_stand_for_what_they_export(tmp_path: Path) -> None:
+def test_required_module_refers_to_its_default_export(tmp_path: Path) -> None:
     view = view_of(REQUIRED, tmp_path)
     assert sorted(calls(view, "test/a.js:go")) == [
         "lib/Store.js:Extra .95",
@@ -353,35 +355,37 @@ def test_modules_that_are_required_stand_for_what_they_export(tmp_path: Path) ->
     assert calls(view, "lib/Store.js:Store.put") == ["lib/tools.js:label .95"]
 
 
-def test_a_type_and_a_value_of_one_name_are_told_apart(tmp_path: Path) -> None:
+def test_type_and_value_with_same_name_are_distinguished(tmp_path: Path) -> None:
     view = view_of(CALLBACKS, tmp_path)
-    kinds = {
-        view.symbol(found.place).kind  # type: ignore[union-attr]
-        for path, owner, use in ((p, o, u) for p in view.snapshot.files for o, u in view.facts(p).uses_named("Pair"))  # type: ignore[union-attr]
-        for found in view.resolver.resolve(path, owner, use)
-        if path.endswith("use.ts")
-    }
-    assert kinds == {"interface"}
+    path = next(path for path in view.snapshot.files if path.endswith("use.ts"))
+    file = view.file_symbols(path)
+    assert file is not None
+    targets = [
+        view.symbol(found.ref)
+        for owner, reference in file.references_named("Pair")
+        for found in view.resolver.resolve(path, owner, reference)
+    ]
+    assert {target.kind for target in targets if target is not None} == {"interface"}
 
 
-def test_files_that_all_offer_each_others_names_are_each_looked_at_once(tmp_path: Path) -> None:
-    stars = "".join(f"from m{i} import *\n" for i in range(40))
-    text = "".join(f"-- m{i}.py --\n{stars}from m{(i + 1) % 40} import far as near\n" for i in range(40))
-    view = view_of(text + f"-- a.py --\n{stars}def f():\n    missing(); near()\n", tmp_path)
+def test_mutual_wildcard_reexports_are_each_read_once(tmp_path: Path) -> None:
+    wildcards = "".join(f"from m{i} import *\n" for i in range(40))
+    text = "".join(f"-- m{i}.py --\n{wildcards}from m{(i + 1) % 40} import far as near\n" for i in range(40))
+    view = view_of(text + f"-- a.py --\n{wildcards}def f():\n    missing(); near()\n", tmp_path)
     assert calls(view, "a.py:f") == []
 
 
-def test_a_package_may_be_put_together_from_many_files(tmp_path: Path) -> None:
-    """As NetworkX is: a hundred files were looked at for a name, and what stood in the others was called by nobody."""
+def test_name_is_found_in_package_that_reexports_200_files(tmp_path: Path) -> None:
+    """Regression test: with a limit of 100 files, calls into NetworkX stayed unresolved."""
     text = "".join(f"-- net/m{i}.py --\ndef f{i}(): ...\n" for i in range(200))
-    stars = "".join(f"from net.m{i} import *\n" for i in range(200))
-    text += f"-- net/__init__.py --\nfrom net.all import *\n-- net/all.py --\n{stars}"
+    wildcards = "".join(f"from net.m{i} import *\n" for i in range(200))
+    text += f"-- net/__init__.py --\nfrom net.all import *\n-- net/all.py --\n{wildcards}"
     view = view_of(text + "-- a.py --\nimport net as n\n\ndef f():\n    n.f199()\n", tmp_path)
     assert calls(view, "a.py:f") == ["net/m199.py:f199 .95"]
 
 
-def test_a_function_is_called_by_the_name_of_its_module(tmp_path: Path) -> None:
-    """A package that binds the name of one of its modules to something else shows that, and not the module."""
+def test_package_binding_hides_module_with_same_name(tmp_path: Path) -> None:
+    """`from .ask import ask` in a package binds the name to the function, not to the module."""
     text = """
 -- pkg/__init__.py --
 from .ask import ask
@@ -415,7 +419,7 @@ def f():
     assert calls(view, "pkg/use.py:inside") == ["pkg/ask.py:ask .95", "pkg/ask.py:other .95"]
 
 
-def test_a_variable_of_another_file_is_what_it_holds(tmp_path: Path) -> None:
+def test_imported_variable_resolves_to_its_value(tmp_path: Path) -> None:
     text = """
 -- app.py --
 class App:
@@ -470,11 +474,12 @@ export function f() {
     assert calls(view, "b.ts:f") == ["store.ts:Store.get .85", "store.ts:table.put .95"]
 
 
-def test_an_expression_without_end_is_given_up(tmp_path: Path) -> None:
+def test_very_long_expression_falls_back_to_unique_name(tmp_path: Path) -> None:
     links = ".a()" * 4
     text = f"-- a.py --\nclass A:\n    def a(self) -> 'A': ...\nx: A = A(){links}\ny = x{links}\n"
     text += "".join(f"y{i} = y{i - 1 if i else ''}{links}\n" for i in range(60)) + f"def f():\n    y59{links}.a()\n"
-    assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.a .50"]  # not by its type any more, but by its name
+    # The step budget is exhausted, so the call is resolved by its unique name instead of the type of its receiver.
+    assert calls(view_of(text, tmp_path), "a.py:f") == ["a.py:A.a .50"]
 
 
 PACKAGES = """
@@ -632,7 +637,7 @@ class Shop {
         ("php/A.php:Shop.sell", ["php/A.php:Till.ring .85", "php/A.php:Shop.close .95"]),
     ],
 )
-def test_calls_in_other_languages(tmp_path: Path, name: str, expected: list[str]) -> None:
+def test_calls_in_packages_of_other_languages_resolve(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(PACKAGES, tmp_path), name) == expected
 
 
@@ -644,7 +649,9 @@ def test_calls_in_other_languages(tmp_path: Path, name: str, expected: list[str]
         ("ts/shop.ts:Shop", "inherits", ["ts/shop.ts:Base"]),
     ],
 )
-def test_bases_in_other_languages(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+def test_bases_in_packages_of_other_languages_resolve(
+    tmp_path: Path, name: str, type_: str, expected: list[str]
+) -> None:
     assert calls(view_of(PACKAGES, tmp_path), name, type_) == expected
 
 
@@ -723,7 +730,7 @@ static Shape *again() {
         ("cpp/shape.cpp:again", "calls", ["cpp/shape.h:Shape .95"]),
     ],
 )
-def test_the_name_of_a_constructor_means_its_type(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+def test_constructor_name_refers_to_its_type(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(CONSTRUCTORS, tmp_path), name, type_) == expected
 
 
@@ -785,7 +792,7 @@ end
         ("lib/app.rb:App", "inherits", ["lib/base.rb:Base .95"]),
     ],
 )
-def test_what_is_included_is_seen(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+def test_definitions_in_included_files_resolve(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(INCLUDED, tmp_path), name, type_) == expected
 
 
@@ -893,7 +900,7 @@ class Package {
         ("java/shop/Package.java:Package.run", "calls", []),
     ],
 )
-def test_what_is_imported_from_namespaces_and_types(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
+def test_imports_from_namespaces_and_types_resolve(tmp_path: Path, name: str, type_: str, expected: list[str]) -> None:
     assert calls(view_of(IMPORTED, tmp_path), name, type_) == expected
 
 
@@ -988,11 +995,11 @@ end
         ("app.rb:App.run", ["util.rb:Util.slug .95", "util.rb:Util.Cut.all .95", "rack/one.rb:Rack.Utils.escape .95"]),
     ],
 )
-def test_functions_of_modules(tmp_path: Path, name: str, expected: list[str]) -> None:
+def test_module_functions_resolve(tmp_path: Path, name: str, expected: list[str]) -> None:
     assert calls(view_of(MODULES, tmp_path), name) == expected
 
 
-SUPERS = """
+SUPER_CALLS = """
 -- a.py --
 class First:
     def one(self): ...
@@ -1014,14 +1021,14 @@ class Rival:
 """
 
 
-def test_super_is_all_of_the_bases_and_type_of_self_the_class(tmp_path: Path) -> None:
-    view = view_of(SUPERS, tmp_path)
+def test_super_resolves_in_all_bases_and_type_of_self_in_class(tmp_path: Path) -> None:
+    view = view_of(SUPER_CALLS, tmp_path)
     path, owner = place_of(view, "a.py:Both.one")
-    facts = view.facts(path)
-    assert facts is not None
-    found = [view.resolver.resolve(path, owner, use) for use in facts.uses_of(owner) if use.kind == CALL]
-    told = [", ".join(f"{short(view, one.place)} {one.how}" for one in ones) for ones in found if ones]
-    assert told == [
+    file = view.file_symbols(path)
+    assert file is not None
+    found = [view.resolver.resolve(path, owner, use) for use in file.references_in(owner) if use.kind == CALL]
+    shown = [", ".join(f"{short(view, one.ref)} {one.method}" for one in ones) for ones in found if ones]
+    assert shown == [
         "a.py:First.one inherited",
         "a.py:Second.two inherited",
         "a.py:Both.make member",
@@ -1030,7 +1037,7 @@ def test_super_is_all_of_the_bases_and_type_of_self_the_class(tmp_path: Path) ->
     ]
 
 
-INNER = """
+INNER_IMPORTS = """
 -- a.py --
 def make(): ...
 def own(): ...
@@ -1082,11 +1089,11 @@ function inner() {
         ("use.ts:inner", ["d.ts:make .95"]),
     ],
 )
-def test_what_a_function_imports_for_itself_counts_there(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert calls(view_of(INNER, tmp_path), name) == expected
+def test_import_within_function_is_visible_only_there(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(INNER_IMPORTS, tmp_path), name) == expected
 
 
-SEEN = """
+VISIBLE = """
 -- src/main/java/com/x/Cart.java --
 package com.x;
 public class Cart {
@@ -1176,11 +1183,13 @@ class Till { void Ring() {} }
         ),
     ],
 )
-def test_who_sees_whom_by_package_and_namespace(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert sorted(calls(view_of(SEEN, tmp_path), name)) == sorted(expected)
+def test_package_and_namespace_members_are_visible_without_import(
+    tmp_path: Path, name: str, expected: list[str]
+) -> None:
+    assert sorted(calls(view_of(VISIBLE, tmp_path), name)) == sorted(expected)
 
 
-GUESSED = """
+UNIQUE_NAMES = """
 -- lib/list.ex --
 defmodule Shop.Debug do
   def keyfind(a, b), do: a
@@ -1218,18 +1227,18 @@ end
         ("a.rb:Use.run", ["a.rb:Cart.mkdir_p .50"]),
     ],
 )
-def test_a_type_that_is_not_here_has_no_methods_here(tmp_path: Path, name: str, expected: list[str]) -> None:
-    assert calls(view_of(GUESSED, tmp_path), name) == expected
+def test_call_on_type_outside_workspace_stays_unresolved(tmp_path: Path, name: str, expected: list[str]) -> None:
+    assert calls(view_of(UNIQUE_NAMES, tmp_path), name) == expected
 
 
-def test_of_hundreds_of_one_name_the_one_of_the_module_that_is_named(tmp_path: Path) -> None:
+def test_named_module_selects_one_of_hundreds_of_candidates(tmp_path: Path) -> None:
     modules = (
-        f"-- lib/c{n}.ex --\ndefmodule Shop.C{n} do\n  def make_it(x), do: x\nend\n" for n in range(2 * MAX_NAMESAKES)
+        f"-- lib/c{n}.ex --\ndefmodule Shop.C{n} do\n  def make_it(x), do: x\nend\n" for n in range(2 * MAX_CANDIDATES)
     )
     text = "".join(modules) + "-- a.ex --\ndefmodule Use do\n  def run(x), do: Shop.C7.make_it(x)\nend\n"
     assert calls(view_of(text, tmp_path), "a.ex:Use.run") == ["lib/c7.ex:Shop.C7.make_it .95"]
 
 
-def test_overloads_are_one_definition(tmp_path: Path) -> None:
+def test_overloads_count_as_one_definition(tmp_path: Path) -> None:
     text = "-- a.ts --\nclass A {\n  ring(a: string): void\n  ring(a: any) {}\n}\n-- b.ts --\nfunction run(x) { x.ring(1) }\n"
     assert calls(view_of(text, tmp_path), "b.ts:run") == ["a.ts:A.ring .50"]

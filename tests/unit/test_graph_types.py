@@ -1,7 +1,7 @@
-"""What declarations say of the types of variables: locals, parameters, fields, properties, results of functions.
+"""Declared types of variables: locals, parameters, fields, properties and function results.
 
-In each sample every call of `start` is one of Engine's.  A copy of the sample beside it, in which Engine is called
-Rival, sees to it that the name alone says nothing.
+In each sample every call of `start` is a call of Engine.start.  The workspace also contains a copy of the sample with
+Engine renamed to Rival, so that the name `start` is not unique.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-
-from tests.graphkit import view_of
+from graphkit import view_of
 
 SAMPLES = {
     "a.py": """
@@ -503,31 +502,31 @@ local function drive(given)
 end
 """,
 }
-"""What comments say of types."""
+"""The samples named d.* declare types in documentation comments."""
 
 
-def resolved(file: str, text: str, top: Path) -> tuple[list[str], list[str]]:
-    """(lines of Car that call `start`, those of them that are found to call Engine's)"""
+def resolved_calls(file: str, text: str, top: Path) -> tuple[list[str], list[str]]:
+    """Return the lines of Car that call `start`, and those that resolve to Engine.start."""
     text = text.lstrip("\n")
     rival = text.replace("Engine", "Rival").replace("Car", "Bus").replace("make", "build")
     view = view_of(f"-- {file} --\n{text}-- z{file} --\n{rival}", top)
     path = next(p for p in view.snapshot.files if p.endswith(f"/{file}"))
-    facts = view.resolver.facts(path)
-    assert facts is not None
+    symbols = view.resolver.file_symbols(path)
+    assert symbols is not None
     lines = text.split("\n")
-    asked, found = [], []
-    for owner, use in facts.uses_named("start"):
+    called, found = [], []
+    for owner, use in symbols.references_named("start"):
         line = lines[use.line].strip()
-        asked.append(line)
-        targets = [view.symbol(one.place) for one in view.resolver.resolve(path, owner, use)]
+        called.append(line)
+        targets = [view.symbol(one.ref) for one in view.resolver.resolve(path, owner, use)]
         if [t.qualified.removeprefix("My.") for t in targets if t is not None] == ["Engine.start"]:
             found.append(line)
-    return asked, found
+    return called, found
 
 
 @pytest.mark.parametrize("file", list(SAMPLES))
-def test_a_variable_is_of_the_type_that_its_declaration_says(tmp_path: Path, file: str) -> None:
-    asked, found = resolved(file, SAMPLES[file], tmp_path)
+def test_variables_have_their_declared_type(tmp_path: Path, file: str) -> None:
+    called, found = resolved_calls(file, SAMPLES[file], tmp_path)
     written = [line.strip() for line in SAMPLES[file].splitlines() if re.search(r"(?:\.|->|::)start\b", line)]
-    assert asked == written
-    assert found == asked
+    assert called == written
+    assert found == called

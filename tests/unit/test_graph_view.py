@@ -1,4 +1,4 @@
-"""Nodes and edges of small workspaces, and what must hold for every one of them."""
+"""Nodes and edges of small workspaces, and invariants of every graph."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
-from promptls.graph.targets import locate
+from promptls.graph.targets import resolve_target
 from promptls.index.snapshot import with_files
 from tests.graphkit import calls, edges, place_of, short, view_of
 from tests.unit.test_graph_resolve import PACKAGES, SHOP
@@ -79,7 +79,7 @@ def test_nodes(tmp_path: Path) -> None:
     assert (node.id, node.type, node.name) == ("method:app/service.py:Service.each", "method", "each")
     assert (node.span.label, node.complexity, node.layer) == ("15-16", "simple", "Service")
     assert node.summary == "Method each."
-    notes = {short(view, p): n.language_notes for p in view.places() if (n := view.node(p)) and n.language_notes}
+    notes = {short(view, p): n.language_notes for p in view.all_refs() if (n := view.node(p)) and n.language_notes}
     assert notes == {
         "app/service.py:Order": ("dataclass",),
         "app/service.py:Port": ("abstract base class",),
@@ -122,10 +122,10 @@ def test_summaries_complexities_and_tags(tmp_path: Path) -> None:
 def test_every_kind_of_edge(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     service, check = place_of(view, "app/service.py:Service"), place_of(view, "app/service.py:check")
-    assert edges(view, view.out((service[0], -1)), "imports", "exports") == [
+    assert edges(view, view.outgoing((service[0], -1)), "imports", "exports") == [
         f"app/service.py exports app/service.py:{name}" for name in ("Order", "Port", "Service", "check", "Broken")
     ]
-    assert edges(view, view.out(place_of(view, "app/__init__.py"))) == [
+    assert edges(view, view.outgoing(place_of(view, "app/__init__.py"))) == [
         "app/__init__.py imports app/service.py",
         "app/__init__.py exports app/service.py:Service .95",
     ]
@@ -134,15 +134,15 @@ def test_every_kind_of_edge(tmp_path: Path) -> None:
     assert calls(view, "app/service.py:Service.send", "tested_by") == [
         "tests/test_service.py:TestService.test_send .85"
     ]
-    assert edges(view, view.into(check), "calls", "tested_by") == [
+    assert edges(view, view.incoming(check), "calls", "tested_by") == [
         "app/service.py:Service.send calls app/service.py:check",
         "tests/test_service.py:test_check calls app/service.py:check .95",
     ]
-    assert edges(view, view.into(place_of(view, "tests/test_service.py:test_check")), "tested_by") == [
+    assert edges(view, view.incoming(place_of(view, "tests/test_service.py:test_check")), "tested_by") == [
         "app/service.py:check tested_by tests/test_service.py:test_check .95"
     ]
     assert calls(view, "README.md:App", "documents") == ["app/service.py:Service.send .90", "app/service.py"]
-    assert edges(view, view.into((service[0], -1)), "imports", "documents") == [
+    assert edges(view, view.incoming((service[0], -1)), "imports", "documents") == [
         "README.md:App documents app/service.py",
         "app/__init__.py imports app/service.py",
         "tests/test_service.py imports app/service.py",
@@ -150,29 +150,29 @@ def test_every_kind_of_edge(tmp_path: Path) -> None:
 
 
 def laws(view: GraphView) -> None:
-    """What holds for every graph."""
-    places = list(view.places())
+    """Check the invariants of a graph."""
+    places = list(view.all_refs())
     ids = [view.id(place) for place in places]
     assert len(set(ids)) == len(ids)
     known = set(places)
     for place in places:
         assert view.node(place) is not None
-        for edge in view.out(place):
+        for edge in view.outgoing(place):
             assert edge.source == place
             assert edge.target in known
             assert 0 < edge.weight <= 1
-            assert any(edge.source == e.source and edge.type == e.type for e in view.into(edge.target)), edge
-        for edge in view.into(place):
+            assert any(edge.source == e.source and edge.type == e.type for e in view.incoming(edge.target)), edge
+        for edge in view.incoming(place):
             assert edge.target == place
-            assert any(edge.target == e.target and edge.type == e.type for e in view.out(edge.source)), edge
+            assert any(edge.target == e.target and edge.type == e.type for e in view.outgoing(edge.source)), edge
 
 
-def test_an_edge_is_the_same_from_both_ends(tmp_path: Path) -> None:
+def test_edges_are_equal_from_both_ends(tmp_path: Path) -> None:
     for i, text in enumerate((APP, SHOP, PACKAGES)):
         laws(view_of(text, tmp_path / str(i)))
 
 
-def test_edges_do_not_depend_on_what_was_asked_before(tmp_path: Path) -> None:
+def test_edges_do_not_depend_on_earlier_queries(tmp_path: Path) -> None:
     circle = """
 -- one.py --
 from two import Two
@@ -188,14 +188,14 @@ class Two(One):
         self.go()
         One().stop()
 """
-    asked = {}
+    edges_by_order = {}
     for order in (1, -1):
         view = view_of(circle + APP, tmp_path)
-        asked[order] = {place: view.edges(place) for place in list(view.places())[::order]}
-    assert asked[1] == asked[-1]
+        edges_by_order[order] = {place: view.edges(place) for place in list(view.all_refs())[::order]}
+    assert edges_by_order[1] == edges_by_order[-1]
 
 
-def test_a_changed_snapshot_gives_the_graph_of_a_fresh_one(tmp_path: Path) -> None:
+def test_graph_after_change_equals_new_graph(tmp_path: Path) -> None:
     before = snapshot_of(SHOP, tmp_path / "w")
     graph = Graph(ImportResolver)
     graph.at(before)
@@ -205,22 +205,22 @@ def test_a_changed_snapshot_gives_the_graph_of_a_fresh_one(tmp_path: Path) -> No
     changed = [(path, after.files.get(path)) for path in {*before.files, *after.files}]
     view = graph.at(with_files(before, changed))
     fresh = Graph(ImportResolver).at(after)
-    assert list(view.places()) == list(fresh.places())
-    for place in fresh.places():
-        assert view.out(place) == fresh.out(place)
-        assert view.into(place) == fresh.into(place)
+    assert list(view.all_refs()) == list(fresh.all_refs())
+    for place in fresh.all_refs():
+        assert view.outgoing(place) == fresh.outgoing(place)
+        assert view.incoming(place) == fresh.incoming(place)
 
 
-def test_the_view_of_the_same_files_is_the_same(tmp_path: Path) -> None:
+def test_view_of_same_files_is_reused(tmp_path: Path) -> None:
     snapshot = snapshot_of(APP, tmp_path)
     graph = Graph(ImportResolver)
     assert graph.at(snapshot) is graph.at(snapshot)
     assert graph.at(snapshot, {"Own": ["app"]}) is not graph.at(snapshot)
 
 
-def test_definitions_alike_have_ids_of_their_own(tmp_path: Path) -> None:
+def test_duplicate_definitions_have_distinct_ids(tmp_path: Path) -> None:
     view = view_of("-- a.py --\ndef f(): ...\ndef f(): ...\nclass f: ...\n", tmp_path)
-    assert [view.id(place) for place in view.places()] == [
+    assert [view.id(place) for place in view.all_refs()] == [
         "file:a.py",
         "function:a.py:f",
         "function:a.py:f@2.1",
@@ -228,9 +228,9 @@ def test_definitions_alike_have_ids_of_their_own(tmp_path: Path) -> None:
     ]
 
 
-def test_roots_of_a_workspace_are_told_apart(tmp_path: Path) -> None:
+def test_roots_are_distinguished(tmp_path: Path) -> None:
     view = view_of("-- one/api/a.py --\ndef f(): ...\n-- two/api/a.py --\ndef f(): ...\n", tmp_path, ["one", "two"])
-    ids = [view.id(place) for place in view.places()]
+    ids = [view.id(place) for place in view.all_refs()]
     assert ids == ["file:one:api/a.py", "function:one:api/a.py:f", "file:two:api/a.py", "function:two:api/a.py:f"]
-    assert [locate(view, one).places for one in ids] == [(place,) for place in view.places()]
-    assert {view.node(place).layer for place in view.places()} == {"API"}  # type: ignore[union-attr]
+    assert [resolve_target(view, one).refs for one in ids] == [(place,) for place in view.all_refs()]
+    assert {view.node(place).layer for place in view.all_refs()} == {"API"}  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""What a client may tell its model."""
+"""Model hints: temperature and practices."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from promptls.prompt.hints import MAX_TOKENS, PromptContents, model_hints
     ("action", "temperature"),
     [("fix", 0.3), ("modify", 0.3), ("refactor", 0.4), ("create", 0.5), ("other", 0.5), ("explain", 0.7), ("dance", 0.5)],
 )  # fmt: skip
-def test_promptos_temperatures(action: str, temperature: float) -> None:
+def test_temperature_by_action(action: str, temperature: float) -> None:
     found = model_hints(action, [], "", PromptContents())
     assert (found.temperature, found.max_tokens) == (temperature, 16_384) == (temperature, MAX_TOKENS)
 
@@ -23,11 +23,11 @@ def test_promptos_temperatures(action: str, temperature: float) -> None:
         ("o1", True), ("O3-mini", True), ("openai/o4-mini", True), ("gpt-5.1", True), ("azure/openai/GPT-5-mini", True),
     ],
 )  # fmt: skip
-def test_models_that_take_no_temperature_get_none(model: str, fixed: bool) -> None:
+def test_models_with_a_fixed_temperature_get_none(model: str, fixed: bool) -> None:
     assert (model_hints("fix", [], model, PromptContents()).temperature is None) == fixed
 
 
-def test_the_practices_are_those_of_the_prompt() -> None:
+def test_practices_follow_the_content_of_the_prompt() -> None:
     assert model_hints("fix", ["debugging"], "", PromptContents()).practices == ("variant: baseline",)
     everything = PromptContents(
         variant="citation", recipe="fix", sections=("instructions", "rules", "memory", "context", "question", "rules", "frame"),
@@ -40,7 +40,7 @@ def test_the_practices_are_those_of_the_prompt() -> None:
     )  # fmt: skip
 
 
-def test_a_question_of_no_type_is_general() -> None:
+def test_question_without_a_type_is_general() -> None:
     assert (
         model_hints("other", [], "", PromptContents(has_type_instructions=True)).practices[0]
         == "for questions of type: general"

@@ -1,4 +1,4 @@
-"""Which earlier turns are kept, and what is left of them."""
+"""Selection and truncation of earlier turns, and removal of file copies."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ def user(text: str) -> Message:
     return Message("user", text)
 
 
-def said(text: str) -> Message:
+def assistant(text: str) -> Message:
     return Message("assistant", text)
 
 
-def chosen(*turns: Message, budget: int = 10_000, **current: str) -> SelectedTurns:
+def selected(*turns: Message, budget: int = 10_000, **current: str) -> SelectedTurns:
     return select_turns(turns, budget, CHARS4, {name.replace("_", "/") + ".py": text for name, text in current.items()})
 
 
-# ---------------------------------------------------------------- what fits
+# ---------------------------------------------------------------- budget
 
 
-FIVE = [t for n in range(5) for t in (user(f"question {n} " + "q" * 100), said(f"answer {n} " + "a" * 200))]
+FIVE = [t for n in range(5) for t in (user(f"question {n} " + "q" * 100), assistant(f"answer {n} " + "a" * 200))]
 
 
-def test_everything_stays_if_it_fits() -> None:
-    done = chosen(*FIVE)
+def test_all_turns_are_kept_if_they_fit() -> None:
+    done = selected(*FIVE)
     assert (done.turns, done.dropped_count, done.removed_copies, done.truncated) == (tuple(FIVE), 0, 0, False)
     assert 0 < done.tokens < 1000
 
 
-def test_the_oldest_go_first_and_by_pairs() -> None:
-    whole = chosen(*FIVE).tokens
+def test_oldest_exchanges_are_dropped_first() -> None:
+    whole = selected(*FIVE).tokens
     seen = set()
     for budget in range(200, whole + 1):
-        done = chosen(*FIVE, budget=budget)
+        done = selected(*FIVE, budget=budget)
         assert done.tokens <= budget
         assert done.turns == tuple(FIVE[done.dropped_count :])
         assert done.dropped_count % 2 == 0
@@ -53,9 +53,11 @@ def test_the_oldest_go_first_and_by_pairs() -> None:
     assert seen == {0, 2, 4, 6, 8}
 
 
-def test_there_are_no_holes() -> None:
-    """A pair that does not fit hides the smaller ones before it."""
-    done = chosen(user("small"), said("small"), user("big " * 500), said("x"), user("last"), said("y"), budget=200)
+def test_selection_ends_at_the_first_exchange_that_does_not_fit() -> None:
+    """An exchange that does not fit ends the selection, even if smaller ones precede it."""
+    done = selected(
+        user("small"), assistant("small"), user("big " * 500), assistant("x"), user("last"), assistant("y"), budget=200
+    )
     assert [t.content for t in done.turns] == ["last", "y"]
     assert done.dropped_count == 4
 
@@ -64,19 +66,19 @@ def test_there_are_no_holes() -> None:
     ("turns", "kept"),
     [
         ([user("1"), user("2")], ["1", "2"]),
-        ([said("0"), user("1"), said("2"), said("3")], ["0", "1", "2", "3"]),
+        ([assistant("0"), user("1"), assistant("2"), assistant("3")], ["0", "1", "2", "3"]),
         ([Message("system", "s"), user("1")], ["s", "1"]),
-        ([user(" \n"), said(""), user("1")], ["1"]),
+        ([user(" \n"), assistant(""), user("1")], ["1"]),
         ([], []),
     ],
 )
-def test_histories_need_not_alternate(turns: list[Message], kept: list[str]) -> None:
-    assert [t.content for t in chosen(*turns).turns] == kept
+def test_roles_need_not_alternate(turns: list[Message], kept: list[str]) -> None:
+    assert [t.content for t in selected(*turns).turns] == kept
 
 
-def test_the_newest_pair_is_cut_in_its_middle_if_it_does_not_fit() -> None:
+def test_newest_exchange_is_truncated_in_the_middle() -> None:
     long = "\n".join(f"line {n}" for n in range(1000))
-    done = chosen(user("old"), said("old"), user("short question"), said(long), budget=200)
+    done = selected(user("old"), assistant("old"), user("short question"), assistant(long), budget=200)
     assert done.truncated and done.dropped_count == 2 and done.tokens <= 200
     assert done.turns[0] == user("short question")
     lines = done.turns[1].content.split("\n")
@@ -88,8 +90,8 @@ def test_the_newest_pair_is_cut_in_its_middle_if_it_does_not_fit() -> None:
     assert at > len(lines) - at - 1 > 0
 
 
-def test_one_long_paragraph_is_cut_between_words() -> None:
-    done = chosen(user("word " * 3000), budget=150)
+def test_long_paragraph_is_truncated_between_words() -> None:
+    done = selected(user("word " * 3000), budget=150)
     [turn] = done.turns
     head, marker, tail = turn.content.split("\n")
     assert marker == f"… {3000 - len((head + ' ' + tail).split())} words left out …"
@@ -98,12 +100,12 @@ def test_one_long_paragraph_is_cut_between_words() -> None:
 
 
 @pytest.mark.parametrize(("text", "budget"), [("word " * 3000, 50), ("x" * 10_000, 200), ("word " * 3000, -5)])
-def test_what_cannot_be_cut_sensibly_is_dropped(text: str, budget: int) -> None:
-    done = chosen(user(text), said("y"), budget=budget)
+def test_turn_that_cannot_be_truncated_is_dropped(text: str, budget: int) -> None:
+    done = selected(user(text), assistant("y"), budget=budget)
     assert (done.turns, done.dropped_count, done.tokens, done.truncated) == ((), 2, 0, False)
 
 
-# ---------------------------------------------------------------- what is out of date
+# ---------------------------------------------------------------- copies of files
 
 
 def prompt(question: str, *, text: str = CODE, variant: str = "baseline", citations: bool = False) -> str:
@@ -118,23 +120,23 @@ def prompt(question: str, *, text: str = CODE, variant: str = "baseline", citati
 
 
 @pytest.mark.parametrize(("variant", "citations"), [("baseline", False), ("citation", True)])
-def test_an_earlier_prompt_of_ours_is_reduced_to_its_question_and_names(variant: str, citations: bool) -> None:
+def test_earlier_prompt_is_reduced_to_its_question_and_item_names(variant: str, citations: bool) -> None:
     question = "What now?\n\n# Question\nis a heading <context-x>"
-    done = chosen(user(prompt(question, variant=variant, citations=citations)), said("That."))
+    done = selected(user(prompt(question, variant=variant, citations=citations)), assistant("That."))
     assert done.turns[0].content == f"[src/a.py:1-6 was shown here]\n[src/a.py:8-9 was shown here]\n{question}"
     assert done.removed_copies == 2
 
 
-def test_an_earlier_prompt_without_code_is_reduced_to_its_question() -> None:
+def test_earlier_prompt_without_code_is_reduced_to_its_question() -> None:
     text = assemble("Hi\n# Question\n?", pack([], [], 500), budget=500, renderer=renderer(), secret=SECRET).prompt
-    assert chosen(user(text)).turns == (user("Hi\n# Question\n?"),)
+    assert selected(user(text)).turns == (user("Hi\n# Question\n?"),)
 
 
-def test_a_block_of_ours_that_was_pasted_gives_way_to_its_name() -> None:
+def test_pasted_element_is_replaced_by_its_name() -> None:
     text = prompt("x")
     start = text.index("<context-", text.index("Boundary"))
     block = text[start : text.index("\n\n<context-", start)]
-    done = chosen(user(f"Look:\n{block}\nWhy?"), said(f"Because of\n{block}"))
+    done = selected(user(f"Look:\n{block}\nWhy?"), assistant(f"Because of\n{block}"))
     assert [t.content for t in done.turns] == [
         "Look:\n[src/a.py:1-6 was shown here]\nWhy?",
         "Because of\n[src/a.py:1-6 was shown here]",
@@ -161,16 +163,16 @@ B = "0123456789ab"
         (f"</context-{B}>", None),
     ],
 )  # fmt: skip
-def test_only_what_the_grammar_allows_is_a_block(text: str, left: str | None) -> None:
+def test_only_valid_elements_are_replaced(text: str, left: str | None) -> None:
     if text.endswith("!"):
         left = f'<context-{B} path="a.py">\n[b.py was shown here]\n</context-{B}>!'
-    [turn] = chosen(user(f"see\n{text}")).turns
+    [turn] = selected(user(f"see\n{text}")).turns
     assert turn.content == f"see\n{text if left is None else left}"
 
 
-def test_many_openings_without_an_end() -> None:
+def test_many_opening_tags_without_a_closing_tag() -> None:
     text = "\n".join(f'<context-{n:012x} path="a.py">' for n in range(20_000))
-    [turn] = chosen(user(text), budget=10**7).turns
+    [turn] = selected(user(text), budget=10**7).turns
     assert turn.content == text
 
 
@@ -182,9 +184,9 @@ MARK = "[an earlier copy of src/a.py stood here]"
     "tag", ["py:src/a.py", "py src/a.py", 'python title="src/a.py"', "python path=./src/a.py:1-20", "src/a.py", "py:src/a.py:3"]
 )  # fmt: skip
 @pytest.mark.parametrize("fence", ["```", "~~~~"])
-def test_an_old_copy_in_a_question_gives_way_to_a_line_that_names_it(tag: str, fence: str) -> None:
+def test_outdated_copy_in_a_question_is_replaced_by_its_path(tag: str, fence: str) -> None:
     text = f"Before\n{fence}{tag}\n{CODE}{fence}\nafter"
-    done = chosen(user(text), src_a=NEW)
+    done = selected(user(text), src_a=NEW)
     assert done.turns[0].content == f"Before\n{MARK}\nafter"
     assert done.removed_copies == 1
 
@@ -198,20 +200,20 @@ def test_an_old_copy_in_a_question_gives_way_to_a_line_that_names_it(tag: str, f
         (user("```py:src/a.py\n" + "\n".join(CODE.split("\n")[:7]) + "\n```"), CODE),  # too short to be sure
         (user(f"```py:src/a.py\n{CODE}```"), "class Other:\n    pass\n"),  # something else altogether
         (user("```py:src/a.py\n" + CODE.replace("argument +", "1 +") + "```"), CODE),  # half of it is new
-        (said(f"```py:src/a.py\n{NEW}```"), CODE),  # a proposal
-        (said("```py:src/a.py\n" + "x = 1\n" * 9 + "```"), "x = 1\n"),  # one line of the file, many times
+        (assistant(f"```py:src/a.py\n{NEW}```"), CODE),  # a proposal
+        (assistant("```py:src/a.py\n" + "x = 1\n" * 9 + "```"), "x = 1\n"),  # one line of the file, many times
     ],
 )
-def test_what_may_be_more_than_a_copy_stays(turn: Message, current: str) -> None:
-    done = chosen(turn, src_a=current)
+def test_code_that_may_not_be_a_copy_stays(turn: Message, current: str) -> None:
+    done = selected(turn, src_a=current)
     assert done.turns == (turn,)
     assert done.removed_copies == 0
 
 
-def test_an_answer_that_quotes_the_file_as_it_is_now_need_not() -> None:
-    done = chosen(said(f"Done:\n```py:src/a.py\n{NEW}```\n"), src_a=NEW)
+def test_current_copy_in_an_answer_is_replaced() -> None:
+    done = selected(assistant(f"Done:\n```py:src/a.py\n{NEW}```\n"), src_a=NEW)
     assert done.turns[0].content == f"Done:\n{MARK}\n"
 
 
-def test_invisible_characters_are_shown() -> None:
-    assert chosen(said("a\u202eb\r\nc")).turns[0].content == "a⟦U+202E⟧b\nc"
+def test_invisible_characters_are_escaped() -> None:
+    assert selected(assistant("a\u202eb\r\nc")).turns[0].content == "a⟦U+202E⟧b\nc"

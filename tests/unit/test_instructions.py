@@ -10,13 +10,13 @@ import pytest
 
 from promptls.model import Problem
 from promptls.prompt.instructions import (
-    TYPES_WITH_FORMAT_SECTION,
     MAX_FILE_CHARACTERS,
     TEMPLATE_NAMES,
+    TYPES_WITH_FORMAT_SECTION,
     InstructionTemplates,
+    load_instruction_templates,
     render_instructions,
     render_response_format,
-    load_instruction_templates,
 )
 from promptls.prompt.intent.types import QUESTION_TYPES
 from promptls.prompt.tokens import counter

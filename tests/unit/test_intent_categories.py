@@ -2,9 +2,15 @@
 
 import pytest
 
-from promptls.prompt.intent import category_names, detect_intent
-from promptls.prompt.intent.lexicon import load_data, max_edit_distance, split_entries, closest_keyword
-from promptls.prompt.intent.categories import STRONG_WEIGHT, TYPO_FACTOR, WEAK_WEIGHT, confidence_of_weight
+from promptls.prompt.intent.categories import (
+    STRONG_WEIGHT,
+    TYPO_FACTOR,
+    WEAK_WEIGHT,
+    category_names,
+    confidence_of_weight,
+)
+from promptls.prompt.intent.detect import detect_intent
+from promptls.prompt.intent.lexicon import closest_keyword, load_data, max_edit_distance, split_entries
 
 
 def categories_of(text: str) -> dict[str, float]:
@@ -20,7 +26,10 @@ def test_there_are_thirteen_categories() -> None:
 
 @pytest.mark.parametrize("name", category_names())
 def test_every_category_has_strong_and_weak_keywords(name: str) -> None:
-    strong, weak = split_entries(load_data("categories")[name]["strong"]), split_entries(load_data("categories")[name]["weak"])
+    strong, weak = (
+        split_entries(load_data("categories")[name]["strong"]),
+        split_entries(load_data("categories")[name]["weak"]),
+    )
     assert strong and weak
     assert not set(strong) & set(weak)
 
@@ -47,7 +56,10 @@ def test_kind_of_match(text: str, category: str, kind: str) -> None:
 
 def test_weights_of_matches() -> None:
     found = next(c for c in detect_intent("jwt token", "jwt token").categories if c.name == "authentication")
-    assert [(m.word, m.weight, m.strong) for m in found.matches] == [("jwt", STRONG_WEIGHT, True), ("token", WEAK_WEIGHT, False)]
+    assert [(m.word, m.weight, m.strong) for m in found.matches] == [
+        ("jwt", STRONG_WEIGHT, True),
+        ("token", WEAK_WEIGHT, False),
+    ]
     assert found.matched_words == ("jwt", "token")
     assert found.confidence == round(confidence_of_weight(STRONG_WEIGHT + WEAK_WEIGHT), 2)
 

@@ -9,7 +9,8 @@ from types import ModuleType
 
 import pytest
 
-from promptls.prompt.intent import ACTIONS, QUESTION_TYPES, category_names
+from promptls.prompt.intent import ACTIONS, QUESTION_TYPES
+from promptls.prompt.intent.categories import category_names
 
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "evaluation" / "intent.py"
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from promptls.prompt.intent import detect_intent
-from promptls.retrieval.query import parse_query, exclude_words
+from promptls.prompt.intent.detect import detect_intent
+from promptls.retrieval.query import exclude_words, parse_query
 
 
 @pytest.mark.parametrize(

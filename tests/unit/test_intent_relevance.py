@@ -2,7 +2,7 @@
 
 import pytest
 
-from promptls.prompt.intent import detect_intent
+from promptls.prompt.intent.detect import detect_intent
 
 
 @pytest.mark.parametrize(

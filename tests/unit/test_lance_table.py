@@ -35,8 +35,10 @@ def row(number: int, terms: str, dimension: int = 8) -> RowBatch:
 
 def read_terms(table: LanceTable) -> dict[int, str]:
     """Return the terms of all rows, by number."""
-    got = table.read()
-    return {int.from_bytes(key, "big"): text for key, text in zip(got.keys, got.joined_terms(), strict=True)}
+    rows_read = table.read()
+    return {
+        int.from_bytes(key, "big"): text for key, text in zip(rows_read.keys, rows_read.joined_terms(), strict=True)
+    }
 
 
 def test_rows_are_unchanged_by_compaction(tmp_path: Path) -> None:
@@ -46,8 +48,8 @@ def test_rows_are_unchanged_by_compaction(tmp_path: Path) -> None:
     table.add(rows)
     for _ in range(2):
         assert read_terms(table) == {1: "alpha beta beta", 2: "beta gamma", 3: ""}
-        got = table.read()
-        for key, vector in zip(got.keys, got.packed_vectors, strict=True):
+        rows_read = table.read()
+        for key, vector in zip(rows_read.keys, rows_read.packed_vectors, strict=True):
             assert vector.tobytes() == next(r.vectors for r in rows if r.keys == (key,))
         table.compact()
         table.drop_old_versions()
@@ -118,11 +120,11 @@ def test_flipped_bytes_never_change_a_row(tmp_path: Path, seed: int) -> None:
         data[rng.randrange(len(data))] ^= 0xFF
     file.write_bytes(bytes(data))
     try:
-        got = opened(tmp_path).read()
+        rows_read = opened(tmp_path).read()
     except BaseException as error:
         assert not isinstance(error, (KeyboardInterrupt, SystemExit))
         return
-    for key, vector in zip(got.keys, got.packed_vectors, strict=True):
+    for key, vector in zip(rows_read.keys, rows_read.packed_vectors, strict=True):
         assert vector.tobytes() == rows[key].vectors
 
 

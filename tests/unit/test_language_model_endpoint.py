@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint, against a server that speaks (or garbles) the protocol."""
+"""OpenAI-compatible endpoint, tested with a server that follows or violates the protocol."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def serving(*actions: Action, timeout_s: float = 20.0, key: str = KEY) -> Iterat
 
 @pytest.fixture(autouse=True, scope="module")
 def openai_is_imported() -> None:
-    """So that the time of a question is the server's alone."""
+    """Import openai first, so that measured times are those of the server."""
     with serving(say("yes"), timeout_s=120) as (_, endpoint):
         ask(endpoint)
 
@@ -85,7 +85,7 @@ def test_key_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
         ask(endpoint)
         failure(endpoint)
         failure(endpoint)
-    assert "POST" in caplog.text  # the layers below do log
+    assert "POST" in caplog.text  # the HTTP layers do log
     assert KEY not in caplog.text and "Bearer" not in caplog.text
 
 
@@ -240,7 +240,7 @@ def test_parameters_of_reasoning_models(complaint: str) -> None:
 
 
 def test_requests_may_overlap() -> None:
-    """Two questions that the server answers only when both are there."""
+    """The server answers two requests only after both have arrived."""
     both = threading.Barrier(2)
 
     def together(handler: object) -> None:

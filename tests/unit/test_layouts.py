@@ -8,15 +8,17 @@ import pytest
 from msgspec.structs import replace
 from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
 
-from promptls.model import Origin
-from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.compat.codebuddy.layout import question_type_label
 from promptls.compat.prompto import task_templates
-from promptls.prompt.layouts import PromptMetadata, Message, Section
-from promptls.prompt.pack import PackingCandidate, PackedItem, PackResult, pack
+from promptls.model import Origin
+from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.prompt.forms import item_forms
+from promptls.prompt.layouts import Message, PromptMetadata, Section
+from promptls.prompt.pack import PackedItem, PackingCandidate, PackResult, pack
 
-GREET = text_file('def greet(name):\n    return f"Hello, {name}!"\n\n\ndef part(name):\n    return name\n', "src/greet.py")
+GREET = text_file(
+    'def greet(name):\n    return f"Hello, {name}!"\n\n\ndef part(name):\n    return name\n', "src/greet.py"
+)
 NOTES = text_file("One note.\n```\ncode in it\n```\n", "notes.md")
 SECTIONS = (
     Section("instructions", "Explain the flow.", "instructions"),
@@ -31,7 +33,9 @@ SECTIONS = (
 
 def prompt(layout: str, *, variant: str = "baseline", output: str = "text", **more: object) -> AssembledPrompt:
     using = renderer("chars4", citations=variant == "citation")
-    explicit = [PackingCandidate(item_forms(symbol_item(GREET, "greet", score=1.0, origin=Origin.MENTION), GREET, using))]
+    explicit = [
+        PackingCandidate(item_forms(symbol_item(GREET, "greet", score=1.0, origin=Origin.MENTION), GREET, using))
+    ]
     implicit = [
         PackingCandidate(item_forms(symbol_item(GREET, "part", score=0.8), GREET, using)),
         PackingCandidate(item_forms(item(NOTES, score=0.5), NOTES, using)),

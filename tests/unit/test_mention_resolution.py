@@ -6,6 +6,7 @@ import unicodedata
 from pathlib import Path
 
 import pytest
+from graphkit import asking
 from msgspec.structs import replace
 
 from conftest import git
@@ -22,7 +23,6 @@ from promptls.mentions.resolve import (
     undefined_symbol_names,
 )
 from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
-from tests.graphkit import asking
 from workspaces import context_of, snapshot_of
 
 SHOP = """

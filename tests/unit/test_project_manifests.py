@@ -6,7 +6,7 @@ import pytest
 
 from promptls.knowledge.project.libraries import find_library
 from promptls.knowledge.project.manifest import Manifest
-from promptls.knowledge.project.manifests import MAX_CHARACTERS, parse_manifest
+from promptls.knowledge.project.manifest_formats import MAX_CHARACTERS, parse_manifest
 
 CASES = {
     "pyproject.toml": (
@@ -56,7 +56,7 @@ CASES = {
         '"devDependencies": {"vite": "5"}, "exports": 3}',
         Manifest(
             "npm", "@a/b", "d", ("react", "vite"), (("test", "pnpm test"), ("build", "pnpm run build")),
-            (("command b", "bin/b.js"), ("main", "./lib/x.js")),
+            (("command b", "bin/b.js"), ("main", "./lib/x.js")), main_files=("./lib/x.js",),
         ),
     ),
     "Cargo.toml": (
@@ -210,3 +210,26 @@ def test_library_names_depend_on_ecosystem() -> None:
     assert find_library("npm", "django") is None
     assert find_library("", "react") is None
     assert find_library("go", "v2") is None
+
+
+def test_npm_entry_files_and_exports_are_parsed() -> None:
+    manifest = parse_manifest(
+        "package.json",
+        '{"main": "m.js", "exports": {".": {"types": "x.d.ts", "import": "src/i.js"}, "./b": "b.js"}, "imports": {"#x": "./x.js"}}',
+    )
+    assert manifest.main_files == ("m.js",)
+    assert manifest.exports == ((".", "src/i.js"), ("./b", "b.js"))
+    assert manifest.subpath_imports == (("#x", "./x.js"),)
+
+
+def test_json_manifest_may_have_comments_and_trailing_commas() -> None:
+    assert parse_manifest("package.json", '{"name": "a", // why\n "version": "//1",}').name == "a"
+
+
+def test_composer_namespaces_are_parsed() -> None:
+    text = '{"autoload": {"psr-4": {"App\\\\": ["src/", "lib"]}}, "autoload-dev": {"psr-4": {"Tests\\\\": "tests"}}}'
+    assert parse_manifest("composer.json", text).namespaces == (
+        ("App\\", "src/"),
+        ("App\\", "lib"),
+        ("Tests\\", "tests"),
+    )

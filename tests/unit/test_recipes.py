@@ -10,18 +10,18 @@ import pytest
 from promptls.model import Problem
 from promptls.prompt.assemble import VARIANTS
 from promptls.prompt.recipes import (
+    InvalidRecipeCall,
     Recipe,
     RecipeSource,
-    InvalidRecipeCall,
     built_in_recipes,
     collect_recipes,
+    context_values,
     find_recipe,
+    parse_recipe,
     recipe_help,
     recipes_in_folder,
     recipes_in_workspace,
-    parse_recipe,
     render_recipe,
-    context_values,
 )
 from promptls.prompt.recipes.parser import MAX_RECIPE_CHARACTERS
 from promptls.prompt.recipes.template import MAX_ARGUMENT_CHARACTERS
@@ -63,7 +63,9 @@ def test_built_in_recipe_is_short_and_renders_without_and_with_all_values(name: 
     assert "{{" not in bare and "\n\n\n" not in bare
     assert counter().count(bare) <= 180
     arguments = {a.name: a.choices[-1] if a.choices else f"<<{a.name}>>" for a in made.arguments}
-    full = render_recipe(made, arguments, context_values(selection="a.py:1-2", symbol="f", file="a.py", language="python"))
+    full = render_recipe(
+        made, arguments, context_values(selection="a.py:1-2", symbol="f", file="a.py", language="python")
+    )
     assert isinstance(full, str)
     assert all(value in full for value in arguments.values())
     if "{{subject" in made.body:
@@ -152,9 +154,7 @@ def test_unknown_recipe_error_lists_the_valid_names() -> None:
         ({"file": "x" * 500}, f"`{'x' * 160}…`"),
     ],
 )
-def test_subject_is_mentioned_or_selected_or_active(
-    given: dict[str, Any], subject: str | None
-) -> None:
+def test_subject_is_mentioned_or_selected_or_active(given: dict[str, Any], subject: str | None) -> None:
     assert context_values(**given).get("subject") == subject
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from graphkit import asking
 
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import resolve_mentions
-from tests.graphkit import asking
 
 SHOP = """
 -- src/cart.py --

@@ -43,9 +43,8 @@ def test_expensive_mention_is_resolved_once(tmp_path: Path, kinds: KindRegistry)
     assert resolved == ["@slow"]
     resolve_mentions("another question @slow @slow:x", context, kinds)
     assert resolved == ["@slow", "@slow", "@slow:x"]
-    resolve_mentions(
-        "the last question @slow:x", context, kinds
-    )  # with an argument, the outcome does not depend on the question
+    # With an argument, the outcome does not depend on the question.
+    resolve_mentions("the last question @slow:x", context, kinds)
     assert resolved == ["@slow", "@slow", "@slow:x"]
 
 

@@ -137,7 +137,7 @@ class _Nothing(IndexedSnapshot):
     def __init__(self) -> None:
         from promptls.index.search.chunk_index import ChunkIndex
 
-        self._columns = ChunkIndex()
+        self._index = ChunkIndex()
 
 
 def test_search_shows_best_region_of_each_file_first(shop: Snapshot) -> None:
@@ -171,12 +171,12 @@ def test_row_order_does_not_affect_results(shop: Snapshot) -> None:
 def test_deleted_rows_do_not_affect_results(shop: Snapshot) -> None:
     query, token = parse_query("how is the price reduced?"), CancelToken()
     fresh, old = IndexedSnapshot(shop), IndexedSnapshot(shop)
-    columns = old._columns
+    index = old._index
     for n in range(120):
         key, path = bytes([n]) * 16, f"/gone/price_{n}.py"
-        columns.set_rows(build_rows([(key, ["price", "amount"])], quantize(columns.reader().vectors(np.array([0])))))
-        columns.update_files([(path, path[1:], [], [key])])
-        columns.update_files([(path, path[1:], [key], [])])
+        index.set_rows(build_rows([(key, ["price", "amount"])], quantize(index.reader().vectors(np.array([0])))))
+        index.update_files([(path, path[1:], [], [key])])
+        index.update_files([(path, path[1:], [key], [])])
     one = describe_candidates(query, shop, fresh, CandidateLimits(files=2), token)
     two = describe_candidates(query, shop, old, CandidateLimits(files=2), token)
     assert one is not None and two is not None
@@ -197,9 +197,9 @@ def test_selected_rows_of_large_index_are_scored_like_all_rows(shop: Snapshot, m
     assert many.reader()._signs is not None
     all_near = score_rows(query.terms, vector, many.reader())
     rows = np.arange(len(many.reader()))
-    for name in ("similarity", "keyword", "likely"):
+    for name in ("similarity", "keyword", "prior"):
         assert all_near.selection.values_at(rows, getattr(all_near, name)) == pytest.approx(getattr(exact, name)), name
-    for name in ("meant", "evident", "whole"):
+    for name in ("file_similarity", "evident_rows", "file_bm25"):
         assert getattr(all_near, name) == pytest.approx(getattr(exact, name)), name
     for within in (None, {path for path in shop.files if path.endswith("prices.py")}):
         of_few, of_many = (
@@ -241,27 +241,27 @@ def test_rows_of_mentioned_files_are_scored_in_large_index(shop: Snapshot, monke
 
 
 def test_body_score_is_bm25(shop: Snapshot) -> None:
-    view = IndexedSnapshot(shop).reader()
-    legs = score_rows(("amount", "price", "nowhere"), None, view)
-    assert legs.terms == ("amount", "price")
-    for row in range(len(view)):
+    reader = IndexedSnapshot(shop).reader()
+    scores = score_rows(("amount", "price", "nowhere"), None, reader)
+    assert scores.terms == ("amount", "price")
+    for row in range(len(reader)):
         expected = 0.0
-        for term in legs.terms:
-            held = dict(zip(view.postings(term).rows.tolist(), view.postings(term).counts.tolist(), strict=True))
+        for term in scores.terms:
+            held = dict(zip(reader.postings(term).rows.tolist(), reader.postings(term).counts.tolist(), strict=True))
             tf = held.get(row, 0)
-            norm = BM25_K1 * (1 - BM25_B + BM25_B * view.lengths[row] / view.mean_length)
-            expected += view.idf(term) * tf * (BM25_K1 + 1) / (tf + norm)
-        assert legs.body[row] == pytest.approx(expected, rel=1e-5)
+            norm = BM25_K1 * (1 - BM25_B + BM25_B * reader.lengths[row] / reader.mean_length)
+            expected += reader.idf(term) * tf * (BM25_K1 + 1) / (tf + norm)
+        assert scores.body[row] == pytest.approx(expected, rel=1e-5)
 
 
 def test_prior_is_positive_only_with_evidence(shop: Snapshot) -> None:
-    view = IndexedSnapshot(shop).reader()
-    likely = score_rows(("amount",), None, view).prior  # no model: keywords only
-    spoken_of = {view.paths[view.file_ids[row]].rsplit("/", 1)[-1] for row in np.flatnonzero(likely).tolist()}
+    reader = IndexedSnapshot(shop).reader()
+    likely = score_rows(("amount",), None, reader).prior  # no model: keywords only
+    spoken_of = {reader.paths[reader.file_ids[row]].rsplit("/", 1)[-1] for row in np.flatnonzero(likely).tolist()}
     assert spoken_of == {"prices.py", "test_prices.py"}
-    assert score_rows(("nowhere",), None, view).prior.max() == 0
-    own = max(range(len(view)), key=lambda row: likely[row])
-    assert view.paths[view.file_ids[own]].endswith("prices.py")
+    assert score_rows(("nowhere",), None, reader).prior.max() == 0
+    own = max(range(len(reader)), key=lambda row: likely[row])
+    assert reader.paths[reader.file_ids[own]].endswith("prices.py")
 
 
 def test_limits_grow_with_number_of_regions() -> None:

@@ -104,17 +104,17 @@ def test_checkpoint_equals_the_table(folder: Path, opened: list[RowStore]) -> No
 
 
 def test_outdated_checkpoint_is_ignored(folder: Path, opened: list[RowStore]) -> None:
-    mine, _ = open_store(folder, IDENTITY)
+    store, _ = open_store(folder, IDENTITY)
     index = ChunkIndex()
-    opened.append(mine)
-    write(mine, index, 1, 2)
+    opened.append(store)
+    write(store, index, 1, 2)
     other, _ = open_store(folder, IDENTITY)
     opened.append(other)
     other.add([rows(3)])
     again, _ = open_store(folder, IDENTITY)
     opened.append(again)
     assert again.keys == {key_of(n) for n in (1, 2, 3)}
-    write(mine, index, 4)  # its checkpoint would lack the row of the other server
+    write(store, index, 4)  # its checkpoint would lack the row of the other server
     again, _ = open_store(folder, IDENTITY)
     opened.append(again)
     assert again.keys >= {key_of(n) for n in (1, 2, 4)}
@@ -136,8 +136,8 @@ def test_damaged_checkpoint_is_never_used(tmp_path: Path, seed: int) -> None:
     else:
         data[int(rng.integers(len(data)))] ^= int(rng.integers(1, 256))
     file.write_bytes(bytes(data))
-    found = checkpoint.read(file, b"identity", b"two")
-    assert found is None or contents_of(index_of(found).reader()) == contents_of(index.reader())
+    segments = checkpoint.read(file, b"identity", b"two")
+    assert segments is None or contents_of(index_of(segments).reader()) == contents_of(index.reader())
 
 
 def test_checkpoint_of_another_identity_or_version_is_ignored(tmp_path: Path) -> None:

@@ -8,7 +8,17 @@ import pytest
 from msgspec.structs import replace
 
 from promptls.model import Item, Origin, Span
-from promptls.prompt.scoring import BOOSTS, FORMULAS, ScoringQuery, CorpusStatistics, RetrievedItem, apply_boosts, reciprocal_rank_fusion, weighted_sum, score_items
+from promptls.prompt.scoring import (
+    BOOSTS,
+    FORMULAS,
+    CorpusStatistics,
+    RetrievedItem,
+    ScoringQuery,
+    apply_boosts,
+    reciprocal_rank_fusion,
+    score_items,
+    weighted_sum,
+)
 from promptls.prompt.scoring.default import rare_term_boost
 
 CORPUS = CorpusStatistics(100, lambda term: {"login": 4, "token": 25, "the": 100}.get(term, 0))
@@ -29,7 +39,9 @@ def test_reciprocal_rank_fusion_ranks_from_one_and_ignores_zero_scores() -> None
     assert reciprocal_rank_fusion([[0.9, 0.5, 0.0], [0.1, 0.2, 0.3]], (0.6, 0.4)) == pytest.approx(
         [0.6 / 61 + 0.4 / 63, 0.6 / 62 + 0.4 / 62, 0.4 / 61]
     )
-    assert reciprocal_rank_fusion([[1.0, 1.0]], (1.0,), first_rank=0) == pytest.approx([1 / 60, 1 / 60])  # Cody ranks from 0
+    assert reciprocal_rank_fusion([[1.0, 1.0]], (1.0,), first_rank=0) == pytest.approx(
+        [1 / 60, 1 / 60]
+    )  # Cody ranks from 0
 
 
 def test_hybrid_formula_is_a_weighted_sum_of_normalized_scores() -> None:

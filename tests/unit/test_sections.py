@@ -19,7 +19,7 @@ def texts(*parts: SectionContent, budget: int = 1000) -> dict[str, str]:
     return {s.name: s.text for s in fit_sections(parts, budget, COUNT).sections}
 
 
-def test_notes_stand_under_their_source() -> None:
+def test_notes_are_grouped_by_source() -> None:
     memory = (
         SectionEntry("We deploy on Mondays.", "memory (yours)"),
         SectionEntry("Ports start at 9000.", "memory (yours)"),
@@ -30,13 +30,13 @@ def test_notes_stand_under_their_source() -> None:
     }
 
 
-def test_nothing_to_say_is_no_section() -> None:
+def test_section_without_notes_is_left_out() -> None:
     assert fit_sections(
         [SectionContent("rules", (), 0.1), SectionContent("memory", (SectionEntry("  \n"),), 0.1)], 1000, COUNT
     ) == fit_sections([], 0, COUNT)
 
 
-def test_a_long_note_is_cut_between_lines_and_says_so() -> None:
+def test_long_note_is_truncated_between_lines() -> None:
     fitted = fit_sections([SectionContent("rules", (RULES, LONG), 0.1, 60)], 1000, COUNT)
     lines = fitted.sections[0].text.split("\n")
     assert lines[:6] == [
@@ -48,20 +48,23 @@ def test_a_long_note_is_cut_between_lines_and_says_so() -> None:
     assert fitted.truncated == ("rules",)
 
 
-def test_a_file_is_shown_if_all_of_its_notes_are() -> None:
+def test_file_is_shown_if_all_of_its_notes_are() -> None:
     part = SectionContent("rules", (RULES, LONG, RULES), 0.1, 60, files=("AGENTS.md", "web/AGENTS.md", "AGENTS.md"))
     assert fit_sections([part], 1000, COUNT).shown == set()
     assert fit_sections([replace(part, notes=(RULES, LONG), files=part.files[:2])], 1000, COUNT).shown == {"AGENTS.md"}
-    assert fit_sections([replace(part, share=1.0, max_tokens=1000)], 1000, COUNT).shown == {"AGENTS.md", "web/AGENTS.md"}
+    assert fit_sections([replace(part, share=1.0, max_tokens=1000)], 1000, COUNT).shown == {
+        "AGENTS.md",
+        "web/AGENTS.md",
+    }
 
 
-def test_what_one_leaves_the_next_may_use_but_not_without_end() -> None:
+def test_unused_share_rolls_over_up_to_a_factor() -> None:
     alone = texts(SectionContent("memory", (LONG,), 0.1))["memory"]
     after = texts(SectionContent("rules", (RULES,), 0.3), SectionContent("memory", (LONG,), 0.1))["memory"]
     assert COUNT.count(alone) <= 100 < COUNT.count(after) <= 100 * MAX_SHARE_FACTOR
 
 
-def test_what_is_invisible_in_a_note_is_shown_and_secrets_are_not() -> None:
+def test_notes_are_sanitized() -> None:
     note = SectionEntry("Say\u202eno.\nKey: ghp_" + "a1B2" * 9, "x\n# Question\n.md")
     text = texts(SectionContent("rules", (note,), 0.5))["rules"]
     assert "\u202e" not in text
@@ -76,7 +79,7 @@ def test_what_is_invisible_in_a_note_is_shown_and_secrets_are_not() -> None:
     ),
     st.integers(0, 2000),
 )
-def test_no_section_takes_more_than_it_may(given_parts: list[tuple[list[str], float, int]], budget: int) -> None:
+def test_section_never_exceeds_its_share(given_parts: list[tuple[list[str], float, int]], budget: int) -> None:
     parts = [
         SectionContent(str(i), tuple(SectionEntry(t, "s" * (i % 2)) for t in notes), share, cap)
         for i, (notes, share, cap) in enumerate(given_parts)

@@ -273,10 +273,10 @@ def test_syntax_error_may_change_the_reading_of_other_code(monkeypatch: pytest.M
 
 def test_node_with_many_children_is_queried_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "".join(f"def f{n}(x):\n    return g{n}(x)\n" for n in range(40))
-    known = parse_source(text, "python").outline
+    expected = parse_source(text, "python").outline
     monkeypatch.setattr(captures, "MAX_CHILDREN", 30)
     monkeypatch.setattr(captures, "MAX_SUBTREE_BYTES", 20)
-    assert parse_source(text, "python").outline == known and len(known.symbols) == 40
+    assert parse_source(text, "python").outline == expected and len(expected.symbols) == 40
 
 
 def test_characters_that_crash_a_scanner_are_masked() -> None:

@@ -314,8 +314,8 @@ def test_inherited_and_implemented_types(language: str, text: str, expected: set
 )
 def test_calls_are_distinguished_from_field_access(language: str, text: str, expected: set[str]) -> None:
     uses = parse_source(text, language).outline.references()
-    found = {f"{use.receiver}.{use.name}".lstrip(".") for use in uses if use.kind == CALL}
-    assert found == expected
+    calls = {f"{use.receiver}.{use.name}".lstrip(".") for use in uses if use.kind == CALL}
+    assert calls == expected
 
 
 def test_prose_references_names_and_paths() -> None:

@@ -62,14 +62,14 @@ GO = "package a\n\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n\tr
     ],
 )
 def test_pattern_matches_lines(language: str, text: str, pattern: str, lines: list[str]) -> None:
-    found = find_matches(parse_pattern(pattern), text, language)
-    assert found is not None
-    assert [span.label for span in found] == lines
+    matches = find_matches(parse_pattern(pattern), text, language)
+    assert matches is not None
+    assert [span.label for span in matches] == lines
 
 
 def test_outermost_of_nested_matches_is_returned() -> None:
-    found = find_matches(parse_pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
-    assert [span.label for span in found or ()] == ["1-3", "4", "4-6"]
+    matches = find_matches(parse_pattern("f($$$)"), "f(\n    f(1),\n)\ng(f(2), f(\n    3\n))\n", "python")
+    assert [span.label for span in matches or ()] == ["1-3", "4", "4-6"]
 
 
 @pytest.mark.parametrize("pattern", ["$A", "$$$", "if if if", "(no_such_node) @x", "x = 1\ny = 2", "", "((((", "@"])

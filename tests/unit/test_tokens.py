@@ -1,4 +1,4 @@
-"""Counting tokens, and the budget of a model."""
+"""Token counters: estimate, tokenizer files and rank files."""
 
 from __future__ import annotations
 
@@ -108,14 +108,14 @@ clRydXN0MSIwIAYDVQQDExlCYWx0aW1vcmUgQ3liZXJUcnVzdCBSb290MB4XDTAwMDUxMjE4NDYwMFoX
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_the_estimate_is_near_the_true_count_and_seldom_below_it(name: str) -> None:
+def test_estimate_is_close_to_the_true_count(name: str) -> None:
     text, cl100k, o200k = SAMPLES[name]
     count = counter("estimate").count(text)
     assert min(cl100k, o200k) * 0.88 <= count
     assert count <= max(cl100k, o200k) * 1.25
 
 
-def test_the_mean_error_over_samples_of_code_is_below_eight_percent() -> None:
+def test_mean_error_on_code_is_below_eight_percent() -> None:
     errors = []
     for name in ("python", "go", "typescript", "prose", "json"):
         text, cl100k, o200k = SAMPLES[name]
@@ -127,17 +127,17 @@ def test_the_mean_error_over_samples_of_code_is_below_eight_percent() -> None:
 @pytest.mark.parametrize(
     ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("é" * 9, 3), ("\n" * 8, 2)]
 )
-def test_chars4_is_a_quarter_of_the_code_points_rounded_up(text: str, tokens: int) -> None:
+def test_chars4_counter(text: str, tokens: int) -> None:
     assert counter("chars4").count(text) == tokens
 
 
-def test_counters_say_what_they_are() -> None:
+def test_counters_have_name_and_exactness() -> None:
     named = [(counter(name).name, counter(name).exact) for name in ("auto", "estimate", "chars4")]
     assert named == [("estimate", False), ("estimate", False), ("chars4", False)]
     assert counter() == counter("auto")
 
 
-def test_an_unknown_counter_is_named_with_the_valid_ones() -> None:
+def test_unknown_counter_error_lists_the_valid_names() -> None:
     with pytest.raises(UnknownName) as caught:
         counter("o200k")
     valid = ("auto", "chars4", "cl100k_base", "estimate", "o200k_base")
@@ -147,7 +147,7 @@ def test_an_unknown_counter_is_named_with_the_valid_ones() -> None:
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-def test_an_estimate_can_be_of_the_vocabulary_of_the_model(name: str) -> None:
+def test_estimate_uses_the_vocabulary_of_the_model(name: str) -> None:
     text, cl100k, o200k = SAMPLES[name]
     older, newer = choose_counter("estimate", "cl100k_base")[0], choose_counter("estimate", "o200k_base")[0]
     assert older.name == "estimate (cl100k_base)"
@@ -157,18 +157,18 @@ def test_an_estimate_can_be_of_the_vocabulary_of_the_model(name: str) -> None:
     assert 0.88 <= newer.count(text) / o200k <= high
 
 
-def test_long_texts_are_estimated_as_their_parts() -> None:
+def test_long_text_estimate_equals_the_sum_of_its_parts() -> None:
     text = SAMPLES["python"][0]
     one = counter("estimate").count(text)
     assert abs(counter("estimate").count(text * 1000) - 1000 * one) <= 2000
 
 
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff" * 9, "\x00", "\U0010ffff", " " * 200_000, "\n" * 70_000])
-def test_any_text_can_be_estimated(text: str) -> None:
+def test_estimate_accepts_any_text(text: str) -> None:
     assert 1 <= counter("estimate").count(text) <= 4 * len(text)
 
 
-# ---------------------------------------------------------------- a tokenizer of the user's
+# ---------------------------------------------------------------- tokenizer files
 
 
 def tokenizer_file(folder: Path) -> Path:
@@ -186,7 +186,7 @@ def tokenizer_file(folder: Path) -> Path:
     return path
 
 
-def test_a_tokenizer_file_counts_exactly(tmp_path: Path) -> None:
+def test_tokenizer_file_counts_exactly(tmp_path: Path) -> None:
     found = counter_from_file(str(tokenizer_file(tmp_path)))
     assert not isinstance(found, Problem)
     assert found.exact
@@ -195,7 +195,7 @@ def test_a_tokenizer_file_counts_exactly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [None, "{}", "not json"])
-def test_a_tokenizer_file_that_cannot_be_read_is_a_problem(tmp_path: Path, content: str | None) -> None:
+def test_unreadable_tokenizer_file_is_a_problem(tmp_path: Path, content: str | None) -> None:
     path = tmp_path / "tokenizer.json"
     if content is not None:
         path.write_text(content)
@@ -204,13 +204,13 @@ def test_a_tokenizer_file_that_cannot_be_read_is_a_problem(tmp_path: Path, conte
     assert str(path) in found.message
 
 
-def test_a_file_that_is_not_there_is_a_problem() -> None:
+def test_missing_tokenizer_file_is_a_problem() -> None:
     found = counter_from_file("/x/cl100k_base.tiktoken")
     assert isinstance(found, Problem)
     assert "could not be read" in found.message
 
 
-def test_the_users_tokenizer_comes_first_and_what_is_wrong_with_it_is_told(tmp_path: Path) -> None:
+def test_user_tokenizer_has_priority_and_errors_are_problems(tmp_path: Path) -> None:
     path = str(tokenizer_file(tmp_path))
     assert choose_counter("auto", "o200k_base", path)[0].exact
     assert choose_counter("estimate", "", path)[0].name == "estimate"
@@ -219,7 +219,7 @@ def test_the_users_tokenizer_comes_first_and_what_is_wrong_with_it_is_told(tmp_p
     assert "none.json" in problems[0].message
 
 
-def test_a_rank_file_that_is_not_as_published_is_refused(tmp_path: Path) -> None:
+def test_modified_rank_file_is_rejected(tmp_path: Path) -> None:
     path = tmp_path / "o200k_base.tiktoken"
     path.write_text("IQ== 0\nIg== 1\n")
     found = counter_from_file(str(path))
@@ -229,7 +229,7 @@ def test_a_rank_file_that_is_not_as_published_is_refused(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("variable", ["TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"])
 @pytest.mark.parametrize("content", [None, b"", b"IQ== 0\n"])
-def test_ranks_come_from_the_cache_and_never_from_the_network(
+def test_ranks_are_loaded_from_the_cache_only(
     variable: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
@@ -250,14 +250,14 @@ def test_ranks_come_from_the_cache_and_never_from_the_network(
 
 
 def published_ranks() -> Path | None:
-    """A folder with "o200k_base.tiktoken" and "cl100k_base.tiktoken", where this machine has one."""
+    """Return a folder with "o200k_base.tiktoken" and "cl100k_base.tiktoken", None if this machine has none."""
     folder = os.environ.get("PROMPTLS_RANKS")
     return Path(folder) if folder and importlib.util.find_spec("tiktoken") else None
 
 
 @pytest.mark.skipif(published_ranks() is None, reason="needs tiktoken and the rank files in $PROMPTLS_RANKS")
 @pytest.mark.parametrize("vocabulary", ["cl100k_base", "o200k_base"])
-def test_the_published_ranks_count_exactly(vocabulary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_published_ranks_count_exactly(vocabulary: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ranks = published_ranks()
     assert ranks is not None
     address = f"https://openaipublic.blob.core.windows.net/encodings/{vocabulary}.tiktoken"
@@ -277,7 +277,7 @@ def test_the_published_ranks_count_exactly(vocabulary: str, tmp_path: Path, monk
 _LONG = re.compile(r"\s{8001}")
 
 
-def test_very_long_white_space_is_counted_in_parts() -> None:
+def test_very_long_white_space_is_split() -> None:
     text = "def f():" + "\n \t" * 9_000 + "return" + " " * 12_345
     parts = _split_long_space(text)
     assert "".join(parts) == text

@@ -1,4 +1,4 @@
-"""What a model is given, and what it counts with."""
+"""Model table: budgets and vocabularies, and overrides of the user."""
 
 from __future__ import annotations
 
@@ -57,24 +57,24 @@ from promptls.settings import config_file
         ("phi:latest", 4000),
     ],
 )
-def test_a_model_gets_the_budget_of_its_longest_match(model: str, tokens: int) -> None:
+def test_budget_of_the_longest_matching_prefix(model: str, tokens: int) -> None:
     assert budget_for(model) == (tokens, None)
 
 
 @pytest.mark.parametrize("model", ["", "banana-7b", "vendor/unheard-of", "philosopher-7b"])
-def test_an_unknown_model_gets_the_default_and_a_warning(model: str) -> None:
+def test_unknown_model_has_the_default_budget_and_a_warning(model: str) -> None:
     tokens, warning = budget_for(model)
     assert tokens == 8000
     assert warning == f'the model "{model}" is not in the model table; using a budget of 8000 tokens'
 
 
-def test_the_model_table_is_lower_case_and_positive() -> None:
+def test_model_table_is_lower_case_and_positive() -> None:
     default, table = models()
     assert default > 0
     assert all(name == name.lower() and 1000 <= tokens <= 100_000 for name, tokens in table.items())
 
 
-def test_the_warning_names_near_models() -> None:
+def test_warning_names_similar_models() -> None:
     tokens, warning = budget_for("claud-sonnet")
     assert tokens == 8000
     assert warning is not None
@@ -88,7 +88,7 @@ FAMILIES = (
 
 
 @pytest.mark.parametrize("family", FAMILIES.split())
-def test_the_table_has_the_families_of_today(family: str) -> None:
+def test_table_has_current_model_families(family: str) -> None:
     assert budget_for(family)[1] is None
 
 
@@ -106,14 +106,14 @@ def test_the_table_has_the_families_of_today(family: str) -> None:
         ("", ""),
     ],
 )
-def test_the_vocabulary_of_a_model(model: str, vocabulary: str) -> None:
+def test_vocabulary_of_a_model(model: str, vocabulary: str) -> None:
     assert vocabulary_of(model) == vocabulary
 
 
-# ---------------------------------------------------------------- the user's table
+# ---------------------------------------------------------------- user table
 
 
-def test_a_users_table_goes_over_ours(tmp_path: Path) -> None:
+def test_user_table_overrides_the_built_in_table(tmp_path: Path) -> None:
     path = tmp_path / "models.toml"
     path.write_text(
         'default = 9000\n[models]\n"Gpt-4" = 7000\n"house-7b" = 1234\n[vocabularies]\nhouse = "cl100k_base"\n'
@@ -142,9 +142,7 @@ def test_a_users_table_goes_over_ours(tmp_path: Path) -> None:
         ("[[[", "cannot be read"),
     ],
 )
-def test_what_is_wrong_in_a_users_table_is_told_and_the_rest_is_used(
-    content: str, message: str, tmp_path: Path
-) -> None:
+def test_invalid_entries_of_the_user_table_are_problems(content: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "models.toml"
     path.write_text(content)
     (problem,) = model_table(path).problems
@@ -153,15 +151,12 @@ def test_what_is_wrong_in_a_users_table_is_told_and_the_rest_is_used(
     assert budget_for("gpt-4o", path) == (20000, None)
 
 
-def test_no_users_table_is_no_problem(tmp_path: Path) -> None:
+def test_missing_user_table_is_accepted(tmp_path: Path) -> None:
     assert model_table(tmp_path / "models.toml") == model_table()
     assert user_models() == config_file().parent / "models.toml"
 
 
-def test_bytes_that_are_no_text_are_a_problem(tmp_path: Path) -> None:
+def test_binary_user_table_is_a_problem(tmp_path: Path) -> None:
     path = tmp_path / "models.toml"
     path.write_bytes(b"\xff\xfe")
     assert "cannot be read" in model_table(path).problems[0].message
-
-
-# ---------------------------------------------------------------- CodeBuddy's table

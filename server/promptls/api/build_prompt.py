@@ -16,7 +16,7 @@ from promptls.api.results import (
     uri_of,
 )
 from promptls.engine import Engine
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken, Mention

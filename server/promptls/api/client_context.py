@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from promptls.api.params import Context
-from promptls.index.files.uris import from_uri
+from promptls.index import from_uri
 from promptls.mentions.context import ClientContext, EditorDiagnostic
 
 

@@ -9,9 +9,8 @@ from promptls.api.graph import encode_node
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import redact_result
 from promptls.engine import Engine
-from promptls.graph.explain import Explanation, Related, explain_position, explain_symbol, page
-from promptls.index.files.uris import from_uri
-from promptls.index.snapshot import Snapshot
+from promptls.graph.explain import Explanation, RelatedNode, explain_position, explain_symbol, render_explanation
+from promptls.index import Snapshot, from_uri
 from promptls.model import CancelToken
 from promptls.util.line_index import LineIndex
 
@@ -34,7 +33,9 @@ def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) 
         details = {"node": encode_node(explanation.node), **_encode_explanation(explanation)}
     else:
         details = {"problem": explanation.problem, "suggestions": list(explanation.suggestions)}
-    return redact_result({"found": explanation.node is not None, **details, "markdown": page(view, explanation)})
+    return redact_result(
+        {"found": explanation.node is not None, **details, "markdown": render_explanation(view, explanation)}
+    )
 
 
 def _identifier_at(engine: Engine, snapshot: Snapshot, path: str, position: protocol.Position) -> str:
@@ -65,5 +66,5 @@ def _encode_explanation(explanation: Explanation) -> Json:
     }
 
 
-def _encode_related(related: Iterable[Related]) -> list[Json]:
+def _encode_related(related: Iterable[RelatedNode]) -> list[Json]:
     return [{**encode_node(one.node), "weight": round(one.edge.weight, 4), "line": one.edge.line} for one in related]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from promptls.api import params as protocol
 from promptls.api.params import Json
 from promptls.engine import Engine
-from promptls.index.files.uris import from_uri
-from promptls.index.files.walk import explain_path
+from promptls.index import explain_path, from_uri
 from promptls.model import CancelToken
 
 

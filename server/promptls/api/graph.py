@@ -8,9 +8,9 @@ from promptls.api.results import encode_span, redact_result
 from promptls.engine import Engine
 from promptls.graph import queries
 from promptls.graph.graph import GraphView
-from promptls.graph.markdown import markdown
+from promptls.graph.markdown import render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
-from promptls.index.files.uris import from_uri, to_uri
+from promptls.index import from_uri, to_uri
 from promptls.model import CancelToken
 
 MAX_NODES = 500
@@ -31,14 +31,14 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     header = engine.project_header(snapshot)
     if params.from_ is not None and params.to is not None:
         limit = min(params.limit, MAX_CALL_PATHS)
-        result = queries.of_paths(view, params.from_, params.to, header, limit, token)
+        result = queries.graph_for_call_paths(view, params.from_, params.to, header, limit, token)
     elif params.symbol is not None:
-        result = queries.of_symbol(view, params.symbol, header, params.limit, token)
+        result = queries.graph_for_symbol(view, params.symbol, header, params.limit, token)
     elif params.uri is not None:
         path = from_uri(params.uri) or params.uri
-        result = queries.of_position(view, path, None, header, params.limit, token)
+        result = queries.graph_for_position(view, path, None, header, params.limit, token)
     elif params.query is not None and params.query.strip():
-        result = queries.of_query(view, params.query, header, limit=params.limit, token=token)
+        result = queries.graph_for_query(view, params.query, header, limit=params.limit, token=token)
     else:
         valid = ("from", "query", "symbol", "uri")
         raise InvalidParams("params: one of query, symbol, uri, or from and to, is required.", "query", valid)
@@ -54,10 +54,12 @@ def _encode_graph(view: GraphView, result: GraphResult) -> Json:
             "languages": list(project.languages),
             "frameworks": list(project.frameworks),
         },
-        "layers": [{"name": layer.name, "about": layer.about, "nodes": list(layer.nodes)} for layer in result.layers],
+        "layers": [
+            {"name": layer.name, "about": layer.description, "nodes": list(layer.nodes)} for layer in result.layers
+        ],
         "nodes": [encode_node(node) for node in result.nodes],
         "edges": [_encode_edge(view, edge) for edge in result.edges],
-        "markdown": markdown(result),
+        "markdown": render_graph(result),
     }
     if result.paths:
         encoded["paths"] = [[view.id(node) for node in path] for path in result.paths]

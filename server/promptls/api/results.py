@@ -7,9 +7,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from promptls.api.params import Json
-from promptls.index.files.uris import from_uri, to_uri
-from promptls.index.snapshot import VIRTUAL_SCHEME, Snapshot, is_virtual
-from promptls.index.status import IndexState, IndexStatus
+from promptls.index import VIRTUAL_SCHEME, IndexState, IndexStatus, Snapshot, from_uri, is_virtual, to_uri
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact

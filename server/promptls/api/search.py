@@ -9,11 +9,10 @@ from promptls.api import params as protocol
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import encode_index_state, encode_item, redact_result
 from promptls.engine import Engine
-from promptls.index.files.gitignore import match_globs
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot, match_globs
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken
-from promptls.prompt.intent import detect_intent
+from promptls.prompt.intent.detect import detect_intent
 
 MAX_HITS = 1000
 """Maximum value of `limit`; the ranker considers about as many candidates."""

@@ -6,7 +6,7 @@ from promptls.api import params as protocol
 from promptls.api.params import Json
 from promptls.api.results import encode_span, path_of, utf16_offset
 from promptls.engine import Engine
-from promptls.index.snapshot import Snapshot, SourceReader
+from promptls.index import Snapshot, SourceReader
 from promptls.model import CancelToken, FileText
 from promptls.prompt.citations import CitableItem, Citation, verify
 

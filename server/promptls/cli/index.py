@@ -23,7 +23,7 @@ def add_parsers(commands: Any) -> None:
 
 
 def _index(options: argparse.Namespace) -> int:
-    from promptls.index.workers.spawn import prestart_worker
+    from promptls.index import prestart_worker
 
     prestart_worker()
     from promptls.api.params import NoParams

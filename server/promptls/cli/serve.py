@@ -23,8 +23,7 @@ def add_parser(commands: Any) -> None:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from promptls.index.workers.memory import limit_memory
-    from promptls.index.workers.spawn import prestart_worker
+    from promptls.index import limit_memory, prestart_worker
 
     prestart_worker()
     limit_memory()

@@ -46,7 +46,7 @@ def workspace_paths(options: argparse.Namespace) -> list[str]:
 def start_engine(options: argparse.Namespace) -> Engine:
     """Start the engine for the workspace folders with the user's settings."""
     from promptls.engine import Engine
-    from promptls.index.workspace import Workspace
+    from promptls.index import Workspace
     from promptls.model import Root
     from promptls.settings import user_settings
 
@@ -77,7 +77,7 @@ def request(
         UsageError: The params are invalid.
     """
     if needs_index:
-        from promptls.index.workers.spawn import prestart_worker
+        from promptls.index import prestart_worker
 
         prestart_worker()
     from promptls.api import params as protocol

@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
-from promptls.index.search.analyzer import find_words, split_identifier, stem
+from promptls.index import find_words, split_identifier, stem
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent
 from promptls.prompt.profile import ProfileHooks, read_profile
 from promptls.prompt.render import SEPARATOR, Renderer
@@ -68,7 +68,7 @@ def overlap_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus:
     """Formula: overlap alone if the best one passes the gate, else fused two to one with similarity; at most 1."""
     query_stems = stems(" ".join(query.keywords))
     raw = [
-        overlap(query, stems(r.item.path), stems(r.summary), stems(r.text[:SCORED_CHARACTERS])) for r in items
+        overlap(query_stems, stems(r.item.path), stems(r.summary), stems(r.text[:SCORED_CHARACTERS])) for r in items
     ]  # fmt: skip
     hits = [value if value >= MIN_HIT_SCORE else 0.0 for value in raw]
     if max(hits, default=0.0) >= KEYWORD_GATE:
@@ -104,7 +104,7 @@ _SENTINEL = re.compile(r"<(?=\s*(?:/\s*)?passage\b)", re.IGNORECASE)
 _FORGED_HEADER = re.compile(r"^\[(?=(?:P\d+\]|source:))", re.MULTILINE)
 
 
-class Document(Protocol):
+class RetrievedDocument(Protocol):
     """A document that a retriever can return."""
 
     @property
@@ -117,7 +117,7 @@ class DocumentHit(Protocol):
     """A result of a retriever: any object with an `entry`."""
 
     @property
-    def entry(self) -> Document: ...
+    def entry(self) -> RetrievedDocument: ...
 
 
 class RetrievalEntry(Struct, frozen=True):

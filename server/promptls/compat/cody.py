@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
-from promptls.index.search.analyzer import tokenize
+from promptls.index import tokenize
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading
 from promptls.prompt.pack import PackedItem
 from promptls.prompt.profile import ProfileHooks, read_profile
@@ -35,11 +35,11 @@ def tfidf(frequencies: Mapping[str, int], corpus: CorpusStatistics, size: int = 
 
 def tfidf_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
     """Formula: tf-idf as a share of the best one; Cody scores whole files, this scores retrieved items."""
-    query_terms = dict.fromkeys(tokenize(" ".join(query.keywords)))
+    terms = dict.fromkeys(tokenize(" ".join(query.keywords)))
     raw: list[float] = []
     for retrieved in items:
         counts = Counter(tokenize(retrieved.text))
-        raw.append(max(0.0, tfidf({t: counts[t] for t in query}, corpus, retrieved.size)))
+        raw.append(max(0.0, tfidf({t: counts[t] for t in terms}, corpus, retrieved.size)))
     best = max(raw, default=0.0) or 1.0
     return [ScoredItem(r, value / best, {"tf·idf": value}) for r, value in zip(items, raw, strict=True)]
 

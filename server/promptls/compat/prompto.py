@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.compat import markdown
-from promptls.index.search.analyzer import stem
+from promptls.index import stem
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.pack import PackedItem

@@ -32,14 +32,14 @@ _FENCE = re.compile(r"^(?=\s*(?:```|~~~))", re.M)
 """A line of the graph's text that would open a code block; a backslash before it prevents that."""
 
 
-def graph_section(request: SectionContext) -> SectionNotes:
+def graph_section(section: SectionContext) -> SectionNotes:
     """Section "graph": the nodes that match the question and all their neighbors, as Markdown."""
-    view = request.context.graph
-    facts = request.context.services.projects.get(request.context.sources, request.context.index_complete)
-    header = project.project_header(facts[0]) if len(facts) == 1 else queries.NAMELESS
-    question, token = request.intent.query.text, request.context.token
-    result = queries.of_query(view, question, header, SEED_NODES, parity=True, token=token)
-    return SectionNotes((SectionEntry(graph_markdown.markdown(result)),))
+    view = section.context.graph
+    facts = section.context.services.projects.get(section.context.sources, section.context.index_complete)
+    header = project.project_header(facts[0]) if len(facts) == 1 else queries.NO_HEADER
+    question, token = section.intent.query.text, section.context.token
+    result = queries.graph_for_query(view, question, header, SEED_NODES, all_edges=True, token=token)
+    return SectionNotes((SectionEntry(graph_markdown.render_graph(result)),))
 
 
 def understand_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:

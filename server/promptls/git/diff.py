@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git.runner import MAX_OUTPUT_BYTES, filter_overrides, query_git
-from promptls.index.files.read import decode_text, size_problem
+from promptls.index import decode_text, size_problem
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
 
@@ -113,9 +113,7 @@ def read_blobs(
         remaining_bytes -= size if id not in contents else 0
     readable = [id for id in unique_ids if id in sizes and id not in contents]
     batch = (
-        query_git(
-            folder, "cat-file", "--batch", data=_lines(readable), max_bytes=2 * MAX_OUTPUT_BYTES, token=token
-        )
+        query_git(folder, "cat-file", "--batch", data=_lines(readable), max_bytes=2 * MAX_OUTPUT_BYTES, token=token)
         if readable
         else None
     )

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 from promptls.git.log import MAX_COMMITS, read_commits
 from promptls.git.statistics import History, build_history
 from promptls.git.tracking import FRESHNESS_TTL_S, Freshness, read_freshness
-from promptls.index.files.git_ignore import git_head
+from promptls.index import git_head
 from promptls.model import CancelToken, Problem
 
 MAX_WAIT_S = 0.05

@@ -44,9 +44,7 @@ def merge_base(folder: str, first: str, second: str, token: CancelToken | None =
 
 def default_branch(folder: str, token: CancelToken | None = None) -> str:
     """Return the full name of the default branch, or ""."""
-    result = query_git(
-        folder, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", ok_statuses=(0, 1), token=token
-    )
+    result = query_git(folder, "symbolic-ref", "--quiet", "refs/remotes/origin/HEAD", ok_statuses=(0, 1), token=token)
     names = [] if isinstance(result, Problem) else [result.stdout.decode("utf-8", "replace").strip()]
     names += [f"refs/heads/{name}" for name in ("main", "master", "trunk", "develop")]
     existing = (
@@ -68,9 +66,7 @@ def commit_message(folder: str, id: str, token: CancelToken | None = None) -> tu
 def subjects_between(folder: str, first: str, last: str, token: CancelToken | None = None) -> str:
     """Return the subjects of the latest commits after one commit id up to another, one per line."""
     limit = f"--max-count={MAX_SUBJECTS}"
-    result = query_git(
-        folder, "log", *_PLAIN_OPTIONS, limit, "--format=%h %s", f"{first}..{last}", "--", token=token
-    )
+    result = query_git(folder, "log", *_PLAIN_OPTIONS, limit, "--format=%h %s", f"{first}..{last}", "--", token=token)
     return "" if isinstance(result, Problem) else result.stdout.decode("utf-8", "replace").strip()
 
 
@@ -79,9 +75,7 @@ def _empty_tree(folder: str, token: CancelToken | None) -> str | Problem:
     return _query_id(folder, "hash-object", "-t", "tree", "--stdin", ok_statuses=(0,), token=token)
 
 
-def _query_id(
-    folder: str, *arguments: str, ok_statuses: tuple[int, ...], token: CancelToken | None
-) -> str | Problem:
+def _query_id(folder: str, *arguments: str, ok_statuses: tuple[int, ...], token: CancelToken | None) -> str | Problem:
     result = query_git(folder, *arguments, ok_statuses=ok_statuses, token=token)
     if isinstance(result, Problem):
         return result

@@ -16,7 +16,7 @@ from promptls.git.log import Commit, CommitLog, FileChange
 from promptls.model import Problem
 
 HALF_LIFE_DAYS = 30.0
-"""Half-life of the recency of a file; the default of CodeBuddy, which applies it only on request."""
+"""Half-life of the recency of a file, in days."""
 
 AUTHORSHIP_HALF_LIFE_DAYS = 180.0
 """Half-life of the weight of a change when authors are ranked: a change of half a year ago counts half."""
@@ -120,7 +120,7 @@ def find_file_history(histories: Sequence[History], path: str) -> tuple[History,
 def recency(histories: Sequence[History], path: str, now: float, half_life_days: float = HALF_LIFE_DAYS) -> float:
     """Return 2^(-age / half-life) of the last change of a file (absolute path); 0 without a history.
 
-    The temporal decay of CodeBuddy. A time in the future counts as now.
+    A time in the future counts as now.
     """
     found = find_file_history(histories, path)
     return exponential_decay(now - found[2].last_change, half_life_days) if found is not None else 0.0
@@ -167,9 +167,7 @@ def _group_by_root(histories: Sequence[History], paths: Iterable[str]) -> list[t
     return [(history, names[history.root]) for history in histories if history.root in names]
 
 
-def co_changes(
-    history: History, name: str, min_support: int = MIN_SUPPORT, limit: int = 5
-) -> tuple[CoChange, ...]:
+def co_changes(history: History, name: str, min_support: int = MIN_SUPPORT, limit: int = 5) -> tuple[CoChange, ...]:
     """Return the files that change together with a file (names relative to the root), strongest first.
 
     Support and confidence as in association rules (Agrawal et al. 1993), without bulk commits.

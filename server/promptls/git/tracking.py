@@ -15,7 +15,7 @@ from promptls.git.runner import query_git
 from promptls.model import CancelToken, Problem, SectionEntry
 
 TIMEOUT_S = 5.0
-"""Seconds before `git status` is stopped; the value of Understand-Anything."""
+"""Seconds before `git status` is stopped."""
 FRESHNESS_TTL_S = 10.0
 """Seconds for which the freshness of a folder is cached."""
 
@@ -24,7 +24,7 @@ Divergence = Literal["", "behind", "ahead", "diverged"]
 
 
 class Freshness(Struct, frozen=True):
-    """State of a working tree, as in Understand-Anything: "stale" if it differs from its upstream branch."""
+    """State of a working tree: "stale" if it differs from its upstream branch."""
 
     state: State
     branch: str = ""  # "" when detached

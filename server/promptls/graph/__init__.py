@@ -1,5 +1,5 @@
-"""The knowledge graph: files and definitions as nodes, what they are to each other as edges.
+"""Code graph: files and definitions as nodes, and their relations as edges.
 
-Everything is derived from outlines; no text is read and no language model asked.  `view.Graph` is the one
-mutable owner; the rest are functions of an immutable `view.GraphView`.
+All nodes and edges are derived from outlines, without reading texts and without a language model.  `graph.Graph` is the
+mutable owner; the other modules are functions of an immutable `graph.GraphView`.
 """

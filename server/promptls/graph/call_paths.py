@@ -1,7 +1,7 @@
-"""Shortest call paths from one definition to another.
+"""Shortest call paths between definitions, by bidirectional breadth-first search over "calls" edges.
 
-Breadth first from both ends, the smaller front first, over edges of type "calls"; making an object goes on in
-its constructor.  Bounded by nodes looked at and by length; deterministic.
+A call of a type continues in its constructor.  The search is bounded by visited nodes and path length, and
+deterministic.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from promptls.graph.graph import GraphView
-from promptls.index.snapshot import OutlineRef
+from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import CancelToken
 
 MAX_NODES = 4_000
+"""Maximum number of visited nodes; bounds the time."""
 MAX_LENGTH = 16
-LEAST = 0.3
-"""Edges less sure than this are not followed."""
+"""Maximum number of search levels."""
+MIN_CERTAINTY = 0.3
+"""Minimum certainty of edges that are followed."""
 
 Steps = Callable[[OutlineRef], list[OutlineRef]]
 
@@ -28,88 +30,94 @@ def call_paths(
     limit: int = 5,
     token: CancelToken | None = None,
 ) -> tuple[tuple[OutlineRef, ...], ...]:
-    """At most `limit` shortest paths, all of the same length, in order of their places; () if there is none."""
-    start = {place for source in sources for place in inside(view, source)}
-    goal = {place for target in targets for place in inside(view, target)}
+    """Return at most `limit` shortest paths, all of the same length, sorted; () if there is none."""
+    start = {ref for source in sources for ref in callables_in(view, source)}
+    goal = {ref for target in targets for ref in callables_in(view, target)}
     both = sorted(start & goal)
     if both:
-        return tuple((place,) for place in both[:limit])
-    ahead: dict[OutlineRef, list[OutlineRef]] = {place: [] for place in start}  # place → those it was reached from
-    behind: dict[OutlineRef, list[OutlineRef]] = {place: [] for place in goal}  # place → those it leads to
-    front, back = sorted(start), sorted(goal)
+        return tuple((ref,) for ref in both[:limit])
+    forward: dict[OutlineRef, list[OutlineRef]] = {ref: [] for ref in start}  # node → predecessors
+    backward: dict[OutlineRef, list[OutlineRef]] = {ref: [] for ref in goal}  # node → successors
+    forward_level, backward_level = sorted(start), sorted(goal)
     for _ in range(MAX_LENGTH):
-        if not front or not back or len(ahead) + len(behind) > MAX_NODES:
+        if not forward_level or not backward_level or len(forward) + len(backward) > MAX_NODES:
             return ()
         if token is not None:
             token.check()
-        if len(front) <= len(back):
-            front = _grow(front, ahead, lambda place: callees(view, place))
-            met = [place for place in front if place in behind]
+        if len(forward_level) <= len(backward_level):
+            forward_level = _next_level(forward_level, forward, lambda ref: callees(view, ref))
+            meeting = [ref for ref in forward_level if ref in backward]
         else:
-            back = _grow(back, behind, lambda place: callers(view, place))
-            met = [place for place in back if place in ahead]
-        if met:
-            found = [
-                (*reversed(head), place, *tail)
-                for place in sorted(met)
-                for head in _chains(ahead, place, limit)
-                for tail in _chains(behind, place, limit)
+            backward_level = _next_level(backward_level, backward, lambda ref: callers(view, ref))
+            meeting = [ref for ref in backward_level if ref in forward]
+        if meeting:
+            paths = [
+                (*reversed(head), ref, *tail)
+                for ref in sorted(meeting)
+                for head in _paths_from(forward, ref, limit)
+                for tail in _paths_from(backward, ref, limit)
             ]
-            return tuple(sorted(found))[:limit]
+            return tuple(sorted(paths))[:limit]
     return ()
 
 
-def _grow(front: list[OutlineRef], known: dict[OutlineRef, list[OutlineRef]], steps: Steps) -> list[OutlineRef]:
-    """The next level; all ways into it are kept, ways back into earlier levels are not."""
+def _next_level(
+    forward_level: list[OutlineRef], visited: dict[OutlineRef, list[OutlineRef]], steps: Steps
+) -> list[OutlineRef]:
+    """Return the next level of the search and record the predecessors of its nodes."""
     level: dict[OutlineRef, list[OutlineRef]] = {}
-    for place in front:
-        for other in steps(place):
-            if other not in known:
-                level.setdefault(other, []).append(place)
-    known.update(level)
+    for ref in forward_level:
+        for other in steps(ref):
+            if other not in visited:
+                level.setdefault(other, []).append(ref)
+    visited.update(level)
     return sorted(level)
 
 
-def _chains(known: dict[OutlineRef, list[OutlineRef]], place: OutlineRef, limit: int) -> list[tuple[OutlineRef, ...]]:
-    """Ways from a place to where its search began, the place itself left out; at most `limit`."""
-    before = known[place]
-    if not before:
+def _paths_from(
+    visited: dict[OutlineRef, list[OutlineRef]], ref: OutlineRef, limit: int
+) -> list[tuple[OutlineRef, ...]]:
+    """Return at most `limit` paths from a node to the start of its search, without the node itself."""
+    previous = visited[ref]
+    if not previous:
         return [()]
     out: list[tuple[OutlineRef, ...]] = []
-    for other in sorted(before):
-        out += [(other, *rest) for rest in _chains(known, other, limit)]
+    for other in sorted(previous):
+        out += [(other, *rest) for rest in _paths_from(visited, other, limit)]
         if len(out) >= limit:
             break
     return out[:limit]
 
 
-def inside(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
-    """The callables that a node stands for: itself, or those in a type or file."""
-    facts, symbol = view.facts(place[0]), view.symbol(place)
-    if facts is None or (symbol is not None and symbol.kind in CALLABLE_KINDS):
-        return [place]
-    end = symbol.span if symbol is not None else None
-    held = [
-        (place[0], i)
-        for i, one in enumerate(facts.symbols)
-        if one.kind in CALLABLE_KINDS | TYPE_KINDS and (end is None or (end.contains(one.span) and i != place[1]))
+def callables_in(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callables that a node represents: itself, or the callables in a type or file."""
+    file_symbols, symbol = view.file_symbols(ref[0]), view.symbol(ref)
+    if file_symbols is None or (symbol is not None and symbol.kind in CALLABLE_KINDS):
+        return [ref]
+    span = symbol.span if symbol is not None else None
+    nested = [
+        (ref[0], i)
+        for i, inner in enumerate(file_symbols.symbols)
+        if inner.kind in CALLABLE_KINDS | TYPE_KINDS and (span is None or (span.contains(inner.span) and i != ref[1]))
     ]
-    return [place, *held]
+    return [ref, *nested]
 
 
-def callees(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
-    """What a definition calls; for a type, its constructor."""
-    symbol, facts = view.symbol(place), view.facts(place[0])
-    out = [edge.target for edge in view.out(place) if edge.type == "calls" and edge.weight >= LEAST]
-    if symbol is not None and facts is not None and symbol.kind in TYPE_KINDS:
-        out += [(place[0], i) for i in facts.children.get(place[1], ()) if facts.symbols[i].kind == "constructor"]
+def callees(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the nodes called by a definition, and for a type its constructors."""
+    symbol, file_symbols = view.symbol(ref), view.file_symbols(ref[0])
+    out = [edge.target for edge in view.outgoing(ref) if edge.type == "calls" and edge.weight >= MIN_CERTAINTY]
+    if symbol is not None and file_symbols is not None and symbol.kind in TYPE_KINDS:
+        out += [
+            (ref[0], i) for i in file_symbols.children.get(ref[1], ()) if file_symbols.symbols[i].kind == "constructor"
+        ]
     return sorted(set(out))
 
 
-def callers(view: GraphView, place: OutlineRef) -> list[OutlineRef]:
-    """What calls a definition; for a constructor, its type."""
-    symbol = view.symbol(place)
-    out = [edge.source for edge in view.into(place) if edge.type == "calls" and edge.weight >= LEAST]
+def callers(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
+    """Return the callers of a definition, and for a constructor its type."""
+    symbol = view.symbol(ref)
+    out = [edge.source for edge in view.incoming(ref) if edge.type == "calls" and edge.weight >= MIN_CERTAINTY]
     if symbol is not None and symbol.kind == "constructor" and symbol.parent >= 0:
-        out.append((place[0], symbol.parent))
+        out.append((ref[0], symbol.parent))
     return sorted(set(out))

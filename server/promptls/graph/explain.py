@@ -1,6 +1,6 @@
-"""One component explained: what it is, what it calls and what calls it, what it extends, what tests it.
+"""Explanation of one node: signature, callers, callees, types, tests and imports; the result of promptls/explain.
 
-The answer to promptls/explain, as a value and as markdown.  Pure functions of a view.
+Pure functions of a graph view that return a value, and its rendering as Markdown.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from msgspec import Struct
 from promptls.graph import markdown
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge, Node
-from promptls.graph.targets import Located, at, locate
-from promptls.index.snapshot import OutlineRef
+from promptls.graph.targets import TargetMatches, resolve_position, resolve_target
+from promptls.index import OutlineRef
 
 MAX_LISTED = 25
-"""Of each list; the rest is counted."""
+"""Maximum number of entries shown in each list."""
 
 
-class Related(Struct, frozen=True):
+class RelatedNode(Struct, frozen=True):
     """A node and the edge that leads to it."""
 
     node: Node
@@ -27,46 +27,46 @@ class Related(Struct, frozen=True):
 
 
 class Explanation(Struct, frozen=True):
-    """Everything that the graph knows of one node.  Without one, `problem` says why and `suggestions` what is near."""
+    """All information about one node; without a node, `problem` and `suggestions` are set."""
 
     node: Node | None = None
     signature: str = ""
     doc: str = ""
     exported: bool = False
-    cyclomatic: int = 0  # McCabe's number of a callable, else 0
+    cyclomatic: int = 0  # cyclomatic complexity of a callable, otherwise 0
     parent: Node | None = None
     children: tuple[Node, ...] = ()
-    callers: tuple[Related, ...] = ()
-    callees: tuple[Related, ...] = ()
-    supertypes: tuple[Related, ...] = ()
-    subtypes: tuple[Related, ...] = ()
-    users: tuple[Related, ...] = ()  # use it as a type or decorator
-    tests: tuple[Related, ...] = ()
-    imports: tuple[Related, ...] = ()
-    importers: tuple[Related, ...] = ()
-    documents: tuple[Related, ...] = ()  # prose that speaks of it
-    others: tuple[Node, ...] = ()  # what else the target could mean
+    callers: tuple[RelatedNode, ...] = ()
+    callees: tuple[RelatedNode, ...] = ()
+    supertypes: tuple[RelatedNode, ...] = ()
+    subtypes: tuple[RelatedNode, ...] = ()
+    users: tuple[RelatedNode, ...] = ()  # uses as a type or decorator
+    tests: tuple[RelatedNode, ...] = ()
+    imports: tuple[RelatedNode, ...] = ()
+    importers: tuple[RelatedNode, ...] = ()
+    documents: tuple[RelatedNode, ...] = ()  # prose that mentions the node
+    others: tuple[Node, ...] = ()  # other matches of the target
     problem: str = ""
     suggestions: tuple[str, ...] = ()
 
 
 def explain_symbol(view: GraphView, target: str) -> Explanation:
-    """What "path", "path:function", "Class.method", "function" or a node's id means."""
-    return _explained(view, locate(view, target))
+    """Explain a target: "path", "path:function", "Class.method", "function" or the id of a node."""
+    return _build_explanation(view, resolve_target(view, target))
 
 
 def explain_position(view: GraphView, path: str, line: int, word: str = "") -> Explanation:
-    """What the `word` at a 0-based line of a file refers to, else the definition that holds the line, else the file."""
-    return _explained(view, at(view, path, line, word))
+    """Explain the reference `word` at a 0-based line, otherwise the definition at that line, otherwise the file."""
+    return _build_explanation(view, resolve_position(view, path, line, word))
 
 
-def _explained(view: GraphView, found: Located) -> Explanation:
-    node = view.node(found.places[0]) if found.places else None
+def _build_explanation(view: GraphView, matches: TargetMatches) -> Explanation:
+    node = view.node(matches.refs[0]) if matches.refs else None
     if node is None:
-        return Explanation(problem=found.problem, suggestions=found.suggestions)
-    place, symbol = node.place, view.symbol(node.place)
-    facts = view.facts(node.path)
-    out, into = view.out(place), view.into(place)
+        return Explanation(problem=matches.problem, suggestions=matches.suggestions)
+    ref, symbol = node.ref, view.symbol(node.ref)
+    file_symbols = view.file_symbols(node.path)
+    outgoing, incoming = view.outgoing(ref), view.incoming(ref)
     file = (node.path, -1)
     return Explanation(
         node=node,
@@ -75,45 +75,47 @@ def _explained(view: GraphView, found: Located) -> Explanation:
         exported=symbol.exported if symbol else False,
         cyclomatic=symbol.complexity if symbol else 0,
         parent=view.node((node.path, symbol.parent)) if symbol else None,
-        children=_nodes(view, [(node.path, i) for i in (facts.children.get(place[1], ()) if facts else ())]),
-        callers=_related(view, into, ("calls",), source=True, tests=False),
-        callees=_related(view, out, ("calls",)),
-        supertypes=_related(view, out, ("inherits", "implements")),
-        subtypes=_related(view, into, ("inherits", "implements"), source=True),
-        users=_related(view, into, ("uses",), source=True, tests=False),
-        tests=_related(view, out, ("tested_by",)),
-        imports=_related(view, out if symbol is None else (), ("imports",)),
-        importers=_related(view, view.into(file) if symbol is None else (), ("imports",), source=True),
-        documents=_related(view, into, ("documents",), source=True),
-        others=_nodes(view, found.places[1:6]),
+        children=_nodes(
+            view, [(node.path, i) for i in (file_symbols.children.get(ref[1], ()) if file_symbols else ())]
+        ),
+        callers=_related(view, incoming, ("calls",), source=True, tests=False),
+        callees=_related(view, outgoing, ("calls",)),
+        supertypes=_related(view, outgoing, ("inherits", "implements")),
+        subtypes=_related(view, incoming, ("inherits", "implements"), source=True),
+        users=_related(view, incoming, ("uses",), source=True, tests=False),
+        tests=_related(view, outgoing, ("tested_by",)),
+        imports=_related(view, outgoing if symbol is None else (), ("imports",)),
+        importers=_related(view, view.incoming(file) if symbol is None else (), ("imports",), source=True),
+        documents=_related(view, incoming, ("documents",), source=True),
+        others=_nodes(view, matches.refs[1:6]),
     )
 
 
-def _nodes(view: GraphView, places: Iterable[OutlineRef]) -> tuple[Node, ...]:
-    return tuple(node for place in places if (node := view.node(place)) is not None)
+def _nodes(view: GraphView, refs: Iterable[OutlineRef]) -> tuple[Node, ...]:
+    return tuple(node for ref in refs if (node := view.node(ref)) is not None)
 
 
 def _related(
     view: GraphView, edges: Iterable[Edge], types: tuple[str, ...], source: bool = False, tests: bool = True
-) -> tuple[Related, ...]:
-    """Other ends of the edges of some types, surest first; without `tests` those in tests are left out."""
-    out = []
+) -> tuple[RelatedNode, ...]:
+    """Return the other ends of edges of some types, most certain first, optionally without tests."""
+    related_nodes = []
     for edge in edges:
         other = edge.source if source else edge.target
         node = view.node(other) if edge.type in types else None
         if node is not None and (tests or not view.is_test(other)):
-            out.append(Related(node, edge))
-    return tuple(sorted(out, key=lambda one: -one.edge.weight))
+            related_nodes.append(RelatedNode(node, edge))
+    return tuple(sorted(related_nodes, key=lambda related_node: -related_node.edge.weight))
 
 
-def page(view: GraphView, explanation: Explanation) -> str:
-    """The component as markdown."""
+def render_explanation(view: GraphView, explanation: Explanation) -> str:
+    """Render an explanation as Markdown."""
     node = explanation.node
     if node is None:
-        return _missing(explanation)
-    lines = [f"# {markdown.called(node)} ({node.type})", ""]
-    facts = [
-        ("File", markdown.where(node)),
+        return _render_not_found(explanation)
+    lines = [f"# {markdown.display_name(node)} ({node.type})", ""]
+    properties = [
+        ("File", markdown.node_location(node)),
         ("Layer", node.layer),
         ("Complexity", f"{node.complexity}{f' ({explanation.cyclomatic})' if explanation.cyclomatic else ''}"),
         ("Part of", explanation.parent.name if explanation.parent is not None else ""),
@@ -121,7 +123,7 @@ def page(view: GraphView, explanation: Explanation) -> str:
         ("Language", ", ".join(node.language_notes)),
         ("Tags", ", ".join(node.tags)),
     ]
-    lines += [f"- {word}: {text}" for word, text in facts if text]
+    lines += [f"- {word}: {text}" for word, text in properties if text]
     if explanation.signature:
         lines += ["", f"Signature: `{explanation.signature}`"]
     summary = explanation.doc or node.summary
@@ -129,8 +131,11 @@ def page(view: GraphView, explanation: Explanation) -> str:
         lines += ["", summary]
     if explanation.children:
         lines += ["", "## Contains", ""]
-        lines += [f"- {c.name} ({c.type}), {markdown.where(c)}: {c.summary}" for c in explanation.children[:MAX_LISTED]]
-        lines += _more(len(explanation.children))
+        lines += [
+            f"- {c.name} ({c.type}), {markdown.node_location(c)}: {c.summary}"
+            for c in explanation.children[:MAX_LISTED]
+        ]
+        lines += _remaining_count(len(explanation.children))
     for title, related in (
         ("Called by", explanation.callers),
         ("Calls", explanation.callees),
@@ -142,28 +147,27 @@ def page(view: GraphView, explanation: Explanation) -> str:
         ("Imported by", explanation.importers),
         ("Described in", explanation.documents),
     ):
-        lines += _listed(title, related)
+        lines += _render_related(title, related)
     if explanation.others:
         lines += ["", "Others of that name: " + ", ".join(f"`{other.id}`" for other in explanation.others) + "."]
-    return "\n".join(map(markdown.one_line, lines))
+    return "\n".join(map(markdown.escape_control, lines))
 
 
-def _listed(title: str, related: tuple[Related, ...]) -> list[str]:
+def _render_related(title: str, related: tuple[RelatedNode, ...]) -> list[str]:
     if not related:
         return []
     lines = ["", f"## {title}", ""]
-    for one in related[:MAX_LISTED]:
-        lines.append(
-            f"- {markdown.called(one.node)} ({one.node.type}), {markdown.where(one.node)}{markdown.description(one.edge)}"
-        )
-    return lines + _more(len(related))
+    for related_node in related[:MAX_LISTED]:
+        node, evidence = related_node.node, markdown.edge_evidence(related_node.edge)
+        lines.append(f"- {markdown.display_name(node)} ({node.type}), {markdown.node_location(node)}{evidence}")
+    return lines + _remaining_count(len(related))
 
 
-def _more(count: int) -> list[str]:
+def _remaining_count(count: int) -> list[str]:
     return [f"- and {count - MAX_LISTED} more"] if count > MAX_LISTED else []
 
 
-def _missing(explanation: Explanation) -> str:
+def _render_not_found(explanation: Explanation) -> str:
     lines = ["# Not found", "", explanation.problem]
     if explanation.suggestions:
         lines += ["", "Near names:", "", *(f"- {name}" for name in explanation.suggestions)]

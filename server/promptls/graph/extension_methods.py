@@ -1,7 +1,7 @@
-"""Functions that are called as if they were methods of a type that is defined elsewhere.
+"""Extension methods: functions called like methods of a type that is defined elsewhere.
 
-C# marks them by a parameter `this`, Kotlin by a receiver before the name, Swift and Dart by a block `extension`.
-Pure functions of a snapshot.
+C# marks them with a parameter `this`, Kotlin with a receiver before the name, Swift and Dart with an `extension` block.
+All functions are pure functions of a snapshot.
 """
 
 from __future__ import annotations
@@ -10,26 +10,25 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from promptls.graph.file_tables import Facts
-from promptls.graph.name_lookup import MAX_SEVERAL, in_package
-from promptls.graph.packages import closeness, module_of
-from promptls.graph.resolution import Found
-from promptls.index.snapshot import OutlineRef, Snapshot
-from promptls.index.syntax.references import STRING_LITERAL, NUMBER_LITERAL
+from promptls.graph.file_tables import FileSymbols
+from promptls.graph.name_lookup import MAX_AMBIGUOUS, is_in_package
+from promptls.graph.packages import common_segments, module_prefix
+from promptls.graph.resolution import Resolution
+from promptls.index import NUMBER_LITERAL, STRING_LITERAL, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.model import OutlineView, Reference, Symbol
 
 _CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
 
-MAX_LOOKED_AT = 200
-"""Definitions of one name of which it is found out whether they are such functions."""
+MAX_CANDIDATES = 200
+"""Maximum number of definitions with the same name that are checked; bounds the time of one lookup."""
 
-_THIS = re.compile(r"\(this\s+(?:(?:in|ref|scoped|params)\s+)*([\w.]+)")
-_ON = re.compile(r"extension\b[^{]*?\bon\s+([\w.]+)")
-_OF_KOTLIN = re.compile(r"fun\s+(?:<.*?>\s+)?([\w.]+)(?:<.*>)?\??\.\w+\s*\(")
-_ANY = re.compile(r"T(?:[A-Z]\w*)?|[A-Z]")
-_ALIASES = {
+_THIS_PARAMETER = re.compile(r"\(this\s+(?:(?:in|ref|scoped|params)\s+)*([\w.]+)")
+_DART_EXTENSION = re.compile(r"extension\b[^{]*?\bon\s+([\w.]+)")
+_KOTLIN_RECEIVER = re.compile(r"fun\s+(?:<.*?>\s+)?([\w.]+)(?:<.*>)?\??\.\w+\s*\(")
+_TYPE_PARAMETER = re.compile(r"T(?:[A-Z]\w*)?|[A-Z]")
+_CSHARP_ALIASES = {
     "String": "string",
     "Object": "object",
     "Boolean": "bool",
@@ -42,135 +41,164 @@ _ALIASES = {
     "Double": "double",
     "Decimal": "decimal",
 }
-_LITERALS = {
+_LITERAL_TYPES = {
     STRING_LITERAL: frozenset({"string", "String", "CharSequence"}),
     NUMBER_LITERAL: frozenset({"int", "Int", "long", "Long", "double", "Double", "num", "Number"}),
 }
-_SIMPLE = frozenset(
-    {"char", "Char", "Character", "bool", "Bool", "Boolean", *(of for all_ in _LITERALS.values() for of in all_)}
-)
-"""What a literal is not, if it is not one of its own types."""
+_PRIMITIVE_TYPES = frozenset({"char", "Char", "Character", "bool", "Bool", "Boolean"}).union(*_LITERAL_TYPES.values())
+"""Types that exclude each other: a literal has its own types of these and no others."""
 
 
-class Extension(NamedTuple):
-    """A function, and the bare name of the type that it is called on, "" for any."""
+class ExtensionMethod(NamedTuple):
+    """An extension method and the simple name of its receiver type, "" for any type."""
 
-    place: OutlineRef
-    of: str
+    ref: OutlineRef
+    receiver_type: str
 
 
-def extended(
+def applicable_extensions(
     snapshot: Snapshot,
-    offered: Sequence[Extension],
+    extensions: Sequence[ExtensionMethod],
     path: str,
-    facts: Facts,
+    file: FileSymbols,
     owner: int,
-    use: Reference,
+    reference: Reference,
     types: Collection[str] | None,
-) -> tuple[Found, ...]:
-    """Those of the functions of its name that a call in the code of `owner` means, as far as its file sees them.
+) -> tuple[Resolution, ...]:
+    """Return the extension methods that a call may refer to and that are visible in its file.
 
-    `types`: the names of the type of what it is called on and of its supertypes, None if it is not of the workspace:
-    then those of the type that a declaration says, or else of any other that is not of the workspace.
+    Args:
+        snapshot: Snapshot of the index.
+        extensions: Extension methods with the name of the call.
+        path: Path of the file that contains the call.
+        file: Tables of the file.
+        owner: Definition whose code contains the call.
+        reference: The call.
+        types: Names of the receiver's type and its supertypes.  None for a receiver from outside the workspace: its
+            declared type counts or, if there is none, any type from outside the workspace.
     """
-    language = facts.outline.language
+    language = file.outline.language
     if language == "kotlin":
-        offered = _in_sight(snapshot, path, facts, owner, offered, use.name)
-    literal = _LITERALS.get(use.receiver)
-    if literal:
-        offered = [one for one in offered if one.of in literal or one.of not in _SIMPLE]
-    known = types if types is not None else literal or {bare(_written(facts, owner, use.receiver), language)} - {""}
-    fitting = [one for one in offered if one.of in known]
-    sure = bool(fitting)
-    if not fitting:
-        fitting = [one for one in offered if not one.of or (types is None and not of_the_workspace(snapshot, one.of))]
-    if language == "csharp":  # what makes a namespace known to all files of a project is not read
-        seen = [one for one in fitting if (space := _space(_qualified(snapshot, one.place))) and space in facts.spaces]
-        fitting = seen or fitting
+        extensions = _visible_extensions(snapshot, path, file, owner, extensions, reference.name)
+    literal_types = _LITERAL_TYPES.get(reference.receiver)
+    if literal_types:
+        excluded = _PRIMITIVE_TYPES - literal_types
+        extensions = [extension for extension in extensions if extension.receiver_type not in excluded]
+    if types is None:
+        declared = simple_type_name(_declared_type(file, owner, reference.receiver), language)
+        receiver_types: Collection[str] = literal_types or {declared} - {""}
+    else:
+        receiver_types = types
+    applicable = [extension for extension in extensions if extension.receiver_type in receiver_types]
+    is_typed = bool(applicable)
+    if not applicable:
+        applicable = [
+            extension
+            for extension in extensions
+            if not extension.receiver_type
+            or (types is None and not is_workspace_type(snapshot, extension.receiver_type))
+        ]
+    if language == "csharp":
+        applicable = _in_imported_namespaces(snapshot, file, applicable) or applicable
     distinct: dict[tuple[str, str], OutlineRef] = {}
-    for place in sorted((one.place for one in fitting), key=lambda place: (-closeness(place[0], path), place)):
-        module = module_of(place[0]) if language == "kotlin" else place[0]
-        distinct.setdefault((module, _qualified(snapshot, place)), place)
-    if not 0 < len(distinct) <= MAX_SEVERAL:
+    refs = (extension.ref for extension in applicable)
+    for ref in sorted(refs, key=lambda ref: (-common_segments(ref[0], path), ref)):
+        module = module_prefix(ref[0]) if language == "kotlin" else ref[0]
+        distinct.setdefault((module, _qualified_name(snapshot, ref)), ref)
+    if not 0 < len(distinct) <= MAX_AMBIGUOUS:
         return ()
-    how = "several" if len(distinct) > 1 else "typed" if sure else "unique"
-    return tuple(Found(place, how) for place in sorted(distinct.values()))
+    method = "several" if len(distinct) > 1 else "typed" if is_typed else "unique"
+    return tuple(Resolution(ref, method) for ref in sorted(distinct.values()))
 
 
-def extensions(snapshot: Snapshot, name: str, language: str) -> list[Extension]:
-    """All such functions of a name."""
+def find_extensions(snapshot: Snapshot, name: str, language: str) -> list[ExtensionMethod]:
+    """Return all extension methods with a name."""
     out = []
-    for place in snapshot.names.get(name.lower(), ())[:MAX_LOOKED_AT]:
-        outline = snapshot.outline(place[0])
-        if outline is None or outline.language != language or place[1] >= len(outline.symbols):
+    for ref in snapshot.names.get(name.lower(), ())[:MAX_CANDIDATES]:
+        outline = snapshot.outline(ref[0])
+        if outline is None or outline.language != language or ref[1] >= len(outline.symbols):
             continue
-        symbol = outline.symbols[place[1]]
-        of = _called_on(symbol, outline) if symbol.name == name and symbol.kind in CALLABLE_KINDS else ""
-        if of:
-            out.append(Extension(place, bare(of, language)))
+        symbol = outline.symbols[ref[1]]
+        type_name = _receiver_type(symbol, outline) if symbol.name == name and symbol.kind in CALLABLE_KINDS else ""
+        if type_name:
+            out.append(ExtensionMethod(ref, simple_type_name(type_name, language)))
     return out
 
 
-def bare(of: str, language: str) -> str:
-    """The name of a type without its namespace, C#'s alias for it if it has one, "" for a parameter of a generic."""
-    name = of.rpartition(".")[2]
+def simple_type_name(type_name: str, language: str) -> str:
+    """Return a type name without its namespace, C# aliases resolved; "" for a type parameter."""
+    name = type_name.rpartition(".")[2]
     if language == "csharp":
-        name = _ALIASES.get(name, name)
-    return "" if _ANY.fullmatch(name) else name
+        name = _CSHARP_ALIASES.get(name, name)
+    return "" if _TYPE_PARAMETER.fullmatch(name) else name
 
 
-def of_the_workspace(snapshot: Snapshot, of: str) -> bool:
-    """Whether a type of this bare name is defined in the workspace, and not only extended."""
-    for place in snapshot.names.get(of.lower(), ())[:MAX_LOOKED_AT]:
-        symbol = snapshot.symbol(place)
-        if symbol is not None and symbol.name == of and symbol.kind in TYPE_KINDS and symbol.kind != "impl":
+def is_workspace_type(snapshot: Snapshot, name: str) -> bool:
+    """Return true if a type with this simple name is defined, not only extended, in the workspace."""
+    for ref in snapshot.names.get(name.lower(), ())[:MAX_CANDIDATES]:
+        symbol = snapshot.symbol(ref)
+        if symbol is not None and symbol.name == name and symbol.kind in TYPE_KINDS and symbol.kind != "impl":
             return True
     return False
 
 
-def _called_on(symbol: Symbol, outline: OutlineView) -> str:
-    """The type, as written, that such a function is called on; "" for other definitions."""
-    declared = language_named(outline.language).extension_methods
-    if declared == "this_parameter":
-        found = _THIS.search(symbol.signature)
-        return found.group(1) if found else ""
-    if declared == "receiver":
-        found = _OF_KOTLIN.search(symbol.signature)
-        return found.group(1) if found else ""
+def _receiver_type(symbol: Symbol, outline: OutlineView) -> str:
+    """Return the receiver type, as written, of an extension method; "" for other definitions."""
+    syntax = language_named(outline.language).extension_methods
+    if syntax == "this_parameter":
+        match = _THIS_PARAMETER.search(symbol.signature)
+        return match.group(1) if match else ""
+    if syntax == "receiver":
+        match = _KOTLIN_RECEIVER.search(symbol.signature)
+        return match.group(1) if match else ""
     parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
     if parent is None:
         return ""
-    if declared == "extension":
+    if syntax == "extension":
         return parent.qualified if parent.kind == "impl" else ""
-    found = _ON.match(parent.signature)
-    return found.group(1) if found else ""
+    match = _DART_EXTENSION.match(parent.signature)
+    return match.group(1) if match else ""
 
 
-def _in_sight(
-    snapshot: Snapshot, path: str, facts: Facts, owner: int, offered: Sequence[Extension], name: str
-) -> list[Extension]:
-    """Those of Kotlin's extensions of a name that a file can call: imported, of its package, or of a type around."""
-    whole = [one.module for one in facts.outline.imports if "*" in one.names]
-    named = [one.module for one in facts.outline.imports if name in one.names]
-    around = facts.type_around(owner)
+def _in_imported_namespaces(
+    snapshot: Snapshot, file: FileSymbols, extensions: Sequence[ExtensionMethod]
+) -> list[ExtensionMethod]:
+    """Return the C# extension methods in namespaces that a file imports; project-wide imports are unknown."""
     out = []
-    for one in offered:
-        holder = _qualified(snapshot, one.place).removesuffix(f".{name}").rpartition(".")[0]
-        file = one.place[0]
-        if named:
-            seen = any(_holds(module, file, holder) for module in named)
-        elif holder:
-            seen = f"{around}.".startswith(f"{holder}.") or any(_holds(module, file, holder) for module in whole)
-        else:
-            seen = file == path or in_package(snapshot, file, path)
-            seen = seen or any(_holds(module, file, "") for module in whole)
-        if seen:
-            out.append(one)
+    for extension in extensions:
+        namespace = _qualified_name(snapshot, extension.ref).rpartition(".")[0].rpartition(".")[0]
+        if namespace and namespace in file.namespaces:
+            out.append(extension)
     return out
 
 
-def _holds(module: str, path: str, holder: str) -> bool:
-    """Whether what a Kotlin file's import calls "a.b.Type" is a type of the file at a path, or "a.b" its package."""
+def _visible_extensions(
+    snapshot: Snapshot, path: str, file: FileSymbols, owner: int, extensions: Sequence[ExtensionMethod], name: str
+) -> list[ExtensionMethod]:
+    """Return the Kotlin extensions that a file can call: imported, of its package, or of an enclosing type."""
+    wildcard_imports = [imported.module for imported in file.outline.imports if "*" in imported.names]
+    named_imports = [imported.module for imported in file.outline.imports if name in imported.names]
+    enclosing_type = file.enclosing_type(owner)
+    out = []
+    for extension in extensions:
+        holder = _qualified_name(snapshot, extension.ref).removesuffix(f".{name}").rpartition(".")[0]
+        extension_path = extension.ref[0]
+        if named_imports:
+            is_visible = any(_import_covers(module, extension_path, holder) for module in named_imports)
+        elif holder:
+            is_visible = f"{enclosing_type}.".startswith(f"{holder}.") or any(
+                _import_covers(module, extension_path, holder) for module in wildcard_imports
+            )
+        else:
+            is_visible = extension_path == path or is_in_package(snapshot, extension_path, path)
+            is_visible = is_visible or any(_import_covers(module, extension_path, "") for module in wildcard_imports)
+        if is_visible:
+            out.append(extension)
+    return out
+
+
+def _import_covers(module: str, path: str, holder: str) -> bool:
+    """Return true if a Kotlin import refers to a file: "a.b.Type" to its type `holder`, "a.b" to its package."""
     package = module.removesuffix(".Companion")
     if holder:
         if not f".{package}".endswith(f".{holder}"):
@@ -178,28 +206,26 @@ def _holds(module: str, path: str, holder: str) -> bool:
         package = package[: -len(holder)].rstrip(".")
     *_, folder, file = ("", *path.split("/"))
     last = package.rpartition(".")[2]
-    return last == folder or (not holder and last == file.partition(".")[0])  # a type whose body is not understood
+    return last == folder or (not holder and last == file.partition(".")[0])  # a type whose body has a syntax error
 
 
-def _written(facts: Facts, owner: int, receiver: str) -> str:
-    """The type, as written, of a variable, or the one that a static method is called on, which mostly makes one;
-    "" for what is not known."""
+def _declared_type(file: FileSymbols, owner: int, receiver: str) -> str:
+    """Return the type of a receiver as written, "" if unknown.
+
+    A static method is assumed to return its type.
+    """
     head = receiver.partition(".")[0]
     if receiver.endswith("()") and receiver.count("(") == 1 and (receiver[:1].isupper() or head in _CSHARP_TYPES):
-        made, _, static = receiver.removesuffix("()").rpartition(".")
-        return made or static
+        type_name, _, method = receiver.removesuffix("()").rpartition(".")
+        return type_name or method
     if "." in receiver:
         return ""
-    scopes = (*facts.scopes(owner), -1)
-    of = next((of for scope in scopes if (of := facts.variables.get((scope, receiver)))), "")
-    return of.removesuffix("()").rpartition(".")[0] if of.endswith(")") else of
+    scopes = (*file.scopes(owner), -1)
+    types = (file.variable_types.get((scope, receiver)) for scope in scopes)
+    type_name = next((type_name for type_name in types if type_name), "")
+    return type_name.removesuffix("()").rpartition(".")[0] if type_name.endswith(")") else type_name
 
 
-def _space(qualified: str) -> str:
-    """The namespace of the type that a method is in."""
-    return qualified.rpartition(".")[0].rpartition(".")[0]
-
-
-def _qualified(snapshot: Snapshot, place: OutlineRef) -> str:
-    symbol = snapshot.symbol(place)
+def _qualified_name(snapshot: Snapshot, ref: OutlineRef) -> str:
+    symbol = snapshot.symbol(ref)
     return symbol.qualified if symbol is not None else ""

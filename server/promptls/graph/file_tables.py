@@ -1,6 +1,7 @@
-"""What can be said of one file by itself, in tables that are quick to ask.
+"""Tables of the symbols, scopes and references of one file, for fast name lookups.
 
-Made from an outline once and kept as long as that outline lives.  Knows nothing of other files.
+The tables are computed lazily from an outline and cached as long as the outline is in use.  They do not depend on other
+files.
 """
 
 from __future__ import annotations
@@ -15,18 +16,23 @@ from promptls.languages import language_named
 from promptls.languages.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
-SELF = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
-SUPER = frozenset({"super()", "super", "parent", "base"})
-_CONSTRUCTORS = frozenset({"constructor"})
+SELF_NAMES = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
+"""Names of the current instance or type in any language."""
+
+SUPER_NAMES = frozenset({"super()", "super", "parent", "base"})
+"""Names of the base type in any language."""
+
+MAX_CACHED_FILES = 20_000
+"""Maximum number of files whose tables are cached; bounds the memory."""
 
 
-def bears_its_types_name(symbol: Symbol) -> bool:
-    """Whether this is a constructor whose name, wherever it is read, means the type: Java, C#, C++, Dart."""
+def is_type_named_constructor(symbol: Symbol) -> bool:
+    """Return true for a constructor named like its type (Java, C#, C++, Dart); the name then refers to the type."""
     return symbol.kind == "constructor" and f".{symbol.qualified}".endswith(f".{symbol.name}.{symbol.name}")
 
 
-class Facts:
-    """Tables of one outline.  All indexes are into `outline.symbols`, -1 is the file."""
+class FileSymbols:
+    """Tables of one outline.  Indexes refer to `outline.symbols`; -1 is the file."""
 
     def __init__(self, outline: AnyOutline) -> None:
         self.outline = outline
@@ -34,108 +40,108 @@ class Facts:
         self.language = language_named(outline.language)
 
     @cached_property
-    def owners(self) -> NDArray[np.int32]:
-        """By line the innermost definition that has code of its own: fields belong to their type."""
+    def owner_by_line(self) -> NDArray[np.int32]:
+        """Innermost definition at each line that has code of its own; the lines of fields belong to their type."""
         out = np.full(max(1, self.outline.lines), -1, np.int32)
         for i, symbol in enumerate(self.symbols):
             if symbol.kind not in REPEATED_KINDS or (symbol.parent < 0 and symbol.kind != "field"):
                 out[symbol.span.start : symbol.span.end] = i
         return out
 
-    def owner(self, line: int) -> int:
-        """The innermost definition at a line."""
-        return int(self.owners[line]) if 0 <= line < len(self.owners) else -1
+    def owner_at(self, line: int) -> int:
+        """Return the innermost definition at a line, -1 for none."""
+        return int(self.owner_by_line[line]) if 0 <= line < len(self.owner_by_line) else -1
 
     @cached_property
-    def _refs(self) -> NDArray[np.uint32]:
+    def _references(self) -> NDArray[np.uint32]:
         return np.frombuffer(self.outline.refs, np.uint32).reshape(-1, 3)
 
     @cached_property
-    def _ref_owners(self) -> NDArray[np.int32]:
-        lines = np.minimum(self._refs[:, 1], len(self.owners) - 1)
-        return np.asarray(self.owners[lines], np.int32)
+    def _reference_owners(self) -> NDArray[np.int32]:
+        lines = np.minimum(self._references[:, 1], len(self.owner_by_line) - 1)
+        return np.asarray(self.owner_by_line[lines], np.int32)
 
-    def _reference(self, at: int) -> Reference:
-        name, line, rest = (int(part) for part in self._refs[at])
+    def _decode_reference(self, at: int) -> Reference:
+        name, line, rest = (int(part) for part in self._references[at])
         return Reference(self.outline.ref_names[name], line, rest & 7, self.outline.identifiers[rest >> 3])
 
-    def uses_of(self, index: int) -> Iterator[Reference]:
-        """References in the code that is a definition's own, nested ones left out; in document order."""
-        for at in np.flatnonzero(self._ref_owners == index):
-            yield self._reference(int(at))
+    def references_in(self, index: int) -> Iterator[Reference]:
+        """Yield the references in the code of a definition without nested definitions, in document order."""
+        for at in np.flatnonzero(self._reference_owners == index):
+            yield self._decode_reference(int(at))
 
-    def uses_named(self, name: str) -> Iterator[tuple[int, Reference]]:
-        """(owner, reference) for each reference to a name."""
-        number = self._numbers.get(name)
-        if number is not None:
-            for at in np.flatnonzero(self._refs[:, 0] == number):
-                yield int(self._ref_owners[at]), self._reference(int(at))
+    def references_named(self, name: str) -> Iterator[tuple[int, Reference]]:
+        """Yield (owner, reference) for each reference to a name."""
+        name_id = self._name_ids.get(name)
+        if name_id is not None:
+            for at in np.flatnonzero(self._references[:, 0] == name_id):
+                yield int(self._reference_owners[at]), self._decode_reference(int(at))
 
     @cached_property
-    def _numbers(self) -> dict[str, int]:
+    def _name_ids(self) -> dict[str, int]:
         return {name: i for i, name in enumerate(self.outline.ref_names)}
 
     @cached_property
     def children(self) -> dict[int, list[int]]:
-        """Definitions directly in each definition, in document order; key -1: at top level."""
+        """Direct children of each definition in document order; top-level definitions have the key -1."""
         out: dict[int, list[int]] = {}
         for i, symbol in enumerate(self.symbols):
             out.setdefault(symbol.parent, []).append(i)
         return out
 
     @cached_property
-    def named(self) -> dict[tuple[int, str], list[int]]:
-        """(parent, name) → definitions that the name means there."""
+    def by_scope(self) -> dict[tuple[int, str], list[int]]:
+        """Definitions by (parent, name), without constructors that are named like their type."""
         out: dict[tuple[int, str], list[int]] = {}
         for i, symbol in enumerate(self.symbols):
-            if symbol.name and not bears_its_types_name(symbol):
+            if symbol.name and not is_type_named_constructor(symbol):
                 out.setdefault((symbol.parent, symbol.name), []).append(i)
         return out
 
-    def at_top(self, name: str) -> list[int]:
-        """Definitions of a name at top level; a namespace is none, for what is in it is often called as it is."""
-        return [i for i in self.named.get((-1, name), ()) if self.symbols[i].kind not in SPACE_KINDS]
+    def top_level(self, name: str) -> list[int]:
+        """Return the top-level definitions of a name, without namespaces: a member often has the same name."""
+        return [i for i in self.by_scope.get((-1, name), ()) if self.symbols[i].kind not in SPACE_KINDS]
 
     @cached_property
-    def qualified(self) -> dict[str, list[int]]:
-        """Qualified name → definitions; an "impl" counts under the type's name."""
+    def by_qualified_name(self) -> dict[str, list[int]]:
+        """Definitions by qualified name; an `impl` block has the name of its type."""
         out: dict[str, list[int]] = {}
         for i, symbol in enumerate(self.symbols):
             out.setdefault(symbol.qualified, []).append(i)
         return out
 
     @cached_property
-    def top(self) -> dict[str, list[int]]:
-        """Name → definitions that other files can see: at top level or in namespaces there."""
+    def visible(self) -> dict[str, list[int]]:
+        """Definitions by name that other files can see: at top level or in a top-level namespace."""
         out: dict[str, list[int]] = {}
-        open_ = {-1}
+        visible_scopes = {-1}
         for i, symbol in enumerate(self.symbols):
-            if symbol.parent in open_:
-                if symbol.name and not bears_its_types_name(symbol):
+            if symbol.parent in visible_scopes:
+                if symbol.name and not is_type_named_constructor(symbol):
                     out.setdefault(symbol.name, []).append(i)
                 if symbol.kind in SPACE_KINDS and symbol.kind != "impl":
-                    open_.add(i)
+                    visible_scopes.add(i)
         return out
 
     @cached_property
-    def spaces(self) -> tuple[str, ...]:
-        """The namespaces that the file sees without naming them, those that its code is in first; "" for none at all."""
+    def namespaces(self) -> tuple[str, ...]:
+        """Namespaces whose names the file can use unqualified, its own first; "" is the global namespace."""
         own = [symbol.qualified for symbol in self.symbols if symbol.kind in SPACE_KINDS]
         if self.outline.language != "csharp":
             return (*own, "")
         parts = [name.split(".") for name in own]
-        around = {".".join(path[:depth]): depth for path in parts for depth in range(1, len(path) + 1)}
-        used = [one.module for one in self.outline.imports]
-        return tuple(dict.fromkeys([*sorted(around, key=lambda name: (-around[name], name)), "", *used]))
+        depths = {".".join(path[:depth]): depth for path in parts for depth in range(1, len(path) + 1)}
+        imported = [one.module for one in self.outline.imports]
+        return tuple(dict.fromkeys([*sorted(depths, key=lambda name: (-depths[name], name)), "", *imported]))
 
     def scopes(self, index: int) -> Iterator[int]:
-        """A definition and those around it, innermost first."""
+        """Yield a definition and its enclosing definitions, innermost first."""
         while index >= 0:
             yield index
             index = self.symbols[index].parent
 
-    def type_around(self, index: int) -> str:
-        """Qualified name of the type whose code this is, "" for none: "Server" inside of Server.handle."""
+    def enclosing_type(self, index: int) -> str:
+        """Return the qualified name of the enclosing type, "" for none: "Server" for the method Server.handle."""
         for scope in self.scopes(index):
             symbol = self.symbols[scope]
             if symbol.kind in self.language.method_owner_kinds:
@@ -143,38 +149,40 @@ class Facts:
             parent = self.symbols[symbol.parent].qualified if symbol.parent >= 0 else ""
             owner = symbol.qualified.rpartition(".")[0]
             if symbol.kind in ("method", "constructor", "property") and owner != parent:
-                return owner  # a method that stands outside of its type
+                return owner  # a method defined outside the body of its type
         return ""
 
-    def bases(self, index: int) -> list[Reference]:
-        """What a type says that it extends or implements."""
-        at = np.flatnonzero((self._ref_owners == index) & np.isin(self._refs[:, 2] & 7, (INHERIT, IMPLEMENT)))
-        return [self._reference(int(i)) for i in at]
+    def base_references(self, index: int) -> list[Reference]:
+        """Return the references to the declared base types of a type."""
+        at = np.flatnonzero(
+            (self._reference_owners == index) & np.isin(self._references[:, 2] & 7, (INHERIT, IMPLEMENT))
+        )
+        return [self._decode_reference(int(i)) for i in at]
 
     @cached_property
-    def variables(self) -> dict[tuple[int, str], str]:
-        """(scope, variable) → its type as written; attributes of an object are variables of its type's scope."""
+    def variable_types(self) -> dict[tuple[int, str], str]:
+        """Declared type, as written, by (scope, variable); attributes belong to the scope of their type."""
         out: dict[tuple[int, str], str] = {}
-        for variable, of, line in self.outline.variables():
-            scope = self.owner(line)
+        for variable, type_name, line in self.outline.variables():
+            scope = self.owner_at(line)
             head, dot, rest = variable.partition(".")
-            if scope >= 0 and self.symbols[scope].kind in REPEATED_KINDS and (-1, variable) in self.named:
-                scope = -1  # it is what is declared there, not something within its value
-            if scope >= 0 and self._declares(scope, variable.lstrip("$"), line):
+            if scope >= 0 and self.symbols[scope].kind in REPEATED_KINDS and (-1, variable) in self.by_scope:
+                scope = -1  # the line declares the variable itself, not a variable within its value
+            if scope >= 0 and self._is_own_declaration(scope, variable.lstrip("$"), line):
                 scope = self.symbols[scope].parent
-                out.setdefault((scope, variable.lstrip("$")), of)  # PHP's "$a" is "$this->a" elsewhere
-            if dot and head in SELF:
-                out.setdefault((self._type_scope(scope), rest), of)
+                out.setdefault((scope, variable.lstrip("$")), type_name)  # the attribute of "$a" is "$this->a" in PHP
+            if dot and head in SELF_NAMES:
+                out.setdefault((self._type_scope(scope), rest), type_name)
             elif not dot:
                 name = variable.lstrip("@")
-                out.setdefault((self._type_scope(scope) if name != variable else scope, name), of)
-                if scope >= 0 and self.symbols[scope].kind in _CONSTRUCTORS:
-                    # "self.a = a" is what constructors do; in PHP it is "$this->a = $a".
-                    out.setdefault((self._type_scope(scope), name.lstrip("$")), of)
+                out.setdefault((self._type_scope(scope) if name != variable else scope, name), type_name)
+                if scope >= 0 and self.symbols[scope].kind == "constructor":
+                    # A constructor usually assigns its parameter: "self.a = a", in PHP "$this->a = $a".
+                    out.setdefault((self._type_scope(scope), name.lstrip("$")), type_name)
         return out
 
-    def _declares(self, scope: int, variable: str, line: int) -> bool:
-        """Whether a line says the type of a definition itself: of a property, of Scala's `def engine: Engine`."""
+    def _is_own_declaration(self, scope: int, variable: str, line: int) -> bool:
+        """Return true if a line declares the type of a definition itself: a property, Scala's `def engine: Engine`."""
         symbol = self.symbols[scope]
         return symbol.name == variable and (
             symbol.kind == "property" or (symbol.span.start == line and "(" not in symbol.signature)
@@ -187,48 +195,42 @@ class Facts:
         return -1
 
     @cached_property
-    def all_words(self) -> str:
-        """What a search may find definitions by, lower case: a line each of name, decorators and documentation."""
+    def search_text(self) -> str:
+        """Searchable text in lower case: one line of name, decorators and documentation for each symbol."""
         return "\n".join(f"{s.name}\t{s.traits}\t{s.doc}".replace("\n", " ").lower() for s in self.symbols)
 
     @cached_property
-    def imported(self) -> frozenset[str]:
-        """Names that the imports of the file bind, wherever they lead."""
+    def imported_names(self) -> frozenset[str]:
+        """Local names bound by the imports of the file, whether or not they can be resolved."""
         out: set[str] = set()
-        for one in self.outline.imports:
-            if one.local_names:
-                out.update(one.local_names)
-            elif one.names:
-                out.update(one.names)
+        for imported in self.outline.imports:
+            if imported.local_names:
+                out.update(imported.local_names)
+            elif imported.names:
+                out.update(imported.names)
             else:
-                parts = [part for part in one.module.replace("::", ".").replace("/", ".").split(".") if part]
+                parts = [part for part in imported.module.replace("::", ".").replace("/", ".").split(".") if part]
                 out.update((parts[0], parts[-1]) if parts else ())
         return frozenset(out)
 
 
-MAX_TABLES = 20_000
-"""Files whose facts are kept."""
-
-
-class Tables:
-    """Facts by file, kept while the outline they were made of lives and is among the last MAX_TABLES asked for."""
+class FileSymbolsCache:
+    """Tables by file, valid as long as the outline of the file is unchanged.  Safe to use from any thread."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[bytes, Facts | None]] = {}  # path → packed outline, its tables
+        self._cache: dict[str, tuple[bytes, FileSymbols]] = {}  # path → encoded outline, its tables
 
-    def of(self, entry: FileEntry | None) -> Facts | None:
-        """The tables of a file's outline; any thread."""
+    def get(self, entry: FileEntry | None) -> FileSymbols | None:
+        """Return the tables of a file, or None if it has no outline."""
         if entry is None or not entry.encoded_outline:
             return None
-        packed, facts = self._known.get(entry.path, _NOTHING)
-        if facts is None or packed is not entry.encoded_outline:
-            if len(self._known) >= MAX_TABLES:
-                self._known = {}
-            outline = entry.outline
-            assert outline is not None
-            facts = Facts(outline)
-            self._known[entry.path] = entry.encoded_outline, facts
-        return facts
-
-
-_NOTHING: tuple[bytes, Facts | None] = b"", None
+        cached = self._cache.get(entry.path)
+        if cached is not None and cached[0] is entry.encoded_outline:
+            return cached[1]
+        if len(self._cache) >= MAX_CACHED_FILES:
+            self._cache = {}
+        outline = entry.outline
+        assert outline is not None
+        file = FileSymbols(outline)
+        self._cache[entry.path] = entry.encoded_outline, file
+        return file

@@ -1,8 +1,7 @@
-"""The graph of one snapshot, made as far as somebody asks.
+"""The code graph of a snapshot, computed lazily.
 
-`Graph` is the one mutable owner, held by the engine: `graph.at(snapshot)` gives the immutable view that a
-request works on.  Edges out of a node are resolved from its file's outline; edges into it from the files that
-speak of its name.  Nothing is ever built as a whole.
+`Graph.at(snapshot)` returns the view that a request works on.  Outgoing edges of a node are resolved from the outline
+of its file, incoming edges from the files that mention its name.  The graph is never built as a whole.
 """
 
 from __future__ import annotations
@@ -14,29 +13,28 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from promptls.graph import name_lookup, node_summary
-from promptls.graph.file_tables import Facts, Tables
-from promptls.graph.name_resolution import Imports, Resolver
+from promptls.graph.file_tables import FileSymbols, FileSymbolsCache
+from promptls.graph.name_resolution import NameResolver
 from promptls.graph.nodes import Edge, EdgeType, Node
-from promptls.graph.packages import closeness
+from promptls.graph.packages import common_segments
 from promptls.graph.reference_index import IMPORT, ReferenceIndex, update_reference_index
-from promptls.graph.resolution import CERTAINTY
-from promptls.index.derived import Derived
-from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.graph.resolution import CERTAINTY, Imports, Instance, Resolution
+from promptls.index import Derived, OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, FileEntry, Reference, Span, Symbol
 from promptls.util.lru import clear_if_full
 
-MAX_FILES = 400
-"""Files that are looked at for edges into one node: nearest folders first."""
+MAX_FILES_PER_NODE = 400
+"""Maximum number of files searched for incoming edges of a node, nearest folders first; bounds the time."""
 
-INDEX_FILES = ("__init__", "index", "mod", "lib")
-"""Files that stand for their folder, and offer what they import."""
+INDEX_STEMS = ("__init__", "index", "mod", "lib")
+"""Stems of files that represent their folder and re-export what they import."""
 
-Known = dict[tuple[OutlineRef, int], tuple[Edge, ...]]
+EdgeCache = dict[tuple[OutlineRef, int], tuple[Edge, ...]]
 
-_TYPES: dict[int, EdgeType] = {
+_EDGE_TYPES: dict[int, EdgeType] = {
     CALL: "calls",
     INHERIT: "inherits",
     IMPLEMENT: "implements",
@@ -46,208 +44,227 @@ _TYPES: dict[int, EdgeType] = {
 
 
 class Graph:
-    """Keeps what can be kept between requests: the words of files, their tables, the last view."""
+    """Owner of the data shared between requests: reference index, file tables and the latest view."""
 
     def __init__(self, imports: Callable[[Snapshot], Imports]) -> None:
         self._imports = imports
         self._lock = threading.Lock()
         self._references = Derived(ReferenceIndex(), update_reference_index)
-        self._tables = Tables()
+        self._tables = FileSymbolsCache()
         self._view: GraphView | None = None
 
-    def at(self, snapshot: Snapshot, extra: CustomLayers | None = None) -> GraphView:
-        """The view of a snapshot; any thread.  The first one looks at all files, later ones at those that changed."""
+    def at(self, snapshot: Snapshot, custom_layers: CustomLayers | None = None) -> GraphView:
+        """Return the view of a snapshot.  Safe to call from any thread.
+
+        The first call scans all files, later calls the changed files.
+        """
         with self._lock:
             view = self._view
-            if view is not None and view.snapshot.files is snapshot.files and view.extra == dict(extra or {}):
+            if (
+                view is not None
+                and view.snapshot.files is snapshot.files
+                and view.custom_layers == dict(custom_layers or {})
+            ):
                 return view
             references = self._references.at(snapshot)
-            self._view = GraphView(snapshot, references, self._tables, self._imports(snapshot), extra)
+            self._view = GraphView(snapshot, references, self._tables, self._imports(snapshot), custom_layers)
             return self._view
 
 
 class GraphView:
-    """The graph of one snapshot: a value, apart from what it remembers having worked out."""
+    """The graph of one snapshot, with caches of computed nodes and edges."""
 
     def __init__(
-        self, snapshot: Snapshot, references: ReferenceIndex, tables: Tables, imports: Imports, extra: CustomLayers | None = None
+        self,
+        snapshot: Snapshot,
+        references: ReferenceIndex,
+        tables: FileSymbolsCache,
+        imports: Imports,
+        custom_layers: CustomLayers | None = None,
     ) -> None:
         self.snapshot = snapshot
-        self.extra = dict(extra or {})
-        self.resolver = Resolver(snapshot, imports, tables)
+        self.custom_layers = dict(custom_layers or {})
+        self.resolver = NameResolver(snapshot, imports, tables)
         self._references = references
-        self._out: Known = {}
-        self._into: Known = {}
+        self._outgoing_cache: EdgeCache = {}
+        self._incoming_cache: EdgeCache = {}
         self._nodes: dict[OutlineRef, Node] = {}
 
     # ---- nodes
 
     def entry(self, path: str) -> FileEntry | None:
+        """Return the index entry of a file."""
         return self.snapshot.files.get(path)
 
-    def facts(self, path: str) -> Facts | None:
-        """The tables of a file, None if it has no outline."""
-        return self.resolver.facts(path)
+    def file_symbols(self, path: str) -> FileSymbols | None:
+        """Return the tables of a file, or None if it has no outline."""
+        return self.resolver.file_symbols(path)
 
-    def symbol(self, place: OutlineRef) -> Symbol | None:
-        """The definition at a place, None for a file."""
-        return self.snapshot.symbol(place) if place[1] >= 0 else None
+    def symbol(self, ref: OutlineRef) -> Symbol | None:
+        """Return the symbol of a node, or None for a file."""
+        return self.snapshot.symbol(ref) if ref[1] >= 0 else None
 
-    def node(self, place: OutlineRef) -> Node | None:
-        """The node of a file (index -1) or definition, None if there is none."""
-        node = self._nodes.get(place)
+    def node(self, ref: OutlineRef) -> Node | None:
+        """Return the node of a file (index -1) or definition, or None if it does not exist."""
+        node = self._nodes.get(ref)
         if node is None:
             clear_if_full(self._nodes)
-            node = self._node(place)
+            node = self._node(ref)
             if node is not None:
-                self._nodes[place] = node
+                self._nodes[ref] = node
         return node
 
-    def _node(self, place: OutlineRef) -> Node | None:
-        path, index = place
-        entry, facts = self.entry(path), self.facts(path)
-        if entry is None or (index >= 0 and (facts is None or index >= len(facts.symbols))):
+    def _node(self, ref: OutlineRef) -> Node | None:
+        path, index = ref
+        entry, file_symbols = self.entry(path), self.file_symbols(path)
+        if entry is None or (index >= 0 and (file_symbols is None or index >= len(file_symbols.symbols))):
             return None
         label = self.snapshot.label(path)
-        layer = layer_of(label, self.extra)
-        if facts is None:
+        layer = layer_of(label, self.custom_layers)
+        if file_symbols is None:
             return Node(f"file:{label}", "file", label.rpartition("/")[2], path, label, Span(0, 0), layer=layer)
-        symbol = facts.symbols[index] if index >= 0 else None
+        symbol = file_symbols.symbols[index] if index >= 0 else None
         return Node(
-            id=self.id(place),
+            id=self.id(ref),
             type=symbol.kind if symbol else "file",
             name=(symbol.name or symbol.qualified) if symbol else label.rpartition("/")[2],
             path=path,
             label=label,
-            span=symbol.span if symbol else Span(0, facts.outline.lines),
+            span=symbol.span if symbol else Span(0, file_symbols.outline.lines),
             index=index,
             qualified=symbol.qualified if symbol else "",
-            complexity=node_summary.complexity_of(facts, index),
-            summary=node_summary.summary_of(facts, index, label),
-            tags=node_summary.tags_of(facts, index, label, layer),
-            language_notes=node_summary.notes_of(facts, index),
+            complexity=node_summary.complexity_level(file_symbols, index),
+            summary=node_summary.summarize(file_symbols, index, label),
+            tags=node_summary.node_tags(file_symbols, index, label, layer),
+            language_notes=node_summary.language_notes(file_symbols, index),
             layer=layer,
         )
 
-    def id(self, place: OutlineRef) -> str:
-        """ "type:path[:qualified]"; of several alike all but the first end in "@line"."""
-        label = self.snapshot.label(place[0])
-        symbol, facts = self.symbol(place), self.facts(place[0])
-        if symbol is None or facts is None:
+    def id(self, ref: OutlineRef) -> str:
+        """Return the id of a node, "type:path[:qualified]"; duplicates after the first one end in "@line"."""
+        label = self.snapshot.label(ref[0])
+        symbol, file_symbols = self.symbol(ref), self.file_symbols(ref[0])
+        if symbol is None or file_symbols is None:
             return f"file:{label}"
-        alike = [i for i in facts.qualified[symbol.qualified] if facts.symbols[i].kind == symbol.kind]
+        duplicates = [
+            i for i in file_symbols.by_qualified_name[symbol.qualified] if file_symbols.symbols[i].kind == symbol.kind
+        ]
         name = f"{symbol.kind}:{label}:{symbol.qualified}"
-        return name if alike[0] == place[1] else f"{name}@{symbol.span.start + 1}.{alike.index(place[1])}"
+        return name if duplicates[0] == ref[1] else f"{name}@{symbol.span.start + 1}.{duplicates.index(ref[1])}"
 
-    def places(self) -> Iterator[OutlineRef]:
-        """All nodes, in order of path."""
+    def all_refs(self) -> Iterator[OutlineRef]:
+        """Yield all nodes, sorted by path."""
         for path, entry in sorted(self.snapshot.files.items()):
             yield path, -1
             for i in range(len(entry.outline.symbols) if entry.outline else 0):
                 yield path, i
 
-    def is_test(self, place: OutlineRef) -> bool:
-        """Whether a node is a test or stands in a file of tests."""
-        symbol = self.symbol(place)
-        return (symbol is not None and symbol.kind == "test") or self._in_tests(place[0])
+    def is_test(self, ref: OutlineRef) -> bool:
+        """Return true if a node is a test or is in a test file."""
+        symbol = self.symbol(ref)
+        return (symbol is not None and symbol.kind == "test") or self._in_tests(ref[0])
 
     def _in_tests(self, path: str) -> bool:
         label = self.snapshot.label(path)
-        return is_test_path(label) or layer_of(label, self.extra) == TEST
+        return is_test_path(label) or layer_of(label, self.custom_layers) == TEST
 
     # ---- edges
 
-    def out(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
-        """Edges that begin at a node, in document order of their evidence; one for each target and type.
+    def outgoing(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
+        """Return the outgoing edges of a node in document order of their evidence, one per target and type.
 
-        `files`: how many files are looked at for tests.
+        Args:
+            ref: The node.
+            files: Maximum number of files searched for tests.
         """
-        known = self._out.get((place, files))
-        if known is None:
-            clear_if_full(self._out)
-            known = self._out[place, files] = _distinct(self._edges_out(place, files))
-        return known
+        cached = self._outgoing_cache.get((ref, files))
+        if cached is None:
+            clear_if_full(self._outgoing_cache)
+            cached = self._outgoing_cache[ref, files] = _deduplicate(self._compute_outgoing(ref, files))
+        return cached
 
-    def into(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
-        """Edges that end at a node, in order of path and line, from at most `files` files that speak of it."""
-        known = self._into.get((place, files))
-        if known is None:
-            clear_if_full(self._into)
-            known = self._into[place, files] = _distinct(sorted(self._edges_into(place, files), key=_by_evidence))
-        return known
+    def incoming(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
+        """Return the incoming edges of a node by path and line, from at most `files` files that mention it."""
+        cached = self._incoming_cache.get((ref, files))
+        if cached is None:
+            clear_if_full(self._incoming_cache)
+            cached = self._incoming_cache[ref, files] = _deduplicate(
+                sorted(self._compute_incoming(ref, files), key=_by_evidence)
+            )
+        return cached
 
-    def edges(self, place: OutlineRef, files: int = MAX_FILES) -> tuple[Edge, ...]:
-        """All edges of a node: those that begin there first."""
-        return (*self.out(place, files), *self.into(place, files))
+    def edges(self, ref: OutlineRef, files: int = MAX_FILES_PER_NODE) -> tuple[Edge, ...]:
+        """Return all edges of a node, outgoing edges first."""
+        return (*self.outgoing(ref, files), *self.incoming(ref, files))
 
-    def _edges_out(self, place: OutlineRef, files: int) -> Iterator[Edge]:
-        path, index = place
-        facts = self.facts(path)
-        if facts is None:
+    def _compute_outgoing(self, ref: OutlineRef, files: int) -> Iterator[Edge]:
+        path, index = ref
+        file_symbols = self.file_symbols(path)
+        if file_symbols is None:
             return
-        for child in facts.children.get(index, ()):
-            yield Edge(place, (path, child), "contains", 1.0, path, facts.symbols[child].span.start)
+        for child in file_symbols.children.get(index, ()):
+            yield Edge(ref, (path, child), "contains", 1.0, path, file_symbols.symbols[child].span.start)
         if index < 0:
-            yield from self._imports_of(path)
-            yield from self._exports_of(path, facts)
-        for use in facts.uses_of(index):
-            yield from self._referred(place, use)
-        for test, edge in self._callers(place, files) if not self.is_test(place) else ():
+            yield from self._import_edges(path)
+            yield from self._export_edges(path, file_symbols)
+        for use in file_symbols.references_in(index):
+            yield from self._reference_edges(ref, use)
+        for test, edge in self._referring_nodes(ref, files) if not self.is_test(ref) else ():
             if edge.type == "calls" and self.is_test(test):
-                yield Edge(place, test, "tested_by", edge.weight, edge.path, edge.line, edge.note)
+                yield Edge(ref, test, "tested_by", edge.weight, edge.path, edge.line, edge.note)
 
-    def _edges_into(self, place: OutlineRef, files: int) -> Iterator[Edge]:
-        path, index = place
-        facts = self.facts(path)
-        if facts is None:
+    def _compute_incoming(self, ref: OutlineRef, files: int) -> Iterator[Edge]:
+        path, index = ref
+        file_symbols = self.file_symbols(path)
+        if file_symbols is None:
             return
         if index < 0:
-            yield from self._importers(path, files)
+            yield from self._importer_edges(path, files)
         else:
-            symbol = facts.symbols[index]
-            yield Edge((path, symbol.parent), place, "contains", 1.0, path, symbol.span.start)
-            if symbol.exported and index in facts.top.get(symbol.name, ()):
-                yield Edge((path, -1), place, "exports", 1.0, path, symbol.span.start)
+            symbol = file_symbols.symbols[index]
+            yield Edge((path, symbol.parent), ref, "contains", 1.0, path, symbol.span.start)
+            if symbol.exported and index in file_symbols.visible.get(symbol.name, ()):
+                yield Edge((path, -1), ref, "exports", 1.0, path, symbol.span.start)
             if symbol.parent < 0:
-                yield from self._reexported(place, symbol)
-        yield from (edge for _, edge in self._callers(place, files))
-        if self.is_test(place):
-            for use in facts.uses_of(index):
-                for edge in self._referred(place, use):
+                yield from self._reexport_edges(ref, symbol)
+        yield from (edge for _, edge in self._referring_nodes(ref, files))
+        if self.is_test(ref):
+            for use in file_symbols.references_in(index):
+                for edge in self._reference_edges(ref, use):
                     if edge.type == "calls" and not self.is_test(edge.target):
-                        yield Edge(edge.target, place, "tested_by", edge.weight, edge.path, edge.line, edge.note)
+                        yield Edge(edge.target, ref, "tested_by", edge.weight, edge.path, edge.line, edge.note)
 
-    def _referred(self, place: OutlineRef, use: Reference) -> Iterator[Edge]:
-        """Edges of one reference in the code of a node."""
+    def _reference_edges(self, ref: OutlineRef, use: Reference) -> Iterator[Edge]:
+        """Yield the edges of one reference in the code of a node."""
         if use.kind == PROSE:
-            yield from self._documented(place, use)
+            yield from self._prose_edges(ref, use)
             return
-        type_ = _TYPES[use.kind]
-        for found in self.resolver.resolve(place[0], place[1], use):
-            if found.place == place and type_ != "calls":
+        type_ = _EDGE_TYPES[use.kind]
+        for found in self.resolver.resolve(ref[0], ref[1], use):
+            if found.ref == ref and type_ != "calls":
                 continue
-            target = self.symbol(found.place)
+            target = self.symbol(found.ref)
             kind: EdgeType = type_
             if type_ == "inherits" and target is not None and target.kind in ("interface", "trait"):
-                source = self.symbol(place)
+                source = self.symbol(ref)
                 kind = "implements" if source is None or source.kind not in ("interface", "trait") else "inherits"
-            yield Edge(place, found.place, kind, found.certainty, place[0], use.line, found.how)
+            yield Edge(ref, found.ref, kind, found.certainty, ref[0], use.line, found.method)
 
-    def _documented(self, place: OutlineRef, use: Reference) -> Iterator[Edge]:
-        """What prose speaks of: a file by its path, a definition by a name that few have."""
+    def _prose_edges(self, ref: OutlineRef, use: Reference) -> Iterator[Edge]:
+        """Yield edges from prose to a file mentioned by path, or to a definition mentioned by a unique name."""
         if use.receiver.endswith("/") or "." in use.name or not use.name:
-            folder = place[0].rpartition("/")[0]
-            wanted = _joined(folder, use.receiver + use.name)
-            if wanted in self.snapshot.files and wanted != place[0]:
-                yield Edge(place, (wanted, -1), "documents", 1.0, place[0], use.line, "link")
+            folder = ref[0].rpartition("/")[0]
+            linked = _join_path(folder, use.receiver + use.name)
+            if linked in self.snapshot.files and linked != ref[0]:
+                yield Edge(ref, (linked, -1), "documents", 1.0, ref[0], use.line, "link")
             else:
                 tail = "/" + (use.receiver + use.name).lstrip("./")
                 base = use.name.lower()
-                found = sorted(p for p in self.snapshot.basenames.get(base, ()) if p.endswith(tail) and p != place[0])
+                found = sorted(p for p in self.snapshot.basenames.get(base, ()) if p.endswith(tail) and p != ref[0])
                 if len(found) == 1:
-                    yield Edge(place, (found[0], -1), "documents", 0.8, place[0], use.line, "path")
+                    yield Edge(ref, (found[0], -1), "documents", 0.8, ref[0], use.line, "path")
             return
-        places: list[OutlineRef] = []
+        refs: list[OutlineRef] = []
         for other in self.snapshot.names.get(use.name.lower(), ()):
             symbol = self.symbol(other)
             if symbol is None or symbol.name != use.name or symbol.kind not in TYPE_KINDS | CALLABLE_KINDS:
@@ -257,97 +274,97 @@ class GraphView:
                 if use.receiver.rpartition(".")[2] != stem:
                     continue
             if not self._in_tests(other[0]):
-                places.append(other)
-        if len(places) == 1:
-            sure = 0.9 if use.receiver else 0.6
-            yield Edge(place, places[0], "documents", sure, place[0], use.line, "name")
+                refs.append(other)
+        if len(refs) == 1:
+            certainty = 0.9 if use.receiver else 0.6
+            yield Edge(ref, refs[0], "documents", certainty, ref[0], use.line, "name")
 
-    def _imports_of(self, path: str) -> Iterator[Edge]:
+    def _import_edges(self, path: str) -> Iterator[Edge]:
         entry = self.snapshot.files[path]
-        for one in entry.outline.imports if entry.outline else ():
-            for target in self.resolver.imports.targets(entry, one):
+        for imported in entry.outline.imports if entry.outline else ():
+            for target in self.resolver.imports.targets(entry, imported):
                 if target.path != path and target.path in self.snapshot.files:
-                    yield Edge((path, -1), (target.path, -1), "imports", 1.0, path, one.line, one.module)
+                    yield Edge((path, -1), (target.path, -1), "imports", 1.0, path, imported.line, imported.module)
 
-    def _importers(self, path: str, files: int) -> Iterator[Edge]:
+    def _importer_edges(self, path: str, files: int) -> Iterator[Edge]:
         *_, folder, file = ("", *path.split("/"))
         stem = file.partition(".")[0].lower()
-        words = {stem, folder.lower(), *(["."] if stem in INDEX_FILES else [])}
-        symbols = self.facts(path)
+        keys = {stem, folder.lower(), *(["."] if stem in INDEX_STEMS else [])}
+        symbols = self.file_symbols(path)
         if symbols is not None:
-            words.update(name.lower() for name in symbols.top)
-        seen = {p for word in words for p in self._references.files_with(IMPORT + word)}
-        for other in self._near(seen, path, files):
+            keys.update(name.lower() for name in symbols.visible)
+        seen = {p for word in keys for p in self._references.files_with(IMPORT + word)}
+        for other in self._nearest_files(seen, path, files):
             if other != path:
-                yield from (edge for edge in self._imports_of(other) if edge.target[0] == path)
+                yield from (edge for edge in self._import_edges(other) if edge.target[0] == path)
 
-    def _exports_of(self, path: str, facts: Facts) -> Iterator[Edge]:
-        for found in facts.top.values():
+    def _export_edges(self, path: str, file_symbols: FileSymbols) -> Iterator[Edge]:
+        for found in file_symbols.visible.values():
             for i in found:
-                if facts.symbols[i].exported:
-                    yield Edge((path, -1), (path, i), "exports", 1.0, path, facts.symbols[i].span.start)
+                if file_symbols.symbols[i].exported:
+                    yield Edge((path, -1), (path, i), "exports", 1.0, path, file_symbols.symbols[i].span.start)
         if _is_index(path):
             entry = self.snapshot.files[path]
             for name, target in self.resolver.imports.bindings(entry).items():
                 if target.name and target.name != "*" and not name.startswith("_"):
-                    entity = self.resolver.target(target)
-                    place = getattr(entity, "place", None)
-                    if place is not None and place[0] != path:
-                        yield Edge((path, -1), place, "exports", CERTAINTY["import"], path, 0, "re-export")
+                    entity = self.resolver.resolve_target(target)
+                    ref = entity.ref if isinstance(entity, Resolution | Instance) else None
+                    if ref is not None and ref[0] != path:
+                        yield Edge((path, -1), ref, "exports", CERTAINTY["import"], path, 0, "re-export")
 
-    def _reexported(self, place: OutlineRef, symbol: Symbol) -> Iterator[Edge]:
-        """Packages that offer a definition of one of their files as their own."""
-        words = (symbol.name.lower(), "default")
-        for path in sorted({p for word in words for p in self._references.files_with(IMPORT + word) if _is_index(p)}):
-            facts = self.facts(path)
-            if facts is not None and path != place[0]:
-                yield from (edge for edge in self._exports_of(path, facts) if edge.target == place)
+    def _reexport_edges(self, ref: OutlineRef, symbol: Symbol) -> Iterator[Edge]:
+        """Yield edges from index files that re-export a definition."""
+        keys = (symbol.name.lower(), "default")
+        for path in sorted({p for word in keys for p in self._references.files_with(IMPORT + word) if _is_index(p)}):
+            file_symbols = self.file_symbols(path)
+            if file_symbols is not None and path != ref[0]:
+                yield from (edge for edge in self._export_edges(path, file_symbols) if edge.target == ref)
 
-    def _callers(self, place: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
-        """(source, edge) for each reference to a definition."""
-        symbol = self.symbol(place)
+    def _referring_nodes(self, ref: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
+        """Yield (source, edge) for each reference to a definition."""
+        symbol = self.symbol(ref)
         if symbol is None or (symbol.kind in REPEATED_KINDS and symbol.parent >= 0):
-            if place[1] < 0:
-                yield from self._spoken_of(place, files)
+            if ref[1] < 0:
+                yield from self._prose_mentions(ref, files)
             return
         names = {symbol.name}
-        facts = self.facts(place[0])
-        if symbol.kind == "constructor" and symbol.parent >= 0 and facts is not None:
-            names.add(facts.symbols[symbol.parent].name)
-        sought = {(path, name) for name in names - {""} for path in self._references.files_with(name)}
+        file_symbols = self.file_symbols(ref[0])
+        if symbol.kind == "constructor" and symbol.parent >= 0 and file_symbols is not None:
+            names.add(file_symbols.symbols[symbol.parent].name)
+        mentions = {(path, name) for name in names - {""} for path in self._references.files_with(name)}
         if symbol.parent < 0:
-            sought |= self._renamed(place, symbol)
-        versions = name_lookup.versions(self.snapshot, place)
+            mentions |= self._import_aliases(ref, symbol)
+        versions = name_lookup.equivalent_definitions(self.snapshot, ref)
         by_path: dict[str, list[str]] = {}
-        for path, name in sorted(sought):
+        for path, name in sorted(mentions):
             by_path.setdefault(path, []).append(name)
-        for path in self._near(set(by_path), place[0], files):
-            facts = self.facts(path)
-            for name in by_path[path] if facts is not None else ():
-                for owner, use in facts.uses_named(name) if facts is not None else ():
-                    for edge in self._referred((path, owner), use):
+        for path in self._nearest_files(set(by_path), ref[0], files):
+            file_symbols = self.file_symbols(path)
+            for name in by_path[path] if file_symbols is not None else ():
+                for owner, use in file_symbols.references_named(name) if file_symbols is not None else ():
+                    for edge in self._reference_edges((path, owner), use):
                         if edge.target in versions:
-                            yield (path, owner), replace(edge, target=place)
+                            yield (path, owner), replace(edge, target=ref)
 
-    def _renamed(self, place: OutlineRef, symbol: Symbol) -> set[tuple[str, str]]:
-        """(file, local name) where an import calls a definition something else."""
+    def _import_aliases(self, ref: OutlineRef, symbol: Symbol) -> set[tuple[str, str]]:
+        """Return (file, local name) for imports that rename a definition."""
         out: set[tuple[str, str]] = set()
-        words = {symbol.name.lower(), "default", place[0].rpartition("/")[2].partition(".")[0].lower()}
-        for path in {p for word in words for p in self._references.files_with(IMPORT + word)}:
+        keys = {symbol.name.lower(), "default", ref[0].rpartition("/")[2].partition(".")[0].lower()}
+        for path in {p for word in keys for p in self._references.files_with(IMPORT + word)}:
             entry = self.entry(path)
             for local, target in self.resolver.imports.bindings(entry).items() if entry is not None else ():
                 if target.name in (symbol.name, "default") and local != symbol.name:
                     out.add((path, local))
         return out
 
-    def popularity(self, place: OutlineRef) -> int:
-        """In how many files its name is spoken of, whatever they mean by it."""
-        symbol = self.symbol(place)
+    def popularity(self, ref: OutlineRef) -> int:
+        """Return the number of files that mention the name of a node, regardless of the target."""
+        symbol = self.symbol(ref)
         return len(self._references.files_with(symbol.name)) if symbol is not None else 0
 
     @cached_property
-    def spoken(self) -> Mapping[str, int]:
-        """By name in lower case: in how many files it is spoken of."""
+    def reference_counts(self) -> Mapping[str, int]:
+        """Number of files that mention a name, by lower-case name."""
         out: dict[str, int] = {}
         for word, paths in self._references.paths.items():
             if not word.startswith(IMPORT):
@@ -355,33 +372,33 @@ class GraphView:
                 out[name] = out.get(name, 0) + len(paths)
         return out
 
-    def _spoken_of(self, place: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
-        """Prose that names a file."""
-        name = place[0].rpartition("/")[2]
-        for path in self._near(set(self._references.files_with(name)), place[0], files):
-            facts = self.facts(path)
-            for owner, use in facts.uses_named(name) if facts is not None else ():
+    def _prose_mentions(self, ref: OutlineRef, files: int) -> Iterator[tuple[OutlineRef, Edge]]:
+        """Yield (source, edge) for prose that mentions a file by name."""
+        name = ref[0].rpartition("/")[2]
+        for path in self._nearest_files(set(self._references.files_with(name)), ref[0], files):
+            file_symbols = self.file_symbols(path)
+            for owner, use in file_symbols.references_named(name) if file_symbols is not None else ():
                 if use.kind == PROSE:
-                    for edge in self._documented((path, owner), use):
-                        if edge.target == place:
+                    for edge in self._prose_edges((path, owner), use):
+                        if edge.target == ref:
                             yield (path, owner), edge
 
-    def _near(self, paths: set[str], path: str, files: int) -> list[str]:
-        """At most `files` of some paths, those with the longest common folder first."""
-        known = [p for p in paths if p in self.snapshot.files]
-        return sorted(known, key=lambda other: (-closeness(other, path), other))[:files]
+    def _nearest_files(self, paths: set[str], path: str, files: int) -> list[str]:
+        """Return at most `files` of the paths, longest common folder first."""
+        existing = [p for p in paths if p in self.snapshot.files]
+        return sorted(existing, key=lambda other: (-common_segments(other, path), other))[:files]
 
 
 def _is_index(path: str) -> bool:
-    return path.rpartition("/")[2].partition(".")[0] in INDEX_FILES
+    return path.rpartition("/")[2].partition(".")[0] in INDEX_STEMS
 
 
 def _by_evidence(edge: Edge) -> tuple[str, int, str, int]:
     return edge.path, edge.line, edge.type, edge.source[1]
 
 
-def _distinct(edges: Iterable[Edge]) -> tuple[Edge, ...]:
-    """Of edges with the same ends and type the surest one, at the place of the first."""
+def _deduplicate(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Keep the most certain of edges with the same ends and type, at the position of the first one."""
     out: dict[tuple[OutlineRef, OutlineRef, str], Edge] = {}
     for edge in edges:
         key = (edge.source, edge.target, edge.type)
@@ -391,8 +408,8 @@ def _distinct(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(out.values())
 
 
-def _joined(folder: str, relative: str) -> str:
-    """A path relative to a folder, with "." and ".." taken out."""
+def _join_path(folder: str, relative: str) -> str:
+    """Join a relative path to a folder and normalize "." and ".."."""
     parts = [] if relative.startswith("/") else folder.split("/")
     for part in relative.split("/"):
         if part == "..":

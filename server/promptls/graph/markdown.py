@@ -1,7 +1,6 @@
-"""A part of the graph as markdown: project, layers, components, relationships.
+"""Markdown rendering of graph results: project, call paths, layers, components and relationships.
 
-The order of sections and the form "a --[calls]--> b" are Understand-Anything's; lines that would be empty are left
-out, and every component has its lines.
+Relationships have the form "a --[calls]--> b".  Empty lines and sections are omitted.
 """
 
 from __future__ import annotations
@@ -10,89 +9,103 @@ import re
 from collections.abc import Iterable
 
 from promptls.graph.nodes import Edge, GraphResult, Node
-from promptls.index.snapshot import OutlineRef
+from promptls.index import OutlineRef
 from promptls.knowledge.project.facts import ProjectHeader
 
 _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
-def one_line(text: str) -> str:
-    """A name or a sentence of the workspace where a line is meant: a file's name may hold line ends and more."""
+def escape_control(text: str) -> str:
+    """Escape control characters and line breaks, which file names may contain."""
     return _BREAKS.sub(lambda found: f"⟦U+{ord(found.group()):04X}⟧", text)
 
 
-def markdown(result: GraphResult) -> str:
-    """The whole page; "" where there is nothing to say."""
-    sections = [project(result.project)]
+def render_graph(result: GraphResult) -> str:
+    """Render a result, "" if it is empty."""
+    sections = [render_header(result.project)]
     if result.problem:
         sections.append(result.problem)
         if result.suggestions:
             sections.append("Did you mean: " + ", ".join(f"`{name}`" for name in result.suggestions) + "?")
     if result.paths:
-        sections.append(paths(result))
+        sections.append(render_call_paths(result))
     if result.layers:
         about = [
-            f"### {layer.name}\n\n{layer.about}" if layer.about else f"### {layer.name}" for layer in result.layers
+            f"### {layer.name}\n\n{layer.description}" if layer.description else f"### {layer.name}"
+            for layer in result.layers
         ]
         sections.append("## Relevant Layers\n\n" + "\n\n".join(about))
     if result.nodes:
-        sections.append("## Code Components\n\n" + "\n\n".join(map(component, result.nodes)))
-    shown = relationships(result.nodes, result.edges)
+        sections.append("## Code Components\n\n" + "\n\n".join(map(render_node, result.nodes)))
+    shown = render_edges(result.nodes, result.edges)
     if shown:
         sections.append("## Relationships\n\n" + "\n".join(f"- {line}" for line in shown))
     return "\n\n".join(section for section in sections if section)
 
 
-def project(header: ProjectHeader) -> str:
-    """The header, "" without a name."""
-    lines = [f"# Project: {one_line(header.name)}"] if header.name else []
+def render_header(header: ProjectHeader) -> str:
+    """Render the summary of a project, "" without a name."""
+    lines = [f"# Project: {escape_control(header.name)}"] if header.name else []
     if header.description:
-        lines += ["", one_line(header.description)]
-    facts = [("Languages", header.languages), ("Frameworks", header.frameworks)]
-    shown = [f"{word}: {', '.join(values)}" for word, values in facts if values]
+        lines += ["", escape_control(header.description)]
+    properties = [("Languages", header.languages), ("Frameworks", header.frameworks)]
+    shown = [f"{word}: {', '.join(values)}" for word, values in properties if values]
     if shown:
         lines += ["", *shown]
     return "\n".join(lines).strip("\n")
 
 
-def where(node: Node) -> str:
-    """ "src/a.py:3-9", lines 1-based; the path alone for a file without any."""
-    label = one_line(node.label)
+def node_location(node: Node) -> str:
+    """Return path and 1-based lines of a node, "src/a.py:3-9", or the path for an empty file."""
+    label = escape_control(node.label)
     return f"{label}:{node.span.label}" if len(node.span) else label
 
 
-def component(node: Node) -> str:
-    """One node as a heading with its facts."""
-    lines = [f"### {called(node)} ({node.type})", "", f"- File: {where(node)}", f"- Complexity: {node.complexity}"]
-    facts = (("Summary", node.summary), ("Tags", ", ".join(node.tags)), ("Language", ", ".join(node.language_notes)))
-    return "\n".join([*lines, *(f"- {word}: {one_line(text)}" for word, text in facts if text)])
+def render_node(node: Node) -> str:
+    """Render a node as a heading with its properties."""
+    lines = [
+        f"### {display_name(node)} ({node.type})",
+        "",
+        f"- File: {node_location(node)}",
+        f"- Complexity: {node.complexity}",
+    ]
+    properties = (
+        ("Summary", node.summary),
+        ("Tags", ", ".join(node.tags)),
+        ("Language", ", ".join(node.language_notes)),
+    )
+    return "\n".join([*lines, *(f"- {word}: {escape_control(text)}" for word, text in properties if text)])
 
 
-def relationships(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
-    """Edges as "a --[calls]--> b: how it is known"; of several nodes of one name each says its file."""
-    by_place = {node.place: node for node in nodes}
+def render_edges(nodes: Iterable[Node], edges: Iterable[Edge]) -> list[str]:
+    """Render edges as "a --[calls]--> b: evidence"; ambiguous names are followed by their file."""
+    by_ref = {node.ref: node for node in nodes}
     names: dict[str, set[OutlineRef]] = {}
-    for node in by_place.values():
-        names.setdefault(called(node), set()).add(node.place)
+    for node in by_ref.values():
+        names.setdefault(display_name(node), set()).add(node.ref)
 
-    def told(place: OutlineRef) -> str:
-        node = by_place[place]
-        return f"{called(node)} ({one_line(node.label)})" if len(names[called(node)]) > 1 else called(node)
+    def name_of(ref: OutlineRef) -> str:
+        node = by_ref[ref]
+        return (
+            f"{display_name(node)} ({escape_control(node.label)})"
+            if len(names[display_name(node)]) > 1
+            else display_name(node)
+        )
 
     return [
-        f"{told(edge.source)} --[{edge.type}]--> {told(edge.target)}{description(edge)}"
+        f"{name_of(edge.source)} --[{edge.type}]--> {name_of(edge.target)}{edge_evidence(edge)}"
         for edge in edges
-        if edge.source in by_place and edge.target in by_place
+        if edge.source in by_ref and edge.target in by_ref
     ]
 
 
-def called(node: Node) -> str:
-    """Its qualified name, a file's path."""
-    return one_line(node.qualified or node.label)
+def display_name(node: Node) -> str:
+    """Return the qualified name of a definition, or the path of a file."""
+    return escape_control(node.qualified or node.label)
 
 
-def description(edge: Edge) -> str:
-    """Where the evidence is and, where that is not certain, how the target was found."""
+def edge_evidence(edge: Edge) -> str:
+    """Return the line of the evidence and, if the target is uncertain, the method of resolution."""
     if edge.type in ("contains", "exports"):
         return ""
     doubt = {
@@ -104,11 +117,11 @@ def description(edge: Edge) -> str:
     return f": line {edge.line + 1}{doubt.get(edge.note, '')}"
 
 
-def paths(result: GraphResult) -> str:
-    """Call paths, one a line."""
-    by_place = {node.place: node for node in result.nodes}
+def render_call_paths(result: GraphResult) -> str:
+    """Render call paths, one per line."""
+    by_ref = {node.ref: node for node in result.nodes}
     lines = []
     for path in result.paths:
-        steps = [f"{called(by_place[place])} ({where(by_place[place])})" for place in path if place in by_place]
+        steps = [f"{display_name(by_ref[ref])} ({node_location(by_ref[ref])})" for ref in path if ref in by_ref]
         lines.append(f"- {' → '.join(steps)}")
     return "## Call Paths\n\n" + "\n".join(lines)

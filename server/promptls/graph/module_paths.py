@@ -1,234 +1,249 @@
-"""Expressions that begin with the path of a module: which definition or file that is, in languages that name them so.
+"""Resolution of module paths at the start of an expression, for languages whose expressions contain them.
 
-`crate::a`, `super`, `Ecto.Type`, `Sidekiq::Queue`, `Mojo::Base`, `Stdune.Path`.  Each gives what the longest beginning
-of a path stands for and how many of its parts say so; 0 where the path begins with no module.
+Examples: `crate::a`, `super`, `Ecto.Type`, `Sidekiq::Queue`, `Mojo::Base`, `Stdune.Path`.  Each language has a function
+that resolves the longest prefix of a path and returns its number of parts, 0 if the path does not start with a module.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from promptls.graph.file_tables import Facts
-from promptls.graph.resolution import OUTSIDE, Entity, Found, Module
-from promptls.index.snapshot import OutlineRef
+from promptls.graph.file_tables import FileSymbols
+from promptls.graph.resolution import EXTERNAL, Entity, Lookup, Module, Resolution
+from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import Import
 
-if TYPE_CHECKING:
-    from promptls.graph.name_resolution import Resolver
+PrefixMatch = tuple[Entity | None, int]
+"""Meaning of a prefix and its number of parts."""
 
-Begun = tuple[Entity | None, int]
-
-MAX_NAMESAKES = 200
-"""Modules of one name that are looked at."""
+MAX_CANDIDATES = 200
+"""Maximum number of modules with the same last name that are checked; bounds the time of one lookup."""
 
 MAX_ALIASES = 4
-"""Of OCaml's modules, one after the other: they may go in circles."""
+"""Maximum number of OCaml module aliases followed in a row; ends cycles."""
 
-_HOLDING = (TYPE_KINDS | {"module", "namespace"}) - {"impl"}
-_CONSTANT = re.compile(r"(?:const|var)\s+\w+\s*=\s*([A-Za-z_@][\w.]*)(\(\))?\s*$")  # of Zig's
-_ALIAS = re.compile(r"module\s+\w+\s*=\s*([A-Z][\w.]*)\s*$")  # of OCaml's
+_NAMESPACE_KINDS = (TYPE_KINDS | {"module", "namespace"}) - {"impl"}
+_ZIG_CONSTANT = re.compile(r"(?:const|var)\s+\w+\s*=\s*([A-Za-z_@][\w.]*)(\(\))?\s*$")
+_OCAML_ALIAS = re.compile(r"module\s+\w+\s*=\s*([A-Z][\w.]*)\s*$")
 
 
-def begun(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], depth: int = 0) -> Begun:
-    """What an expression begins with, if that is the path of a module; `depth` as of `Resolver.entity`."""
-    language = facts.outline.language
+def resolve_prefix(
+    lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str], depth: int = 0
+) -> PrefixMatch:
+    """Resolve the module path at the start of an expression.
+
+    Args:
+        lookup: Lookups in the snapshot.
+        path: Path of the file.
+        file: Tables of the file.
+        owner: Definition whose code contains the expression.
+        parts: Parts of the dotted expression.
+        depth: Depth of nested lookups.
+    """
+    language = file.outline.language
     if language == "rust":
-        return _rust(resolver, path, facts, owner, parts)
+        return _resolve_rust(lookup, path, file, owner, parts)
     if language == "zig":
-        return _zig(resolver, path, facts, owner, parts[0], depth)
+        return _resolve_zig(lookup, path, file, owner, parts[0], depth)
     if not parts[0][:1].isupper():
         return None, 0
     if language == "perl":
-        package, said = named(resolver, parts, "perl")
-        return (package, said) if said else (OUTSIDE, 1)
-    if language == "elixir":  # no other module is known here
-        found, said = _scoped(resolver, path, facts, owner, parts, _aliased(facts, parts[0]))
-        return (found, said) if said else (OUTSIDE, 1)
+        package, length = resolve_namespace(lookup, parts, "perl")
+        return (package, length) if length else (EXTERNAL, 1)
+    if language == "elixir":  # a module that is not found is defined outside the workspace
+        found, length = _resolve_in_scopes(lookup, path, file, owner, parts, _expand_alias(file, parts[0]))
+        return (found, length) if length else (EXTERNAL, 1)
     if language == "ruby":
-        return (None, 0) if parts[0] in facts.imported else _scoped(resolver, path, facts, owner, parts)
+        return (None, 0) if parts[0] in file.imported_names else _resolve_in_scopes(lookup, path, file, owner, parts)
     if language == "haskell":
-        return _haskell(resolver, path, parts)
+        return _resolve_haskell(lookup, path, parts)
     if language == "ocaml":
-        found, said = _ocaml(resolver, path, facts, owner, parts)
-        return (found, said) if said else (OUTSIDE, 1)
+        module, length = _resolve_ocaml(lookup, path, file, owner, parts)
+        return (module, length) if length else (EXTERNAL, 1)
     return None, 0
 
 
-def named(resolver: Resolver, parts: Sequence[str], language: str, near: str = "") -> tuple[Found | None, int]:
-    """The module or type of a qualified name, the longest that a path begins with, and how many parts say so.
+def resolve_namespace(
+    lookup: Lookup, parts: Sequence[str], language: str, path: str = ""
+) -> tuple[Resolution | None, int]:
+    """Return the module or type named by the longest prefix of a qualified name, and the number of its parts.
 
-    Of several of one name, for they may be opened again, that in the file `near` counts, else the longest.
+    Modules and types can be reopened.  The definition in the file `path` is preferred, then the longest one.
     """
-    for said in range(len(parts), 0, -1):
-        key = ".".join(parts[:said]), language
-        places = resolver.spaces.get(key)
-        if places is None:
-            places = resolver.spaces[key] = _bearing(resolver, *key)
-        if places:
-            return Found(next((place for place in places if place[0] == near), places[0]), "import"), said
+    for length in range(len(parts), 0, -1):
+        key = ".".join(parts[:length]), language
+        refs = lookup.namespaces.get(key)
+        if refs is None:
+            refs = lookup.namespaces[key] = _definitions_of_path(lookup, *key)
+        if refs:
+            return Resolution(next((ref for ref in refs if ref[0] == path), refs[0]), "import"), length
     return None, 0
 
 
-def whole(resolver: Resolver, parts: Sequence[str], language: str, near: str = "") -> OutlineRef | None:
-    """The module or type of just this qualified name."""
-    found, said = named(resolver, parts, language, near)
-    return found.place if found is not None and said == len(parts) else None
+def resolve_path(lookup: Lookup, parts: Sequence[str], language: str, path: str = "") -> OutlineRef | None:
+    """Return the module or type with a qualified name, preferably the one in the file `path`."""
+    found, length = resolve_namespace(lookup, parts, language, path)
+    return found.ref if found is not None and length == len(parts) else None
 
 
-def _bearing(resolver: Resolver, qualified: str, language: str) -> tuple[OutlineRef, ...]:
-    """The modules and types of a qualified name, longest first."""
+def _definitions_of_path(lookup: Lookup, qualified: str, language: str) -> tuple[OutlineRef, ...]:
+    """Return the modules and types with a qualified name, longest first."""
     found: list[tuple[int, OutlineRef]] = []
-    for place in resolver.snapshot.names.get(qualified.rpartition(".")[2].lower(), ())[:MAX_NAMESAKES]:
-        symbol = resolver.snapshot.symbol(place)
-        if symbol is None or symbol.kind not in _HOLDING or symbol.qualified != qualified:
+    for ref in lookup.snapshot.names.get(qualified.rpartition(".")[2].lower(), ())[:MAX_CANDIDATES]:
+        symbol = lookup.snapshot.symbol(ref)
+        if symbol is None or symbol.kind not in _NAMESPACE_KINDS or symbol.qualified != qualified:
             continue
-        facts = resolver.facts(place[0])
-        if facts is not None and facts.outline.language == language:
-            found.append((-len(symbol.span), place))
-    return tuple(place for _, place in sorted(found))
+        file = lookup.file_symbols(ref[0])
+        if file is not None and file.outline.language == language:
+            found.append((-len(symbol.span), ref))
+    return tuple(ref for _, ref in sorted(found))
 
 
-def opened(resolver: Resolver, path: str) -> list[OutlineRef]:
-    """The Elixir modules all of whose names a file sees: by `import`, its own or one that a module it uses brings."""
-    facts = resolver.facts(path)
-    imports = list(facts.outline.imports) if facts is not None else []
-    for one in imports[:]:
-        if (using := used(resolver, one)) is not None and (other := resolver.facts(using[0])) is not None:
-            span = other.symbols[using[1]].span
+def imported_elixir_modules(lookup: Lookup, path: str) -> list[OutlineRef]:
+    """Return the Elixir modules that a file imports as a whole, directly or by `use` of a module that imports them."""
+    file = lookup.file_symbols(path)
+    imports = list(file.outline.imports) if file is not None else []
+    for imported in imports[:]:
+        macro = using_macro(lookup, imported)
+        other = lookup.file_symbols(macro[0]) if macro is not None else None
+        if macro is not None and other is not None:
+            span = other.symbols[macro[1]].span
             imports += [inner for inner in other.outline.imports if span.start <= inner.line < span.end]
-    places = (whole(resolver, one.module.split("."), "elixir") for one in imports if "*" in one.names)
-    return list(dict.fromkeys(place for place in places if place is not None))
+    refs = (resolve_path(lookup, imported.module.split("."), "elixir") for imported in imports if "*" in imported.names)
+    return list(dict.fromkeys(ref for ref in refs if ref is not None))
 
 
-def used(resolver: Resolver, imported: Import) -> OutlineRef | None:
-    """The macro that makes what a module gets that an Elixir file uses."""
-    place = whole(resolver, imported.module.split("."), "elixir") if imported.local_names == ("SUPER",) else None
-    facts = resolver.facts(place[0]) if place is not None else None
-    using = facts.qualified.get(f"{imported.module}.__using__", ()) if facts is not None else ()
-    return (place[0], using[0]) if place is not None and using else None
+def using_macro(lookup: Lookup, imported: Import) -> OutlineRef | None:
+    """Return the macro `__using__` that an Elixir `use` runs."""
+    module = resolve_path(lookup, imported.module.split("."), "elixir") if imported.local_names == ("SUPER",) else None
+    file = lookup.file_symbols(module[0]) if module is not None else None
+    macros = file.by_qualified_name.get(f"{imported.module}.__using__", ()) if file is not None else ()
+    return (module[0], macros[0]) if module is not None and macros else None
 
 
-def _rust(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str]) -> Begun:
-    """ "crate", one "super" or several."""
-    start, said = "crate", 1
+def _resolve_rust(lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str]) -> PrefixMatch:
+    """Resolve `crate`, or one or more `super`."""
+    start, length = "crate", 1
     if parts[0] != "crate":
-        said = next((i for i, part in enumerate(parts) if part != "super"), len(parts))
-        if not said:
+        length = next((i for i, part in enumerate(parts) if part != "super"), len(parts))
+        if not length:
             return None, 0
-        own = [i for i in facts.scopes(owner) if facts.symbols[i].kind == "module"]  # in the file, innermost first
-        if said <= len(own):
-            return Found((path, own[said]), "local") if said < len(own) else Module(path), said
-        start = "::".join(["super"] * (said - len(own)))
-    found = resolver.imports.targets(resolver.snapshot.files[path], Import(start, (), 0))
-    return (Module(found[0].path) if found else None), said
+        modules = [i for i in file.scopes(owner) if file.symbols[i].kind == "module"]  # in the file, innermost first
+        if length <= len(modules):
+            inner = length < len(modules)
+            return Resolution((path, modules[length]), "local") if inner else Module(path), length
+        start = "::".join(["super"] * (length - len(modules)))
+    targets = lookup.imports.targets(lookup.snapshot.files[path], Import(start, (), 0))
+    return (Module(targets[0].path) if targets else None), length
 
 
-def _scoped(
-    resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], aliased: Iterable[list[str]] = ()
-) -> Begun:
-    """What an alias stands for, a module inside of one around, which many files may have a part of, else one by its
-    whole name."""
-    for full in (*aliased, *_within(facts, owner, parts[0]), [parts[0]]):
-        found, said = named(resolver, [*full, *parts[1:]], facts.outline.language, path)
-        if said >= len(full):
-            return found, said - len(full) + 1
+def _resolve_in_scopes(
+    lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str], aliases: Iterable[list[str]] = ()
+) -> PrefixMatch:
+    """Resolve a path by alias, then relative to the enclosing modules, then by its full name."""
+    for full in (*aliases, *_enclosing_paths(file, owner, parts[0]), [parts[0]]):
+        found, length = resolve_namespace(lookup, [*full, *parts[1:]], file.outline.language, path)
+        if length >= len(full):
+            return found, length - len(full) + 1
     return None, 0
 
 
-def _aliased(facts: Facts, name: str) -> Iterable[list[str]]:
-    for one in facts.outline.imports:
-        if one.local_names == (name,):
-            yield one.module.split(".")
-        elif name in one.names:
-            yield [*one.module.split("."), name]
-        elif not one.names and not one.local_names and one.module.rpartition(".")[2] == name:
-            yield one.module.split(".")
+def _expand_alias(file: FileSymbols, name: str) -> Iterable[list[str]]:
+    for imported in file.outline.imports:
+        if imported.local_names == (name,):
+            yield imported.module.split(".")
+        elif name in imported.names:
+            yield [*imported.module.split("."), name]
+        elif not imported.names and not imported.local_names and imported.module.rpartition(".")[2] == name:
+            yield imported.module.split(".")
 
 
-def _within(facts: Facts, owner: int, name: str) -> Iterable[list[str]]:
-    """What a name may be inside of the modules and types around, innermost first."""
-    around = (facts.symbols[i] for i in facts.scopes(owner))
-    return [[*symbol.qualified.split("."), name] for symbol in around if symbol.kind in _HOLDING]
+def _enclosing_paths(file: FileSymbols, owner: int, name: str) -> Iterable[list[str]]:
+    """Return the paths of a name within each enclosing module and type, innermost first."""
+    enclosing = (file.symbols[i] for i in file.scopes(owner))
+    return [[*symbol.qualified.split("."), name] for symbol in enclosing if symbol.kind in _NAMESPACE_KINDS]
 
 
-def _zig(resolver: Resolver, path: str, facts: Facts, owner: int, name: str, depth: int) -> Begun:
-    """A constant that stands for a type of elsewhere, or for the one that it is in: a file is one too."""
-    for scope in (*facts.scopes(owner), -1):
-        for index in facts.named.get((scope, name), ()):
-            constant = _CONSTANT.match(facts.symbols[index].signature)
-            if constant is None or facts.symbols[index].kind in TYPE_KINDS:
+def _resolve_zig(lookup: Lookup, path: str, file: FileSymbols, owner: int, name: str, depth: int) -> PrefixMatch:
+    """Resolve a constant that is an alias of a type or `@This()`; a Zig file is a type too."""
+    for scope in (*file.scopes(owner), -1):
+        for index in file.by_scope.get((scope, name), ()):
+            constant = _ZIG_CONSTANT.match(file.symbols[index].signature)
+            if constant is None or file.symbols[index].kind in TYPE_KINDS:
                 continue
             if constant.group(1) == "@This":
-                return (Found((path, scope), "local") if scope >= 0 else Module(path)), 1
+                return (Resolution((path, scope), "local") if scope >= 0 else Module(path)), 1
             if constant.group(1) != name and constant.group(2) is None:
-                return resolver.entity(path, scope, constant.group(1), depth + 2), 1
-    around = facts.type_around(owner)
-    return (Module(path), 1) if name == "Self" and not around else (None, 0)
+                return lookup.resolve_expression(path, scope, constant.group(1), depth + 2), 1
+    enclosing = file.enclosing_type(owner)
+    return (Module(path), 1) if name == "Self" and not enclosing else (None, 0)
 
 
-def _haskell(resolver: Resolver, path: str, parts: Sequence[str]) -> Begun:
-    """What an import calls a module; its whole name where that says nothing else."""
-    bindings = resolver.imports.bindings(resolver.snapshot.files[path])
-    for said in range(len(parts), 0, -1):
-        target = bindings.get(".".join(parts[:said]))
+def _resolve_haskell(lookup: Lookup, path: str, parts: Sequence[str]) -> PrefixMatch:
+    """Resolve the name that an import gives to a module, or the full name of the module."""
+    bindings = lookup.imports.bindings(lookup.snapshot.files[path])
+    for length in range(len(parts), 0, -1):
+        target = bindings.get(".".join(parts[:length]))
         if target is not None:
-            return Module(target.path), said
-    return OUTSIDE, 1
+            return Module(target.path), length
+    return EXTERNAL, 1
 
 
-def _ocaml(resolver: Resolver, path: str, facts: Facts, owner: int, parts: Sequence[str], depth: int = 0) -> Begun:
-    """A module of the file, of one that is opened, or a file by its name; a library that wraps files; aliases."""
+def _resolve_ocaml(
+    lookup: Lookup, path: str, file: FileSymbols, owner: int, parts: Sequence[str], depth: int = 0
+) -> PrefixMatch:
+    """Resolve a module of the file or of an opened module, a file by its name, a wrapped library, or an alias."""
     if depth > MAX_ALIASES:
         return None, 0
-    at: Entity | None = None
-    said = 0
+    module: Entity | None = None
+    length = 0
     for part in parts:
         if not part[:1].isupper():
             break
-        below = _ocaml_below(resolver, path, facts, owner, at, part, depth)
-        if below is None:
+        inner = _resolve_ocaml_module(lookup, path, file, owner, module, part, depth)
+        if inner is None:
             break
-        at, said = below, said + 1
-    return at, said
+        module, length = inner, length + 1
+    return module, length
 
 
-def _ocaml_below(
-    resolver: Resolver, path: str, facts: Facts, owner: int, at: Entity | None, part: str, depth: int
+def _resolve_ocaml_module(
+    lookup: Lookup, path: str, file: FileSymbols, owner: int, parent: Entity | None, name: str, depth: int
 ) -> Entity | None:
-    """What a module's name means in another one, or (`at` is None) in a file."""
-    if at is None:
-        own = next((own for i in (*facts.scopes(owner), -1) if (own := facts.named.get((i, part)))), None)
-        found: Entity | None = Found((path, own[-1]), "local") if own else None
-        brought = (resolver.export(star, part) for star in resolver.stars(path)) if found is None else ()
-        found = found or next((one for one in brought if one is not None), None)
-        file = path
-    elif isinstance(at, Module):
-        found, file = resolver.export(at.path, part), at.path
-    elif isinstance(at, Found):
-        found, file = resolver.types.member(at.place, part), ""
+    """Resolve the name of a module within another module or, if `parent` is None, in a file."""
+    if parent is None:
+        own = next((own for i in (*file.scopes(owner), -1) if (own := file.by_scope.get((i, name)))), None)
+        found: Entity | None = Resolution((path, own[-1]), "local") if own else None
+        opened = (lookup.find_export(other, name) for other in lookup.wildcard_imports(path)) if found is None else ()
+        found = found or next((export for export in opened if export is not None), None)
+        parent_path = path
+    elif isinstance(parent, Module):
+        found, parent_path = lookup.find_export(parent.path, name), parent.path
+    elif isinstance(parent, Resolution):
+        found, parent_path = lookup.find_member(parent.ref, name), ""
     else:
         return None
-    symbol = resolver.snapshot.symbol(found.place) if isinstance(found, Found) else None
-    if isinstance(found, Found) and symbol is not None:
-        home = resolver.facts(found.place[0])
-        alias = _ALIAS.match(symbol.signature)
-        if home is None or home.children.get(found.place[1]):
+    symbol = lookup.snapshot.symbol(found.ref) if isinstance(found, Resolution) else None
+    if isinstance(found, Resolution) and symbol is not None:
+        found_file = lookup.file_symbols(found.ref[0])
+        alias = _OCAML_ALIAS.match(symbol.signature)
+        if found_file is None or found_file.children.get(found.ref[1]):
             return found
-        if alias is None or alias.group(1) == part:
-            return _file(resolver, file, part) or found if file else found
-        written = alias.group(1).split(".")
-        meant, said = _ocaml(resolver, found.place[0], home, home.symbols[found.place[1]].parent, written, depth + 1)
-        return meant if said == len(written) else found
+        if alias is None or alias.group(1) == name:
+            return _resolve_ocaml_file(lookup, parent_path, name) or found if parent_path else found
+        parts = alias.group(1).split(".")
+        scope = found_file.symbols[found.ref[1]].parent
+        aliased, length = _resolve_ocaml(lookup, found.ref[0], found_file, scope, parts, depth + 1)
+        return aliased if length == len(parts) else found
     if isinstance(found, Module):
         return found
-    return _file(resolver, file, part) if file else None
+    return _resolve_ocaml_file(lookup, parent_path, name) if parent_path else None
 
 
-def _file(resolver: Resolver, path: str, name: str) -> Module | None:
-    """The file that a module's name means in another file: beside it, else by far the nearest."""
-    entry = resolver.snapshot.files.get(path)
-    found = resolver.imports.targets(entry, Import(name, (), 0)) if entry is not None else ()
-    return Module(found[0].path) if found and found[0].path != path else None
+def _resolve_ocaml_file(lookup: Lookup, path: str, name: str) -> Module | None:
+    """Return the file with the name of a module: in the same folder, else the nearest by a clear margin."""
+    entry = lookup.snapshot.files.get(path)
+    targets = lookup.imports.targets(entry, Import(name, (), 0)) if entry is not None else ()
+    return Module(targets[0].path) if targets and targets[0].path != path else None

@@ -1,19 +1,18 @@
-"""Definitions that bear a name elsewhere: in files that are seen without an import, and anywhere in the workspace.
+"""Definitions of a name that are visible without an import, and definitions of a name in the whole workspace.
 
-A name that many bear says little, so what is looked at has bounds: of thousands those near, or in files of the type
-that is named.  Pure functions of a snapshot.
+Frequent names are weak evidence, so the number of candidates is limited: to the nearest ones, or to the files of the
+named type.  All functions are pure functions of a snapshot.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from promptls.graph.file_tables import Facts, bears_its_types_name
-from promptls.graph.packages import closeness, module_of, package_of
-from promptls.graph.resolution import Found
-from promptls.index.snapshot import OutlineRef, Snapshot
-from promptls.index.syntax.references import UNKNOWN_RECEIVER
-from promptls.languages import LANGUAGES, language_named
+from promptls.graph.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.packages import common_segments, module_prefix, package_of
+from promptls.graph.resolution import Resolution
+from promptls.index import UNKNOWN_RECEIVER, OutlineRef, Snapshot
+from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import Symbol
 from promptls.util.lru import clear_if_full
@@ -22,67 +21,84 @@ _CSHARP_TYPES = LANGUAGES["csharp"].primitive_types
 _FAMILIES = {name: language.family for name, language in LANGUAGES.items() if language.family}
 
 _NESTED_PACKAGES = frozenset("test tests docs doc benchmark benchmarks perf examples".split())
-"""Folders within a package that may have a manifest and still belong to the package around them."""
+"""Folders that belong to the enclosing package even if they contain a manifest."""
 
 _COMMON_METHODS = frozenset(
     "add all any append apply bind call catch clear clone close copy count create data decode delete each emit encode "
-    "endswith equals every exec execute extend fetch filter find findall first flush forEach format from get gmatch group gsub has hash "
-    "includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
+    "endswith equals every exec execute extend fetch filter find findall first flush forEach format from get gmatch group "
+    "gsub has hash includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
     "max min name new next on open parse pop post print push put read reduce register remove render replace reset resolve "
     "reverse run save search send set setdefault size slice some sort split start startswith stop strip sub sum test then "
     "toString trim type unwrap update upper validate value values wait warn write error debug exists put_nowait done".split()
 )
-"""Method names of so many types that a single definition in a workspace is no evidence."""
+"""Method names so common that a single definition in the workspace is not evidence."""
 
-Known = dict[tuple[str, str, str], tuple[Found, ...]]
-"""By name, language and receiver: its definitions."""
+DefinitionCache = dict[tuple[str, str, str], tuple[Resolution, ...]]
+"""Definitions by (name, language, receiver)."""
 
-MAX_SEVERAL = 3
-"""Definitions of one name that a reference may mean."""
-MAX_NAMESAKES = 200
-"""Definitions of one name that are looked at."""
+MAX_AMBIGUOUS = 3
+"""Maximum number of definitions to which one reference may refer; more are not evidence for any of them."""
+
+MAX_CANDIDATES = 200
+"""Maximum number of definitions with the same name that are checked; bounds the time of one lookup."""
 
 
-def nearby(snapshot: Snapshot, facts: Callable[[str], Facts | None], path: str, name: str) -> list[OutlineRef]:
-    """Top-level definitions of a name in the files of a file's folder, package, module or namespaces, nearest first."""
-    mine = facts(path)
-    if mine is None:
+def visible_definitions(
+    snapshot: Snapshot, file_symbols: Callable[[str], FileSymbols | None], path: str, name: str
+) -> list[OutlineRef]:
+    """Return the top-level definitions of a name that a file sees without an import, nearest first.
+
+    Depending on the language, these are in the same folder, package, module or namespaces.
+
+    Args:
+        snapshot: Snapshot of the index.
+        file_symbols: Returns the tables of a file.
+        path: Path of the file that uses the name.
+        name: The name.
+    """
+    file = file_symbols(path)
+    if file is None:
         return []
-    language, here = mine.outline.language, path.rpartition("/")[0]
-    scope = mine.language.implicit_scope
-    named = [place for place in snapshot.names.get(name.lower(), ()) if place[0] != path]
+    language, folder = file.outline.language, path.rpartition("/")[0]
+    scope = file.language.implicit_scope
+    candidates = [ref for ref in snapshot.names.get(name.lower(), ()) if ref[0] != path]
     if scope == "module":
-        named = sorted(named, key=lambda place: -closeness(place[0], path))[:MAX_NAMESAKES]
+        candidates = sorted(candidates, key=lambda ref: -common_segments(ref[0], path))[:MAX_CANDIDATES]
     elif scope == "manifest":
-        home = home_of(snapshot, path, language)
-        named = [place for place in named if home and home_of(snapshot, place[0], language) == home]
+        root = package_root(snapshot, path, language)
+        candidates = [ref for ref in candidates if root and package_root(snapshot, ref[0], language) == root]
     elif scope != "namespace":
         package = package_of(snapshot.files[path].name) if scope == "package" else ""
-        named = [place for place in named if _shares(snapshot, place[0], here, package)]
-    elif len(named) > MAX_NAMESAKES:
-        above = here.rpartition("/")[0] + "/"
-        named = [place for place in named if place[0].startswith(above)]
-    named.sort(key=lambda place: (-closeness(place[0], path), place))
-    spaces = mine.spaces if scope == "namespace" else ()
-    out: list[tuple[int, OutlineRef]] = []
-    for place in named[:MAX_NAMESAKES]:
-        other = facts(place[0])
-        if other is None or not _akin(other.outline.language, language) or place[1] not in other.top.get(name, ()):
+        candidates = [ref for ref in candidates if _is_in_folder_or_package(snapshot, ref[0], folder, package)]
+    elif len(candidates) > MAX_CANDIDATES:
+        parent_folder = folder.rpartition("/")[0] + "/"
+        candidates = [ref for ref in candidates if ref[0].startswith(parent_folder)]
+    candidates.sort(key=lambda ref: (-common_segments(ref[0], path), ref))
+    namespaces = file.namespaces if scope == "namespace" else ()
+    ranked: list[tuple[int, OutlineRef]] = []
+    for ref in candidates[:MAX_CANDIDATES]:
+        other = file_symbols(ref[0])
+        if other is None or not _is_same_family(other.outline.language, language):
             continue
-        symbol = other.symbols[place[1]]
-        space = symbol.qualified.rpartition(".")[0]
-        if language == "julia":  # a method of a function of elsewhere is none of the package's own
-            own = symbol.parent >= 0 or not space
-            out += [(symbol.kind not in TYPE_KINDS, place)] if own else []
+        if ref[1] not in other.visible.get(name, ()):
+            continue
+        symbol = other.symbols[ref[1]]
+        namespace = symbol.qualified.rpartition(".")[0]
+        if language == "julia":  # a method of a function from another package does not belong to this package
+            is_own = symbol.parent >= 0 or not namespace
+            ranked += [(symbol.kind not in TYPE_KINDS, ref)] if is_own else []
         elif scope != "namespace":
-            out.append((0, place))
-        elif space in spaces:
-            out.append((spaces.index(space), place))
-    return [place for _, place in sorted(out, key=lambda found: found[0])]
+            ranked.append((0, ref))
+        elif namespace in namespaces:
+            ranked.append((namespaces.index(namespace), ref))
+    return [ref for _, ref in sorted(ranked, key=lambda item: item[0])]
 
 
-def home_of(snapshot: Snapshot, path: str, language: str) -> str:
-    """The folder of the package that a file of R or Julia belongs to, "" for none; tests may have a manifest too."""
+def package_root(snapshot: Snapshot, path: str, language: str) -> str:
+    """Return the folder of the R or Julia package of a file, "" for none.
+
+    Tests may have a manifest of their own and still belong to the enclosing package.
+    """
     manifest = language_named(language).package_manifest
     folder = path
     while folder := folder.rpartition("/")[0]:
@@ -91,122 +107,141 @@ def home_of(snapshot: Snapshot, path: str, language: str) -> str:
     return ""
 
 
-def in_package(snapshot: Snapshot, path: str, near: str) -> bool:
-    """Whether a file of Java, Kotlin or Scala is of another one's package."""
-    return _shares(snapshot, path, near.rpartition("/")[0], package_of(snapshot.files[near].name))
+def is_in_package(snapshot: Snapshot, path: str, other: str) -> bool:
+    """Return true if a file is in the Java, Kotlin or Scala package of another file."""
+    return _is_in_folder_or_package(snapshot, path, other.rpartition("/")[0], package_of(snapshot.files[other].name))
 
 
-def _shares(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
-    """Whether a file lies in a folder, or in a package, which may have folders in several trees of sources."""
-    own = path.rpartition("/")[0]
-    if own == folder:
+def _is_in_folder_or_package(snapshot: Snapshot, path: str, folder: str, package: str) -> bool:
+    """Return true if a file is in a folder or package; a package may have folders in several source trees."""
+    own_folder = path.rpartition("/")[0]
+    if own_folder == folder:
         return True
-    return bool(package) and own.endswith(f"/{package}") and package_of(snapshot.files[path].name) == package
+    return bool(package) and own_folder.endswith(f"/{package}") and package_of(snapshot.files[path].name) == package
 
 
-def versions(snapshot: Snapshot, place: OutlineRef) -> frozenset[OutlineRef]:
-    """A definition and what stands in for it on other platforms: of its package and name, a build takes one of them.
+def equivalent_definitions(snapshot: Snapshot, ref: OutlineRef) -> frozenset[OutlineRef]:
+    """Return a definition and its variants, of which a build or a call uses one.
 
-    Go has them in files of one folder (`dir_unix.go`), Kotlin in trees of one module (`expect`, `actual`).  The methods
-    of a Julia function are one thing too: which of them is called, the types of its arguments say.
+    Variants for other platforms have the same package and name: Go has them in files of one folder (`dir_unix.go`),
+    Kotlin in source trees of one module (`expect`, `actual`).  The methods of a Julia function are variants too, chosen
+    by the types of the arguments.
     """
-    symbol, entry = snapshot.symbol(place), snapshot.files[place[0]]
+    symbol, entry = snapshot.symbol(ref), snapshot.files[ref[0]]
     language = entry.outline.language if entry.outline is not None else ""
     variants = language_named(language).definition_variants
     if symbol is None or not symbol.name or not variants:
-        return frozenset((place,))
+        return frozenset((ref,))
     if variants == "methods":
-        return _methods(snapshot, place, symbol, language)
-    folder, package = place[0].rpartition("/")[0], package_of(entry.name) if variants == "package" else ""
-    within = module_of(place[0]) if package else folder + "/"
-    near = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(within)]
-    out = {place}
-    for other in near[:MAX_NAMESAKES]:
-        found = (
-            snapshot.symbol(other) if other[0] != place[0] and _shares(snapshot, other[0], folder, package) else None
-        )
-        if found is not None and found.qualified == symbol.qualified:
+        return _julia_methods(snapshot, ref, symbol, language)
+    folder, package = ref[0].rpartition("/")[0], package_of(entry.name) if variants == "package" else ""
+    prefix = module_prefix(ref[0]) if package else folder + "/"
+    candidates = [other for other in snapshot.names.get(symbol.name.lower(), ()) if other[0].startswith(prefix)]
+    out = {ref}
+    for other in candidates[:MAX_CANDIDATES]:
+        if other[0] != ref[0] and _is_in_folder_or_package(snapshot, other[0], folder, package):
+            variant = snapshot.symbol(other)
+            if variant is not None and variant.qualified == symbol.qualified:
+                out.add(other)
+    return frozenset(out)
+
+
+def _julia_methods(snapshot: Snapshot, ref: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
+    root = package_root(snapshot, ref[0], language)
+    out = {ref}
+    for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_CANDIDATES] if root else ():
+        method = snapshot.symbol(other) if package_root(snapshot, other[0], language) == root else None
+        if method is not None and method.qualified == symbol.qualified:
             out.add(other)
     return frozenset(out)
 
 
-def _methods(snapshot: Snapshot, place: OutlineRef, symbol: Symbol, language: str) -> frozenset[OutlineRef]:
-    home = home_of(snapshot, place[0], language)
-    out = {place}
-    for other in snapshot.names.get(symbol.name.lower(), ())[:MAX_NAMESAKES] if home else ():
-        found = snapshot.symbol(other) if home_of(snapshot, other[0], language) == home else None
-        if found is not None and found.qualified == symbol.qualified:
-            out.add(other)
-    return frozenset(out)
+def workspace_definitions(
+    snapshot: Snapshot, cache: DefinitionCache, name: str, language: str, receiver: str = ""
+) -> tuple[Resolution, ...]:
+    """Return the definitions of a name in the whole workspace if they are few.
 
+    A receiver that is written like a type or module and is not resolved restricts the definitions to its members.
 
-def anywhere(snapshot: Snapshot, known: Known, name: str, language: str, receiver: str = "") -> tuple[Found, ...]:
-    """The definitions of a name in the whole workspace, if they are few; `receiver` is what it is called on.
-
-    A receiver that is written as a type or module, and is none that is known, may only be one of that name.
-    `known`: what was found before in this snapshot.
+    Args:
+        snapshot: Snapshot of the index.
+        cache: Results of earlier calls with this snapshot.
+        name: The name.
+        language: Language of the code that uses the name.
+        receiver: Expression before the name, "" for none.
     """
     rules = language_named(language)
     if receiver and (name in _COMMON_METHODS or receiver in rules.standard_libraries):
         return ()
-    of = receiver.rpartition(".")[2].removesuffix("()")
-    if not rules.capitalized_types or not of[:1].isupper():
-        of = ""
-    asked = name, language, receiver if of or not receiver else UNKNOWN_RECEIVER  # which of the others it is says nothing
-    found = known.get(asked)
-    if found is None:
-        clear_if_full(known)
-        found = known[asked] = _anywhere(snapshot, *asked, of)
-    return found
+    type_name = receiver.rpartition(".")[2].removesuffix("()")
+    if not rules.capitalized_types or not type_name[:1].isupper():
+        type_name = ""
+    if receiver and not type_name:
+        receiver = UNKNOWN_RECEIVER  # other receivers do not restrict the definitions
+    key = name, language, receiver
+    definitions = cache.get(key)
+    if definitions is None:
+        clear_if_full(cache)
+        definitions = cache[key] = _find_workspace_definitions(snapshot, name, language, receiver, type_name)
+    return definitions
 
 
-def _anywhere(snapshot: Snapshot, name: str, language: str, receiver: str, of: str) -> tuple[Found, ...]:
-    found: dict[tuple[str, str], OutlineRef] = {}  # overloads and clauses are one definition
-    most = MAX_NAMESAKES if of else MAX_SEVERAL
+def _find_workspace_definitions(
+    snapshot: Snapshot, name: str, language: str, receiver: str, type_name: str
+) -> tuple[Resolution, ...]:
     rules = language_named(language)
-    holding = {"module"} if rules.modules_are_mixins else frozenset()
-    places = snapshot.names.get(name.lower(), ())
-    if of and len(places) > MAX_NAMESAKES:
-        files = {path for path, _ in snapshot.names.get(of.lower(), ())}
-        places = tuple(place for place in places if place[0] in files)
-    for place in places:
-        symbol = snapshot.symbol(place)
-        entry = snapshot.files[place[0]]
-        if symbol is None or symbol.name != name or entry.outline is None or bears_its_types_name(symbol):
+    kinds = CALLABLE_KINDS | TYPE_KINDS | ({"module"} if rules.modules_are_mixins else frozenset())
+    max_definitions = MAX_CANDIDATES if type_name else MAX_AMBIGUOUS
+    refs = snapshot.names.get(name.lower(), ())
+    if type_name and len(refs) > MAX_CANDIDATES:
+        files = {path for path, _ in snapshot.names.get(type_name.lower(), ())}
+        refs = tuple(ref for ref in refs if ref[0] in files)
+    definitions: dict[tuple[str, str], OutlineRef] = {}  # overloads and clauses count as one definition
+    for ref in refs:
+        symbol = snapshot.symbol(ref)
+        outline = snapshot.files[ref[0]].outline
+        if symbol is None or symbol.name != name or outline is None or is_type_named_constructor(symbol):
             continue
-        if not _akin(entry.outline.language, language) or (language == "elixir" and not symbol.exported):
+        if not _is_same_family(outline.language, language) or (language == "elixir" and not symbol.exported):
             continue
-        if of and not f".{symbol.qualified}".endswith(f".{of}.{name}"):
+        if type_name and not f".{symbol.qualified}".endswith(f".{type_name}.{name}"):
             continue
-        if symbol.kind in CALLABLE_KINDS | TYPE_KINDS | holding and symbol.kind != "test":
-            parent = entry.outline.symbols[symbol.parent] if symbol.parent >= 0 else None
-            if parent is not None and parent.kind in CALLABLE_KINDS:
-                continue
-            spaces = SPACE_KINDS - holding if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
-            owned = symbol.qualified != symbol.name and (parent is None or parent.kind not in spaces)
-            if owned and not receiver and symbol.kind in TYPE_KINDS and rules.nested_types_need_owner:
-                continue
-            if owned and not receiver and rules.members_need_owner:
-                continue
-            if owned != bool(receiver) and not (owned and rules.implicit_self) and not rules.functions_as_members:
-                continue
-            found.setdefault((place[0], symbol.qualified), place)
-            if len(found) > most:
+        if symbol.kind not in kinds or symbol.kind == "test":
+            continue
+        parent = outline.symbols[symbol.parent] if symbol.parent >= 0 else None
+        if parent is not None and parent.kind in CALLABLE_KINDS:
+            continue
+        if _can_refer_to(symbol, parent, rules, has_receiver=bool(receiver)):
+            definitions.setdefault((ref[0], symbol.qualified), ref)
+            if len(definitions) > max_definitions:
                 return ()
-    whole = [place for (_, qualified), place in found.items() if qualified == f"{receiver}.{name}"]
-    if of and rules.names_without_import and len(whole) == 1:
-        return (Found(whole[0], "package"),)
-    how = "unique" if len(found) == 1 else "several"
-    return tuple(Found(place, how) for place in sorted(found.values())) if len(found) <= MAX_SEVERAL else ()
+    exact = [ref for (_, qualified), ref in definitions.items() if qualified == f"{receiver}.{name}"]
+    if type_name and rules.names_without_import and len(exact) == 1:
+        return (Resolution(exact[0], "package"),)
+    if len(definitions) > MAX_AMBIGUOUS:
+        return ()
+    method = "unique" if len(definitions) == 1 else "several"
+    return tuple(Resolution(ref, method) for ref in sorted(definitions.values()))
 
 
-def is_type_of_elsewhere(snapshot: Snapshot, receiver: str) -> bool:
-    """Whether what C# code calls something on is a type of .NET's: a word of the language, or a name that nothing bears."""
+def _can_refer_to(symbol: Symbol, parent: Symbol | None, rules: Language, has_receiver: bool) -> bool:
+    """Return true if a reference with or without a receiver can refer to a definition, by the rules of its language."""
+    mixin_kinds = {"module"} if rules.modules_are_mixins else frozenset()
+    namespace_kinds = SPACE_KINDS - mixin_kinds if symbol.kind in CALLABLE_KINDS else SPACE_KINDS
+    is_member = symbol.qualified != symbol.name and (parent is None or parent.kind not in namespace_kinds)
+    needs_owner = rules.members_need_owner or (symbol.kind in TYPE_KINDS and rules.nested_types_need_owner)
+    if is_member and not has_receiver and needs_owner:
+        return False
+    return is_member == has_receiver or (is_member and rules.implicit_self) or rules.functions_as_members
+
+
+def is_external_csharp_type(snapshot: Snapshot, receiver: str) -> bool:
+    """Return true if a C# receiver is a .NET type: a keyword of the language, or a name without a definition."""
     return receiver in _CSHARP_TYPES or (
         receiver[:1].isupper() and "." not in receiver and not snapshot.names.get(receiver.lower())
     )
 
 
-def _akin(language: str, other: str) -> bool:
-    """Whether the code of two languages calls each other by name."""
+def _is_same_family(language: str, other: str) -> bool:
+    """Return true if code of the two languages can call each other by name."""
     return _FAMILIES.get(language, language) == _FAMILIES.get(other, other)

@@ -1,83 +1,93 @@
-"""What a node says of itself: complexity, summary, tags, language notes; all from the outline, no model asked.
+"""Node summaries: complexity, summary sentence, tags and language notes, derived from the outline.
 
-Pure functions of a file's tables.
+Pure functions of the tables of a file.
 """
 
 from __future__ import annotations
 
 import re
 
-from promptls.graph.file_tables import Facts
+from promptls.graph.file_tables import FileSymbols
 from promptls.graph.nodes import Complexity
-from promptls.graph.signatures import behind_arrow
-from promptls.index.search.analyzer import split_identifier
+from promptls.graph.signatures import after_arrow
+from promptls.index import split_identifier
 from promptls.knowledge.project.layers import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import Symbol
 from promptls.util.truncate import truncate_words
 
 MAX_SUMMARY = 200
+"""Maximum length of a summary in characters."""
 MAX_TAGS = 5
+"""Maximum number of tags of a node."""
 
 _SENTENCE = re.compile(r"(.+?[.!?。！？])(?:\s|$)")
-_DULL = frozenset("get set the a an of to is has do new make init self this test tests index main mod lib src".split())
-_ABSTRACT = frozenset({"ABC", "ABCMeta", "Protocol"})
+_UNINFORMATIVE_WORDS = frozenset(
+    "get set the a an of to is has do new make init self this test tests index main mod lib src".split()
+)
+_ABSTRACT_BASES = frozenset({"ABC", "ABCMeta", "Protocol"})
 
 
-def complexity_of(facts: Facts, index: int) -> Complexity:
-    """Simple up to 10, moderate up to 20, complex above: McCabe's limit of 10 (1976) and twice that.
+def complexity_level(file_symbols: FileSymbols, index: int) -> Complexity:
+    """Return the complexity level: simple up to McCabe's limit of 10 (1976), moderate up to 20, complex above.
 
-    A type or a file is as complex as the most complex function in it: a sum would only say how long it is.
+    A type or file is as complex as its most complex function; a sum would only measure the length.
     """
-    number = max((facts.symbols[i].complexity for i in within(facts, index)), default=0)
+    number = max((file_symbols.symbols[i].complexity for i in nested_symbols(file_symbols, index)), default=0)
     return "simple" if number <= 10 else "moderate" if number <= 20 else "complex"
 
 
-def within(facts: Facts, index: int) -> list[int]:
-    """A definition and those in it; all of the file for -1."""
+def nested_symbols(file_symbols: FileSymbols, index: int) -> list[int]:
+    """Return the indices of a definition and its nested definitions; of all definitions for -1."""
     if index < 0:
-        return list(range(len(facts.symbols)))
-    end = facts.symbols[index].span.end
+        return list(range(len(file_symbols.symbols)))
+    end = file_symbols.symbols[index].span.end
     last = index + 1
-    while last < len(facts.symbols) and facts.symbols[last].span.start < end and facts.symbols[last].parent >= index:
+    while (
+        last < len(file_symbols.symbols)
+        and file_symbols.symbols[last].span.start < end
+        and file_symbols.symbols[last].parent >= index
+    ):
         last += 1
     return list(range(index, last))
 
 
-def summary_of(facts: Facts, index: int, label: str) -> str:
-    """The first sentence of its documentation, else what its signature says in words."""
+def summarize(file_symbols: FileSymbols, index: int, label: str) -> str:
+    """Return the first sentence of the documentation, otherwise a description of the signature."""
     if index >= 0:
-        symbol = facts.symbols[index]
-        return first_sentence(symbol.doc) or in_words(symbol, facts.outline.language)
-    if facts.outline.doc:
-        return first_sentence(facts.outline.doc)
-    section = facts.symbols[0] if facts.symbols and facts.symbols[0].kind == "section" else None
+        symbol = file_symbols.symbols[index]
+        return first_sentence(symbol.doc) or describe_signature(symbol, file_symbols.outline.language)
+    if file_symbols.outline.doc:
+        return first_sentence(file_symbols.outline.doc)
+    section = file_symbols.symbols[0] if file_symbols.symbols and file_symbols.symbols[0].kind == "section" else None
     if section is not None:
         return first_sentence(section.doc) or section.name
-    names = [s.name for s in facts.symbols if s.parent < 0 and s.name and s.kind in TYPE_KINDS | CALLABLE_KINDS]
-    kind = f"{facts.outline.language.capitalize()} file" if facts.outline.language != "text" else "Text file"
+    names = [s.name for s in file_symbols.symbols if s.parent < 0 and s.name and s.kind in TYPE_KINDS | CALLABLE_KINDS]
+    kind = (
+        f"{file_symbols.outline.language.capitalize()} file" if file_symbols.outline.language != "text" else "Text file"
+    )
     if not names:
-        return f"{kind} of {facts.outline.lines} lines."
+        return f"{kind} of {file_symbols.outline.lines} lines."
     shown = ", ".join(names[:4])
     return f"{kind} that defines {shown}{f' and {len(names) - 4} more' if len(names) > 4 else ''}."
 
 
 def first_sentence(doc: str) -> str:
-    """Up to the first full stop, at most MAX_SUMMARY characters."""
+    """Return the text up to the first full stop, at most MAX_SUMMARY characters."""
     match = _SENTENCE.match(doc)
     return truncate_words(match.group(1) if match else doc, MAX_SUMMARY)
 
 
-def in_words(symbol: Symbol, language: str) -> str:
-    """A sentence from kind, name and signature: "Method ping that takes frame and gives bool" and so on."""
+def describe_signature(symbol: Symbol, language: str) -> str:
+    """Return a sentence from kind, name and signature, such as "Method ping that takes frame and gives bool"."""
     if symbol.kind in TYPE_KINDS:
         head = symbol.signature.partition("(")[2].partition(")")[0] if language == "python" else ""
         derived = f", derived from {head}" if head else ""
         return truncate_words(f"{symbol.kind.capitalize()} {symbol.name or symbol.qualified}{derived}.", MAX_SUMMARY)
     if symbol.kind not in CALLABLE_KINDS or symbol.kind == "test":
         return truncate_words(f"{symbol.kind.capitalize()} {symbol.name}.", MAX_SUMMARY)
-    takes = ", ".join(parameters(symbol.signature))
-    gives = behind_arrow(symbol.signature)
+    takes = ", ".join(parameter_names(symbol.signature))
+    gives = after_arrow(symbol.signature)
     gives = "" if gives in ("None", "()", "void") else gives
     text = f"{symbol.kind.capitalize()} {symbol.name}"
     if takes or gives:
@@ -87,10 +97,10 @@ def in_words(symbol: Symbol, language: str) -> str:
     return truncate_words(text, MAX_SUMMARY - 1) + "."
 
 
-def parameters(signature: str) -> list[str]:
-    """Names of the parameters of a head, as far as they can be told; what it is called on left out."""
+def parameter_names(signature: str) -> list[str]:
+    """Return the recognizable parameter names of a signature, without self, this and cls."""
     inside = signature.partition("(")[2]
-    depth, pieces, part = 0, [], ""
+    depth, parts, part = 0, [], ""
     for character in inside:
         if character in "([{<":
             depth += 1
@@ -99,46 +109,50 @@ def parameters(signature: str) -> list[str]:
                 break
             depth -= 1
         elif character == "," and depth == 0:
-            pieces.append(part)
+            parts.append(part)
             part = ""
             continue
         if depth == 0:
             part += character
     names = []
-    for text in [*pieces, part]:
-        bare = re.split(r"[:=]", text)[0].strip().lstrip("*&.$")
-        word = re.search(r"[^\W\d]\w*(?=\W*$)", bare) if ":" in text or " " in bare else re.search(r"[^\W\d]\w*", bare)
+    for text in [*parts, part]:
+        text_before_type = re.split(r"[:=]", text)[0].strip().lstrip("*&.$")
+        word = (
+            re.search(r"[^\W\d]\w*(?=\W*$)", text_before_type)
+            if ":" in text or " " in text_before_type
+            else re.search(r"[^\W\d]\w*", text_before_type)
+        )
         if word and word.group() not in ("self", "this", "cls"):
             names.append(word.group())
     return names[:6]
 
 
-def tags_of(facts: Facts, index: int, label: str, layer: str) -> tuple[str, ...]:
-    """At most MAX_TAGS words: role, layer, decorators, then the words of the name."""
+def node_tags(file_symbols: FileSymbols, index: int, label: str, layer: str) -> tuple[str, ...]:
+    """Return at most MAX_TAGS tags: role, layer, decorators, then the words of the name."""
     tags: dict[str, None] = {}
     if index < 0:
         if layer != CORE:
             tags[layer.lower()] = None
-        tags[facts.outline.language] = None
+        tags[file_symbols.outline.language] = None
         stem = label.rpartition("/")[2].partition(".")[0]
         if stem.lower() in ("main", "__main__", "app", "cli", "server", "manage"):
             tags["entry-point"] = None
         for word in split_identifier(stem):
-            if word not in _DULL:
+            if word not in _UNINFORMATIVE_WORDS:
                 tags[word] = None
         return tuple(tags)[:MAX_TAGS]
-    symbol = facts.symbols[index]
+    symbol = file_symbols.symbols[index]
     if symbol.kind == "test" or (layer == TEST and symbol.name.lower().startswith("test")):
         tags["test"] = None
     elif layer != CORE:
         tags[layer.lower()] = None
-    for mark in symbol.traits.split():
-        if mark.startswith("@"):
-            tags[mark[1:].rpartition(".")[2].lower()] = None
+    for trait in symbol.traits.split():
+        if trait.startswith("@"):
+            tags[trait[1:].rpartition(".")[2].lower()] = None
     if symbol.exported and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
         tags["exported"] = None
     for word in split_identifier(symbol.name):
-        if len(word) > 2 and word not in _DULL:
+        if len(word) > 2 and word not in _UNINFORMATIVE_WORDS:
             tags[word] = None
     if symbol.kind not in REPEATED_KINDS:
         tags[symbol.kind] = None
@@ -181,43 +195,43 @@ _MODIFIERS = (
 )
 
 
-def notes_of(facts: Facts, index: int) -> tuple[str, ...]:
-    """Small facts of the construct itself: "async generator", "abstract base class", "starts goroutines"."""
+def language_notes(file_symbols: FileSymbols, index: int) -> tuple[str, ...]:
+    """Return notes about language features, such as "async generator" or "abstract base class"."""
     if index < 0:
         return ()
-    symbol = facts.symbols[index]
-    marks = symbol.traits.split()
+    symbol = file_symbols.symbols[index]
+    traits = symbol.traits.split()
     notes: dict[str, None] = {}
     modifiers = [note for pattern, note in _MODIFIERS if pattern.search(symbol.signature)]
     if symbol.kind in CALLABLE_KINDS:
-        generates = "yields" in marks and "@contextmanager" not in marks and "@asynccontextmanager" not in marks
-        if generates:
+        is_generator = "yields" in traits and "@contextmanager" not in traits and "@asynccontextmanager" not in traits
+        if is_generator:
             notes["async generator" if "async" in modifiers else "generator"] = None
         elif "async" in modifiers:
             notes["asynchronous"] = None
-        if "spawns" in marks:
+        if "spawns" in traits:
             notes["starts goroutines"] = None
-        if "defers" in marks:
+        if "defers" in traits:
             notes["defers calls"] = None
-        if "awaits" in marks and "async" not in modifiers:
+        if "awaits" in traits and "async" not in modifiers:
             notes["awaits"] = None
         notes.update(dict.fromkeys(note for note in modifiers if note != "async"))
-    for mark in marks:
-        note = _DECORATORS.get("@" + mark[1:].rpartition(".")[2]) if mark.startswith("@") else None
+    for trait in traits:
+        note = _DECORATORS.get("@" + trait[1:].rpartition(".")[2]) if trait.startswith("@") else None
         if note:
             notes[note] = None
     if symbol.kind in TYPE_KINDS:
         notes.update(
             dict.fromkeys(note for note in modifiers if note in ("abstract", "sealed", "value class", "template"))
         )
-        names = {use.name for use in facts.bases(index)}
-        if names & _ABSTRACT:
+        names = {use.name for use in file_symbols.base_references(index)}
+        if names & _ABSTRACT_BASES:
             notes["protocol" if "Protocol" in names else "abstract base class"] = None
         if names & {"Exception", "BaseException", "Error", "RuntimeError", "ValueError", "Throwable"}:
             notes["exception"] = None
         if names & {"Enum", "IntEnum", "StrEnum", "Flag"}:
             notes["enumeration"] = None
-        methods = {facts.symbols[i].name for i in facts.children.get(index, ())}
+        methods = {file_symbols.symbols[i].name for i in file_symbols.children.get(index, ())}
         if {"__enter__", "__exit__"} <= methods:
             notes["context manager"] = None
         if {"__aenter__", "__aexit__"} <= methods:

@@ -1,7 +1,4 @@
-"""The nouns of the graph: nodes, edges, layers and the header of the project they belong to.
-
-Frozen values without behaviour beyond their own names.
-"""
+"""Values of the graph: nodes, edges, layers and results."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ class Node(Struct, frozen=True):
     type: str  # "file", or the symbol's kind
     name: str
     path: str  # absolute
-    label: str  # the path as people write it
+    label: str  # path as shown to users
     span: Span
     index: int = -1  # into Outline.symbols, -1 for the file
     qualified: str = ""  # "Server.ping"; "" for a file
@@ -36,47 +33,48 @@ class Node(Struct, frozen=True):
     layer: str = ""
 
     @property
-    def place(self) -> tuple[str, int]:
+    def ref(self) -> tuple[str, int]:
+        """Path, and index into the symbols or -1 for the file."""
         return self.path, self.index
 
 
 class Edge(Struct, frozen=True):
-    """What one node is to another, read from source to target: "source calls target"."""
+    """A relation from source to target: "source calls target"."""
 
     source: tuple[str, int]  # (path, index of the symbol or -1 for the file)
     target: tuple[str, int]
     type: EdgeType
-    weight: float  # 0..1: how sure it is that the target is this one; see found.CERTAINTY
-    path: str  # file of the evidence
-    line: int  # of the evidence, 0-based
-    note: str = ""  # how the target was found, in words
+    weight: float  # 0..1: certainty of the target, see resolution.CERTAINTY
+    path: str  # file that contains the evidence
+    line: int  # 0-based line of the evidence
+    note: str = ""  # method of resolution
 
 
-class Scored(Struct, frozen=True):
-    """A neighbour: how near it is, and by which edge it was reached."""
+class ScoredNeighbor(Struct, frozen=True):
+    """A neighbor with its score and the edge that leads to it."""
 
-    place: tuple[str, int]
-    score: float  # 0..1, a part of its parent's
+    ref: tuple[str, int]
+    score: float  # 0..1, a fraction of the parent's score
     parent: tuple[str, int]
     edge: Edge
     hops: int = 1
 
 
-class LayerView(Struct, frozen=True):
+class GraphLayer(Struct, frozen=True):
     """A layer with the nodes of a result that belong to it."""
 
     name: str
-    about: str
+    description: str
     nodes: tuple[str, ...]  # ids
 
 
 class GraphResult(Struct, frozen=True):
-    """A part of the graph: the answer to promptls/graph."""
+    """A part of the graph, the result of promptls/graph."""
 
     project: ProjectHeader
-    layers: tuple[LayerView, ...]
+    layers: tuple[GraphLayer, ...]
     nodes: tuple[Node, ...]  # most relevant first
     edges: tuple[Edge, ...]  # both ends among `nodes`
     paths: tuple[tuple[tuple[str, int], ...], ...] = ()  # call paths, shortest first
-    problem: str = ""  # why there is nothing, as a sentence
-    suggestions: tuple[str, ...] = ()  # names that exist
+    problem: str = ""  # reason for an empty result
+    suggestions: tuple[str, ...] = ()  # similar names that exist

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from promptls.index.derived import Change
+from promptls.index import Change
 from promptls.model import FileEntry, decode_references
 from promptls.util.persistent_map import PersistentMap
 

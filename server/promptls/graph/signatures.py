@@ -1,4 +1,4 @@
-"""What a signature says: what a function returns, and what it hands to a function that it is given."""
+"""Types in signatures: the return type of a function, and the parameter types of its callbacks."""
 
 from __future__ import annotations
 
@@ -14,22 +14,24 @@ _AFTER_COLON = re.compile(r"\)\s*:\s*([A-Za-z_$][\w$.]*)(<([A-Za-z_$][\w$.]*)[^>
 _BEFORE_NAME = re.compile(r"([A-Za-z_][\w.:]*)(<[^()]*>)?[\s*&?]+(?:[\w.:~]+::)?~?[\w]+\s*\(")
 _GO_RESULT = re.compile(r"\)\s*\(?\s*(?:\w+\s+)?\**(?:\[\])?([A-Za-z_][\w.]*)(?![\w.]*\()")
 _ZIG_RESULT = re.compile(r"\)\s*(?:(?:error\{[^{}]*\}|[\w.]*)!)?\s*(?:[*?]|const\s)*([A-Za-z_][\w.]*)(?![\w.(])")
-_OF_FUNCTION = re.compile(r"(?:(?:export|declare|const|let|var|readonly)\s+)*[\w$]+\s*:\s*(?:<[^=()]*>\s*)?\(")
-_NAMED = re.compile(r"[A-Za-z_$][\w$.]*")
+_FUNCTION_TYPE = re.compile(r"(?:(?:export|declare|const|let|var|readonly)\s+)*[\w$]+\s*:\s*(?:<[^=()]*>\s*)?\(")
+_TYPE_NAME = re.compile(r"[A-Za-z_$][\w$.]*")
 _PARAMETER = re.compile(r"(?:(?:public|private|protected|readonly)\s+)*(?:\.\.\.)?[\w$]+\??\s*:\s*(.*)", re.DOTALL)
 _WRAPPERS = frozenset(
     {"Optional", "Awaitable", "Result", "Option", "Box", "Rc", "Arc", "Promise", "Annotated", "Type", "type"}
 )
-_HOLDERS = frozenset({"Future", "FutureOr", "Task", "ValueTask", "unique_ptr", "shared_ptr", "optional"})
-"""Of Dart, C# and C++: what is waited for or followed comes to be what they hold."""
+"""Types of Python, Rust and TypeScript that are replaced by their first type argument."""
+
+_CONTAINERS = frozenset({"Future", "FutureOr", "Task", "ValueTask", "unique_ptr", "shared_ptr", "optional"})
+"""Types of Dart, C# and C++ whose value, after `await` or dereferencing, is their type argument."""
 
 
-def returned(symbol: Symbol, language: str) -> str:
-    """The type that a function says it returns, as written and without what only wraps it; "" if it says none."""
+def return_type(symbol: Symbol, language: str) -> str:
+    """Return the declared return type of a function, as written and without wrappers; "" if there is none."""
     signature = symbol.signature
     syntax = language_named(language).return_syntax
     if syntax == "arrow":
-        arrow = _AFTER_ARROW.match(behind_arrow(signature))
+        arrow = _AFTER_ARROW.match(after_arrow(signature))
         if arrow is None:
             return ""
         name, inner = arrow.group(1).replace("::", "."), arrow.group(2) or ""
@@ -40,19 +42,19 @@ def returned(symbol: Symbol, language: str) -> str:
     if syntax == "colon":
         match = _AFTER_COLON.search(signature)
         if match is None:
-            arrow = _OF_FUNCTION.match(signature)
-            end = _closing(signature, arrow.end() - 1) if arrow else -1
-            return _plain(signature[end + 1 :].lstrip()[2:]) if end >= 0 else ""
+            arrow = _FUNCTION_TYPE.match(signature)
+            end = _closing_bracket(signature, arrow.end() - 1) if arrow else -1
+            return _simple_type(signature[end + 1 :].lstrip()[2:]) if end >= 0 else ""
         return match.group(3) if match.group(1) == "Promise" and match.group(3) else match.group(1)
     if syntax == "type_first":
         match = _BEFORE_NAME.search(signature)
         if match is None:
             return ""
         name, inner = match.group(1).replace("::", "."), match.group(2) or ""
-        held = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _HOLDERS else None
-        return held.group().replace("::", ".") if held else name
+        content = re.search(r"[A-Za-z_][\w.:]*", inner) if name.rpartition(".")[2] in _CONTAINERS else None
+        return content.group().replace("::", ".") if content else name
     if syntax == "zig":
-        end = _closing(signature, signature.find("("))
+        end = _closing_bracket(signature, signature.find("("))
         match = _ZIG_RESULT.match(signature, end) if end >= 0 else None
         return match.group(1) if match else ""
     if syntax == "go":
@@ -62,40 +64,46 @@ def returned(symbol: Symbol, language: str) -> str:
     return ""
 
 
-def behind_arrow(signature: str) -> str:
-    """What a head says behind the arrow that follows its parameters, "" without one; their own arrows do not count."""
+def after_arrow(signature: str) -> str:
+    """Return the text after the arrow that follows the parameters, "" for none; ignore arrows within parameters."""
     start = _open_parenthesis(signature)
     if start < 0:
         return signature.rpartition("->")[2].strip() if "->" in signature else ""
-    end = _closing(signature, start)
+    end = _closing_bracket(signature, start)
     return signature[end:].partition("->")[2].partition(" where ")[0].strip() if end >= 0 else ""
 
 
-def taken(signature: str, argument: int, parameter: int) -> str:
-    """The type, as written, of a parameter of the function type that a TypeScript parameter has; "" for none.
+def callback_parameter_type(signature: str, argument: int, parameter: int) -> str:
+    """Return the type, as written, of a parameter of a callback, "" for none.
 
-    taken("function each(to: (item: Cart, at: number) => void)", 0, 0) is "Cart".
+    `callback_parameter_type("function each(to: (item: Cart, at: number) => void)", 0, 0)` is "Cart".
+
+    Args:
+        signature: Signature of a TypeScript function that takes the callback.
+        argument: Position of the callback among the parameters of the function.
+        parameter: Position of the parameter in the callback.
     """
-    listed = _parameters(signature)
-    of = listed[argument] if argument < len(listed) else ""
-    of = of[1:] if of.startswith("((") else of  # an optional callback: "((a: A) => void) | null"
-    handed = _parameters(of) if re.match(r"(?:<[^=()]*>\s*)?\(", of) else []
-    return _plain(handed[parameter]) if parameter < len(handed) else ""
+    types = _parameter_types(signature)
+    callback = types[argument] if argument < len(types) else ""
+    callback = callback[1:] if callback.startswith("((") else callback  # optional: "((a: A) => void) | null"
+    callback_types = _parameter_types(callback) if re.match(r"(?:<[^=()]*>\s*)?\(", callback) else []
+    return _simple_type(callback_types[parameter]) if parameter < len(callback_types) else ""
 
 
-def _plain(of: str) -> str:
-    """The name of a type that is not a choice, an array or a function; "" for others."""
-    match = _NAMED.match(of.strip())
-    return match.group() if match is not None and not re.search(r"\[\]\s*$|=>|\||&", of) else ""
+def _simple_type(type_: str) -> str:
+    """Return the name of a type, "" for a union, an intersection, an array or a function type."""
+    match = _TYPE_NAME.match(type_.strip())
+    return match.group() if match is not None and not re.search(r"\[\]\s*$|=>|\||&", type_) else ""
 
 
-def _parameters(text: str) -> list[str]:
-    """The types of the first parameter list in a text, "this" left out."""
+def _parameter_types(text: str) -> list[str]:
+    """Return the types of the first parameter list in a text, without the parameter `this`."""
     start = _open_parenthesis(text)
     if start < 0:
         return []
-    end = _closing(text, start)
-    parts = _split(text[start + 1 : end]) if end >= 0 else _split(text[start + 1 :])[:-1]  # its end is cut off
+    end = _closing_bracket(text, start)
+    is_truncated = end < 0
+    parts = _split_list(text[start + 1 :])[:-1] if is_truncated else _split_list(text[start + 1 : end])
     out = []
     for part in map(str.strip, parts):
         match = _PARAMETER.match(part)
@@ -105,34 +113,34 @@ def _parameters(text: str) -> list[str]:
 
 
 def _open_parenthesis(text: str) -> int:
-    """Where the first "(" outside of type parameters is, -1 without one."""
+    """Return the position of the first "(" outside of type parameters, -1 for none."""
     depth = 0
-    for at, char in enumerate(text):
+    for i, char in enumerate(text):
         if char == "(" and depth == 0:
-            return at
-        depth += (char == "<") - (char == ">" and text[at - 1 : at] not in ("=", "-"))
+            return i
+        depth += (char == "<") - (char == ">" and text[i - 1 : i] not in ("=", "-"))
     return -1
 
 
-def _closing(text: str, start: int) -> int:
-    """Where the bracket closes that opens at `start`, -1 if it does not."""
+def _closing_bracket(text: str, start: int) -> int:
+    """Return the position of the bracket that closes the one at `start`, -1 if it is missing."""
     depth = 0
-    for at in range(start, len(text)):
-        depth += (text[at] in "([{") - (text[at] in ")]}")
+    for i in range(start, len(text)):
+        depth += (text[i] in "([{") - (text[i] in ")]}")
         if depth == 0:
-            return at
+            return i
     return -1
 
 
-def _split(text: str) -> list[str]:
-    """The parts of a list between commas that no bracket holds."""
-    out, depth, begin = [], 0, 0
-    for at, char in enumerate(text):
+def _split_list(text: str) -> list[str]:
+    """Split a list at the commas outside of brackets."""
+    out, depth, start = [], 0, 0
+    for i, char in enumerate(text):
         if char in "([{<":
             depth += 1
-        elif char in ")]}" or (char == ">" and text[at - 1 : at] not in ("=", "-")):
+        elif char in ")]}" or (char == ">" and text[i - 1 : i] not in ("=", "-")):
             depth -= 1
         elif char == "," and depth == 0:
-            out.append(text[begin:at])
-            begin = at + 1
-    return [*out, text[begin:]]
+            out.append(text[start:i])
+            start = i + 1
+    return [*out, text[start:]]

@@ -1,162 +1,161 @@
-"""Types, their members and their bases, within one snapshot.
+"""Type hierarchy of a snapshot: members of types, base types and supertypes.
 
-Bounded in depth and number, so that types that extend each other in a circle end.
+Depth and number of supertypes are limited, and cycles of base types end.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING
 
-from promptls.graph.file_tables import Facts, bears_its_types_name
-from promptls.graph.module_paths import used, whole
-from promptls.graph.resolution import Found
-from promptls.index.snapshot import OutlineRef
+from promptls.graph.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.module_paths import resolve_path, using_macro
+from promptls.graph.resolution import MAX_DEPTH, Lookup, Resolution
+from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 
-if TYPE_CHECKING:
-    from promptls.graph.name_resolution import Resolver
-
-MAX_DEPTH = 8
 MAX_SUPERTYPES = 64
+"""Number of supertypes of one type after which the search for more stops."""
 
 
-class Hierarchy:
-    """Looks types up for a resolver, which it asks what their bases' names mean."""
+class TypeHierarchy:
+    """Members and supertypes of the types of a snapshot, computed on demand and cached."""
 
-    def __init__(self, resolver: Resolver) -> None:
-        self._resolver = resolver
-        self._supers: dict[OutlineRef, tuple[OutlineRef, ...]] = {}
-        self._going = threading.local()  # types whose bases this thread is looking for
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._supertype_cache: dict[OutlineRef, tuple[OutlineRef, ...]] = {}
+        self._in_progress = threading.local()  # types whose supertypes this thread is computing
 
     @property
-    def climbing(self) -> bool:
-        """Whether this thread is looking for the bases of a type: those that lead back to it are left out meanwhile."""
-        return bool(self._going.__dict__.get("places"))
+    def is_resolving_bases(self) -> bool:
+        """True while this thread computes supertypes; results are then incomplete, because cycles are cut."""
+        return bool(self._in_progress.__dict__.get("types"))
 
-    def around(self, path: str, facts: Facts, owner: int) -> OutlineRef | None:
-        """The type whose code a definition is."""
-        qualified = facts.type_around(owner)
+    def enclosing_type(self, path: str, file: FileSymbols, owner: int) -> OutlineRef | None:
+        """Return the type to which the code of a definition belongs."""
+        qualified = file.enclosing_type(owner)
         if not qualified:
             return None
-        for i in facts.qualified.get(qualified, ()):
-            if (
-                facts.symbols[i].kind in facts.language.method_owner_kinds
-                and facts.symbols[i].kind != "impl"
-            ):
+        for i in file.by_qualified_name.get(qualified, ()):
+            if file.symbols[i].kind in file.language.method_owner_kinds and file.symbols[i].kind != "impl":
                 return (path, i)
         name = qualified.rpartition(".")[2]
-        near = self._resolver.nearby(path, name)
-        if near:
-            return near[0]
-        target = self._resolver.imports.bindings(self._resolver.snapshot.files[path]).get(name)
-        entity = self._resolver.target(target) if target is not None else None
-        if isinstance(entity, Found):
-            return entity.place
-        found = self._resolver.included(path, name)
-        if found is not None:
-            return found.place
-        impls = facts.qualified.get(qualified, ())
+        visible = self._lookup.visible_definitions(path, name)
+        if visible:
+            return visible[0]
+        target = self._lookup.imports.bindings(self._lookup.snapshot.files[path]).get(name)
+        entity = self._lookup.resolve_target(target) if target is not None else None
+        if isinstance(entity, Resolution):
+            return entity.ref
+        included = self._lookup.find_included(path, name)
+        if included is not None:
+            return included.ref
+        impls = file.by_qualified_name.get(qualified, ())
         return (path, impls[0]) if impls else None
 
-    def member(self, place: OutlineRef, name: str) -> Found | None:
-        """A method or attribute of a type, its own or inherited."""
-        own = self.own(place, name)
+    def member(self, ref: OutlineRef, name: str) -> Resolution | None:
+        """Return a method or attribute of a type, its own or an inherited one."""
+        own = self.own_member(ref, name)
         if own is not None:
-            return Found(own, "member")
-        for base in self.supertypes(place):
-            inherited = self.own(base, name)
+            return Resolution(own, "member")
+        for base in self.supertypes(ref):
+            inherited = self.own_member(base, name)
             if inherited is not None:
-                return Found(inherited, "inherited")
+                return Resolution(inherited, "inherited")
         return None
 
-    def own(self, place: OutlineRef, name: str) -> OutlineRef | None:
-        """A method or attribute of a type that it has by itself, in its body or, where languages allow it, elsewhere."""
-        facts = self._resolver.facts(place[0])
-        if facts is None:
+    def own_member(self, ref: OutlineRef, name: str) -> OutlineRef | None:
+        """Return a method or attribute defined by a type itself: in its body or, if the language permits, elsewhere."""
+        file = self._lookup.file_symbols(ref[0])
+        if file is None:
             return None
-        qualified = facts.symbols[place[1]].qualified
-        wanted = f"{qualified}.{name}"
-        found = [i for i in facts.qualified.get(wanted, ()) if not bears_its_types_name(facts.symbols[i])]
-        if found:
-            seen = [i for i in found if facts.symbols[i].exported]  # of several heads one that others may call
-            return (place[0], (seen or found)[-1])
-        language = facts.outline.language
-        if not facts.language.methods_in_other_files:
+        member_name = f"{file.symbols[ref[1]].qualified}.{name}"
+        own = [i for i in file.by_qualified_name.get(member_name, ()) if not is_type_named_constructor(file.symbols[i])]
+        if own:
+            exported = [
+                i for i in own if file.symbols[i].exported
+            ]  # of several clauses prefer one that others may call
+            return (ref[0], (exported or own)[-1])
+        if not file.language.methods_in_other_files:
             return None
-        folder = place[0].rpartition("/")[0]
-        near: list[OutlineRef] = []
-        for other in self._resolver.snapshot.names.get(name.lower(), ()):
-            symbol = self._resolver.snapshot.symbol(other)
-            if symbol is None or symbol.name != name or bears_its_types_name(symbol):
+        folder = ref[0].rpartition("/")[0]
+        elsewhere: list[OutlineRef] = []
+        for other in self._lookup.snapshot.names.get(name.lower(), ()):
+            symbol = self._lookup.snapshot.symbol(other)
+            if symbol is None or symbol.name != name or is_type_named_constructor(symbol):
                 continue
-            if symbol.qualified == wanted:
-                near.append(other)
-        near.sort(key=lambda p: (p[0].rpartition("/")[0] != folder, p))
-        return near[0] if near and (language != "go" or near[0][0].rpartition("/")[0] == folder) else None
+            if symbol.qualified == member_name:
+                elsewhere.append(other)
+        if not elsewhere:
+            return None
+        nearest = min(elsewhere, key=lambda other: (_folder(other) != folder, other))
+        return nearest if file.outline.language != "go" or _folder(nearest) == folder else None
 
-    def supertypes(self, place: OutlineRef) -> tuple[OutlineRef, ...]:
-        """Types that a type extends or implements, directly and not, nearest first."""
-        known = self._supers.get(place)
-        if known is not None:
-            return known
-        going: set[OutlineRef] = self._going.__dict__.setdefault("places", set())
-        if place in going:
-            return ()  # a cycle ends here
-        going.add(place)
+    def supertypes(self, ref: OutlineRef) -> tuple[OutlineRef, ...]:
+        """Return the direct and indirect base types of a type, nearest first."""
+        cached = self._supertype_cache.get(ref)
+        if cached is not None:
+            return cached
+        in_progress: set[OutlineRef] = self._in_progress.__dict__.setdefault("types", set())
+        if ref in in_progress:
+            return ()  # cut the cycle
+        in_progress.add(ref)
         try:
-            found = self._climb(place)
+            supertypes = self._compute_supertypes(ref)
         finally:
-            going.discard(place)
-        if not going:
-            self._supers[place] = found
-        return found
+            in_progress.discard(ref)
+        if not in_progress:
+            self._supertype_cache[ref] = supertypes
+        return supertypes
 
-    def _climb(self, place: OutlineRef) -> tuple[OutlineRef, ...]:
+    def _compute_supertypes(self, ref: OutlineRef) -> tuple[OutlineRef, ...]:
         out: dict[OutlineRef, None] = {}
-        level = [place]
+        level = [ref]
         for _ in range(MAX_DEPTH):
-            level = [base for one in level for base in self.bases(one) if base != place and base not in out]
+            level = [base for type_ in level for base in self.bases(type_) if base != ref and base not in out]
             out.update(dict.fromkeys(level))
             if not level or len(out) > MAX_SUPERTYPES:
                 break
         return tuple(out)
 
-    def bases(self, place: OutlineRef) -> list[OutlineRef]:
-        """Types that a type names as its bases and that are in the workspace."""
-        facts = self._resolver.facts(place[0])
-        if facts is None:
+    def bases(self, ref: OutlineRef) -> list[OutlineRef]:
+        """Return the direct base types of a type that are defined in the workspace."""
+        file = self._lookup.file_symbols(ref[0])
+        if file is None:
             return []
-        same = facts.qualified.get(facts.symbols[place[1]].qualified, [place[1]])
-        if facts.language.bases_from_imports:
-            return self._derived(facts, place)
+        declarations = file.by_qualified_name.get(file.symbols[ref[1]].qualified, [ref[1]])
+        if file.language.bases_from_imports:
+            return self._imported_bases(file, ref)
         out: dict[OutlineRef, None] = {}
-        mixed = {"module"} if facts.language.modules_are_mixins else frozenset()
-        for index in same:
-            if facts.symbols[index].kind in TYPE_KINDS:
-                around = facts.symbols[index].parent
-                for use in facts.bases(index):
-                    for found in self._resolver.resolve(place[0], around, use):
-                        symbol = self._resolver.snapshot.symbol(found.place)
-                        if symbol is not None and symbol.kind in TYPE_KINDS | mixed and found.how != "several":
-                            out[found.place] = None
-        if mixed:
-            given = (self._class_methods(base) for base in list(out))
-            out.update(dict.fromkeys(methods for methods in given if methods is not None))
+        mixin_kinds = {"module"} if file.language.modules_are_mixins else frozenset()
+        for index in declarations:
+            if file.symbols[index].kind in TYPE_KINDS:
+                parent = file.symbols[index].parent
+                for reference in file.base_references(index):
+                    for base in self._lookup.resolve(ref[0], parent, reference):
+                        symbol = self._lookup.snapshot.symbol(base.ref)
+                        if symbol is not None and symbol.kind in TYPE_KINDS | mixin_kinds and base.method != "several":
+                            out[base.ref] = None
+        if mixin_kinds:
+            class_methods = (self._mixin_class_methods(base) for base in list(out))
+            out.update(dict.fromkeys(module for module in class_methods if module is not None))
         return list(out)
 
-    def _class_methods(self, place: OutlineRef) -> OutlineRef | None:
-        """What a Ruby module that is mixed in gives to the class itself, by the custom of a module of that name."""
-        symbol = self._resolver.snapshot.symbol(place)
+    def _mixin_class_methods(self, ref: OutlineRef) -> OutlineRef | None:
+        """Return the module `ClassMethods` of a Ruby mixin, which by convention extends the class itself."""
+        symbol = self._lookup.snapshot.symbol(ref)
         parts = [*symbol.qualified.split("."), "ClassMethods"] if symbol is not None else []
-        return whole(self._resolver, parts, "ruby", place[0])
+        return resolve_path(self._lookup, parts, "ruby", ref[0])
 
-    def _derived(self, facts: Facts, place: OutlineRef) -> list[OutlineRef]:
-        """What a package is derived from, by what it imports as such: Perl's parents, what Elixir's modules `use`."""
-        span = facts.symbols[place[1]].span
-        inside = [one for one in facts.outline.imports if span.start <= one.line < span.end]
-        if facts.outline.language == "elixir":
-            return [using for one in inside if (using := used(self._resolver, one)) is not None]
-        parents = (one.module.split("::") for one in inside if one.local_names == ("SUPER",))
-        found = (whole(self._resolver, parts, "perl") for parts in parents)
-        return [parent for parent in found if parent is not None and parent != place]
+    def _imported_bases(self, file: FileSymbols, ref: OutlineRef) -> list[OutlineRef]:
+        """Return the bases of a type that are declared by imports: Perl's `use parent`, Elixir's `use`."""
+        span = file.symbols[ref[1]].span
+        inside = [imported for imported in file.outline.imports if span.start <= imported.line < span.end]
+        if file.outline.language == "elixir":
+            return [macro for imported in inside if (macro := using_macro(self._lookup, imported)) is not None]
+        names = (imported.module.split("::") for imported in inside if imported.local_names == ("SUPER",))
+        parents = (resolve_path(self._lookup, parts, "perl") for parts in names)
+        return [parent for parent in parents if parent is not None and parent != ref]
+
+
+def _folder(ref: OutlineRef) -> str:
+    return ref[0].rpartition("/")[0]

@@ -1,0 +1,117 @@
+"""Index of a workspace: files, symbols, terms and vectors, kept up to date in the background.
+
+This module names everything that packages above the index may use.  Names are imported on first access, so that
+`import promptls.index` is cheap.
+"""
+
+# The imports for type checkers are exported by `__getattr__`.
+# ruff: noqa: F401
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from promptls.index.client import IndexClient
+    from promptls.index.config import index_config
+    from promptls.index.derived import Change, Derived
+    from promptls.index.edit_history import EditHistory
+    from promptls.index.files.convention_files import (
+        exclusion_reason,
+        existing_names,
+        find_files,
+        read_convention_file,
+        read_own_file,
+    )
+    from promptls.index.files.git_ignore import git_head
+    from promptls.index.files.gitignore import IgnoreRules, match_globs, parse_rules
+    from promptls.index.files.read import (
+        FileContent,
+        FileLimits,
+        UnreadableFile,
+        decode_text,
+        file_stat,
+        folder_exists,
+        is_out_of_resources,
+        read_any_text,
+        read_text,
+        size_problem,
+    )
+    from promptls.index.files.secret_files import secret_kind, secret_reason
+    from promptls.index.files.uris import from_uri, is_inside, to_uri
+    from promptls.index.files.walk import explain_path, ignored_paths
+    from promptls.index.indexer import Indexer
+    from promptls.index.scan.root_state import inspect_cache
+    from promptls.index.scan.worker_check import check_worker
+    from promptls.index.search.analyzer import STOP_WORDS, find_words, split_identifier, stem, tokenize, tokenize_word
+    from promptls.index.search.reader import FileStats, IndexReader, Postings
+    from promptls.index.search.vectors import EXACT_MAX_ROWS, RowSelection, ScoredRows
+    from promptls.index.snapshot import VIRTUAL_SCHEME, OutlineRef, Snapshot, SourceReader, is_virtual, split_lines
+    from promptls.index.status import IndexState, IndexStatus
+    from promptls.index.syntax.doc_types import RETURN_VALUE, UNCERTAIN
+    from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER
+    from promptls.index.workers.memory import limit_memory, tune_for_latency
+    from promptls.index.workers.pool import WorkerError
+    from promptls.index.workers.queries import PatternMatches
+    from promptls.index.workers.spawn import prestart_worker
+    from promptls.index.workspace import Workspace
+
+_EXPORTS = {
+    "client": ("IndexClient",),
+    "config": ("index_config",),
+    "derived": ("Change", "Derived"),
+    "edit_history": ("EditHistory",),
+    "files.convention_files": (
+        "exclusion_reason",
+        "existing_names",
+        "find_files",
+        "read_convention_file",
+        "read_own_file",
+    ),
+    "files.git_ignore": ("git_head",),
+    "files.gitignore": ("IgnoreRules", "match_globs", "parse_rules"),
+    "files.read": (
+        "FileContent",
+        "FileLimits",
+        "UnreadableFile",
+        "decode_text",
+        "file_stat",
+        "folder_exists",
+        "is_out_of_resources",
+        "read_any_text",
+        "read_text",
+        "size_problem",
+    ),
+    "files.secret_files": ("secret_kind", "secret_reason"),
+    "files.uris": ("from_uri", "is_inside", "to_uri"),
+    "files.walk": ("explain_path", "ignored_paths"),
+    "indexer": ("Indexer",),
+    "scan.root_state": ("inspect_cache",),
+    "scan.worker_check": ("check_worker",),
+    "search.analyzer": ("STOP_WORDS", "find_words", "split_identifier", "stem", "tokenize", "tokenize_word"),
+    "search.reader": ("FileStats", "IndexReader", "Postings"),
+    "search.vectors": ("EXACT_MAX_ROWS", "RowSelection", "ScoredRows"),
+    "snapshot": ("OutlineRef", "Snapshot", "SourceReader", "VIRTUAL_SCHEME", "is_virtual", "split_lines"),
+    "status": ("IndexState", "IndexStatus"),
+    "syntax.doc_types": ("RETURN_VALUE", "UNCERTAIN"),
+    "syntax.references": ("NUMBER_LITERAL", "STRING_LITERAL", "UNKNOWN_RECEIVER"),
+    "workers.memory": ("limit_memory", "tune_for_latency"),
+    "workers.pool": ("WorkerError",),
+    "workers.queries": ("PatternMatches",),
+    "workers.spawn": ("prestart_worker",),
+    "workspace": ("Workspace",),
+}
+"""Exported names by module; equal to the imports above, which are for type checkers."""
+_MODULES = {name: f"{__name__}.{module}" for module, names in _EXPORTS.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Import an exported name on first access."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_MODULES])

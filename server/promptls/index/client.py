@@ -218,10 +218,10 @@ class IndexClient:
     @property
     def is_reading(self) -> bool:
         """True if files of the workspace wait to be listed or read."""
-        return self._progress.reading
+        return self._progress.is_reading
 
     @property
-    def phase(self) -> tuple[bool, bool, bool]:
+    def progress_flags(self) -> tuple[bool, bool, bool]:
         """(usable, searchable, writing): while it is unchanged, little but counts has changed."""
         return self.usable, self.searchable, self._progress.writing
 

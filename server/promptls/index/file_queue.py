@@ -136,7 +136,7 @@ class FileQueue:
         state.unprescanned.difference_update(batch)
         for path in batch:
             state.job_finished(path)
-        if not self._progress.reading:
+        if not self._progress.is_reading:
             self._prescanner.clear()
         if not future.cancelled() and (error := future.exception()) is not None:
             log.error("a batch of %d files failed: %s", len(batch), error)

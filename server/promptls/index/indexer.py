@@ -26,7 +26,7 @@ from promptls.index.files.walk import FileInfo
 from promptls.index.progress import IndexProgress
 from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
-from promptls.index.scan.open_buffers import OpenBuffers
+from promptls.index.scan.open_documents import DocumentIndexer
 from promptls.index.scan.prescanner import Prescanner
 from promptls.index.scan.priority import RequestPriority
 from promptls.index.scan.root_state import RootState
@@ -65,7 +65,7 @@ class Indexer:
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._priority = RequestPriority()
-        self._open_buffers = OpenBuffers(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
+        self._document_indexer = DocumentIndexer(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._prescanner = Prescanner(self._publisher, self._pool, config.limits, self._post, self._walker)
         self._writer = IndexWriter(
@@ -83,7 +83,7 @@ class Indexer:
         )  # fmt: skip
         self.client = IndexClient(
             config, self.workspace, self._publisher, self._pool, self._progress, self._prescanner, self._priority,
-            self._query_embedder, self._open_buffers.outline_now, lambda: self._stores.dimension,
+            self._query_embedder, self._document_indexer.outline_now, lambda: self._stores.dimension,
         )  # fmt: skip
         self._missing_vectors = 0  # number of chunks without a vector at the last retry
         self._missing_vectors_reason = ""
@@ -146,7 +146,7 @@ class Indexer:
 
     def _apply(self, changes: ChangeSet) -> None:
         self._follow_roots(changes.roots)
-        self._open_buffers.apply(changes)
+        self._document_indexer.apply(changes)
         self._progress.document_sequence = max(self._progress.document_sequence, changes.sequence)
         self._progress.notify()
         if changes.changed_paths:
@@ -293,7 +293,7 @@ class Indexer:
             state.unsaved_records |= dict.fromkeys(gone)
             self._publisher.publish(changes)
             state.drop_pending(path for path, entry in changes.items() if entry is None)
-            self._open_buffers.recheck_ignored(state)
+            self._document_indexer.recheck_ignored(state)
             if state.retry_failed:
                 retried = {*state.failed, *self._files_without_vectors(state)}
                 stale = [*stale, *(path for path in retried if path in files)]
@@ -355,7 +355,7 @@ class Indexer:
         for state in states:
             state.retry_failed = bool(state.failed) or "vectors" in state.problems
         if states:
-            self.workspace.mark_dirty(self._open_buffers.documents_to_retry())
+            self.workspace.mark_dirty(self._document_indexer.documents_to_retry())
         roots = [state.root.path for state in states if state.retry_failed or "folder" in state.problems]
         if roots:
             self.workspace.rescan(roots)

@@ -85,7 +85,7 @@ class IndexProgress:
         return self._is_up_to_date and all(s.walked and not s.pending_walks and not s.unprescanned for s in states)
 
     @property
-    def reading(self) -> bool:
+    def is_reading(self) -> bool:
         """True if files of the workspace wait to be listed or read."""
         states = self.root_states()
         incomplete = len(states) < len(self._workspace.roots) or any(not s.walked or s.unread for s in states)

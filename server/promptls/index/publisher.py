@@ -64,9 +64,10 @@ class Publisher:
             old_outline = old.encoded_outline if old is not None else b""
             new_outline = entry.encoded_outline if entry is not None else b""
             if old_outline != new_outline:
-                key_changes.append(
-                    (path, (entry or old).name, decode_chunk_keys(old_outline), decode_chunk_keys(new_outline))
-                )  # type: ignore[union-attr]
+                file = entry or old
+                assert file is not None
+                chunk_keys = decode_chunk_keys(old_outline), decode_chunk_keys(new_outline)
+                key_changes.append((path, file.name, *chunk_keys))
                 if old_outline:
                     replaced_outlines.append(old_outline)
             for counted, sign in ((old, -1), (entry, 1)):

@@ -17,7 +17,7 @@ from pygls.lsp.server import LanguageServer
 from promptls import __version__
 from promptls.api import params as protocol
 from promptls.api.params import Json
-from promptls.index.workspace import Workspace
+from promptls.index import Workspace
 from promptls.lsp.configuration import Configuration
 from promptls.lsp.documents import OpenDocuments
 from promptls.lsp.framing import FramingError, read_frame

@@ -15,7 +15,7 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from promptls.api.params import Json
-from promptls.index.files.uris import from_uri
+from promptls.index import from_uri
 from promptls.lsp.client_context import client_supports
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import EngineStartError

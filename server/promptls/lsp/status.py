@@ -22,7 +22,7 @@ def schedule_status(server: PromptServer) -> None:
     """Schedule a status notification, early if the phase of the indexer changed; runs after every indexer step."""
     if server.loop is None or server.engine is None:
         return
-    phase_changed = server.engine.index.phase != server.status_phase
+    phase_changed = server.engine.index.progress_flags != server.status_phase
     delay = STATUS_DELAY_S if phase_changed else max(STATUS_DELAY_S, STATUS_MAX_LOAD * server.status_duration_s)
     if server.status_timer is not None:
         if server.status_timer.when() <= server.loop.time() + delay:
@@ -36,7 +36,7 @@ async def _send_status(server: PromptServer) -> None:
     if server.engine is None or server.protocol._shutdown or server.loop is None:
         return
     start = time.perf_counter()
-    server.status_phase = server.engine.index.phase
+    server.status_phase = server.engine.index.progress_flags
     _, compute_status = CUSTOM_REQUESTS["promptls/status"]
     try:
         status: Json = await server.loop.run_in_executor(

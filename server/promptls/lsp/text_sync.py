@@ -11,8 +11,7 @@ from urllib.parse import unquote
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument
 
-from promptls.index.files.read import file_stat
-from promptls.index.files.uris import from_uri
+from promptls.index import file_stat, from_uri
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.documents import PromptDocument
 from promptls.lsp.publish_diagnostics import clear_document, schedule_diagnostics

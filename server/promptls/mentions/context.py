@@ -12,9 +12,7 @@ from msgspec import Struct, field
 
 from promptls.git import HistoryCache
 from promptls.graph.graph import GraphView
-from promptls.index.edit_history import EditHistory
-from promptls.index.snapshot import Snapshot, SourceReader
-from promptls.index.workers.queries import PatternMatches
+from promptls.index import EditHistory, PatternMatches, Snapshot, SourceReader
 from promptls.knowledge.memory import MemoryStore
 from promptls.knowledge.project import ProjectIndex
 from promptls.mentions.anchor_store import DocumentAnchors
@@ -79,7 +77,7 @@ class ResolveContext(Struct, frozen=True):
     cache: ResolutionCache | None = None  # of that document; None to resolve everything now
     index_complete: bool = True  # false until the first scan of the workspace is done
     is_partial: Callable[[], bool] = lambda: False  # whether files are not listed or parsed yet
-    pending_symbols: Callable[[str], Iterable[tuple[str, str]]] | None = None  # prefix → (name, path) in unparsed files
+    pending_symbols: Callable[[str], Iterable[tuple[str, str]]] | None = None  # prefix → (name, unparsed file)
 
     @property
     def snapshot(self) -> Snapshot:

@@ -12,8 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git import diff, revisions
-from promptls.index.files.read import FileContent, file_stat, read_any_text
-from promptls.index.snapshot import split_lines
+from promptls.index import FileContent, file_stat, read_any_text, split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem, Root
 

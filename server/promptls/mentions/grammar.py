@@ -10,7 +10,7 @@ Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain
     @dir/                                                                   a folder
     @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that match a glob
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
-    @root:path   @root:                                                     a path in a workspace root, or the whole root
+    @root:path   @root:                                                     a path in a root, or the whole root
     @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a mention kind with a keyword
 """
 

@@ -40,7 +40,7 @@ r"""Characters that a backslash makes literal; before any other character it sep
 
 _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _BEFORE_BRACKET = {"(": "/)", "[": "/.-_[", "{": "/.-_{*?},"}
-"""Characters after which a bracket is part of a name: app/(group)/page.tsx, [...slug].ts, {{name}}/setup.py, *.{ts,tsx}."""
+"""Characters before a bracket that is part of a name: app/(group)/page.tsx, [...slug].ts, {{name}}/x.py, *.{ts,tsx}."""
 
 _FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _BLANK = re.compile(r"\n[ \t\r>]*\n")

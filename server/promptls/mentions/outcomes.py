@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.index.snapshot import split_lines
+from promptls.index import split_lines
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import LAST_LINE
 from promptls.mentions.path_lookup import access_denied_reason, mention_for, sort_by_proximity

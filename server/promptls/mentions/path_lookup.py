@@ -16,10 +16,7 @@ from urllib.parse import unquote
 
 from msgspec import Struct
 
-from promptls.index.files.secret_files import secret_reason
-from promptls.index.files.uris import is_inside
-from promptls.index.files.walk import explain_path, ignored_paths
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot, explain_path, ignored_paths, is_inside, secret_reason
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext

@@ -89,7 +89,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
             "@@name",
             "@src/*.{ts,tsx}",
         ),
-        "A file by path, path suffix or name; a line range (1-based, inclusive) selects lines, a glob selects several files.",
+        "A file by path, path suffix or name. Lines are 1-based and inclusive. A glob selects several files.",
         file.resolve,
         keyword=False,
     ),
@@ -191,7 +191,7 @@ BUILT_IN: tuple[MentionKind, ...] = (
     MentionKind(
         "regex",
         (r'@regex:"def \w+_cart"', r'@regex:src/:"TODO\(\w+\)"'),
-        "Lines matching a regular expression, with context.",
+        "Lines matching a regular expression (RE2 syntax), with context.",
         search.resolve_regex,
         argument="required",
         expensive=True,

@@ -13,7 +13,7 @@ from logging import getLogger
 
 from msgspec.structs import replace
 
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
 from promptls.mentions.context import ResolveContext

@@ -10,7 +10,7 @@ from heapq import nlargest
 
 from rapidfuzz import fuzz
 
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.mentions.completion.fuzzy import MatchTier
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.context import ResolveContext

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from promptls.index.snapshot import split_lines
+from promptls.index import split_lines
 from promptls.model import AnyOutline, CancelToken, Span
 from promptls.util.line_diff import DiffBlock, patience_diff
 

@@ -6,7 +6,7 @@ always absolute, with forward slashes.
 
 from __future__ import annotations
 
-from promptls.model.cancel import CancelToken, Cancelled
+from promptls.model.cancel import Cancelled, CancelToken
 from promptls.model.files import FileEntry, FileText, Root
 from promptls.model.items import EXPLICIT_ORIGINS, FormName, Item, MentionOutcome, Origin, RenderedItem, SectionEntry
 from promptls.model.mentions import Mention, MentionStatus, Problem

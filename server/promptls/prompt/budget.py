@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.prompt import tokens
 from promptls.prompt.errors import InvalidOption, UnknownName
 from promptls.prompt.profile import Profile, profile
@@ -33,35 +33,36 @@ class BudgetRequest(Struct, frozen=True):
     counter: str | None = None
 
 
-def budget_of(settings: BudgetSettings, request: BudgetRequest, of: Profile | None = None) -> Budget:
-    """Return the budget that the request names, else that of the settings, else that of the profile.
+def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profile | None = None) -> Budget:
+    """Return the budget of the request, else of the settings, else of the profile (by default, `default`).
 
-    Raises InvalidOption for an unknown counter and for a number of tokens out of range.
+    Raises:
+        InvalidOption: the counter is unknown, or the number of tokens is out of range.
     """
-    of = of or profile("default")
+    pipeline = pipeline or profile("default")
     user_table = tokens.user_models()
     model = request.model or settings.model
-    counter, warnings = _counter(settings, request, of, model, user_table)
+    counter, warnings = _counter(settings, request, pipeline, model, user_table)
     if request.tokens is not None:
         if not 0 < request.tokens <= MAX_TOKENS:
-            raise InvalidOption(f"budget.tokens: it must be an integer from 1 to {MAX_TOKENS:,}.", "budget.tokens")
+            raise InvalidOption(f"budget.tokens: must be an integer from 1 to {MAX_TOKENS:,}.", "budget.tokens")
         return Budget(request.tokens, counter, warnings)
     if request.model is None and settings.tokens:
         return Budget(settings.tokens, counter, warnings)
-    if isinstance(of.budget, int):
-        return Budget(of.budget, counter, warnings)
-    if of.hooks.budget is not None:
-        return Budget(of.hooks.budget(model), counter, warnings)
+    if isinstance(pipeline.budget, int):
+        return Budget(pipeline.budget, counter, warnings)
+    if pipeline.hooks.budget is not None:
+        return Budget(pipeline.hooks.budget(model), counter, warnings)
     warnings += tuple(problem.message for problem in tokens.model_table(user_table).problems)
     limit, warning = tokens.budget_for(model, user_table)
     return Budget(limit, counter, (*warnings, warning) if warning and model else warnings)
 
 
 def _counter(
-    settings: BudgetSettings, request: BudgetRequest, of: Profile, model: str, user_table: Path
+    settings: BudgetSettings, request: BudgetRequest, pipeline: Profile, model: str, user_table: Path
 ) -> tuple[Counter, tuple[str, ...]]:
     """Return the counter by name, and warnings where an exact one is not available."""
-    name = request.counter or (settings.counter if settings.counter != "auto" else of.counter or "auto")
+    name = request.counter or (settings.counter if settings.counter != "auto" else pipeline.counter or "auto")
     vocabulary = tokens.vocabulary_of(model, user_table) if model else ""
     try:
         counter, problems = tokens.choose_counter(name, vocabulary, settings.tokenizer)

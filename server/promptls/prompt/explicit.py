@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.index.snapshot import is_virtual
+from promptls.index import is_virtual
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, Span

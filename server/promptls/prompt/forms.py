@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
@@ -17,6 +17,7 @@ from promptls.model import AnyOutline, FileText, FormName, Item, RenderedItem, S
 from promptls.prompt.render import Renderer, clean_symbol_name
 from promptls.prompt.sanitize import Finding, clean, header_text
 from promptls.prompt.spans import count_lines, first_lines, intersect_spans, merge_spans
+from promptls.prompt.truncation import cut_position, elision_lines, largest_fitting
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""
@@ -38,7 +39,7 @@ def item_forms(item: Item, file: FileText | Sequence[FileText], renderer: Render
 
 
 class ItemForms:
-    """All forms of one item, each rendered at most once.  A form that the item does not have is None."""
+    """The forms of one item, each rendered at most once; None for a form that the item does not have."""
 
     __slots__ = (
         "_full",
@@ -119,7 +120,7 @@ class ItemForms:
         if shown != spans:
             last = shown[-1]
             earliest = max(last.start + 1, last.end - (count - min_count))
-            shown = (*shown[:-1], Span(last.start, _cut_position(self.sanitized_lines, last.start, earliest, last.end)))
+            shown = (*shown[:-1], Span(last.start, cut_position(self.sanitized_lines, last.start, earliest, last.end)))
         return self.render_lines(shown, region)
 
     def _around_call_sites(self, spans: Sequence[Span], region: Span, max_tokens: int) -> RenderedItem | None:
@@ -132,8 +133,8 @@ class ItemForms:
             rendered = self.render_lines(shown, region) if shown else None
             return rendered if rendered is not None and rendered.tokens <= max_tokens else None
 
-        without_context = _largest(1, len(call_sites), lambda count: excerpt(count, 0))
-        return _largest(1, len(region), lambda lines: excerpt(len(call_sites), lines)) or without_context
+        without_context = largest_fitting(1, len(call_sites), lambda count: excerpt(count, 0))
+        return largest_fitting(1, len(region), lambda lines: excerpt(len(call_sites), lines)) or without_context
 
     def trim(self, rendered: RenderedItem, max_tokens: int) -> RenderedItem | None:
         """Return a rendered form of this item cut to `max_tokens`, its last lines first; None if nothing is left."""
@@ -194,7 +195,7 @@ class ItemForms:
             rendered = self._render_outline(shown, len(entries) - count)
             return rendered if rendered.tokens <= max_tokens else None
 
-        return _largest(1, len(entries) - 1, outline_of)
+        return largest_fitting(1, len(entries) - 1, outline_of)
 
     def reference(self, reason: str = "") -> RenderedItem:
         """Return one line with the name of the item and the reason why it is in the prompt."""
@@ -224,10 +225,10 @@ class ItemForms:
         body: list[str] = []
         at = region.start
         for span in spans:
-            body += _elision(Span(at, span.start))
+            body += elision_lines(Span(at, span.start))
             body += lines[span.start : span.end]
             at = span.end
-        body += _elision(Span(at, region.end))
+        body += elision_lines(Span(at, region.end))
         if form is None:
             form = "full" if spans == self.full_spans() else "partial"
         return RenderedItem(self.clamped_item, form, "\n".join(body), tuple(spans), 0)
@@ -269,7 +270,7 @@ class ItemForms:
     ) -> int | None:
         """Return the largest number of first lines of `spans` that fits, None if `min_count` lines do not fit.
 
-        All lines together cost `all_tokens` and do not fit.  An interpolation search by characters needs few renderings.
+        All lines together cost `all_tokens` and do not fit.  Interpolation search by characters.
         """
 
         def cost(count: int) -> int:
@@ -318,7 +319,7 @@ def render_definitions(file: ItemForms, definitions: Sequence[ItemForms], max_to
     chosen: list[tuple[ItemForms, bool]] = []  # (definition, whether in full)
     for definition in definitions:
         for in_full, spans in ((True, definition.full_spans()), (False, definition.signature_spans())):
-            cost = sum(count("\n".join([*lines[s.start : s.end], *_elision(s), ""])) for s in spans)
+            cost = sum(count("\n".join([*lines[s.start : s.end], *elision_lines(s), ""])) for s in spans)
             if spans and cost <= left:
                 chosen.append((definition, in_full))
                 left -= cost
@@ -391,49 +392,3 @@ def _folder_entries(folder: ItemForms) -> list[tuple[int, str]]:
         entries.append((0, header_text(label(file.entry.path).removeprefix(prefix))))
         entries += _file_entries(file, Span(0, len(file.lines)), 1, folder.renderer)
     return entries
-
-
-# ---------------------------------------------------------------- truncation
-
-
-def _elision(span: Span) -> list[str]:
-    """Return the line that replaces omitted lines; none if the span is empty."""
-    if not span:
-        return []
-    return [f"… {len(span)} more line{'s' if len(span) > 1 else ''} ({span.label})"]
-
-
-def _largest(low: int, high: int, make: Callable[[int], RenderedItem | None]) -> RenderedItem | None:
-    """Return the result of `make` for the largest number that has one; all smaller numbers must have one too."""
-    best = None
-    while low <= high:
-        middle = (low + high) // 2
-        rendered = make(middle)
-        if rendered is not None:
-            best, low = rendered, middle + 1
-        else:
-            high = middle - 1
-    return best
-
-
-_COMMENT = re.compile(r"^\s*(?:#|//|/\*|\*|--|;)")
-_CONTINUATION = re.compile(r"^\s*[)\]}>.,:;|&+*/%=?-]|^\s*(?:else|elif|except|finally|catch|and|or|end)\b")
-_UNFINISHED = re.compile(r"[(\[{,\\+*/%=&|<?:-]\s*$|\b(?:and|or|not|return|in|is)\s*$")
-
-
-def _cut_position(lines: Sequence[str], start: int, earliest: int, latest: int) -> int:
-    """Return the end of a truncated excerpt: before the line with the least indentation that starts a statement.
-
-    Of several such lines the last one.  At most 30 % of the lines are given up.  Blank lines at the end are dropped.
-    """
-    best, best_rank = latest, (-1, 0, 0)
-    for end in range(latest, max(earliest, latest - max(3, (latest - start) * 3 // 10)) - 1, -1):
-        after = next((line for line in lines[end : end + 3] if line.strip()), "")
-        before = next((line for line in reversed(lines[max(start, end - 3) : end]) if line.strip()), "")
-        is_complete = not (_CONTINUATION.match(after) or _UNFINISHED.search(before) or _COMMENT.match(before))
-        rank = (int(is_complete), -(len(after) - len(after.lstrip())), end)
-        if rank > best_rank:
-            best, best_rank = end, rank
-    while best > earliest and not lines[best - 1].strip():
-        best -= 1
-    return best

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.graph.search import search
+from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin
 from promptls.prompt.explicit import locate_item
@@ -66,10 +66,10 @@ def graph_items(question: str, max_items: int, context: ResolveContext) -> list[
     """Return the nodes of the knowledge graph that match the question as items, best first."""
     graph = context.graph
     out: list[Item] = []
-    for hit in search(graph, question, max_items, token=context.token):
-        node = graph.node(hit.place)
+    for hit in search_nodes(graph, question, max_items, token=context.token):
+        node = graph.node(hit.ref)
         if node is not None:
-            symbol = graph.symbol(hit.place)
+            symbol = graph.symbol(hit.ref)
             name = symbol.qualified if symbol is not None else ""
             out.append(Item(node.path, node.span, node.type, Origin.GRAPH, hit.score, name, {"graph": hit.score}))
     return out

@@ -39,7 +39,7 @@ class RequestOptions(Struct, frozen=True):
 
 
 class RecipeOptions(Struct, frozen=True):
-    """Options that a recipe brings, its arguments filled in; the default is no recipe."""
+    """Options of a recipe, with its arguments filled in; the default means no recipe."""
 
     text: str = ""  # the task section
     variant: str = ""
@@ -80,7 +80,11 @@ def resolve_options(
     language_model: LanguageModel | Problem | None = None,
     index_completeness: float = 1.0,
 ) -> PromptOptions:
-    """Merge settings, profile, recipe and request.  Raises InvalidOption."""
+    """Merge settings, profile, recipe and request.
+
+    Raises:
+        InvalidOption: a name is unknown or a value is out of range.
+    """
     selected = _load_profile(request.profile or settings.retrieval.profile)
     budget = budget_of(settings.budget, request.budget, selected)
     variant = request.variant or recipe.variant or settings.retrieval.variant or selected.variant or "baseline"
@@ -133,13 +137,21 @@ def resolve_recipe(
     mentions: Sequence[Mention],
     context: ResolveContext,
 ) -> RecipeOptions:
-    """Fill in a recipe's template for one request.  Raises InvalidOption.
+    """Fill in a recipe's template for one request.
 
-    `available` reads the recipes by name; it is not called without a `name`.  `mentions` are those of the message.
+    Args:
+        name: the name of the recipe, None for no recipe.
+        arguments: values of the recipe's arguments.
+        available: reads all recipes by name; called only if there is a name.
+        mentions: mentions of the message.
+        context: the context of the request.
+
+    Raises:
+        InvalidOption: the recipe is unknown, or an argument is missing or invalid.
     """
     if name is None:
         if arguments:
-            raise InvalidOption("arguments: there is no recipe to take them; name one.", "arguments")
+            raise InvalidOption("arguments: not allowed without a recipe; set 'recipe' too.", "arguments")
         return RecipeOptions()
     recipe = recipes.find_recipe(available(), name)
     if isinstance(recipe, recipes.InvalidRecipeCall):

@@ -7,15 +7,25 @@ candidates follow by rank.  No line of a file is shown twice.  Pure and determin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Literal
 
 from msgspec import Struct
 
-from promptls.model import Item, RenderedItem, Span
+from promptls.model import Item, RenderedItem
 from promptls.prompt.forms import ItemForms, render_definitions, render_full_forms
-from promptls.prompt.spans import count_lines, merge_across_blank_lines, subtract_spans
+from promptls.prompt.packer import (
+    DEFINITIONS,
+    FULL,
+    OUTLINE,
+    PARTIAL,
+    REFERENCE,
+    SIGNATURE,
+    Packer,
+    PackerEntry,
+)
+from promptls.prompt.spans import count_lines
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]
@@ -32,18 +42,12 @@ SIGNATURE_SCORE_SHARE = 0.5
 MIN_CAPPED_TOKENS = 400
 """Tokens up to which an implicit item is never limited in favor of other items."""
 
-MIN_REMAINDER, MAX_REMAINDER, REMAINDER_SHARE = 24, 48, 1 / 80
-"""Tokens that are not worth filling: a share of the budget, between the cost of a fence and of two lines of code."""
-
 MAX_COUNTED_OMITTED = 64
 """Maximum number of omitted candidates whose cost is counted; later ones are not shown to the user."""
 
 ALREADY_INCLUDED = "already included"
 _DOES_NOT_FIT = "asked for, does not fit"
 _OVER_BUDGET = "over the budget"
-
-_FULL, _DEFINITIONS, _PARTIAL, _OUTLINE, _SIGNATURE, _REFERENCE = 5, 4, 3, 2, 1, 0
-"""Quality of a form; a higher one shows more of the item."""
 
 
 class PackingCandidate(Struct, frozen=True):
@@ -115,7 +119,7 @@ def pack(
     split = 0 < explicit_reserve < budget
     if implicit:
         render_full_forms((candidate.forms for candidate in implicit), implicit[0].forms.renderer)
-    packer = _Packer(explicit_reserve if split else max(0, budget), order == "file" and mode == "best")
+    packer = Packer(explicit_reserve if split else max(0, budget), order == "file" and mode == "best")
     _pack_explicit(packer, explicit)
     packer.remaining = int((budget - explicit_reserve if split else packer.remaining) * implicit_share)
     if mode == "best":
@@ -154,188 +158,12 @@ def _first_line(rendered: RenderedItem) -> int:
     return rendered.spans[0].start if rendered.spans else rendered.item.span.start
 
 
-# ---------------------------------------------------------------- the packer
-
-
-class _Entry:
-    """A rendered form that is or may be packed for the candidates `ranks`."""
-
-    __slots__ = ("explicit", "forms", "quality", "ranks", "rendered")
-
-    def __init__(self, quality: int, rendered: RenderedItem, forms: ItemForms, ranks: set[int], explicit: bool) -> None:
-        self.quality = quality
-        self.rendered = rendered
-        self.forms = forms
-        self.ranks = ranks
-        self.explicit = explicit
-
-    @property
-    def priority(self) -> tuple[int, int, int]:
-        """Sort key; of two forms of the same candidates, the higher one is better."""
-        return (self.quality, count_lines(self.rendered.spans), self.rendered.tokens)
-
-
-class _Packer:
-    """The packed entries and the remaining budget of one call of `pack`."""
-
-    __slots__ = ("entries", "merge_files", "negligible", "reasons", "remaining", "trace")
-
-    def __init__(self, budget: int, merge_files: bool = False) -> None:
-        self.negligible = min(MAX_REMAINDER, max(MIN_REMAINDER, int(budget * REMAINDER_SHARE)))
-        self.merge_files = merge_files  # whether implicit items of one file are merged
-        self.entries: list[_Entry] = []
-        self.remaining = budget  # tokens
-        self.reasons: dict[int, str] = {}  # why a candidate is omitted, by rank; the default is the budget
-        self.trace: list[str] = []
-
-    @property
-    def has_room(self) -> bool:
-        """Whether the remaining budget is worth filling."""
-        return self.remaining >= self.negligible
-
-    def shown(self, path: str) -> list[Span]:
-        """Return the lines of a file that are packed."""
-        return sorted(span for e in self.entries if e.rendered.item.path == path for span in e.rendered.spans)
-
-    def not_shown(self, forms: ItemForms) -> list[Span]:
-        """Return the lines of an item that are not packed."""
-        return subtract_spans(forms.full_spans(), self.shown(forms.item.path))
-
-    def contains(self, rank: int) -> bool:
-        """Return whether a candidate is packed."""
-        return any(rank in e.ranks for e in self.entries)
-
-    def add(self, entry: _Entry, max_tokens: int) -> bool:
-        """Pack an entry if it costs at most `max_tokens`, merged with its neighbors if possible.
-
-        Lines that are packed already are removed from it.  Returns False if it does not fit or no line is left.
-        """
-        max_tokens = min(max_tokens, self.remaining)
-        spans = entry.rendered.spans
-        left = subtract_spans(spans, self.shown(entry.rendered.item.path))
-        if left == list(spans) and entry.rendered.tokens - entry.forms.header_allowance() > max_tokens:
-            return False  # does not fit without a header of its own either
-        neighbors = [e for e in self.entries if _are_adjacent(e, entry)]
-        if neighbors and self._merge(neighbors, entry, max_tokens):
-            return True
-        same_file = [e for e in self.entries if _can_share_fence(e, entry)] if self.merge_files else []
-        if same_file and self._merge(same_file, entry, max_tokens):
-            return True
-        if spans and not left:
-            return False
-        if left != list(spans):
-            entry.rendered = entry.forms.render_lines(left)
-        if entry.rendered.tokens > max_tokens:
-            return False
-        self._append(entry)
-        return True
-
-    def _merge(self, neighbors: list[_Entry], new: _Entry, max_tokens: int) -> bool:
-        """Replace the entries by one with all their lines, unless it costs more than two."""
-        path = new.rendered.item.path
-        spans = [span for e in (*neighbors, new) for span in e.rendered.spans]
-        hull = Span(min(s.start for s in spans), max(s.end for s in spans))
-        best = min(*neighbors, new, key=lambda e: min(e.ranks))
-        covering = next((e.forms for e in (new, *neighbors) if e.forms.full_spans() == (hull,)), None)
-        forms = covering or best.forms.for_span(hull)
-        merged = merge_across_blank_lines(spans, new.forms.raw_lines)
-        rendered = forms.full() if merged == [hull] else forms.render_lines(merged, form="full")
-        others = [
-            span
-            for e in self.entries
-            if e not in neighbors and e.rendered.item.path == path
-            for span in e.rendered.spans
-        ]
-        if (
-            rendered is None
-            or subtract_spans(spans, rendered.spans)
-            or any(a.overlaps(b) for a in rendered.spans for b in others)
-        ):
-            return False
-        before = sum(e.rendered.tokens for e in neighbors)
-        have_overlap = count_lines(spans) > count_lines(rendered.spans)
-        if rendered.tokens - before > max_tokens:
-            return False
-        if not have_overlap and rendered.tokens > before + new.rendered.tokens:
-            return False
-        for entry in neighbors:
-            self._remove(entry)
-        ranks = new.ranks.union(*(e.ranks for e in neighbors))
-        self._append(_Entry(_FULL, rendered, forms, ranks, new.explicit))
-        return True
-
-    def merge_into_existing(self, rank: int, forms: ItemForms) -> bool:
-        """Add a candidate to the entry that shows most of its lines.  Returns False unless all lines are packed."""
-        item, spans = forms.item, forms.full_spans()
-        same_file = [e for e in self.entries if e.rendered.item.path == item.path]
-        if spans:
-            if self.not_shown(forms):
-                return False
-            closest = min(same_file, key=lambda e: count_lines(subtract_spans(spans, sorted(e.rendered.spans))))
-            closest.ranks.add(rank)
-            return True
-        twin = next((e for e in same_file if (e.forms.item.span, e.forms.item.kind) == (item.span, item.kind)), None)
-        if twin:
-            twin.ranks.add(rank)
-        return twin is not None
-
-    def upgrade(self, entry: _Entry, alternatives: Callable[[int], Iterable[_Entry | None]]) -> None:
-        """Replace an entry by the first of `alternatives(remaining)` that is better and fits."""
-        self._remove(entry)
-        for alternative in alternatives(self.remaining):
-            if (
-                alternative is not None
-                and alternative.priority > entry.priority
-                and self.add(alternative, self.remaining)
-            ):
-                return
-        self._restore(entry)
-
-    def _append(self, entry: _Entry) -> None:
-        self._restore(entry)
-        rendered = entry.rendered
-        lines = ", ".join(span.label for span in rendered.spans) or rendered.item.span.label
-        label = entry.forms.renderer.label(rendered.item.path)
-        self.trace.append(f"{rendered.form} {label}:{lines} ({rendered.tokens})")
-
-    def _restore(self, entry: _Entry) -> None:
-        self.entries.append(entry)
-        self.remaining -= entry.rendered.tokens
-
-    def _remove(self, entry: _Entry) -> None:
-        self.entries.remove(entry)
-        self.remaining += entry.rendered.tokens
-
-
-def _are_adjacent(packed: _Entry, new: _Entry) -> bool:
-    """Return whether full forms of one file overlap, have only blank lines between them, or one contains the other."""
-    old, other = packed.rendered, new.rendered
-    if packed.explicit != new.explicit or old.item.path != other.item.path:
-        return False
-    if old.form != "full" or other.form != "full" or not old.spans or not other.spans:
-        return False
-    if len(old.spans) > 1 or len(other.spans) > 1:
-        return not subtract_spans(old.spans, other.spans)
-    a, b = sorted((old.spans[0], other.spans[0]))
-    return a.end >= b.start or not any(map(str.strip, packed.forms.raw_lines[a.end : b.start]))
-
-
-def _can_share_fence(packed: _Entry, new: _Entry) -> bool:
-    """Return whether both are implicit full forms of one file; one fence for both costs less than two."""
-    return (
-        not (packed.explicit or new.explicit)
-        and packed.rendered.item.path == new.rendered.item.path
-        and packed.rendered.form == new.rendered.form == "full"
-        and bool(packed.rendered.spans and new.rendered.spans)
-    )
-
-
 # ---------------------------------------------------------------- explicit candidates
 
 
-def _pack_explicit(packer: _Packer, explicit: Sequence[PackingCandidate]) -> None:
+def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None:
     references = [
-        _Entry(_REFERENCE, candidate.forms.reference(_DOES_NOT_FIT), candidate.forms, {rank}, True)
+        PackerEntry(REFERENCE, candidate.forms.reference(_DOES_NOT_FIT), candidate.forms, {rank}, True)
         for rank, candidate in enumerate(explicit)
     ]
     if sum(entry.rendered.tokens for entry in references) > packer.remaining:
@@ -355,7 +183,7 @@ def _pack_explicit(packer: _Packer, explicit: Sequence[PackingCandidate]) -> Non
         any(entry is not None and packer.add(entry, max_tokens) for entry in alternatives)
     for rank, candidate in enumerate(explicit):  # the rest of the budget upgrades reduced items, in mention order
         packed = next((e for e in packer.entries if rank in e.ranks), None)
-        if packed and packed.quality < _FULL and len(packed.ranks) == 1:
+        if packed and packed.quality < FULL and len(packed.ranks) == 1:
             packer.upgrade(packed, _ExplicitForms(candidate, rank))
 
 
@@ -365,7 +193,7 @@ class _ExplicitForms(Struct, frozen=True):
     candidate: PackingCandidate
     rank: int
 
-    def __call__(self, max_tokens: int) -> Iterator[_Entry | None]:
+    def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
         return _explicit_forms(self.candidate, self.rank, max_tokens)
 
 
@@ -378,30 +206,30 @@ def _water_level(sizes: Sequence[int], total: int) -> int:
     return max(sizes, default=0)
 
 
-def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> Iterator[_Entry | None]:
+def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> Iterator[PackerEntry | None]:
     """Yield the forms of an explicit candidate that may fit, best first, without the reference line."""
     forms = candidate.forms
 
-    def entry(quality: int, rendered: RenderedItem | None) -> _Entry | None:
-        return _Entry(quality, rendered, forms, {rank}, True) if rendered else None
+    def entry(quality: int, rendered: RenderedItem | None) -> PackerEntry | None:
+        return PackerEntry(quality, rendered, forms, {rank}, True) if rendered else None
 
-    yield entry(_FULL, forms.full())
+    yield entry(FULL, forms.full())
     if candidate.definitions and not forms.item.call_sites:
-        yield entry(_DEFINITIONS, render_definitions(forms, candidate.definitions, max_tokens))
+        yield entry(DEFINITIONS, render_definitions(forms, candidate.definitions, max_tokens))
     partial = forms.partial(max_tokens)
     if partial is not None:
         min_lines = MIN_PARTIAL_SHARE * count_lines(forms.full_spans())
         if forms.item.call_sites or count_lines(partial.spans) >= min_lines:
-            yield entry(_PARTIAL, partial)
-    yield entry(_OUTLINE, forms.outline(max_tokens))
-    yield entry(_SIGNATURE, forms.signature())
-    yield entry(_SIGNATURE, partial)
+            yield entry(PARTIAL, partial)
+    yield entry(OUTLINE, forms.outline(max_tokens))
+    yield entry(SIGNATURE, forms.signature())
+    yield entry(SIGNATURE, partial)
 
 
 # ---------------------------------------------------------------- implicit candidates
 
 
-def _pack_best(packer: _Packer, implicit: Sequence[PackingCandidate], first: int, max_item_share: float) -> None:
+def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int, max_item_share: float) -> None:
     """Pack implicit candidates in mode "best"; `first` is the rank of the first one."""
     min_signature_score = SIGNATURE_SCORE_SHARE * max((c.forms.item.score for c in implicit), default=0)
     item_limit = max(MIN_CAPPED_TOKENS, int(max_item_share * packer.remaining))
@@ -415,7 +243,7 @@ def _pack_best(packer: _Packer, implicit: Sequence[PackingCandidate], first: int
             allow_signature = forms.item.score >= min_signature_score
             _pack_implicit(packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature)
     for entry in sorted((e for e in packer.entries if not e.explicit), key=lambda e: min(e.ranks)):
-        is_reduced = entry.quality < _FULL and len(entry.ranks) == 1
+        is_reduced = entry.quality < FULL and len(entry.ranks) == 1
         if packer.has_room and is_reduced and entry in packer.entries:
             packer.upgrade(entry, _ImplicitForms(packer, entry))
     for rank, candidate in enumerate(implicit, first):
@@ -432,7 +260,7 @@ def _pack_best(packer: _Packer, implicit: Sequence[PackingCandidate], first: int
 
 
 def _pack_implicit(
-    packer: _Packer,
+    packer: Packer,
     forms: ItemForms,
     rank: int,
     max_tokens: int,
@@ -444,34 +272,32 @@ def _pack_implicit(
     """Pack the best form of a candidate that fits.  Returns False if none fits."""
 
     def add(quality: int, rendered: RenderedItem | None) -> bool:
-        return rendered is not None and packer.add(_Entry(quality, rendered, forms, {rank}, False), max_tokens)
+        return rendered is not None and packer.add(PackerEntry(quality, rendered, forms, {rank}, False), max_tokens)
 
-    if add(_FULL, forms.full()):
+    if add(FULL, forms.full()):
         return True
     not_shown = packer.not_shown(forms)
     partial = forms.partial(max_tokens, not_shown)
     if partial is not None and count_lines(partial.spans) >= max(min_lines, min_share * count_lines(not_shown)):
-        return add(_PARTIAL, partial)
-    return allow_signature and (add(_SIGNATURE, forms.signature()) or add(_OUTLINE, forms.outline(max_tokens)))
+        return add(PARTIAL, partial)
+    return allow_signature and (add(SIGNATURE, forms.signature()) or add(OUTLINE, forms.outline(max_tokens)))
 
 
 class _ImplicitForms(Struct, frozen=True):
     """Better forms of a packed implicit entry, as a function of the maximum number of tokens."""
 
-    packer: _Packer
-    entry: _Entry
+    packer: Packer
+    entry: PackerEntry
 
-    def __call__(self, max_tokens: int) -> Iterator[_Entry | None]:
+    def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
         forms, ranks = self.entry.forms, self.entry.ranks
         full = forms.full()
         partial = forms.partial(max_tokens, self.packer.not_shown(forms))
-        for quality, rendered in ((_FULL, full), (_PARTIAL, partial)):
-            yield _Entry(quality, rendered, forms, ranks, False) if rendered else None
+        for quality, rendered in ((FULL, full), (PARTIAL, partial)):
+            yield PackerEntry(quality, rendered, forms, ranks, False) if rendered else None
 
 
-def _pack_whole(
-    packer: _Packer, implicit: Sequence[PackingCandidate], first: int, mode: Mode, trim_first: bool
-) -> None:
+def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int, mode: Mode, trim_first: bool) -> None:
     """Pack implicit candidates in full, in all modes but "best"; `first` is the rank of the first one."""
     stopped = False
     for rank, candidate in enumerate(implicit, first):
@@ -480,12 +306,12 @@ def _pack_whole(
             packer.reasons[rank] = ALREADY_INCLUDED
         elif stopped:
             packer.reasons[rank] = "after the first one that did not fit"
-        elif full is None or not packer.add(_Entry(_FULL, full, forms, {rank}, False), packer.remaining):
+        elif full is None or not packer.add(PackerEntry(FULL, full, forms, {rank}, False), packer.remaining):
             stopped = mode in ("stop", "cut")
-            quality, reduced = _SIGNATURE, None
+            quality, reduced = SIGNATURE, None
             if mode == "cut" or (trim_first and rank == first):
-                quality, reduced = _PARTIAL, forms.partial(packer.remaining, packer.not_shown(forms))
+                quality, reduced = PARTIAL, forms.partial(packer.remaining, packer.not_shown(forms))
             elif mode == "signature":
                 reduced = forms.signature()
             if reduced is not None:
-                packer.add(_Entry(quality, reduced, forms, {rank}, False), packer.remaining)
+                packer.add(PackerEntry(quality, reduced, forms, {rank}, False), packer.remaining)

@@ -39,16 +39,16 @@ log = getLogger(__name__)
 
 
 class Understanding(Struct, frozen=True, forbid_unknown_fields=True):
-    """How a question is classified."""
+    """Constants of query understanding."""
 
     classifier: Literal["default", "none"] = "default"  # ignored if the profile has the hook `classify`
-    keywords: int = 0  # maximum number of keywords; 0: no limit
+    max_keywords: int = 0  # maximum number of keywords; 0: no limit
 
 
 class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where implicit context comes from."""
+    """Constants of retrieval."""
 
-    source: Literal["regions", "graph"] = "regions"
+    source: Literal["retrieval", "graph"] = "retrieval"
     max_items: int = 0  # maximum number of retrieved items; 0: derived from the budget
     with_mentions: bool = True  # whether retrieval runs for a message with mentions
 
@@ -56,14 +56,14 @@ class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
 class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     """Constants of scoring."""
 
-    formula: Literal["legs", "hybrid"] = "legs"  # ignored if the profile has the hook `formula`
+    formula: Literal["retrieval", "hybrid"] = "retrieval"  # ignored if the profile has the hook `formula`
     boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
     max_score: float = 0.9  # maximum score of implicit context
     threshold: float = 0.0  # minimum score
     relative_threshold: float = 0.0  # minimum score as a share of the best score
     max_items: int = 0  # maximum number of items after the threshold; 0: no limit
     mmr_lambda: float = 1.0  # λ of maximal marginal relevance; 1: off
-    similarity: Literal["words", "place"] = "words"  # similarity measure of maximal marginal relevance
+    similarity: Literal["words", "scope"] = "words"  # similarity measure of maximal marginal relevance
     half_life_days: float = 0.0  # half-life of a score by file age; 0: off
 
 
@@ -138,8 +138,8 @@ class Profile(ProfileConfig, frozen=True):
 
     @property
     def keeps_retrieval_scores(self) -> bool:
-        """Whether items keep the scores of retrieval."""
-        return self.hooks.formula is None and self.scoring.formula == "legs"
+        """True if items keep the scores of retrieval."""
+        return self.hooks.formula is None and self.scoring.formula == "retrieval"
 
     @property
     def boosts(self) -> tuple[Boost, ...]:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.search.analyzer import STOP_WORDS, find_words, tokenize
+from promptls.index import STOP_WORDS, find_words, tokenize
 from promptls.mentions.context import ResolveContext
 from promptls.model import Problem
-from promptls.prompt.intent import Intent, category_names, detect_intent, refine_intent
+from promptls.prompt.intent import Intent
+from promptls.prompt.intent.categories import category_names
+from promptls.prompt.intent.detect import detect_intent
+from promptls.prompt.intent.refine import refine_intent
 from promptls.prompt.language_model import LanguageModel, interpret_question
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
@@ -61,7 +64,7 @@ def understand_query(
             intent.query, context.snapshot, reader, complete=context.index_complete
         )
         intent = replace(intent, query=query)
-    max_keywords = profile.understanding.keywords or len(keywords)
+    max_keywords = profile.understanding.max_keywords or len(keywords)
     return QueryUnderstanding(intent, ScoringQuery(question, keywords[:max_keywords], intent.action), warnings)
 
 

@@ -150,7 +150,7 @@ def _enclosing_scopes(retrieved: RetrievedItem) -> frozenset[str]:
 
 SIMILARITY_FEATURES: dict[str, Callable[[RetrievedItem], frozenset[str]]] = {
     "words": _words,
-    "place": _enclosing_scopes,
+    "scope": _enclosing_scopes,
 }
 """Feature sets whose Jaccard similarity is the similarity of two items, by their name in a profile."""
 

@@ -34,7 +34,7 @@ MIN_SECTION_TOKENS = 24
 
 
 class GatheredSections(Struct, frozen=True):
-    """All sections of one prompt."""
+    """The sections of one prompt."""
 
     sections: tuple[Section, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -14,9 +14,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.search.reader import IndexReader
-from promptls.index.search.vectors import RowSelection
-from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index import IndexReader, OutlineRef, RowSelection, Snapshot
 from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symbol
 from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
 from promptls.retrieval.query import Query, is_identifier_style
@@ -177,6 +175,7 @@ class _Collector:
         self.expected: dict[str, dict[int, bytes]] = defaultdict(dict)  # path → index → key, according to the index
 
     def add_rows(self, rows: Numbers) -> None:
+        """Add the chunks of index rows."""
         reader, keys, within, expected = self.reader, self.reader.keys, self.within, self.expected
         for row, first in zip(rows.tolist(), reader.single_locations(rows), strict=True):
             for path, index in (first,) if first else reader.locations(row)[:MAX_PLACES_PER_ROW]:
@@ -184,10 +183,12 @@ class _Collector:
                     expected[path][index] = keys[row]
 
     def add_chunk(self, path: str, index: int) -> None:
+        """Add a chunk of a file in the scope."""
         if self.within is None or path in self.within:
             self.chunks[path].add(index)
 
     def add_definition(self, path: str, symbol: int) -> None:
+        """Add the first chunk of a definition."""
         outline = self.snapshot.outline(path)
         assert outline is not None
         index = outline.first_chunk_of(symbol)
@@ -209,6 +210,7 @@ class _Collector:
             return
 
     def candidates(self, names: dict[OutlineRef, tuple[float, float]], paths: dict[str, float]) -> list[Candidate]:
+        """Return the candidates for the collected chunks, sorted by path and chunk."""
         out = []
         for path in sorted(self.chunks.keys() | self.expected.keys()):
             entry = self.snapshot.files.get(path)

@@ -1,7 +1,7 @@
 """Feature extraction: one row of `FEATURE_NAMES` per candidate, the input of the linear ranking model.
 
-Features come from the first-stage scores of the candidate, from the scores of its neighborhood (file, scope, adjacent
-chunks, callers and callees), and from query-independent properties of the candidate.
+Features come from the first-stage scores of the candidate and from its query-independent properties.  Others aggregate
+the scores of its neighborhood: file, scope, adjacent chunks, callers and callees.
 """
 
 from __future__ import annotations
@@ -13,9 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.analyzer import tokenize
-from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot
+from promptls.index import IndexReader, Snapshot, tokenize
 from promptls.model import FileEntry, Symbol
 from promptls.retrieval.candidates import Candidate
 from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
@@ -41,8 +39,8 @@ _KIND_INDEX = {kind: i for i, kind in enumerate(SYMBOL_KINDS)}
 NAME_BONUS, PATH_BONUS, AUXILIARY_FACTOR, UNNAMED_FACTOR = 0.5, 0.2, 0.55, 0.85
 """Constants of the feature `prior`, the score from which the neighborhood features are derived.
 
-Bonuses for a definition and for a file named by the question, factors for auxiliary files such as tests and documents
-and for chunks outside definitions.
+There are bonuses for a definition and for a file named by the question.  Factors reduce the score of auxiliary files
+such as tests and documents, and of chunks outside definitions.
 """
 
 FEATURE_NAMES = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from promptls.index.search.analyzer import find_words, tokenize
+from promptls.index import find_words, tokenize
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.retrieval.features import CandidateFeatures
 from promptls.retrieval.query import Query

@@ -13,8 +13,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot
+from promptls.index import IndexReader, Snapshot
 from promptls.retrieval.candidates import Candidate, referenced_names
 from promptls.retrieval.scorers import Floats
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.search.analyzer import STOP_WORDS, find_words, tokenize
+from promptls.index import STOP_WORDS, find_words, tokenize
 
 _QUOTED = re.compile(r"`([^`\n]{2,80})`|\"([^\"\n]{2,80})\"|'([\w.:/-]{2,80})'")
 # The look-behind starts each match at the beginning of a word, which keeps long words linear.

@@ -16,10 +16,7 @@ from msgspec.structs import replace
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from promptls.index.derived import Change, Derived
-from promptls.index.search.analyzer import STOP_WORDS, find_words, stem, tokenize_word
-from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot
+from promptls.index import STOP_WORDS, Change, Derived, IndexReader, Snapshot, find_words, stem, tokenize_word
 from promptls.model import FileEntry, decode_symbol_names
 from promptls.retrieval.query import Query
 

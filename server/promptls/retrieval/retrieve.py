@@ -9,9 +9,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.search.vectors import EXACT_MAX_ROWS
-from promptls.index.search.reader import IndexReader
-from promptls.index.snapshot import Snapshot
+from promptls.index import EXACT_MAX_ROWS, IndexReader, Snapshot
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.model import CancelToken, Item, Origin
 from promptls.model.prompt_documents import is_prompt_document
@@ -27,8 +25,13 @@ from promptls.retrieval.scorers import FirstStageScores, Floats
 class RetrievalIndex(Protocol):
     """The part of the index that retrieval uses in addition to the snapshot."""
 
-    def reader(self) -> IndexReader: ...
-    def query_vector(self, text: str) -> NDArray[np.float32] | None: ...
+    def reader(self) -> IndexReader:
+        """Return a reader of the current index."""
+        ...
+
+    def query_vector(self, text: str) -> NDArray[np.float32] | None:
+        """Return the embedding of a question, or None if semantic search is unavailable."""
+        ...
 
 
 class RetrievalStrategy(Struct, frozen=True):

@@ -13,9 +13,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from promptls.index import FileStats, IndexReader, Postings, RowSelection, ScoredRows
 from promptls.util import bm25
-from promptls.index.search.reader import FileStats, IndexReader, Postings
-from promptls.index.search.vectors import RowSelection, ScoredRows
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]

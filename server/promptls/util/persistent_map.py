@@ -161,6 +161,7 @@ class MapMutation(Generic[K, V]):
         """Return the updated mapping, or the same one without changes."""
         return self._base._updated(self._changes)
 
+
 def _without_deletions(layer: dict[K, Any]) -> dict[K, Any]:
     if any(value is _DELETED for value in layer.values()):
         return {key: value for key, value in layer.items() if value is not _DELETED}

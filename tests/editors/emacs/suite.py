@@ -246,7 +246,7 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"FlyC:1[|/]0|Flymake\[1 0\]")
             screen.type("\x1bb\x02\x02")
             at.command("flycheck-list-errors" if lsp else "flymake-show-buffer-diagnostics")
-            screen.wait("error.*There is no fi")
+            screen.wait('error.*File "shop')
             screen.type("\x181")
 
         def mends() -> None:

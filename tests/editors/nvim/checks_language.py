@@ -95,7 +95,7 @@ def fixes(session: Session) -> None:
     editor.type("iWhat is @#Monney for?<Esc>")
     editor.wait("the sign of an error is drawn", lambda: editor.screen.lines()[0].startswith("E "))
     editor.type("0f@<C-w>d")
-    editor.sees('There is no symbol "Monney"')
+    editor.sees('Symbol "Monney" not found')
     editor.type("<Esc>0f@gra")
     editor.sees("Change to: @#Money")
     editor.type("1<CR>")

@@ -148,7 +148,7 @@ def searches(session: Session) -> None:
     editor.type("1<CR>")
     editor.wait("the choice leads there", lambda: editor.lua(place)[0] == "money.py")
     editor.command("Promptls search limit=0 x")
-    editor.sees("limit: it must lie between 1 and 1000.")
+    editor.sees("limit: must be between 1 and 1000.")
 
 
 @check("explain tells of the definition under the cursor, of a name, and of what is not there")
@@ -234,7 +234,7 @@ def tells(session: Session) -> None:
     bar = "return require('promptls').statusline()"
     editor.wait("the statusline tells the state", lambda: editor.lua(bar).endswith(" files"))
     editor.command("Promptls search limit=0 x")  # something for the log
-    editor.sees("limit: it must lie between 1 and 1000.")
+    editor.sees("limit: must be between 1 and 1000.")
     editor.command("Promptls log")
     editor.wait("the log is open", lambda: editor.lua("return vim.fn.expand('%:t')") == "promptls.log")
 
@@ -361,7 +361,7 @@ def tells_what_is_wrong(session: Session) -> None:
             editor.type("<CR>")
     session.prompt()
     editor.type("<CR>")
-    editor.sees("message: it is blank")
+    editor.sees("message: must not be blank")
 
 
 @check("the preview can be a split, with the user's own size of the other windows")

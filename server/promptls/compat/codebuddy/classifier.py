@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from rapidfuzz.distance import Levenshtein
 
-from promptls.index.search.analyzer import stem
+from promptls.index import stem
 from promptls.prompt.intent import Category, Intent
 from promptls.prompt.intent.tokenize import MAX_QUESTION_CHARACTERS
 from promptls.prompt.profile import Classification
@@ -169,7 +169,7 @@ def question_types(question: str) -> tuple[str, ...]:
 
 
 def extract_keywords(question: str) -> tuple[str, ...]:
-    """Return the first ten distinct words of ASCII letters, digits and "_" that have 3 letters and are not stop words."""
+    """Return the first ten distinct words of at least 3 ASCII letters, digits or "_", without stop words."""
     stop_words = set(_data()["keywords"]["stop"].split())
     words = re.sub(r"[^a-z0-9_]", " ", question.lower()).split()
     keywords = dict.fromkeys(w for w in words if len(w) >= MIN_KEYWORD_LENGTH and w not in stop_words)

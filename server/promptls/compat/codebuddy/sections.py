@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timezone
 
 from promptls.git.statistics import History
-from promptls.index.snapshot import SourceReader
+from promptls.index import SourceReader
 from promptls.knowledge import project
 from promptls.knowledge.memory import MemoryEntry, rank_entries
 from promptls.model import SectionEntry
@@ -23,16 +23,16 @@ COMMON_FILE_CHARACTERS = 5_000
 COMMON_FILE_SCORE = 1.0
 
 
-def memory_section(request: SectionContext) -> SectionNotes:
+def memory_section(section: SectionContext) -> SectionNotes:
     """Section "memory": ranked entries, grouped by scope."""
-    memory, snapshot = request.context.services.memory, request.context.snapshot
+    memory, snapshot = section.context.services.memory, section.context.snapshot
     if memory is None:
         return SectionNotes()
     content = memory.load(snapshot.roots)
     if not content.entries:
         return SectionNotes((), content.problems)
-    names = [entry.name for path in request.files if (entry := snapshot.files.get(path)) is not None]
-    hits = rank_entries(content.entries, request.intent.query.terms, names, memory.clock())
+    names = [entry.name for path in section.files if (entry := snapshot.files.get(path)) is not None]
+    hits = rank_entries(content.entries, section.intent.query.terms, names, memory.clock())
     return SectionNotes((SectionEntry(memory_list([hit.entry for hit in hits])),), content.problems)
 
 
@@ -50,12 +50,12 @@ def _indent(text: str) -> str:
     return text.replace("\n", "\n  ")
 
 
-def overview_section(request: SectionContext) -> SectionNotes:
+def overview_section(section: SectionContext) -> SectionNotes:
     """Section "overview": common files for a question about the whole project, or if retrieval finds nothing."""
-    general = project.is_overview_question(request.intent.query.text)
-    if not request.intent.about_codebase or not (general or request.retrieval_empty):
+    general = project.is_overview_question(section.intent.query.text)
+    if not section.intent.about_codebase or not (general or section.retrieval_empty):
         return SectionNotes()
-    return SectionNotes(common_files(request.context.sources))
+    return SectionNotes(common_files(section.context.sources))
 
 
 def common_files(sources: SourceReader) -> tuple[SectionEntry, ...]:
@@ -74,9 +74,9 @@ def common_files(sources: SourceReader) -> tuple[SectionEntry, ...]:
     return tuple(notes)
 
 
-def team_section(request: SectionContext) -> SectionNotes:
+def team_section(section: SectionContext) -> SectionNotes:
     """Section "team": people and collaborations from the git history."""
-    history = request.context.services.git_history.histories([root.path for root in request.context.snapshot.roots])
+    history = section.context.services.git_history.histories([root.path for root in section.context.snapshot.roots])
     problems = [one.problem for one in history if one.problem is not None]
     return SectionNotes(team_summary(history), tuple(problems))
 

@@ -15,9 +15,7 @@ from promptls.graph.imports.file_tree import FileTree
 from promptls.graph.imports.python import find_python_module
 from promptls.graph.imports.registry import RESOLVERS
 from promptls.graph.imports.types import WILDCARD, ResolutionContext, Target
-from promptls.index.derived import Change, Derived
-from promptls.index.files.read import FileLimits, UnreadableFile, read_text
-from promptls.index.snapshot import Snapshot
+from promptls.index import Change, Derived, FileLimits, Snapshot, UnreadableFile, read_text
 from promptls.languages import language_named
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.model import FileEntry, Import

@@ -8,8 +8,8 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterable, Sequence
 
-from promptls.graph.packages import closeness
-from promptls.index.snapshot import Snapshot
+from promptls.graph.packages import common_segments
+from promptls.index import Snapshot
 
 MAX_SAME_NAME = 200
 """Maximum number of files or folders of one name that are compared; bounds the time."""
@@ -96,14 +96,14 @@ def nearest_path(paths: Sequence[str], near: str) -> str:
     """Return the path with the most folders in common with `near`; ties: the shortest, then the first by name."""
 
     def rank(path: str) -> tuple[int, int, str]:
-        return (-closeness(path, near), path.count("/"), path)
+        return (-common_segments(path, near), path.count("/"), path)
 
     return min(paths, key=rank)
 
 
 def unambiguous_nearest(paths: Sequence[str], near: str) -> str:
     """Return the path with more folders in common with `near` than any other, or "" if it is ambiguous."""
-    ranked = sorted(paths, key=lambda path: -closeness(path, near))
-    if len(ranked) > 1 and closeness(ranked[0], near) == closeness(ranked[1], near):
+    ranked = sorted(paths, key=lambda path: -common_segments(path, near))
+    if len(ranked) > 1 and common_segments(ranked[0], near) == common_segments(ranked[1], near):
         return ""
     return ranked[0] if ranked else ""

@@ -16,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search.analyzer import split_identifiers, split_runs
-from promptls.index.search.interning import MapRuns, RunBatch, RunTable
+from promptls.index.search.interning import RunBatch, RunTable
 
 TokenIds = NDArray[np.int32]
 

@@ -1,4 +1,4 @@
-"""Detection by name of files that usually hold secrets: `.env`, `id_rsa`, `*.pem`, `credentials.json`, …"""
+"""Detection by name of files that usually hold secrets, such as `.env`, `id_rsa`, `*.pem` and `credentials.json`."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class RootState:
         """True if opening or reading something failed and may succeed later."""
         rows = self.store is None and self.store_ready.done() and "rows" in self.problems
         records = self.manifest is None and "records" in self.problems
-        return rows or records or not self.problems.keys().isdisjoint(("files", "folder", "buffers", "vectors"))
+        return rows or records or not self.problems.keys().isdisjoint(("files", "folder", "documents", "vectors"))
 
     @property
     def walked(self) -> bool:

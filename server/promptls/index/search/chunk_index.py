@@ -244,9 +244,13 @@ class ChunkIndex:
             self.rows = {key: i for i, key in enumerate(self.keys)}
             for name in ("file_ids", "chunk_indexes", "flags", "lengths", "scales", "vectors"):
                 setattr(self, name, getattr(self, name)[:n][kept])
-            self.signs = vectors.binarize(self.vectors) if len(self.vectors) > vectors.EXACT_MAX_ROWS else self.signs[:0]
+            self.signs = (
+                vectors.binarize(self.vectors) if len(self.vectors) > vectors.EXACT_MAX_ROWS else self.signs[:0]
+            )
             self._rows_and_flags = self.rows, self.flags
-            self.extra_locations = {int(new_row[row]): others for row, others in self.extra_locations.items() if kept[row]}
+            self.extra_locations = {
+                int(new_row[row]): others for row, others in self.extra_locations.items() if kept[row]
+            }
             self.posting_lists = (build_posting_lists(posting_ids[mask], new_row[rows[mask]], counts[mask]),)
             self._clear_buffer()
             self._reader = None
@@ -422,6 +426,4 @@ def _unmoved(
 ) -> list[bytes]:
     """Return the keys that occur once in a file, at the same index as before, where they occurred once."""
     counts = Counter(before)
-    return [
-        a for b, a in zip(before, after, strict=False) if a == b and counts[a] == 1 and len(chunk_indexes[a]) == 1
-    ]
+    return [a for b, a in zip(before, after, strict=False) if a == b and counts[a] == 1 and len(chunk_indexes[a]) == 1]

@@ -13,10 +13,10 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search import vectors
-from promptls.util.bm25 import inverse_document_frequency
 from promptls.index.search.row_batch import compact_ids
 from promptls.index.search.segment import PostingLists, Segment, build_posting_lists
 from promptls.index.search.term_dictionary import TermDictionary
+from promptls.util.bm25 import inverse_document_frequency
 
 _NO_IDS, _NO_COUNTS, _NO_ROWS = np.zeros(0, np.int32), np.zeros(0, np.uint8), np.zeros(0, np.int64)
 

@@ -262,9 +262,7 @@ class RowStore:
 
     def _needs_rewrite(self, new_rows: int) -> bool:
         appended = sum(self._appended_rows) + new_rows
-        return (
-            len(self._appended_rows) >= checkpoint.MAX_SEGMENTS or 2 * appended > self._base_rows + _MIN_REWRITE_ROWS
-        )
+        return len(self._appended_rows) >= checkpoint.MAX_SEGMENTS or 2 * appended > self._base_rows + _MIN_REWRITE_ROWS
 
     def _confirm_checkpoint(self) -> None:
         """Record a new table version with the same rows."""

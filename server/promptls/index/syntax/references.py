@@ -159,7 +159,7 @@ def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], t
     The name is "" for a reference that is ignored. The result depends only on these bytes and the `_RECEIVER_BYTES`
     before them.
     """
-    known: dict[bytes, tuple[str, str]] = {}  # captured text → (name, qualifier within the text)
+    parsed: dict[bytes, tuple[str, str]] = {}  # captured text → (name, qualifier within the text)
     ignored = language.ignored_references
     arrows, colons = language.arrow_members, language.colon_members
     separators = b".:\\>" if language.dot_members else b""
@@ -167,10 +167,10 @@ def _reference_reader(data: bytes, language: Language) -> Callable[[int, int], t
 
     def read(start: int, end: int) -> tuple[str, str]:
         text = data[start:end]
-        cached = known.get(text)
+        cached = parsed.get(text)
         if cached is None:
             name = reference_name(text.decode("utf-8", "replace"))
-            cached = known[text] = ("" if name == "_" else name, _qualifier(text))
+            cached = parsed[text] = ("" if name == "_" else name, _qualifier(text))
         name, receiver = cached
         if receiver == "SUPER":  # Perl's "$self->SUPER::new"
             return name, "super"

@@ -14,9 +14,8 @@ from pathlib import Path
 WORKER_MODULE = "promptls.index.workers.worker"
 STORE_MODULE = "promptls.index.store.lance_process"
 
-_IMPORT_ROOT = Path(__file__).parents[
-    3
-]  # working directory of helpers: `-m` imports from it first, so it must not be a workspace
+_IMPORT_ROOT = Path(__file__).parents[3]
+"""Working directory of helpers: `-m` imports from it first, so it must not be a workspace."""
 _lock = threading.Lock()
 _prestarted: list[subprocess.Popen[bytes]] = []
 

@@ -1,6 +1,6 @@
 """Memory: entries that the user stores for all workspaces or for one, and that become part of prompts.
 
-`MemoryStore` owns the files, `perform` serves requests, and `relevant_notes` selects the entries for a question.
+`MemoryStore` owns the files, `perform` serves requests, and `relevant_entries` selects the entries for a question.
 """
 
 from __future__ import annotations

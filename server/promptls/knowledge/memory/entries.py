@@ -1,6 +1,6 @@
 """Memory entries and their validation.
 
-An entry is knowledge (a fact), a rule (an instruction) or experience (a lesson learned), as in CodeBuddy.  `storage`
+An entry is knowledge (a fact), a rule (an instruction) or experience (a lesson learned).  `storage`
 reads and writes files of entries, `relevance` selects the entries for a question.
 """
 

@@ -14,11 +14,10 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.index.files.gitignore import match_globs
-from promptls.util import bm25
-from promptls.index.search.analyzer import tokenize
+from promptls.index import match_globs, tokenize
 from promptls.knowledge.memory.entries import SCOPES, MemoryEntry
 from promptls.model import SectionEntry
+from promptls.util import bm25
 
 TITLE_WEIGHT = 3.0
 """Weight of a term in the title, relative to 1 in the content."""
@@ -190,9 +189,7 @@ def _bm25_evidence(
         norm = bm25.length_norm(length, mean_length, BM25_K1, BM25_B)
         out.append(
             sum(
-                bm25.term_score(
-                    counts[term], norm, BM25_K1, term_weight * _relative_idf(frequency[term], len(entries))
-                )
+                bm25.term_score(counts[term], norm, BM25_K1, term_weight * _relative_idf(frequency[term], len(entries)))
                 for term, term_weight in term_weights.items()
                 if term in counts
             )

@@ -20,8 +20,7 @@ from filelock import FileLock, Timeout
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from promptls.index.files.convention_files import read_own_file
-from promptls.index.files.read import UnreadableFile, folder_exists
+from promptls.index import UnreadableFile, folder_exists, read_own_file
 from promptls.knowledge.memory.entries import (
     MAX_ENTRIES,
     EntryDraft,
@@ -56,12 +55,13 @@ class _MemoryFile(Struct, frozen=True):
     """Location of one memory file."""
 
     base: str  # directory that the path must not leave
-    name: str  # relative to `top`
+    name: str  # relative to `base`
     root: Root | None  # None for user memory
     label: str
 
     @property
     def path(self) -> Path:
+        """Path of the file."""
         return Path(self.base, self.name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from promptls.index.snapshot import Snapshot, SourceReader, split_lines
+from promptls.index import Snapshot, SourceReader, split_lines
 from promptls.knowledge.project.architecture_section import architecture_entries
 from promptls.knowledge.project.facts import ProjectFacts, outermost
 from promptls.knowledge.project.readme import DocumentSection, is_readme, split_document, truncate_text

@@ -16,15 +16,14 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from promptls.index.derived import Change, Derived
-from promptls.index.snapshot import Snapshot, SourceReader, split_lines
+from promptls.index import Change, Derived, Snapshot, SourceReader, split_lines
 from promptls.knowledge.project import facts as f
 from promptls.knowledge.project.facts import FileTally, ProjectFacts
 from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
 from promptls.knowledge.project.layers import layer_of
 from promptls.knowledge.project.manifest import Manifest
-from promptls.knowledge.project.manifests import parse_manifest, parser_for
+from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening
 from promptls.model import FileEntry, Root
 from promptls.util.hashing import content_hash

@@ -12,9 +12,17 @@ from collections.abc import Collection, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.index.files.convention_files import exclusion_reason, existing_names, find_files, read_convention_file
-from promptls.index.files.read import FileContent, UnreadableFile, folder_exists
-from promptls.index.snapshot import SourceReader, split_lines
+from promptls.index import (
+    FileContent,
+    SourceReader,
+    UnreadableFile,
+    exclusion_reason,
+    existing_names,
+    find_files,
+    folder_exists,
+    read_convention_file,
+    split_lines,
+)
 from promptls.knowledge.rules import frontmatter
 from promptls.knowledge.rules.applicability import Applicability, RuleLocation, check_applicability
 from promptls.knowledge.rules.conventions import CONVENTIONS, TOP_LEVEL_NAMES, is_convention

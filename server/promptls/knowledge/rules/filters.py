@@ -13,7 +13,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.files.gitignore import match_globs
+from promptls.index import match_globs
 from promptls.knowledge.rules.frontmatter import FrontMatter, Value, as_list
 from promptls.languages import LANGUAGES, language_named
 from promptls.util.regex import Regex

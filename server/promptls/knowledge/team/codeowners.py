@@ -12,8 +12,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from promptls.index.files.gitignore import IgnoreRules, parse_rules
-from promptls.index.snapshot import SourceReader, split_lines
+from promptls.index import IgnoreRules, SourceReader, parse_rules, split_lines
 from promptls.model import Root
 
 PATHS = (".github/CODEOWNERS", ".gitlab/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 
 from promptls.git.statistics import CoChange, History, authors, co_changes, find_file_history
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.knowledge.team.codeowners import CodeOwners, compile_patterns, file_owners
 from promptls.knowledge.team.people import RootPeople
 from promptls.model import SectionEntry

@@ -15,8 +15,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from promptls.git.log import display_name, printable_line
-from promptls.index.files.convention_files import exclusion_reason, read_own_file
-from promptls.index.snapshot import SourceReader
+from promptls.index import SourceReader, exclusion_reason, read_own_file
 from promptls.model import Problem
 from promptls.util.toml import parse_toml
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from promptls.api import params as protocol
 from promptls.api.params import Json
-from promptls.index.files.uris import to_uri
-from promptls.index.snapshot import is_virtual
+from promptls.index import is_virtual, to_uri
 from promptls.lsp.session import PromptDocumentSession, span_range
 from promptls.model import CancelToken
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 from promptls.api import params as protocol
 from promptls.api.client_context import decode_client_context
 from promptls.api.params import Json
-from promptls.index.files.uris import from_uri, to_uri
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot, from_uri, to_uri
 from promptls.lsp.documents import PromptDocument
 from promptls.lsp.session import PromptDocumentSession, offset_range
 from promptls.mentions.format import format_mention

@@ -15,8 +15,7 @@ from threading import Lock
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.index.derived import Change, Derived
-from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index import Change, Derived, OutlineRef, Snapshot
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.model import FileEntry, Root, decode_symbol_names
 from promptls.util.overlay_map import OverlayMap

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import Keywords
 from promptls.mentions.registry import KindRegistry
@@ -66,8 +66,8 @@ def build_query(
     snapshot, edits = context.snapshot, context.services.edits
     edited = edits.texts_at(time.time() - RECENT_EDIT_S) if edits is not None else ()
     client = context.client
-    ordered = dict.fromkeys((client.active_document, *(client.open_documents or snapshot.documents), *edited))
-    recent = [path for path in ordered if path in snapshot.files and not is_prompt_document(path)]
+    ordered = dict.fromkeys((client.active_document, *client.open_documents, *edited))
+    recent = [p for p in ordered if p in snapshot.files and p != context.document and not is_prompt_document(p)]
     ranks = {path: i for i, path in enumerate(recent[:MAX_RECENT_DOCUMENTS])}
     return CompletionQuery(context, kinds, limit, count_tokens, kinds.keywords(), ranks)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from promptls.index.snapshot import Snapshot
+from promptls.index import Snapshot
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import CompletionItem, CompletionQuery, estimate_tokens

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from promptls.index.snapshot import OutlineRef, Snapshot
+from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.mentions.completion.index import fold_case

@@ -62,11 +62,9 @@ def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutco
 
 def resolve_open(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@open" to all documents open in the editor."""
-    snapshot = context.snapshot
-    paths = context.client.open_documents or tuple(path for path in snapshot.documents if path in snapshot.files)
-    if not paths:
+    if not context.client.open_documents:
         return unresolved(mention, "No document of the workspace is open in the editor.")
-    return _documents_outcome(mention, context, paths, "open")
+    return _documents_outcome(mention, context, context.client.open_documents, "open")
 
 
 def resolve_visible(mention: Mention, context: ResolveContext) -> MentionOutcome:

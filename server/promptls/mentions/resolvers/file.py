@@ -11,8 +11,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from promptls.index.files.read import file_stat, folder_exists
-from promptls.index.files.uris import from_uri
+from promptls.index import file_stat, folder_exists, from_uri
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import is_package_like, is_path_like
 from promptls.mentions.outcomes import ambiguous_paths, file_outcome, refused, unresolved, with_note

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from promptls.index.files.gitignore import match_globs
-from promptls.index.files.secret_files import secret_reason
-from promptls.index.snapshot import VIRTUAL_SCHEME, Snapshot
+from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
 from promptls.knowledge.project.layers import layer_of
 from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
 from promptls.mentions.context import ResolveContext
@@ -106,7 +104,7 @@ def resolve_map(mention: Mention, context: ResolveContext) -> MentionOutcome:
         return _folder_not_found(mention)
     files, view = context.snapshot.files, context.graph
     weights = {path: 0.0 for path in paths if files[path].encoded_outline}
-    reference_counts = view.spoken
+    reference_counts = view.reference_counts
     for name, refs in context.snapshot.names.items():
         if name not in reference_counts or len(refs) > MAX_NAME_DEFINITIONS:
             weight = 0.0

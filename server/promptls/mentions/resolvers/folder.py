@@ -11,8 +11,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
-from promptls.index.files.read import folder_exists
-from promptls.index.files.secret_files import secret_reason
+from promptls.index import folder_exists, secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import LAST_LINE
 from promptls.mentions.outcomes import ambiguous_paths, file_outcome, included, refused, unresolved, with_note

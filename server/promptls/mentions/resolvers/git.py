@@ -13,8 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from promptls.git import revisions
-from promptls.index.files.secret_files import secret_reason
-from promptls.index.files.walk import ignored_paths
+from promptls.index import ignored_paths, secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.file_changes import (
     FileChange,

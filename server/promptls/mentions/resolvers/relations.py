@@ -10,12 +10,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from promptls.graph.call_paths import LEAST, call_paths, callees, callers, inside
+from promptls.graph.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.graph.graph import GraphView
-from promptls.graph.name_lookup import versions
+from promptls.graph.name_lookup import equivalent_definitions
 from promptls.graph.nodes import Edge
-from promptls.graph.test_names import named_after
-from promptls.index.snapshot import OutlineRef
+from promptls.graph.test_names import find_tests_named_after
+from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_argument_mention, mention_to_argument
@@ -64,14 +64,19 @@ def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """
 
     def tests(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-        return [edge.target for inner in inside(view, ref) for edge in view.out(inner) if edge.type == "tested_by"]
+        return [
+            edge.target
+            for inner in callables_in(view, ref)
+            for edge in view.outgoing(inner)
+            if edge.type == "tested_by"
+        ]
 
     refs = _find_file_or_definitions(mention, context)
-    outcome = _related_outcome(mention, context, refs, tests, "test", inside)
+    outcome = _related_outcome(mention, context, refs, tests, "test", callables_in)
     if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
         return outcome
     snapshot, paths = context.snapshot, dict.fromkeys(path for path, _ in refs)
-    test_files = dict.fromkeys(test for path in paths for test in named_after(snapshot, path))
+    test_files = dict.fromkeys(test for path in paths for test in find_tests_named_after(snapshot, path))
     if not test_files:
         return outcome
     labels = ", ".join(map(snapshot.label, paths))
@@ -84,19 +89,19 @@ def resolve_implementations(mention: Mention, context: ResolveContext) -> Mentio
     """Resolve "@implementations:…" to subtypes of a type, or to overrides of a method."""
 
     def implementations(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-        definition, own, holder = view.symbol(ref), view.facts(ref[0]), None
+        definition, own, holder = view.symbol(ref), view.file_symbols(ref[0]), None
         owner_kinds = own.language.method_owner_kinds if own is not None else TYPE_KINDS
         if definition is not None and own is not None and definition.kind not in owner_kinds:
-            holder = view.resolver.types.around(ref[0], own, ref[1])
+            holder = view.resolver.types.enclosing_type(ref[0], own, ref[1])
         subtypes = _subtypes(view, holder or ref)
         if definition is None or holder is None:
             return subtypes
         overrides: list[OutlineRef] = []
         for path, index in subtypes:
-            facts = view.facts(path)
+            facts = view.file_symbols(path)
             children = facts.children.get(index, ()) if facts is not None else ()
             direct = [(path, i) for i in children if facts is not None and facts.symbols[i].name == definition.name]
-            indirect = view.resolver.types.own((path, index), definition.name) if not direct else None
+            indirect = view.resolver.types.own_member((path, index), definition.name) if not direct else None
             overrides += [indirect] if indirect is not None else direct
         return overrides
 
@@ -114,8 +119,8 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     count = 0
     for ref in refs:
         names = _usage_names(view, [ref])
-        for edge in view.into(ref):
-            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= LEAST:
+        for edge in view.incoming(ref):
+            if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= MIN_CERTAINTY:
                 count += 1
                 item = _item(view, edge.source, edge, context, names)
                 if item is not None and len(items) < MAX_ITEMS:
@@ -193,7 +198,7 @@ def _subtypes(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
     subtypes: dict[OutlineRef, None] = {}
     level = [ref]
     while level and len(subtypes) < MAX_ITEMS:
-        edges = [e for one in level for e in view.into(one) if e.type in ("inherits", "implements")]
+        edges = [e for one in level for e in view.incoming(one) if e.type in ("inherits", "implements")]
         level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
         subtypes.update(dict.fromkeys(level))
     return list(subtypes)
@@ -213,10 +218,10 @@ def _usage_names(view: GraphView, refs: Iterable[OutlineRef]) -> frozenset[str]:
 
 def _call_sites(view: GraphView, ref: OutlineRef, names: frozenset[str]) -> tuple[int, ...]:
     """Return the lines in a definition that use one of these names."""
-    facts = view.facts(ref[0])
+    facts = view.file_symbols(ref[0])
     if facts is None:
         return ()
-    return tuple(sorted({use.line for name in names for owner, use in facts.uses_named(name) if owner == ref[1]}))
+    return tuple(sorted({use.line for name in names for owner, use in facts.references_named(name) if owner == ref[1]}))
 
 
 def _find_definitions(
@@ -288,7 +293,7 @@ def _merge_build_variants(mention: Mention, context: ResolveContext) -> MentionO
     first = context.snapshot.outline(matches[0].path)
     if first is None:
         return None
-    variants = versions(context.snapshot, (matches[0].path, first.symbols.index(matches[0].symbol)))
+    variants = equivalent_definitions(context.snapshot, (matches[0].path, first.symbols.index(matches[0].symbol)))
     if not {d.path for d in matches} <= {path for path, _ in variants}:
         return None
     if len({d.symbol.qualified for d in matches}) > 1:

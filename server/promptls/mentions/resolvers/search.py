@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 
-from promptls.index.files.secret_files import secret_reason
+from promptls.index import secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, item_for_lines, refused, unresolved
 from promptls.mentions.path_lookup import files_in_scope, sort_by_proximity
@@ -120,21 +120,21 @@ def resolve_pattern(mention: Mention, context: ResolveContext) -> MentionOutcome
     files = context.snapshot.files
     parsed = [p for p, e in files.items() if e.encoded_outline and not e.skip_reason and not secret_reason(p)]
     paths = sort_by_proximity(context, (p for p in parsed if scope is None or p in scope))
-    found = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
-    note = _timeout_note(found.searched, len(paths)) if found.searched < len(paths) else ""
-    if not found.languages:
+    result = find_pattern(mention.target, paths, context.token, PATTERN_TIMEOUT_S)
+    note = _timeout_note(result.searched, len(paths)) if result.searched < len(paths) else ""
+    if not result.languages:
         reason = f"{_quote(mention.target)} is not one piece of code in any language of the workspace.{note}"
         return unresolved(mention, reason)
     items: dict[tuple[str, Span], Item] = {}
     for path in paths:
-        for span in found.files.get(path, ()):
+        for span in result.files.get(path, ()):
             view = _read(context, path)
             if view is not None and len(items) < MAX_ITEMS:
                 items.setdefault((path, span), item_for_lines(path, span, view.entry.outline, Origin.MENTION))
     if not items:
         return unresolved(mention, f"No code matches the pattern {_quote(mention.target)}.{note}")
-    count = plural(sum(map(len, found.files.values())), "match", "matches")
-    return included(mention, items.values(), f"{count} in {plural(len(found.files), 'file')}.{note}")
+    count = plural(sum(map(len, result.files.values())), "match", "matches")
+    return included(mention, items.values(), f"{count} in {plural(len(result.files), 'file')}.{note}")
 
 
 def _search_scope(mention: Mention, context: ResolveContext) -> frozenset[str] | MentionOutcome | None:

@@ -53,7 +53,7 @@ def load_instruction_templates(folder: Path | None = None) -> InstructionTemplat
 
 
 def render_instructions(types: Iterable[str], templates: InstructionTemplates) -> str:
-    """Return the distinct bullets of the question types; the general ones if there is no type."""
+    """Return the distinct bullets of the question types; the general ones for a question without a type."""
     selected = set(types)
     names = [name for name in QUESTION_TYPES if name in selected] or ["general"]
     return "\n".join(f"- {point}" for point in _distinct_points(names, templates))

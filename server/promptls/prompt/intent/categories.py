@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 
-from promptls.index.search.analyzer import STOP_WORDS, split_identifier, stem
+from promptls.index import STOP_WORDS, split_identifier, stem
 from promptls.prompt.intent.lexicon import (
     Lexicon,
     closest_keyword,

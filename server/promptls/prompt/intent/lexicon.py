@@ -16,7 +16,7 @@ from typing import Any
 from msgspec import Struct
 from rapidfuzz.distance import DamerauLevenshtein
 
-from promptls.index.search.analyzer import stem
+from promptls.index import stem
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -13,7 +13,7 @@ from functools import cache
 
 from msgspec import Struct
 
-from promptls.index.search.analyzer import STOP_WORDS, stem
+from promptls.index import STOP_WORDS, stem
 from promptls.prompt.intent.lexicon import Lexicon, load_data, load_lexicon, split_entries, substring_entries
 from promptls.prompt.intent.tokenize import TokenizedQuestion
 

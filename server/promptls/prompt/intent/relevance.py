@@ -39,7 +39,7 @@ _GENERAL_KNOWLEDGE_CJK = re.compile(
 
 
 class Relevance(Struct, frozen=True):
-    """Whether a question is about the code of the workspace, and the confidence in that."""
+    """Relevance of the workspace to a question, and the confidence in it."""
 
     about_codebase: bool
     confidence: float  # probability that `about_codebase` is correct, 0.5 to 1

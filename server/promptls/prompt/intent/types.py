@@ -13,7 +13,7 @@ ACTIONS = ("create", "modify", "fix", "explain", "refactor", "other")
 """Actions that a question requests; a question has one."""
 
 SCOPES = ("symbol", "file", "several", "project")
-"""How much code a question spans."""
+"""Scopes of questions: the amount of code that a question spans."""
 
 GENERAL = "general"
 """Category of a question about the code that has no other likely category."""
@@ -43,7 +43,7 @@ class Category(Struct, frozen=True):
 
     @property
     def is_likely(self) -> bool:
-        """Whether the confidence reaches `LIKELY_CONFIDENCE`."""
+        """True if the confidence reaches `LIKELY_CONFIDENCE`."""
         return self.confidence >= LIKELY_CONFIDENCE
 
 

@@ -28,7 +28,7 @@ def editor_model(send: SendRequest, timeout_s: float) -> CompletionFunction:
 
     Args:
         send: Sends the params {messages: [{role, content}], maxTokens} and returns at once.  The result of the
-            future is {text}.  The future is cancelled if the answer is no longer needed.
+            future is {text}.  The future is cancelled when the answer is not needed any more.
         timeout_s: Time limit of a request, in seconds.
     """
 

@@ -87,7 +87,7 @@ class _ArgumentTable(Struct, frozen=True, forbid_unknown_fields=True):
     choices: Annotated[tuple[_OneLine, ...], Meta(max_length=30)] = ()
 
 
-class _FrontMatter(Struct, frozen=True, forbid_unknown_fields=True):
+class _RecipeFrontMatter(Struct, frozen=True, forbid_unknown_fields=True):
     title: _OneLine
     description: _OneLine
     version: Annotated[str, Meta(pattern=r"^\d{1,4}\.\d{1,4}$")]
@@ -119,7 +119,7 @@ def parse_recipe(name: str, text: str, origin: RecipeOrigin, source: str) -> tup
         return None, (problem(1, "the front matter between two lines +++ is missing", 'Begin with a line "+++".'),)
     key_path: list[str] = []  # of the table being converted, because its errors do not contain it
     try:
-        front_matter = msgspec.convert(parse_toml(match[1]), _FrontMatter)
+        front_matter = msgspec.convert(parse_toml(match[1]), _RecipeFrontMatter)
         tables: dict[str, _ArgumentTable] = {}
         for key, value in front_matter.arguments.items():
             key_path = ["arguments", key]

@@ -14,9 +14,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from promptls.index.files.convention_files import exclusion_reason, find_files, read_convention_file
-from promptls.index.files.read import FileContent, UnreadableFile
-from promptls.index.snapshot import SourceReader
+from promptls.index import FileContent, SourceReader, UnreadableFile, exclusion_reason, find_files, read_convention_file
 from promptls.model import Problem
 from promptls.prompt.recipes.parser import MAX_RECIPE_CHARACTERS, Recipe, RecipeOrigin, parse_recipe
 
@@ -41,7 +39,7 @@ class RecipeSource(Struct, frozen=True):
 
 
 class RecipeCollection(Struct, frozen=True):
-    """All valid recipes by name, sorted, and the problems of the others."""
+    """Valid recipes by name, sorted, and the problems of the others."""
 
     recipes: Mapping[str, Recipe]
     problems: tuple[Problem, ...] = ()

@@ -37,7 +37,7 @@ _USER_OPTIONS = (" -u ", " --user ", " --user=")
 _VALUE_AFTER_NAME = re.compile(
     r"""[\w-]{0,32}["'`]?\]?[ \t]{0,8}"""
     r"""(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[\w.<>\[\]]{1,24}[ \t]?)?(?:=>|:=|\|\|=?|\?\?=?|==?|:|<-|,)"""  # assigned or default
+    r"""(?::[ \t]?&?(?:'static[ \t])?[\w.<>\[\]]{1,24}[ \t]?)?(?:=>|:=|\|\|=?|\?\?=?|==?|:|<-|,)"""  # assignment
     r"""|[({>]"""  # of a call, a constructor, an element
     r"""|(?<=["'][ \t])(?:value|content)="""  # of another attribute
     r"""|(?<=[ \t])(?=["'])"""  # of a macro
@@ -50,7 +50,8 @@ _LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{16,400}(?=["'`\s\\]|$)""")
 _USER = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"$]{6,100})""")
 _VALUE_ON_NEXT_LINE = re.compile(r"""["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'⟦⟧]{8,400})""")
 _SETTINGS_FILE = re.compile(
-    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
+    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist|env(?:rc)?(?:\.\w+)?)"
+    r"|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
     re.IGNORECASE,
 )
 _REFERENCE = re.compile(

@@ -41,7 +41,7 @@ def strip_invisible(text: str) -> str:
 
 
 def _is_plain(text: str, invisible: re.Pattern[str]) -> bool:
-    """Return whether the pattern has no match; fast, because only characters other than printable ASCII are searched."""
+    """Return whether the pattern has no match; fast, because printable ASCII is not searched."""
     rest = text.encode("utf-8", "surrogatepass").translate(None, _PLAIN_ASCII)
     return not rest or not invisible.search(rest.decode("utf-8", "surrogatepass"))
 

@@ -2,15 +2,14 @@
 
 `redact` replaces a secret by a named marker; the number of lines stays.  A token has the shape that its issuer
 documents (token_patterns.py).  In a secret file such as .env, everything but names is redacted (file_values.py).
-Elsewhere a value is a secret if its name says so and it is random or a strong password (assignments.py).
+Elsewhere a value is a secret if it has the name of one and is random or a strong password (assignments.py).
 """
 
 from __future__ import annotations
 
 import re
 
-from promptls.index.files.secret_files import secret_kind
-from promptls.index.snapshot import VIRTUAL_SCHEME
+from promptls.index import VIRTUAL_SCHEME, secret_kind
 from promptls.prompt.sanitize.assignments import find_named_values, find_quoted_values
 from promptls.prompt.sanitize.file_values import find_file_values
 from promptls.prompt.sanitize.findings import Finding

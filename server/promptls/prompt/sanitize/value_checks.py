@@ -1,4 +1,4 @@
-"""Checks of a single value: is it random, a password, a login or a placeholder?"""
+"""Checks of a single value: random values, passwords, logins and placeholders."""
 
 from __future__ import annotations
 

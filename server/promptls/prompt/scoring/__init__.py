@@ -1,6 +1,6 @@
 """Scores of retrieved items: formulas, boosts and rank fusion as pure functions.
 
-`score` applies a formula to retrieved items, `boosted` adds boosts.  `FORMULAS` and `BOOSTS` are those that
+`score_items` applies a formula to retrieved items, `apply_boosts` adds boosts.  `FORMULAS` and `BOOSTS` are those that
 every profile may name; profiles add their own through hooks (see `promptls.prompt.profile`).
 """
 
@@ -42,7 +42,7 @@ __all__ = [
     "weighted_sum",
 ]
 
-FORMULAS: dict[str, Formula] = {"legs": default.keep_retrieval_scores, "hybrid": default.hybrid_formula}
+FORMULAS: dict[str, Formula] = {"retrieval": default.keep_retrieval_scores, "hybrid": default.hybrid_formula}
 
 BOOSTS: dict[str, Boost] = {"rare terms": default.boost_rare_terms, "features": default.boost_features}
 

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from promptls.index.search.analyzer import tokenize
+from promptls.index import tokenize
 from promptls.languages.kinds import TYPE_KINDS
 from promptls.prompt.scoring.fusion import normalize_scores, weighted_sum
 from promptls.prompt.scoring.types import CorpusStatistics, RetrievedItem, ScoredItem, ScoringQuery
@@ -32,19 +32,19 @@ def hybrid_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: 
 def boost_rare_terms(
     retrieved: RetrievedItem, query: ScoringQuery, corpus: CorpusStatistics | None
 ) -> tuple[str, float]:
-    """Boost: `rare_terms` of the question's keywords; 0 without corpus statistics."""
+    """Boost: `rare_term_boost` of the question's keywords; 0 without corpus statistics."""
     return "rare terms", rare_term_boost(retrieved, query.keywords, corpus) if corpus is not None else 0.0
 
 
 def boost_features(retrieved: RetrievedItem, query: ScoringQuery, corpus: CorpusStatistics | None) -> tuple[str, float]:
-    """Boost: `features` of the item for the question's action."""
+    """Boost: `code_feature_boost` of the item for the question's action."""
     return f"features to {query.action}", code_feature_boost(retrieved, query.action)
 
 
 def rare_term_boost(
     retrieved: RetrievedItem, keywords: Sequence[str], corpus: CorpusStatistics, maximum: float = 0.3
 ) -> float:
-    """Return `most` times the idf-weighted share of the question's terms in the item's text or path.
+    """Return `maximum` times the idf-weighted share of the question's terms in the item's text or path.
 
     idf = ln(1 + (N − n + 0.5)/(n + 0.5)), as in BM25: a term that occurs everywhere adds next to nothing.
     """

@@ -51,10 +51,18 @@ class Counter(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the counter."""
+        ...
+
     @property
-    def exact(self) -> bool: ...
-    def count(self, text: str) -> int: ...
+    def exact(self) -> bool:
+        """True if counts equal the model's own."""
+        ...
+
+    def count(self, text: str) -> int:
+        """Return the number of tokens of a text."""
+        ...
 
 
 def count_all(counter: Counter, texts: Sequence[str]) -> list[int]:
@@ -69,6 +77,7 @@ class Chars4(Struct, frozen=True):
     exact: bool = False
 
     def count(self, text: str) -> int:
+        """Return the number of tokens of a text."""
         return (len(text) + 3) // 4
 
 

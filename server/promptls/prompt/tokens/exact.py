@@ -34,6 +34,7 @@ class FileCounter(Struct, frozen=True):
     exact: bool = True
 
     def count(self, text: str) -> int:
+        """Return the number of tokens of a text."""
         return len(self.tokenizer.encode(_encodable(text), add_special_tokens=False).ids)
 
 
@@ -45,6 +46,7 @@ class RankCounter(Struct, frozen=True):
     exact: bool = True
 
     def count(self, text: str) -> int:
+        """Return the number of tokens of a text."""
         return sum(len(self.encoding.encode_ordinary(part)) for part in _split_long_space(_encodable(text)))
 
 

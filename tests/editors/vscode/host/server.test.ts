@@ -55,7 +55,7 @@ describe("server", () => {
 
   it("tells errors as the server says them", async () => {
     const it = await ready();
-    await assert.rejects(it.buildPrompt({ message: " " }), /message: it is blank; it must hold the question\./);
+    await assert.rejects(it.buildPrompt({ message: " " }), /message: must not be blank\./);
     await assert.rejects(it.buildPrompt({ message: "x", recipe: "nonsense" }), /nonsense/);
   });
 

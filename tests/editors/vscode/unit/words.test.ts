@@ -87,7 +87,7 @@ test("diagnostics are told as the protocol has them, without our own", () => {
 
 test("errors become one sentence; what was cancelled and what was lost is told apart", () => {
   assert.equal(sentence(new Error("It broke")), "It broke.");
-  assert.equal(sentence({ message: "message: it is blank." }), "message: it is blank.");
+  assert.equal(sentence({ message: "message: must not be blank." }), "message: must not be blank.");
   assert.equal(sentence(new Error("first\nTraceback…")), "first.");
   assert.ok(isCancelled(new Cancelled()) && isCancelled({ code: -32800 }) && !isCancelled(new Error("x")));
   assert.ok(isLost({ code: -32097, message: "Pending response rejected since connection got disposed" }));

@@ -1,4 +1,4 @@
-"""The laws of counting, for any text."""
+"""Invariants of token counters, for any text."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ ANY = st.one_of(TEXT, st.text(st.characters(exclude_categories=()), max_size=80)
     [("chars4", "", 0), ("estimate", "o200k_base", 4), ("estimate", "cl100k_base", 4)],
 )
 @given(a=ANY, b=ANY)
-def test_a_joint_of_two_texts_adds_a_few_tokens_at_most(name: str, vocabulary: str, most: int, a: str, b: str) -> None:
+def test_joining_two_texts_adds_a_few_tokens_at_most(name: str, vocabulary: str, most: int, a: str, b: str) -> None:
     count = choose_counter(name, vocabulary)[0].count
     assert count(a + b) <= count(a) + count(b) + most
 
 
 @given(a=TEXT, b=TEXT)
-def test_lines_are_joined_for_at_most_two_tokens(a: str, b: str) -> None:
+def test_joining_lines_adds_at_most_two_tokens(a: str, b: str) -> None:
     count = counter("estimate").count
     assert count(f"{a}\n{b}") <= count(f"{a}\n") + count(b) + 2
 
 
 @pytest.mark.parametrize("name", ["chars4", "estimate"])
 @given(ANY)
-def test_only_the_empty_text_costs_nothing(name: str, text: str) -> None:
+def test_only_the_empty_text_has_zero_tokens(name: str, text: str) -> None:
     count = counter(name).count(text)
     assert (count == 0) == (text == "")
     assert count <= len(text.encode("utf-8", "surrogatepass"))
 
 
 @given(st.lists(st.sampled_from([" " * 5000, "x", "\n" * 3999, " " * 4001, "\t" * 9000]), max_size=6).map("".join))
-def test_parts_make_up_the_text(text: str) -> None:
+def test_split_parts_join_to_the_text(text: str) -> None:
     parts = _split_long_space(text)
     assert "".join(parts) == text
     assert max(map(len, parts)) <= 3999 + 4000 + 2 + 6 * 4000
@@ -47,7 +47,7 @@ def test_parts_make_up_the_text(text: str) -> None:
 
 @pytest.mark.parametrize("name", ["chars4", "estimate"])
 @given(texts=st.lists(ANY, max_size=8), long=st.integers(0, 40_000))
-def test_many_are_counted_as_each_is(name: str, texts: list[str], long: int) -> None:
+def test_count_all_equals_count(name: str, texts: list[str], long: int) -> None:
     one = counter(name)
     texts = [*texts, "word = 1\n" * (long // 9), *texts[:2]]
     assert count_all(one, texts) == [one.count(text) for text in texts]

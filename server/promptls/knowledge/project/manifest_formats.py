@@ -9,7 +9,7 @@ from __future__ import annotations
 import configparser
 from collections.abc import Callable
 
-from promptls.knowledge.project import manifest_parsers
+from promptls.knowledge.project import build_file_parsers, manifest_parsers
 from promptls.knowledge.project.manifest import Manifest, TextPairs, clean_line
 
 MAX_CHARACTERS = 300_000
@@ -80,30 +80,30 @@ _PARSERS_BY_NAME: dict[str, ManifestParser] = {
     "deno.json": manifest_parsers.deno,
     "deno.jsonc": manifest_parsers.deno,
     "cargo.toml": manifest_parsers.cargo,
-    "go.mod": manifest_parsers.go_mod,
-    "pom.xml": manifest_parsers.pom,
-    "build.gradle": manifest_parsers.gradle,
-    "build.gradle.kts": manifest_parsers.gradle,
-    "settings.gradle": manifest_parsers.gradle,
-    "settings.gradle.kts": manifest_parsers.gradle,
-    "build.sbt": manifest_parsers.sbt,
+    "go.mod": build_file_parsers.go_mod,
+    "pom.xml": build_file_parsers.pom,
+    "build.gradle": build_file_parsers.gradle,
+    "build.gradle.kts": build_file_parsers.gradle,
+    "settings.gradle": build_file_parsers.gradle,
+    "settings.gradle.kts": build_file_parsers.gradle,
+    "build.sbt": build_file_parsers.sbt,
     "composer.json": manifest_parsers.composer,
-    "gemfile": manifest_parsers.gemfile,
-    "pubspec.yaml": manifest_parsers.pubspec,
-    "mix.exs": manifest_parsers.mix,
-    "makefile": manifest_parsers.makefile,
-    "gnumakefile": manifest_parsers.makefile,
-    "justfile": manifest_parsers.justfile,
-    ".justfile": manifest_parsers.justfile,
-    "taskfile.yml": manifest_parsers.taskfile,
-    "taskfile.yaml": manifest_parsers.taskfile,
-    "dockerfile": manifest_parsers.dockerfile,
-    "containerfile": manifest_parsers.dockerfile,
-    "cmakelists.txt": manifest_parsers.cmake,
+    "gemfile": build_file_parsers.gemfile,
+    "pubspec.yaml": build_file_parsers.pubspec,
+    "mix.exs": build_file_parsers.mix,
+    "makefile": build_file_parsers.makefile,
+    "gnumakefile": build_file_parsers.makefile,
+    "justfile": build_file_parsers.justfile,
+    ".justfile": build_file_parsers.justfile,
+    "taskfile.yml": build_file_parsers.taskfile,
+    "taskfile.yaml": build_file_parsers.taskfile,
+    "dockerfile": build_file_parsers.dockerfile,
+    "containerfile": build_file_parsers.dockerfile,
+    "cmakelists.txt": build_file_parsers.cmake,
 }
 _PARSERS_BY_SUFFIX: tuple[tuple[str, ManifestParser], ...] = (
-    (".gemspec", manifest_parsers.gemspec),
-    (".csproj", manifest_parsers.csproj),
-    (".fsproj", manifest_parsers.csproj),
-    (".vbproj", manifest_parsers.csproj),
+    (".gemspec", build_file_parsers.gemspec),
+    (".csproj", build_file_parsers.csproj),
+    (".fsproj", build_file_parsers.csproj),
+    (".vbproj", build_file_parsers.csproj),
 )

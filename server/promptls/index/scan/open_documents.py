@@ -35,7 +35,7 @@ MAX_ATTEMPTS = 5
 """Maximum number of attempts for a text on which workers fail; each attempt may block the indexer for seconds."""
 
 
-class OpenBuffers:
+class DocumentIndexer:
     """Indexing of open documents."""
 
     def __init__(
@@ -135,7 +135,7 @@ class OpenBuffers:
             self._failed_attempts.pop(path, None)
         names = [state.name_of(p) for p in self._failed_attempts if self._root_state_of(p) is state]
         message = f"Cannot parse {names[0]} ({problem}); will retry." if names else ""
-        state.set_problem("buffers", message)
+        state.set_problem("documents", message)
 
     def _queue_saved_record(self, state: RootState, entry: FileEntry) -> None:
         """Queue the manifest record of a document whose text equals its file."""

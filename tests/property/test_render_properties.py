@@ -1,4 +1,4 @@
-"""Whatever the file and the item: shown lines are lines of the file, spans are true, room is kept."""
+"""Invariants of forms, for any file and item: lines are verbatim, spans are right, token limits are kept."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def check(block: RenderedItem | None, rendered: ItemForms, room: int | None = No
 
 
 @given(items(), st.integers(0, 200), st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=3))
-def test_every_form_shows_what_it_says(rendered: ItemForms, room: int, more: list[tuple[int, int]]) -> None:
+def test_every_form_shows_the_lines_of_its_spans(rendered: ItemForms, room: int, more: list[tuple[int, int]]) -> None:
     full = rendered.full()
     check(full, rendered)
     check(rendered.signature(), rendered)

@@ -1,4 +1,4 @@
-"""Test files that are called after a file."""
+"""Test files named after a source file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from promptls.graph.test_names import named_after
+from promptls.graph.test_names import find_tests_named_after
 from workspaces import snapshot_of
 
 
@@ -39,7 +39,7 @@ from workspaces import snapshot_of
         ("src/cart.py", ["src/test_cart.txt", "src/cart.pyi"], []),
     ],
 )
-def test_what_tests_are_called_after_a_file(tmp_path: Path, file: str, others: list[str], expected: list[str]) -> None:
+def test_tests_named_after_a_file_are_found(tmp_path: Path, file: str, others: list[str], expected: list[str]) -> None:
     snapshot = snapshot_of("".join(f"-- {name} --\nx\n" for name in (file, *others)), tmp_path)
     base = snapshot.roots[0].path
-    assert [path[len(base) + 1 :] for path in named_after(snapshot, f"{base}/{file}")] == expected
+    assert [path[len(base) + 1 :] for path in find_tests_named_after(snapshot, f"{base}/{file}")] == expected

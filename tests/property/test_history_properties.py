@@ -1,4 +1,4 @@
-"""Laws of earlier turns: the budget, the order, and nothing lost but what is named."""
+"""Invariants of the selection of earlier turns: budget, order and content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ TURNS = st.lists(st.builds(Message, st.sampled_from(["user", "assistant", "syste
 
 
 @given(TURNS, st.integers(-10, 400), st.sampled_from(["chars4", "estimate"]))
-def test_what_is_kept_is_the_end_of_the_history_within_the_budget(turns: list[Message], budget: int, name: str) -> None:
+def test_selected_turns_are_the_end_of_the_history_within_the_budget(
+    turns: list[Message], budget: int, name: str
+) -> None:
     everything = select_turns(turns, 10**9, counter(name), {})
     done = select_turns(turns, budget, counter(name), {})
     assert done.tokens <= max(0, budget)
@@ -40,22 +42,20 @@ def test_what_is_kept_is_the_end_of_the_history_within_the_budget(turns: list[Me
 
 
 @given(TURNS, st.integers(0, 400))
-def test_choosing_again_changes_nothing(turns: list[Message], budget: int) -> None:
+def test_selection_is_idempotent(turns: list[Message], budget: int) -> None:
     first = select_turns(turns, budget, counter("chars4"), {"a.py": "x = 1\n" * 20})
     if not first.truncated:
         assert select_turns(first.turns, budget, counter("chars4"), {}).turns == first.turns
 
 
 @given(st.lists(st.sampled_from(["plain words", "x < y", "```py\n1\n```", ""]), max_size=6).map("\n".join))
-def test_a_turn_without_copies_stays_as_it_is(text: str) -> None:
+def test_turn_without_copies_is_unchanged(text: str) -> None:
     turns = (Message("user", text),) if text.strip() else ()
     assert select_turns([Message("user", text)], 10**6, counter(), {"a.py": text}).turns == turns
 
 
 @given(TURNS, st.integers(0, 400), st.sampled_from(["chars4", "estimate"]), st.sampled_from(profile_names()))
-def test_turns_cost_no_more_in_a_prompt_than_was_said(
-    turns: list[Message], budget: int, name: str, layout: str
-) -> None:
+def test_turns_cost_at_most_the_reported_tokens(turns: list[Message], budget: int, name: str, layout: str) -> None:
     done = select_turns(turns, budget, counter(name), {}, quoted=profile(layout).hooks.quotes_history)
     for output in OUTPUTS:
         without, with_turns = (

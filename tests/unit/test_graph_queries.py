@@ -1,4 +1,4 @@
-"""Neighbours, call paths, search, explanations and their markdown."""
+"""Graph queries: neighbors, call paths, search, explanations, and their Markdown."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ import pytest
 
 from promptls.graph import markdown
 from promptls.graph.call_paths import call_paths
-from promptls.graph.expand import expand
-from promptls.graph.explain import explain_position, explain_symbol, page
+from promptls.graph.expand import expand_items
+from promptls.graph.explain import explain_position, explain_symbol, render_explanation
 from promptls.graph.graph import GraphView
-from promptls.graph.neighbours import INTO, LIMIT, OUT, PER_NODE, all_around, neighbours
-from promptls.graph.queries import of_paths, of_places, of_position, of_query, of_symbol
-from promptls.graph.search import NAME, NOTES, SUMMARY, TAGS, search
-from promptls.graph.targets import locate
+from promptls.graph.neighbors import INCOMING_FACTORS, MAX_NEIGHBORS, OUTGOING_FACTORS, MAX_PER_NODE, all_neighbors, find_neighbors
+from promptls.graph.queries import graph_for_call_paths, graph_for_nodes, graph_for_position, graph_for_query, graph_for_symbol
+from promptls.graph.search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
+from promptls.graph.targets import resolve_target
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Cancelled, CancelToken, Item, Origin, Span
 from tests.graphkit import place_of, short, view_of
@@ -48,65 +48,65 @@ def end():
 """
 
 
-# ---- neighbours
+# ---- neighbors
 
 
-def test_a_hub_does_not_flood(tmp_path: Path) -> None:
+def test_hub_does_not_dominate_neighbors(tmp_path: Path) -> None:
     view = view_of(HUB, tmp_path)
     hub = place_of(view, "hub.py:hub")
-    assert len(view.into(hub)) > 300
-    assert len(neighbours(view, [hub])) == PER_NODE
-    around_spoke = neighbours(view, [place_of(view, "spoke007.py:spoke007")], hops=2)
-    assert len(around_spoke) <= LIMIT
-    assert short(view, around_spoke[0].place) == "spoke007.py"  # its own file says more than what everybody calls
-    assert sum(one.hops == 2 and one.parent == hub for one in around_spoke) <= PER_NODE
+    assert len(view.incoming(hub)) > 300
+    assert len(find_neighbors(view, [hub])) == MAX_PER_NODE
+    around_spoke = find_neighbors(view, [place_of(view, "spoke007.py:spoke007")], hops=2)
+    assert len(around_spoke) <= MAX_NEIGHBORS
+    assert short(view, around_spoke[0].ref) == "spoke007.py"  # its own file says more than what everybody calls
+    assert sum(one.hops == 2 and one.parent == hub for one in around_spoke) <= MAX_PER_NODE
 
 
-def test_a_neighbour_is_a_part_of_its_parent(tmp_path: Path) -> None:
+def test_neighbor_score_is_fraction_of_parent_score(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     send = place_of(view, "app/service.py:Service.send")
-    full, half = neighbours(view, {send: 1.0}), neighbours(view, {send: 0.5})
-    assert [one.place for one in full] == [one.place for one in half]
+    full, half = find_neighbors(view, {send: 1.0}), find_neighbors(view, {send: 0.5})
+    assert [one.ref for one in full] == [one.ref for one in half]
     assert all(0 < h.score == pytest.approx(f.score / 2) for f, h in zip(full, half, strict=True))
-    assert all(one.score <= max(*OUT.values(), *INTO.values()) and one.parent == send for one in full)
-    assert send not in {one.place for one in full}
+    assert all(one.score <= max(*OUTGOING_FACTORS.values(), *INCOMING_FACTORS.values()) and one.parent == send for one in full)
+    assert send not in {one.ref for one in full}
 
 
-def test_neighbours_by_hand(tmp_path: Path) -> None:
+def test_neighbor_scores_match_manual_calculation(tmp_path: Path) -> None:
     view = view_of("-- a.py --\ndef f():\n    g()\ndef g(): ...\n", tmp_path)
     f = place_of(view, "a.py:f")
-    assert [(short(view, one.place), one.score) for one in neighbours(view, [f])] == [
+    assert [(short(view, one.ref), one.score) for one in find_neighbors(view, [f])] == [
         ("a.py:g", pytest.approx(0.8)),  # a call, certain, the only one
         ("a.py", pytest.approx(0.4)),  # what contains it
     ]
-    assert [one.edge.type for one in neighbours(view, [f], kinds={"contains"})] == ["contains"]
-    assert neighbours(view, [f], limit=1)[0].place == place_of(view, "a.py:g")
+    assert [one.edge.type for one in find_neighbors(view, [f], edge_types={"contains"})] == ["contains"]
+    assert find_neighbors(view, [f], limit=1)[0].ref == place_of(view, "a.py:g")
 
 
-def test_parity_takes_all_neighbours_after_the_matches(tmp_path: Path) -> None:
+def test_all_neighbors_follow_the_seeds(tmp_path: Path) -> None:
     view = view_of(HUB, tmp_path)
     hub = place_of(view, "hub.py:hub")
-    places, found = all_around(view, [hub])
+    places, found = all_neighbors(view, [hub])
     assert places[0] == hub
     assert len(places) > 50
     assert all(edge.source in places and edge.target in places for edge in found)
-    assert len(all_around(view, [hub], most=10)[0]) == 10
+    assert len(all_neighbors(view, [hub], limit=10)[0]) == 10
 
 
-def test_cancelled(tmp_path: Path) -> None:
+def test_search_can_be_cancelled(tmp_path: Path) -> None:
     view = view_of(CHAIN, tmp_path)
     token = CancelToken()
     token.cancel()
     for work in (
-        lambda: neighbours(view, [place_of(view, "a.py:start")], token=token),
-        lambda: search(view, "start", token=token),
+        lambda: find_neighbors(view, [place_of(view, "a.py:start")], token=token),
+        lambda: search_nodes(view, "start", token=token),
         lambda: call_paths(view, [place_of(view, "a.py:start")], [place_of(view, "b.py:end")], token=token),
     ):
         with pytest.raises(Cancelled):
             work()
 
 
-# ---- paths
+# ---- call paths
 
 
 def paths(view: GraphView, source: str, target: str, limit: int = 5) -> list[list[str]]:
@@ -114,7 +114,7 @@ def paths(view: GraphView, source: str, target: str, limit: int = 5) -> list[lis
     return [[short(view, place).partition(":")[2] for place in path] for path in found]
 
 
-def test_call_paths(tmp_path: Path) -> None:
+def test_shortest_call_paths(tmp_path: Path) -> None:
     view = view_of(CHAIN, tmp_path)
     assert paths(view, "a.py:start", "b.py:end") == [["start", "other", "end"]]
     assert paths(view, "a.py:left", "b.py:end") == [["left", "Middle.go", "end"]]
@@ -124,7 +124,7 @@ def test_call_paths(tmp_path: Path) -> None:
     assert paths(view, "b.py:end", "b.py:end") == [["end"]]
 
 
-def test_several_paths_of_one_length_in_order(tmp_path: Path) -> None:
+def test_paths_of_equal_length_are_sorted(tmp_path: Path) -> None:
     text = (
         "-- a.py --\ndef a():\n    d(); c(); b()\n"
         + "".join(f"def {x}():\n    e()\n" for x in "bcd")
@@ -135,15 +135,15 @@ def test_several_paths_of_one_length_in_order(tmp_path: Path) -> None:
     assert paths(view, "a.py:a", "a.py:e", 2) == [["a", "b", "e"], ["a", "c", "e"]]
 
 
-def test_the_page_of_a_path(tmp_path: Path) -> None:
+def test_call_paths_are_rendered(tmp_path: Path) -> None:
     view = view_of(CHAIN, tmp_path)
-    result = of_paths(view, "start", "b.py:end")
-    assert "## Call Paths\n\n- start (a.py:2-4) → other (b.py:8-9) → end (b.py:10-11)" in markdown.markdown(result)
-    assert "start --[calls]--> other: line 4" in markdown.markdown(result)
-    nothing = of_paths(view, "lonely", "end")
+    result = graph_for_call_paths(view, "start", "b.py:end")
+    assert "## Call Paths\n\n- start (a.py:2-4) → other (b.py:8-9) → end (b.py:10-11)" in markdown.render_graph(result)
+    assert "start --[calls]--> other: line 4" in markdown.render_graph(result)
+    nothing = graph_for_call_paths(view, "lonely", "end")
     assert nothing.nodes == ()
-    assert "No path of calls leads from lonely to end" in nothing.problem
-    assert "Did you mean: `start`?" in markdown.markdown(of_paths(view, "strt", "end"))
+    assert "No call path from lonely to end" in nothing.problem
+    assert "Did you mean: `start`?" in markdown.render_graph(graph_for_call_paths(view, "strt", "end"))
 
 
 # ---- search
@@ -161,60 +161,60 @@ def test_the_page_of_a_path(tmp_path: Path) -> None:
         ("immutable", "app/service.py:Order"),
     ],
 )
-def test_search(tmp_path: Path, query: str, first: str) -> None:
+def test_search_finds_nodes(tmp_path: Path, query: str, first: str) -> None:
     view = view_of(APP, tmp_path)
-    hits = search(view, query)
-    assert short(view, hits[0].place) == first
-    assert list(hits) == sorted(hits, key=lambda hit: (-hit.score, hit.place))
+    hits = search_nodes(view, query)
+    assert short(view, hits[0].ref) == first
+    assert list(hits) == sorted(hits, key=lambda hit: (-hit.score, hit.ref))
     assert all(0 < hit.score <= 1 for hit in hits)
 
 
 @pytest.mark.parametrize("query", ["", "  ", "how does the it of", "!!! ??", "zzzzqqqq"])
-def test_what_matches_nothing(tmp_path: Path, query: str) -> None:
-    assert search(view_of(APP, tmp_path), query) == ()
+def test_questions_without_match(tmp_path: Path, query: str) -> None:
+    assert search_nodes(view_of(APP, tmp_path), query) == ()
 
 
 @pytest.mark.parametrize(
     "query", ["end", "starting", "middel", "kelvin", "istanbul", "größe", "b.py", "lonely or left", "zzzzqqqq"]
 )
-def test_in_a_large_workspace_files_without_the_words_are_not_opened_for_the_same_hits(
+def test_large_workspace_search_decodes_only_matching_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str
 ) -> None:
     folded = "-- c.py --\ndef \u212aelvin(): ...\ndef \u0130stanbul(): ...\ndef Größe(): ...\n"
-    found = search(view_of(CHAIN + folded, tmp_path), query)
-    monkeypatch.setattr("promptls.graph.search.MAX_TABLES", 0)
-    assert search(view_of(CHAIN + folded, tmp_path), query) == found
+    found = search_nodes(view_of(CHAIN + folded, tmp_path), query)
+    monkeypatch.setattr("promptls.graph.search.MAX_CACHED_FILES", 0)
+    assert search_nodes(view_of(CHAIN + folded, tmp_path), query) == found
     assert found or query == "zzzzqqqq"
 
 
-def test_search_limits_and_types(tmp_path: Path) -> None:
+def test_search_limits_and_node_types(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    assert len(search(view, "order service session check", 2)) == 2
-    assert {view.node(hit.place).type for hit in search(view, "order service session check", types=("class",))} == {
+    assert len(search_nodes(view, "order service session check", 2)) == 2
+    assert {view.node(hit.ref).type for hit in search_nodes(view, "order service session check", types=("class",))} == {
         "class"
     }  # type: ignore[union-attr]
 
 
-def test_the_weights_of_the_keys_are_those_of_understand_anything() -> None:
-    assert (NAME, TAGS, SUMMARY, NOTES) == (0.4, 0.3, 0.2, 0.1)
+def test_field_weights() -> None:
+    assert (NAME_WEIGHT, TAGS_WEIGHT, SUMMARY_WEIGHT, NOTES_WEIGHT) == (0.4, 0.3, 0.2, 0.1)
 
 
-def test_a_name_counts_more_than_a_summary(tmp_path: Path) -> None:
+def test_name_match_outranks_summary_match(tmp_path: Path) -> None:
     text = "-- a.py --\ndef login(): ...\ndef other():\n    '''Does login.'''\n"
     view = view_of(text, tmp_path)
-    assert [short(view, hit.place) for hit in search(view, "login")] == ["a.py:login", "a.py:other"]
+    assert [short(view, hit.ref) for hit in search_nodes(view, "login")] == ["a.py:login", "a.py:other"]
 
 
-# ---- views
+# ---- queries
 
 
-def test_a_question(tmp_path: Path) -> None:
+def test_graph_for_question(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     header = ProjectHeader("app", "", ("Python",), ())
-    result = of_query(view, "where are orders checked", header, seeds=1, limit=4)
-    assert short(view, result.nodes[0].place) == "app/service.py:check"
+    result = graph_for_query(view, "where are orders checked", header, seeds=1, limit=4)
+    assert short(view, result.nodes[0].ref) == "app/service.py:check"
     assert len(result.nodes) == 4
-    text = markdown.markdown(result)
+    text = markdown.render_graph(result)
     assert text.startswith("# Project: app\n\nLanguages: Python\n\n## Relevant Layers\n\n### Service\n\n")
     assert "### check (function)\n\n- File: app/service.py:28-36\n- Complexity: moderate\n- Summary: " in text
     assert "Frameworks" not in text
@@ -222,27 +222,27 @@ def test_a_question(tmp_path: Path) -> None:
     assert [layer.name for layer in result.layers] == ["Service", "Test"]
 
 
-def test_no_match_is_the_header_alone(tmp_path: Path) -> None:
-    result = of_query(view_of(APP, tmp_path), "zzzzqqqq", ProjectHeader("app"))
+def test_question_without_match_returns_header_and_problem(tmp_path: Path) -> None:
+    result = graph_for_query(view_of(APP, tmp_path), "zzzzqqqq", ProjectHeader("app"))
     assert (result.nodes, result.edges, result.layers) == ((), (), ())
-    assert markdown.markdown(result) == "# Project: app\n\nNothing in the workspace matches the question."
+    assert markdown.render_graph(result) == "# Project: app\n\nNothing in the workspace matches the question."
 
 
-def test_parity_gives_all_around_the_matches(tmp_path: Path) -> None:
+def test_all_edges_adds_all_neighbors(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    result = of_query(view, "checked", parity=True)
-    assert set(result.edges) >= set(of_query(view, "checked", seeds=15).edges)
-    assert [node.place for node in result.nodes[: len(search(view, "checked"))]] == [
-        h.place for h in search(view, "checked")
+    result = graph_for_query(view, "checked", all_edges=True)
+    assert set(result.edges) >= set(graph_for_query(view, "checked", seeds=15).edges)
+    assert [node.ref for node in result.nodes[: len(search_nodes(view, "checked"))]] == [
+        h.ref for h in search_nodes(view, "checked")
     ]
 
 
-def test_around_a_symbol_and_a_position(tmp_path: Path) -> None:
+def test_graph_around_symbol_and_position(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     check = place_of(view, "app/service.py:check")
-    assert of_symbol(view, "check") == of_places(view, [check]) == of_position(view, check[0], 35)
-    assert of_position(view, check[0]).nodes[0].type == "file"
-    assert of_position(view, "/nowhere.py").problem.startswith("Nothing in the workspace is called /nowhere.py")
+    assert graph_for_symbol(view, "check") == graph_for_nodes(view, [check]) == graph_for_position(view, check[0], 35)
+    assert graph_for_position(view, check[0]).nodes[0].type == "file"
+    assert graph_for_position(view, "/nowhere.py").problem.startswith("Nothing in the workspace is called /nowhere.py")
 
 
 # ---- targets and explanations
@@ -265,15 +265,15 @@ def test_around_a_symbol_and_a_position(tmp_path: Path) -> None:
         ("file:app/service.py", ["app/service.py"]),
     ],
 )
-def test_targets(tmp_path: Path, target: str, expected: list[str]) -> None:
+def test_targets_are_resolved(tmp_path: Path, target: str, expected: list[str]) -> None:
     view = view_of(APP, tmp_path)
-    assert [short(view, place) for place in locate(view, target).places] == expected
+    assert [short(view, place) for place in resolve_target(view, target).refs] == expected
 
 
-def test_every_id_names_its_node(tmp_path: Path) -> None:
+def test_node_ids_resolve_to_their_nodes(tmp_path: Path) -> None:
     view = view_of(APP + "-- b.py --\ndef f(): ...\ndef f(): ...\n", tmp_path)
-    for place in view.places():
-        assert locate(view, view.id(place)).places == (place,)
+    for place in view.all_refs():
+        assert resolve_target(view, view.id(place)).refs == (place,)
 
 
 @pytest.mark.parametrize(
@@ -285,14 +285,14 @@ def test_every_id_names_its_node(tmp_path: Path) -> None:
         ("", ""),
     ],
 )
-def test_what_is_not_there(tmp_path: Path, target: str, near: str) -> None:
-    found = locate(view_of(APP, tmp_path), target)
-    assert found.places == ()
+def test_unknown_target_suggests_similar_names(tmp_path: Path, target: str, near: str) -> None:
+    found = resolve_target(view_of(APP, tmp_path), target)
+    assert found.refs == ()
     assert found.problem
     assert near == "" or near in found.suggestions
 
 
-def test_an_explanation(tmp_path: Path) -> None:
+def test_explanation_of_a_method(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     found = explain_symbol(view, "Service.send")
     assert found.node is not None
@@ -302,7 +302,7 @@ def test_an_explanation(tmp_path: Path) -> None:
     assert [one.node.label for one in found.documents] == ["README.md"]
     assert found.parent is not None
     assert found.parent.name == "Service"
-    text = page(view, found)
+    text = render_explanation(view, found)
     assert text.startswith(
         "# Service.send (method)\n\n- File: app/service.py:22-23\n- Layer: Service\n- Complexity: simple (1)\n"
     )
@@ -331,31 +331,31 @@ def test_explanations_of_types_files_and_lines(tmp_path: Path) -> None:
     )
 
 
-def test_the_page_of_what_is_not_there(tmp_path: Path) -> None:
+def test_unknown_target_is_rendered(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    text = page(view, explain_symbol(view, "Servise"))
+    text = render_explanation(view, explain_symbol(view, "Servise"))
     assert text.startswith("# Not found\n\nNothing in the workspace is called Servise: ")
-    assert "ignored (promptls/explainIgnore tells)" in text
+    assert "ignored (see promptls/explainIgnore)" in text
     assert "- Service" in text.split("Near names:")[1]
 
 
-# ---- regions
+# ---- expansion
 
 
-def test_regions_around_a_region(tmp_path: Path) -> None:
+def test_expansion_adds_adjacent_definitions(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     send = place_of(view, "app/service.py:Service.send")
     seed = Item(send[0], Span(21, 23), "method", Origin.KEYWORD, 0.8, "Service.send")
-    found = expand(view, [seed])
+    found = expand_items(view, [seed])
     assert [(item.symbol, item.origin, item.kind) for item in found][:2] == [
         ("check", Origin.GRAPH, "function"),
         ("Order", Origin.GRAPH, "class"),
     ]
     assert {item.symbol for item in found} == {"check", "Order", "TestService.test_send", "App"}
     assert all(0 < item.score < 0.8 and sum(item.reasons.values()) == item.score for item in found)
-    assert expand(view, [seed], limit=1) == found[:1]
+    assert expand_items(view, [seed], limit=1) == found[:1]
     part = Item(send[0], Span(22, 23), "text", Origin.SEMANTIC, 0.8)
-    assert expand(view, [part]) == found
+    assert expand_items(view, [part]) == found
     whole = Item(send[0], Span(0, 99), "file", Origin.MENTION, 1.0)
-    assert {item.path for item in expand(view, [seed, whole])}.isdisjoint({send[0]})
-    assert expand(view, []) == ()
+    assert {item.path for item in expand_items(view, [seed, whole])}.isdisjoint({send[0]})
+    assert expand_items(view, []) == ()

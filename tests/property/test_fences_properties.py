@@ -1,4 +1,4 @@
-"""Whatever the contents, a reader who knows only the grammar and the boundary gets them back.
+"""Fenced contents can be parsed with the grammar and the boundary alone, whatever the contents.
 
 The parser below is written from the grammar in the docstring of fences.py; it shares no code with it.
 """
@@ -53,7 +53,7 @@ HOSTILE = st.lists(
 
 
 def parse(text: str, name: str) -> tuple[list[Element], list[str]]:
-    """(elements, what stands outside them) of a text."""
+    """Return the elements of a text, and the texts outside of them."""
     elements: list[Element] = []
     outside: list[str] = []
     at = 0
@@ -87,23 +87,23 @@ def decoded(value: str) -> str:
 
 
 @given(st.lists(st.tuples(HOSTILE, HOSTILE, st.one_of(st.none(), HOSTILE)), max_size=5), HOSTILE)
-def test_attributes_and_contents_come_back(pieces: list[tuple[str, str, str | None]], message: str) -> None:
+def test_attributes_and_contents_can_be_parsed(pieces: list[tuple[str, str, str | None]], message: str) -> None:
     texts = [text for piece in pieces for text in piece if text]
     name = boundary(message, texts, SECRET)
-    wanted: list[Element] = []
+    expected: list[Element] = []
     prompt = "Instructions\n\n"
     for path, symbol, content in pieces:
         prompt += fence([("path", path), ("symbol", symbol)], content, name) + "\n\n"
-        wanted.append(({k: v for k, v in (("path", path), ("symbol", symbol)) if v}, content))
+        expected.append(({k: v for k, v in (("path", path), ("symbol", symbol)) if v}, content))
     prompt += message
 
     elements, outside = parse(prompt, name)
-    assert elements == wanted
+    assert elements == expected
     assert "".join(outside) == "Instructions\n\n" + "\n\n" * len(pieces) + message
 
 
 @given(st.lists(HOSTILE, max_size=4), HOSTILE)
-def test_the_boundary_stands_in_no_text(contents: list[str], message: str) -> None:
+def test_boundary_occurs_in_no_text(contents: list[str], message: str) -> None:
     name = boundary(message, contents, SECRET)
     assert not any(name in text for text in (message, *contents))
     quoting = [content.replace("BOUNDARY", name) for content in contents]

@@ -1,4 +1,4 @@
-"""A page shows the lines that cleaning the whole file would show, wherever one looks first."""
+"""Lazily sanitized lines equal the sanitized file, in any order of access."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def view(lines: tuple[str, ...], name: str = "a.py", digest: bytes = b"") -> Fil
     st.lists(st.tuples(st.integers(0, 3 * BATCH_LINES), st.integers(0, 3 * BATCH_LINES)), max_size=4),
     st.integers(0, 2 * BATCH_LINES),
 )
-def test_a_page_is_what_cleaning_the_whole_file_gives(
-    lines: list[str], name: str, looks: list[tuple[int, int]], blank: int
+def test_lazy_lines_equal_the_sanitized_file(
+    lines: list[str], name: str, ranges: list[tuple[int, int]], blank: int
 ) -> None:
     text = view((*[""] * blank, *lines) or ("",), name)
     whole, page = clean("\n".join(text.lines), text.entry.path), SanitizedLines(text)
-    for start, end in looks:
+    for start, end in ranges:
         assert tuple(page[start:end]) == whole.lines[start:end]
         shown = [Span(start, end)]
         assert page.findings(shown) == [f for f in whole.findings if start <= f.line < end]
@@ -54,7 +54,7 @@ def test_a_page_is_what_cleaning_the_whole_file_gives(
 
 
 @pytest.mark.parametrize("at", [0, BATCH_LINES - 1, BATCH_LINES, 2 * BATCH_LINES - 2])
-def test_what_belongs_together_is_found_across_the_edges_of_strips(at: int) -> None:
+def test_findings_across_batch_boundaries(at: int) -> None:
     secret = ["- name: api_key", '  value: "k9Xw2Lq8Zr4Tn6Vb1Yc3Hd5Jf7"']
     page = SanitizedLines(view((*["x"] * at, *secret, *["x"] * BATCH_LINES), "b.yaml"))
     assert page[at + 1] == '  value: "⟦redacted: value⟧"'
@@ -63,7 +63,7 @@ def test_what_belongs_together_is_found_across_the_edges_of_strips(at: int) -> N
     assert key[at] == "⟦redacted: private key⟧"
 
 
-def test_a_text_that_was_found_flawless_is_shown_as_it_is() -> None:
+def test_clean_file_is_not_sanitized_again() -> None:
     lines, other = ("x = 1",) * 2 * BATCH_LINES, (f'"{TOKEN}"',) * 2 * BATCH_LINES
     first = view(lines, digest=b"of this text")
     assert SanitizedLines(first)[:] == lines

@@ -1,4 +1,4 @@
-"""The laws of packing, for any files, candidates and budget."""
+"""Invariants of packing, for any files, candidates and budget."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COUNTERS = st.sampled_from(["chars4", "estimate"])
 def candidates(
     draw: st.DrawFn, views: list[FileText], using: Renderer, origin: Origin, first: int, least: int
 ) -> list[PackingCandidate]:
-    """Choices from these files; `mention` numbers them, so that each can be told from the others."""
+    """Generate candidates from the files; `mention` numbers them, which makes each one unique."""
     out: list[PackingCandidate] = []
     for n in range(draw(st.integers(least, 6))):
         view = draw(st.sampled_from(views))
@@ -74,19 +74,19 @@ def numbers(packed: PackResult) -> list[int]:
 
 
 @given(cases(), st.one_of(st.integers(0, 60), st.integers(60, 300), st.integers(300, 1500)), OPTIONS)
-def test_the_laws_of_packing(
+def test_packing_invariants(
     case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer], budget: int, options: dict
 ) -> None:  # type: ignore[type-arg]
     explicit, implicit, using = case
     packed = pack(explicit, implicit, budget, **options)
 
-    # The budget is a law, and each block costs what it says.
+    # The budget is not exceeded, and the counted tokens are right.
     assert packed.tokens <= budget
     for kept in packed.items:
         text = render_element(kept.rendered, label, SPECIMEN, "P10" if using.citations else "")
         assert kept.rendered.tokens == using.counter.count(text + "\n\n")
 
-    # Every candidate has one outcome.
+    # Every candidate is packed or omitted, once.
     assert numbers(packed) == sorted(c.forms.item.mention for c in (*explicit, *implicit))
     assert all(kept.sources for kept in packed.items)
     assert all(o.reason for o in packed.omitted)
@@ -97,16 +97,16 @@ def test_the_laws_of_packing(
     )
     assert not shown or max(shown.values()) == 1
 
-    # Nothing that was found takes the place of what was asked for.
+    # Implicit items do not displace explicit items.
     if any(o.item.mention < 100 for o in packed.omitted):
         assert all(kept.explicit for kept in packed.items)
     assert all(kept.explicit == (min(i.mention for i in kept.sources) < 100) for kept in packed.items)
 
-    # What was asked for stands in the order of the message, before the rest.
+    # Explicit items come first, in the order of the message.
     order = [(not kept.explicit, kept.rank if kept.explicit else 0) for kept in packed.items]
     assert order == sorted(order)
 
-    # The same again gives the same.
+    # Packing is deterministic.
     again = pack(explicit, implicit, budget, **options)
     assert [(k.rendered, k.sources) for k in again.items] == [(k.rendered, k.sources) for k in packed.items]
     assert (again.omitted, again.trace) == (packed.omitted, packed.trace)
@@ -114,7 +114,7 @@ def test_the_laws_of_packing(
 
 
 @given(cases(), st.integers(0, 900), st.integers(1, 900), OPTIONS)
-def test_a_split_budget_is_a_law_in_both_parts(
+def test_split_budget_is_never_exceeded(
     case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer],
     budget: int,
     reserved: int,
@@ -139,7 +139,7 @@ def test_a_split_budget_is_a_law_in_both_parts(
     st.sampled_from(["baseline", "citation", "strict", "anti_prior"]),
     st.integers(-40, 200),
 )
-def test_the_finished_prompt_is_within_its_budget(
+def test_finished_prompt_is_within_its_budget(
     case: tuple[list[PackingCandidate], list[PackingCandidate], Renderer],
     budget: int,
     options: dict,  # type: ignore[type-arg]

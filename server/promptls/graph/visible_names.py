@@ -1,0 +1,277 @@
+"""Names visible in a file: its own scopes, imports, re-exports and included files."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+
+from promptls.graph.file_tables import FileSymbols
+from promptls.graph.module_paths import imported_elixir_modules
+from promptls.graph.resolution import CERTAINTY, Entity, External, ImportTarget, Lookup, Module, Resolution
+from promptls.graph.type_hierarchy import TypeHierarchy
+from promptls.index import OutlineRef
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
+
+MAX_REEXPORTS = 400
+"""Maximum number of files through which one name is followed; the package of NetworkX re-exports from 190 files."""
+
+MAX_INCLUDED = 500
+"""Number of directly and indirectly included files of one file after which no more are read; bounds the time."""
+
+
+class VisibleNames:
+    """Lookups of names in files of one snapshot, with caches by file.
+
+    `prefer_value`: of a value and a type with the same name prefer the value, else the type.
+    """
+
+    def __init__(self, lookup: Lookup, types: TypeHierarchy) -> None:
+        self._lookup = lookup
+        self._types = types
+        self._wildcard_imports: dict[str, tuple[str, ...]] = {}
+        self._imported_types: dict[str, tuple[OutlineRef, ...]] = {}
+        self._package_bindings: dict[str, Resolution | None] = {}
+        self._included_files: dict[str, dict[str, int]] = {}
+
+    def find_name(
+        self, path: str, file: FileSymbols, owner: int, name: str, prefer_value: bool = True
+    ) -> Entity | None:
+        """Return the meaning of an unqualified name in the code of `owner`."""
+        language = file.outline.language
+        in_callable = False
+        for scope in file.scopes(owner):
+            symbol = file.symbols[scope]
+            if not (in_callable and symbol.kind in TYPE_KINDS and not file.language.implicit_self):
+                found = file.by_scope.get((scope, name))
+                if found:
+                    return Resolution((path, found[-1]), "local")
+            if symbol.name == name and symbol.kind in TYPE_KINDS | CALLABLE_KINDS and symbol.parent < 0:
+                return Resolution((path, scope), "local")
+            in_callable = in_callable or symbol.kind in CALLABLE_KINDS
+        imports, entry = self._lookup.imports, self._lookup.snapshot.files[path]
+        for line, inner in imports.inner_bindings(entry).get(name, ()) if owner >= 0 else ():
+            scopes = (file.symbols[i] for i in file.scopes(owner))
+            if any(line in scope.span for scope in scopes if scope.kind in CALLABLE_KINDS):
+                return self.resolve_target(inner, prefer_value)
+        found = file.top_level(name)
+        target = imports.bindings(entry).get(name) if not found else None
+        if target is not None:
+            return self.resolve_target(target, prefer_value)
+        found = found or ([] if file.language.module_members_need_owner else file.visible.get(name, []))
+        if found:
+            return Resolution((path, _best_definition(file, found, prefer_value)), "local")
+        if file.language.implicit_self:
+            type_ = self._types.enclosing_type(path, file, owner)
+            member = self._types.member(type_, name) if type_ is not None else None
+            if member is not None:
+                return member
+        for other in self.wildcard_imports(path):
+            export = self.find_export(other, name, prefer_value)
+            if export is not None:
+                return export
+        for ref in self._types_imported_as_a_whole(path):
+            member = self._types.member(ref, name)
+            member_symbol = self._lookup.snapshot.symbol(member.ref) if member is not None else None
+            if member is not None and member_symbol is not None and (member_symbol.exported or language != "elixir"):
+                return Resolution(member.ref, "import")
+        return self.find_included(path, name, prefer_value)
+
+    # ---- imports
+
+    def wildcard_imports(self, path: str) -> tuple[str, ...]:
+        """Return the files from which a file imports all names."""
+        cached = self._wildcard_imports.get(path)
+        if cached is None:
+            targets = self._whole_file_targets(path)
+            cached = tuple(dict.fromkeys(target.path for target in targets if target.name == "*"))
+            self._wildcard_imports[path] = cached
+        return cached
+
+    def _types_imported_as_a_whole(self, path: str) -> tuple[OutlineRef, ...]:
+        """Return the types from which a file imports all members."""
+        cached = self._imported_types.get(path)
+        if cached is None:
+            if self._language(path) == "elixir":
+                refs = imported_elixir_modules(self._lookup, path)
+            else:
+                targets = [target for target in self._whole_file_targets(path) if target.name.endswith(".*")]
+                types = (self.find_export(target.path, target.name.removesuffix(".*")) for target in targets)
+                refs = [type_.ref for type_ in types if isinstance(type_, Resolution)]
+            cached = self._imported_types[path] = tuple(refs)
+        return cached
+
+    def _whole_file_targets(self, path: str, is_wildcard: bool = True) -> Iterator[ImportTarget]:
+        """Yield the targets of `from a import *` or, if not `is_wildcard`, of `#include` and similar imports."""
+        file = self._lookup.file_symbols(path)
+        for imported in file.outline.imports if file is not None else ():
+            if not imported.local_names and ("*" in imported.names if is_wildcard else not imported.names):
+                yield from self._lookup.imports.targets(self._lookup.snapshot.files[path], imported)
+
+    def resolve_target(self, target: ImportTarget, prefer_value: bool = True) -> Entity | None:
+        """Return the meaning of an import target: a module, or a name that it exports."""
+        if not target.name or target.name == "*":
+            return self._package_binding(target.path) or Module(target.path)
+        type_name, _, member = target.name.partition(".")
+        found = self.find_export(target.path, type_name if member else target.name, prefer_value)
+        return self.find_attribute(found, member, prefer_value) if found is not None and member else found
+
+    def _package_binding(self, path: str) -> Resolution | None:
+        """Return what a Python package binds to the name of a module, as in `from .query import query`."""
+        if path in self._package_bindings:
+            return self._package_bindings[path]
+        folder, _, file = path.rpartition("/")
+        if file == "__init__.py":
+            folder, _, file = folder.rpartition("/")
+        name, package = file.partition(".")[0], f"{folder}/__init__.py"
+        snapshot = self._lookup.snapshot
+        found = None
+        if path.endswith(".py") and package in snapshot.files and name.lower() in snapshot.names:
+            found = self.find_export(package, name)
+        binding = self._package_bindings[path] = found if isinstance(found, Resolution) else None
+        return binding
+
+    # ---- included files
+
+    def find_included(self, path: str, name: str, prefer_value: bool = True) -> Resolution | None:
+        """Return the definition of a name in the nearest included file."""
+        if self._language(path) == "dart":  # Dart files see what the imported files define or export, nothing else
+            exports = (self.find_export(other, name, prefer_value) for other in self._files_included_by(path))
+            return next((export for export in exports if isinstance(export, Resolution)), None)
+        return next(self.all_included(path, name, prefer_value), None)
+
+    def all_included(self, path: str, name: str, prefer_value: bool) -> Iterator[Resolution]:
+        """Yield the definitions of a name in included files, nearest file first."""
+        included = self._files_included_by(path)
+        names = self._lookup.snapshot.names.get(name.lower(), ()) if included else ()
+        files = {ref[0] for ref in names if ref[0] in included}
+        definitions = (self._find_defined(file, name, prefer_value) for file in sorted(files, key=included.__getitem__))
+        yield from (definition for definition in definitions if definition is not None)
+
+    def _files_included_by(self, path: str) -> Mapping[str, int]:
+        """Return the rank of all files that a file includes (`#include`, `require`, `source`), nearest first."""
+        cached = self._included_files.get(path)
+        if cached is None:
+            included: dict[str, None] = {}
+            queue = deque([path])
+            while queue and len(included) < MAX_INCLUDED:
+                targets = self._whole_file_targets(queue.popleft(), is_wildcard=False)
+                new = [target.path for target in targets if target.name == "*" and target.path not in included]
+                included.update(dict.fromkeys(new))
+                queue.extend(new if self._language(path) != "dart" else ())
+            cached = self._included_files[path] = {file: i for i, file in enumerate(included)}
+        return cached
+
+    # ---- exports
+
+    def find_export(self, path: str, name: str, prefer_value: bool = True) -> Entity | None:
+        """Return the meaning of a name that a file or its package exports.
+
+        Re-exports are followed breadth-first, named re-exports before `export *`.
+        """
+        queue = deque([(path, name)])
+        seen = {(path, name): None}
+        while queue:
+            current, current_name = queue.popleft()
+            found = self._find_defined(current, current_name, prefer_value)
+            if found is not None:
+                return found
+            entry = self._lookup.snapshot.files.get(current)
+            target = self._lookup.imports.bindings(entry).get(current_name) if entry is not None else None
+            if target is not None and (not target.name or target.name == "*"):
+                return Module(target.path)
+            for other in self.wildcard_imports(current) if entry is not None else ():
+                export = other, current_name
+                if export not in seen and len(seen) < MAX_REEXPORTS:
+                    seen[export] = None
+                    queue.append(export)
+            if target is not None and (export := (target.path, target.name)) not in seen:
+                seen[export] = None
+                queue.appendleft(export)
+        return next((module for export in seen if (module := self._submodule(*export)) is not None), None)
+
+    def _find_defined(self, path: str, name: str, prefer_value: bool) -> Resolution | None:
+        """Return the definition of a name in a file or in the files of its package."""
+        file = self._lookup.file_symbols(path)
+        if file is None:
+            return None
+        found = file.top_level(name) or file.visible.get(name, [])
+        if not found and name == "default":
+            found = _default_exports(file, path)
+        if found:
+            return Resolution((path, _best_definition(file, found, prefer_value)), "import")
+        visible = self._lookup.visible_definitions(path, name) if file.language.implicit_scope else []
+        return Resolution(visible[0], "import") if visible else None
+
+    def as_value(self, entity: Entity | None) -> Entity | None:
+        """Replace a JavaScript module by its default export, as `require` does; return other entities unchanged."""
+        if not isinstance(entity, Module):
+            return entity
+        file = self._lookup.file_symbols(entity.path)
+        is_script = file is not None and file.language.family == "ecmascript"
+        found = _default_exports(file, entity.path) if file is not None and is_script else []
+        return Resolution((entity.path, found[0]), "import") if found else entity
+
+    def _submodule(self, path: str, name: str) -> Entity | None:
+        """Return a module within a package, found by file name."""
+        folder, _, file = path.rpartition("/")
+        if file.partition(".")[0] not in ("__init__", "index", "mod", "lib"):
+            if path in self._lookup.snapshot.files:
+                return None
+            folder = path
+        for candidate in (
+            f"{folder}/{name}.py",
+            f"{folder}/{name}/__init__.py",
+            f"{folder}/{name}.rs",
+            f"{folder}/{name}/mod.rs",
+        ):
+            if candidate in self._lookup.snapshot.files:
+                return Module(candidate)
+        return None
+
+    # ---- attributes
+
+    def find_attribute(self, entity: Entity, name: str, prefer_value: bool) -> Entity | None:
+        """Return the meaning of a name on a module, a type or an instance."""
+        if isinstance(entity, Module):
+            found = self.find_export(entity.path, name, prefer_value)
+            default = self.as_value(entity) if found is None else None
+            return self.find_attribute(default, name, prefer_value) if isinstance(default, Resolution) else found
+        if isinstance(entity, External):
+            return entity
+        member = self._types.member(entity.ref, name)
+        if member is None:
+            return None
+        if isinstance(entity, Resolution):
+            if member.method == "inherited":
+                return member
+            return Resolution(member.ref, "import" if entity.method == "import" else "member")
+        is_less_certain = CERTAINTY[entity.method] < CERTAINTY[member.method]
+        return Resolution(member.ref, entity.method if is_less_certain else member.method)
+
+    def _language(self, path: str) -> str:
+        file = self._lookup.file_symbols(path)
+        return file.outline.language if file is not None else ""
+
+
+def _best_definition(file: FileSymbols, indexes: Sequence[int], prefer_value: bool) -> int:
+    """Return the best of several definitions of a name: one with a body rather than an assignment, then the longest."""
+
+    def rank(index: int) -> tuple[int, int]:
+        symbol = file.symbols[index]
+        if prefer_value and symbol.kind in ("interface", "type"):
+            return 0, len(symbol.span)
+        has_body = symbol.kind in TYPE_KINDS or (prefer_value and symbol.kind in CALLABLE_KINDS)
+        return 1 + has_body, len(symbol.span)
+
+    return max(indexes, key=rank)
+
+
+def _default_exports(file: FileSymbols, path: str) -> list[int]:
+    """Return the default export of a JavaScript module, or its only export, or the export named like the file."""
+    top = [i for i, symbol in enumerate(file.symbols) if symbol.parent < 0]
+    found = [i for i in top if file.symbols[i].signature.startswith(("export default", "module.exports ="))]
+    if found:
+        return found
+    exported = [i for i in top if file.symbols[i].exported]
+    stem = path.rpartition("/")[2].partition(".")[0]
+    return exported if len(exported) == 1 else [i for i in exported if file.symbols[i].name == stem]
