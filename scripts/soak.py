@@ -1,6 +1,6 @@
 """Run a long editing session and record memory, handles, disk and latencies as a table and a picture.
 
-The session is defined in tests/strength/soaking.py. At the end the index is compared with a fresh one of the same
+The session is defined in tests/strength/soak_session.py. At the end the index is compared with a fresh one of the same
 files. The picture is an SVG file with five panels of lines.
 """
 
@@ -15,8 +15,8 @@ from pathlib import Path
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 sys.path[:0] = [str(TESTS), str(TESTS / "strength")]
 
-from faultkit import Place, ended, portrait  # noqa: E402
-from soaking import Sample, Soak, growth  # noqa: E402
+from faultkit import Sandbox, closing_servers, index_results  # noqa: E402
+from soak_session import Sample, SoakSession, growth  # noqa: E402
 
 PANELS: list[tuple[str, dict[str, Callable[[Sample], float]]]] = [
     ("resident MB", {"server": lambda s: s.server, "workers": lambda s: s.workers}),
@@ -33,6 +33,7 @@ WIDTH, HEIGHT = 900, 150
 
 
 def main() -> int:
+    """Run the session and print its table; return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/soak", description="Measure a long editing session.")
     parser.add_argument("edits", type=int, nargs="?", default=50_000)
     parser.add_argument("picture", type=Path, nargs="?", default=Path("soak.svg"), help="an SVG file")
@@ -40,13 +41,13 @@ def main() -> int:
     edits, picture = options.edits, options.picture
     head = f"{'edits':>7} {'s':>6} {'server':>7} {'workers':>7} {'fds':>4} {'thr':>4} {'disk':>6} {'rows':>6}"
     print(head + "   prompt p50/p95   search p50/p95   complete p50/p95", flush=True)
-    with tempfile.TemporaryDirectory() as top, ended(Place(Path(top), files=60)) as place:
-        client = place.start()
+    with tempfile.TemporaryDirectory() as top, closing_servers(Sandbox(Path(top), files=60)) as sandbox:
+        client = sandbox.start()
         client.wait_indexed()
-        soak = Soak(place, client, seed=60)
+        soak = SoakSession(sandbox, client, seed=60)
         soak.run(edits, show)
         soak.finish()
-        same = portrait(client) == place.fresh()
+        same = index_results(client) == sandbox.fresh_index_results()
     picture.write_text(svg(soak.samples))
     print("done:", ", ".join(f"{n:,} {name}" for name, n in sorted(soak.counts.items())))
     for title, values in (("server MB", [s.server for s in soak.samples]), ("disk MB", [s.disk for s in soak.samples])):
@@ -57,6 +58,7 @@ def main() -> int:
 
 
 def show(s: Sample) -> None:
+    """Print one row of the table."""
     latencies = "".join(f"   {s.p50.get(w, 0):6.0f} /{s.p95.get(w, 0):6.0f}" for w in ("prompt", "search", "complete"))
     line = f"{s.edits:7,} {s.seconds:6.0f} {s.server:7.0f} {s.workers:7.0f} {s.handles:4} {s.threads:4}"
     print(f"{line} {s.disk:6.1f} {s.rows:6}{latencies}", flush=True)

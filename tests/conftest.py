@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from tally import Tally, Tries
 
 from lsp import Client
+from tally import Tally, Tries
 
 collect_ignore = ["editors"]  # these run inside the editors
 

@@ -1,4 +1,4 @@
-"""Graphs of workspaces written as one string, and short names for their nodes."""
+"""Code graphs of workspaces that are written as one string, and short names of their nodes and edges."""
 
 from __future__ import annotations
 
@@ -16,42 +16,41 @@ from workspaces import context_of, snapshot_of
 
 
 def view_of(text: str, top: Path, roots: Iterable[str] = ()) -> GraphView:
-    """The graph of a workspace string."""
+    """Return the graph of a workspace string."""
     return Graph(ImportResolver).at(snapshot_of(text, top, roots))
 
 
-def short(view: GraphView, place: OutlineRef) -> str:
-    """ "a.py:Class.method", "a.py" for the file."""
-    symbol = view.symbol(place)
-    label = view.snapshot.label(place[0])
+def short_name(view: GraphView, ref: OutlineRef) -> str:
+    """Return the short name of a node: "a.py:Class.method", or "a.py" for the file."""
+    symbol = view.symbol(ref)
+    label = view.snapshot.label(ref[0])
     return f"{label}:{symbol.qualified}" if symbol is not None else label
 
 
-def place_of(view: GraphView, name: str) -> OutlineRef:
-    """The place of a short name; the last one of several alike."""
-    found = [place for place in view.all_refs() if short(view, place) == name]
-    assert found, f"{name} is not in the graph"
-    return found[-1]
+def ref_of(view: GraphView, name: str) -> OutlineRef:
+    """Return the node with a short name; of several the last one."""
+    refs = [ref for ref in view.all_refs() if short_name(view, ref) == name]
+    assert refs, f"{name} is not in the graph"
+    return refs[-1]
 
 
 def edges(view: GraphView, found: Iterable[Edge], *types: str) -> list[str]:
-    """Edges as "a.py:f calls b.py:g .95", in their order."""
-    return [
-        f"{short(view, e.source)} {e.type} {short(view, e.target)} {e.weight:.2f}".replace(" 0.", " .").replace(
-            " 1.00", ""
-        )
-        for e in found
-        if not types or e.type in types
-    ]
+    """Return edges, optionally of some types only, in the form "a.py:f calls b.py:g .95", in their order."""
+    out = []
+    for edge in found:
+        if not types or edge.type in types:
+            weight = f" {edge.weight:.2f}".replace(" 0.", " .").replace(" 1.00", "")
+            out.append(f"{short_name(view, edge.source)} {edge.type} {short_name(view, edge.target)}{weight}")
+    return out
 
 
 def calls(view: GraphView, name: str, *types: str) -> list[str]:
-    """Targets of the edges out of a node, calls unless types are given: "b.py:g .95"."""
-    shown = edges(view, view.outgoing(place_of(view, name)), *(types or ("calls",)))
-    return [one.split(" ", 2)[2] for one in shown]
+    """Return the targets of the outgoing edges of a node, by default of its calls, in the form "b.py:g .95"."""
+    outgoing = edges(view, view.outgoing(ref_of(view, name)), *(types or ("calls",)))
+    return [edge.split(" ", 2)[2] for edge in outgoing]
 
 
-def asking(text: str, top: Path, roots: Iterable[str] = ()) -> ResolveContext:
-    """A request on a workspace string, with its graph."""
+def context_for(text: str, top: Path, roots: Iterable[str] = ()) -> ResolveContext:
+    """Return the resolve context of a workspace string, with its graph."""
     snapshot, graph = snapshot_of(text, top, roots), Graph(ImportResolver)
     return replace(context_of(snapshot), services=Services(graph=graph.at))

@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 Tries = Callable[..., None]
-"""Function of the fixture `tries`: `tries(what)` or `tries(what, count)`."""
+"""Function of the fixture `tries`: `tries(unit)` or `tries(unit, count)`."""
 FOLDER = Path(__file__).parent / "strength"
 _ROW = re.compile(r"^\| (.+?) \| (.+?) \| (\d+) \|$", re.MULTILINE)
-HEAD = """\
+HEADER = """\
 # Strength
 
 Written by `scripts/test tests/strength --effort {effort} --table server/docs/explanation/strength.md`; do not edit. The tests
@@ -35,8 +35,8 @@ class Tally:
 
     def __init__(self, page: Path, effort: float) -> None:
         self._page, self._effort = page, effort
-        self._tried: dict[tuple[str, str], Counter[str]] = {}
-        self._lost: Counter[tuple[str, str]] = Counter()
+        self._attempts: dict[tuple[str, str], Counter[str]] = {}
+        self._failures: Counter[tuple[str, str]] = Counter()
         self._skipped: set[str] = set()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -45,37 +45,37 @@ class Tally:
             return
         test = Path(file).name, case.partition("[")[0]
         if report.failed:
-            self._lost[test] += 1
-        self._tried.setdefault(test, Counter())
+            self._failures[test] += 1
+        self._attempts.setdefault(test, Counter())
         if report.skipped:
             self._skipped.add(report.nodeid)
         elif report.when == "teardown" and report.nodeid not in self._skipped:
-            counts = {str(what): int(str(count)) for what, count in report.user_properties}
-            self._tried[test].update(counts or {"cases": 1})
+            counts = {str(unit): int(str(count)) for unit, count in report.user_properties}
+            self._attempts[test].update(counts or {"cases": 1})
 
     def pytest_sessionfinish(self) -> None:
-        known = {name: (tried, lost) for name, tried, lost in rows(self._page)}
-        for (_, test), tried in self._tried.items():
-            if tried or readable_name(test) not in known:
+        results = {name: (attempts, failures) for name, attempts, failures in rows(self._page)}
+        for (_, test), counts in self._attempts.items():
+            if counts or readable_name(test) not in results:
                 attempts = ", ".join(
-                    f"{count:,} {what if count > 1 else what.removesuffix('s')}" for what, count in tried.items()
+                    f"{count:,} {unit if count > 1 else unit.removesuffix('s')}" for unit, count in counts.items()
                 )
-                known[readable_name(test)] = attempts or "not possible here", str(self._lost[_, test])
-        head = HEAD.format(
+                results[readable_name(test)] = attempts or "not possible on this machine", str(self._failures[_, test])
+        header = HEADER.format(
             effort=f"{self._effort:g}",
             machine=f"{platform.system()} {platform.machine()}",
             python=platform.python_version(),
         )
-        parts = [head]
-        for file, (about, tests) in known_tests().items():
-            lines = [f"| {name} | {known[name][0]} | {known[name][1]} |" for name in tests if name in known]
+        parts = [header]
+        for file, (description, tests) in known_tests().items():
+            lines = [f"| {name} | {results[name][0]} | {results[name][1]} |" for name in tests if name in results]
             if lines:
                 parts.append(
                     "\n".join(
                         [
                             f"## {file}",
                             "",
-                            about,
+                            description,
                             "",
                             "| test | attempts | failures |",
                             "| --- | --- | --- |",
@@ -94,13 +94,13 @@ def rows(page: Path) -> list[tuple[str, str, str]]:
 
 def known_tests() -> dict[str, tuple[str, list[str]]]:
     """Return the description and the test names of each file, as shown in the page."""
-    out = {}
+    tests_by_file = {}
     for file in sorted(FOLDER.glob("test_*.py")):
         tree = ast.parse(file.read_text("utf-8"))
-        about = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
+        description = (ast.get_docstring(tree) or "").partition("\n\n")[0].replace("\n", " ")
         tests = [n.name for n in tree.body if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")]
-        out[readable_name(file.stem)] = about, [readable_name(name) for name in tests]
-    return out
+        tests_by_file[readable_name(file.stem)] = description, [readable_name(name) for name in tests]
+    return tests_by_file
 
 
 def readable_name(name: str) -> str:

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 from promptls.index.search.analyzer import STOP_WORDS, stem
 from promptls.prompt.intent import Intent
-from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.intent.categories import typo_categories, word_categories
+from promptls.prompt.intent.detect import detect_intent
 from promptls.prompt.intent.question_type import misspelled_verb
 
 QUESTIONS = Path(__file__).resolve().parents[2] / "tests" / "fixtures" / "questions.jsonl"

@@ -1,0 +1,1 @@
+"""Training of the embedding model and the ranker."""

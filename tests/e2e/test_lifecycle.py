@@ -224,7 +224,7 @@ def test_unread_symbols_are_not_reported_as_missing(start: Start, tmp_path: Path
 
 
 def test_notifications_leave_no_futures() -> None:
-    """pygls would keep a future for each notification: megabytes after a thousand keystrokes."""
+    """Pygls would keep a future for each notification: megabytes after a thousand keystrokes."""
     server, received = create_server(), []
 
     def handler(ls: object, params: object) -> Iterator[None]:

@@ -169,7 +169,11 @@ def test_walk_in_a_repository_equals_git(tree: Tree, chance: object) -> None:
         assert refused & set(names) == set(decisions) & set(names)
         for name in names[:3]:
             decision = explain_path(root, f"{root}/{name}", LIMITS)
-            assert (decision.line, decision.rule) == decisions[name] if name in decisions else decision.rule[:1] in ("", "!")
+            assert (
+                (decision.line, decision.rule) == decisions[name]
+                if name in decisions
+                else decision.rule[:1] in ("", "!")
+            )
         # With a "!" in a .promptlsignore, the walk evaluates all rules without git; this pattern matches nothing.
         Path(root, ".promptlsignore").write_text("!nothing/of/that/name\n")
         assert listed(root) - {".promptlsignore"} == expected
@@ -195,7 +199,9 @@ def test_walk_outside_a_repository_equals_git(tree: Tree) -> None:
 @given(
     trees(only_files=True), trees(only_files=True), st.dictionaries(st.sampled_from(["", "a", "b"]), RULES), st.data()
 )
-def test_walk_and_ignored_paths_agree(outer: Tree, inner: Tree, promptls_rules: dict[str, str], data: st.DataObject) -> None:
+def test_walk_and_ignored_paths_agree(
+    outer: Tree, inner: Tree, promptls_rules: dict[str, str], data: st.DataObject
+) -> None:
     """With nested repositories and `.promptlsignore` files, each file is either listed or ignored."""
     with tempfile.TemporaryDirectory() as base:
         root = write_tree(Path(base, "r"), outer)

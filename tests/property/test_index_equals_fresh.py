@@ -67,7 +67,12 @@ def expected(indexer: Indexer, root: Path) -> dict[str, FileEntry]:
         name = path.removeprefix(root.as_posix() + "/")
         if name.startswith("ignored/") or (name.startswith("sub/") and name[4:] in rules):
             continue
-        entries[path] = FileEntry(path, root.as_posix(), name, encoded_outline=encode_outline(parse_source(text, language_of(path, text)).outline))
+        entries[path] = FileEntry(
+            path,
+            root.as_posix(),
+            name,
+            encoded_outline=encode_outline(parse_source(text, language_of(path, text)).outline),
+        )
     return entries
 
 

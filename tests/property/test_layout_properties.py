@@ -7,8 +7,8 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from promptkit import LAYOUTS, renderer, text_file
 
+from promptkit import LAYOUTS, renderer, text_file
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.forms import item_forms

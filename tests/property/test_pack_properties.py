@@ -6,8 +6,8 @@ from collections import Counter
 
 from hypothesis import event, given
 from hypothesis import strategies as st
-from promptkit import files, label, renderer
 
+from promptkit import files, label, renderer
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.fences import SPECIMEN

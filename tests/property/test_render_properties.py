@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from promptkit import files, label, renderer
 
+from promptkit import files, label, renderer
 from promptls.model import Item, Origin, RenderedItem, Span
 from promptls.prompt.fences import SPECIMEN
 from promptls.prompt.forms import ItemForms, item_forms, render_definitions

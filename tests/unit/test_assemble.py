@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
 
+from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
 from promptls.model import FileText, Item, Origin
 from promptls.prompt.assemble import (
     TOKENS_PER_MESSAGE,

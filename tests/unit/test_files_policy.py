@@ -33,7 +33,10 @@ CASES = {
     ),
     "only some": (FilePolicy(include=("*.py",)), "src/a.py src/gen/b.py src/gen/keep.py"),
     "only some, less others": (FilePolicy(include=("/src/",), exclude=("b.py",)), "src/a.py src/gen/keep.py"),
-    "nothing hidden": (FilePolicy(include_hidden=False), "docs/a.md secret plans.txt src/a.py src/gen/b.py src/gen/keep.py"),
+    "nothing hidden": (
+        FilePolicy(include_hidden=False),
+        "docs/a.md secret plans.txt src/a.py src/gen/b.py src/gen/keep.py",
+    ),
     "only what is not there": (FilePolicy(include=("nothing",)), ""),
     "patterns without a rule match nothing": (FilePolicy(include=("# a comment",)), ""),
 }

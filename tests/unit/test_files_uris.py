@@ -104,9 +104,7 @@ def test_existing_path_round_trip(tmp_path: Path) -> None:
 def test_is_inside_resolves_links(tmp_path: Path) -> None:
     root = plant(tmp_path / "r", "a/b.py")
     plant(tmp_path, "rest/x")
-    assert all(
-        is_inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x")
-    )
+    assert all(is_inside(root, p) for p in (root, root + "/", root + "/a/b.py", root + "/a/../new", root + "/gone/x"))
     assert is_inside("/", root)
     for path in (root + "/../rest/x", root + "st/x", f"{root}/a/../../rest", root + "/a\0b", tmp_path.as_posix()):
         assert not is_inside(root, path)

@@ -148,7 +148,12 @@ def test_nested_repositories(tmp_path: Path) -> None:
     outer = repo(tmp_path / "r", ".gitignore = *.o | skip/\na.py\na.o\n.promptlsignore = *.snap")
     for name in ("lib", "skip/lib", "deep/er/lib"):
         repo(tmp_path / "r" / name, "b.py\nb.o\nb.tmp\nb.snap\n.gitignore = *.tmp\n.git.keep = *")
-    inner = [".git.keep", ".gitignore", "b.o", "b.py"]  # rules of git end at a nested repository, those of .promptlsignore do not
+    inner = [
+        ".git.keep",
+        ".gitignore",
+        "b.o",
+        "b.py",
+    ]  # rules of git end at a nested repository, those of .promptlsignore do not
     expected = [f"{way}/{name}" for way in ("deep/er/lib", "lib") for name in inner]
     assert listed(outer) == sorted([".gitignore", ".promptlsignore", "a.py", *expected])
     assert listed(outer, "lib") == [f"lib/{name}" for name in inner]

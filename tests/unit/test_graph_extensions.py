@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphkit import calls, view_of
 
+from graphkit import calls, view_of
 from promptls.graph.extension_methods import simple_type_name
 
 CSHARP = """

@@ -9,8 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphkit import calls, place_of, view_of
 
+from graphkit import calls, ref_of, view_of
 from promptls.model import IMPLEMENT
 
 ELIXIR = """
@@ -455,7 +455,7 @@ def test_only_mixins_are_bases_of_ruby_class(tmp_path: Path) -> None:
     view = view_of(
         "-- a.rb --\nclass A\n  include X\n  extend Y::Z\n  has_many Jobs\n  use Rack::Logger\nend\n", tmp_path
     )
-    path, _ = place_of(view, "a.rb:A")
+    path, _ = ref_of(view, "a.rb:A")
     file = view.file_symbols(path)
     assert file is not None
     assert [use.name for use in file.references_in(0) if use.kind == IMPLEMENT] == ["X", "Z"]
@@ -466,6 +466,6 @@ def test_all_methods_of_julia_function_have_the_same_callers(tmp_path: Path) -> 
     view = view_of(text, tmp_path)
     for name in ("Shop/src/cart.jl:total", "Shop/src/more.jl:total"):
         callers = {
-            edge.source[0].rpartition("/")[2] for edge in view.incoming(place_of(view, name)) if edge.type == "calls"
+            edge.source[0].rpartition("/")[2] for edge in view.incoming(ref_of(view, name)) if edge.type == "calls"
         }
         assert callers == {"use.jl", "runtests.jl"}

@@ -5,20 +5,33 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from test_graph_view import APP
 
+from graphkit import ref_of, short_name, view_of
 from promptls.graph import markdown
 from promptls.graph.call_paths import call_paths
 from promptls.graph.expand import expand_items
 from promptls.graph.explain import explain_position, explain_symbol, render_explanation
 from promptls.graph.graph import GraphView
-from promptls.graph.neighbors import INCOMING_FACTORS, MAX_NEIGHBORS, OUTGOING_FACTORS, MAX_PER_NODE, all_neighbors, find_neighbors
-from promptls.graph.queries import graph_for_call_paths, graph_for_nodes, graph_for_position, graph_for_query, graph_for_symbol
+from promptls.graph.neighbors import (
+    INCOMING_FACTORS,
+    MAX_NEIGHBORS,
+    MAX_PER_NODE,
+    OUTGOING_FACTORS,
+    all_neighbors,
+    find_neighbors,
+)
+from promptls.graph.queries import (
+    graph_for_call_paths,
+    graph_for_nodes,
+    graph_for_position,
+    graph_for_query,
+    graph_for_symbol,
+)
 from promptls.graph.search import NAME_WEIGHT, NOTES_WEIGHT, SUMMARY_WEIGHT, TAGS_WEIGHT, search_nodes
 from promptls.graph.targets import resolve_target
 from promptls.knowledge.project.facts import ProjectHeader
 from promptls.model import Cancelled, CancelToken, Item, Origin, Span
-from tests.graphkit import place_of, short, view_of
-from tests.unit.test_graph_view import APP
 
 HUB = "-- hub.py --\ndef hub(): ...\n" + "".join(
     f"-- spoke{i:03}.py --\nfrom hub import hub\ndef spoke{i:03}():\n    hub()\n" for i in range(300)
@@ -53,39 +66,41 @@ def end():
 
 def test_hub_does_not_dominate_neighbors(tmp_path: Path) -> None:
     view = view_of(HUB, tmp_path)
-    hub = place_of(view, "hub.py:hub")
+    hub = ref_of(view, "hub.py:hub")
     assert len(view.incoming(hub)) > 300
     assert len(find_neighbors(view, [hub])) == MAX_PER_NODE
-    around_spoke = find_neighbors(view, [place_of(view, "spoke007.py:spoke007")], hops=2)
+    around_spoke = find_neighbors(view, [ref_of(view, "spoke007.py:spoke007")], hops=2)
     assert len(around_spoke) <= MAX_NEIGHBORS
-    assert short(view, around_spoke[0].ref) == "spoke007.py"  # its own file says more than what everybody calls
+    assert short_name(view, around_spoke[0].ref) == "spoke007.py"  # its own file says more than what everybody calls
     assert sum(one.hops == 2 and one.parent == hub for one in around_spoke) <= MAX_PER_NODE
 
 
 def test_neighbor_score_is_fraction_of_parent_score(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    send = place_of(view, "app/service.py:Service.send")
+    send = ref_of(view, "app/service.py:Service.send")
     full, half = find_neighbors(view, {send: 1.0}), find_neighbors(view, {send: 0.5})
     assert [one.ref for one in full] == [one.ref for one in half]
     assert all(0 < h.score == pytest.approx(f.score / 2) for f, h in zip(full, half, strict=True))
-    assert all(one.score <= max(*OUTGOING_FACTORS.values(), *INCOMING_FACTORS.values()) and one.parent == send for one in full)
+    assert all(
+        one.score <= max(*OUTGOING_FACTORS.values(), *INCOMING_FACTORS.values()) and one.parent == send for one in full
+    )
     assert send not in {one.ref for one in full}
 
 
 def test_neighbor_scores_match_manual_calculation(tmp_path: Path) -> None:
     view = view_of("-- a.py --\ndef f():\n    g()\ndef g(): ...\n", tmp_path)
-    f = place_of(view, "a.py:f")
-    assert [(short(view, one.ref), one.score) for one in find_neighbors(view, [f])] == [
+    f = ref_of(view, "a.py:f")
+    assert [(short_name(view, one.ref), one.score) for one in find_neighbors(view, [f])] == [
         ("a.py:g", pytest.approx(0.8)),  # a call, certain, the only one
         ("a.py", pytest.approx(0.4)),  # what contains it
     ]
     assert [one.edge.type for one in find_neighbors(view, [f], edge_types={"contains"})] == ["contains"]
-    assert find_neighbors(view, [f], limit=1)[0].ref == place_of(view, "a.py:g")
+    assert find_neighbors(view, [f], limit=1)[0].ref == ref_of(view, "a.py:g")
 
 
 def test_all_neighbors_follow_the_seeds(tmp_path: Path) -> None:
     view = view_of(HUB, tmp_path)
-    hub = place_of(view, "hub.py:hub")
+    hub = ref_of(view, "hub.py:hub")
     places, found = all_neighbors(view, [hub])
     assert places[0] == hub
     assert len(places) > 50
@@ -98,9 +113,9 @@ def test_search_can_be_cancelled(tmp_path: Path) -> None:
     token = CancelToken()
     token.cancel()
     for work in (
-        lambda: find_neighbors(view, [place_of(view, "a.py:start")], token=token),
+        lambda: find_neighbors(view, [ref_of(view, "a.py:start")], token=token),
         lambda: search_nodes(view, "start", token=token),
-        lambda: call_paths(view, [place_of(view, "a.py:start")], [place_of(view, "b.py:end")], token=token),
+        lambda: call_paths(view, [ref_of(view, "a.py:start")], [ref_of(view, "b.py:end")], token=token),
     ):
         with pytest.raises(Cancelled):
             work()
@@ -110,8 +125,8 @@ def test_search_can_be_cancelled(tmp_path: Path) -> None:
 
 
 def paths(view: GraphView, source: str, target: str, limit: int = 5) -> list[list[str]]:
-    found = call_paths(view, [place_of(view, source)], [place_of(view, target)], limit)
-    return [[short(view, place).partition(":")[2] for place in path] for path in found]
+    found = call_paths(view, [ref_of(view, source)], [ref_of(view, target)], limit)
+    return [[short_name(view, place).partition(":")[2] for place in path] for path in found]
 
 
 def test_shortest_call_paths(tmp_path: Path) -> None:
@@ -164,7 +179,7 @@ def test_call_paths_are_rendered(tmp_path: Path) -> None:
 def test_search_finds_nodes(tmp_path: Path, query: str, first: str) -> None:
     view = view_of(APP, tmp_path)
     hits = search_nodes(view, query)
-    assert short(view, hits[0].ref) == first
+    assert short_name(view, hits[0].ref) == first
     assert list(hits) == sorted(hits, key=lambda hit: (-hit.score, hit.ref))
     assert all(0 < hit.score <= 1 for hit in hits)
 
@@ -202,7 +217,7 @@ def test_field_weights() -> None:
 def test_name_match_outranks_summary_match(tmp_path: Path) -> None:
     text = "-- a.py --\ndef login(): ...\ndef other():\n    '''Does login.'''\n"
     view = view_of(text, tmp_path)
-    assert [short(view, hit.ref) for hit in search_nodes(view, "login")] == ["a.py:login", "a.py:other"]
+    assert [short_name(view, hit.ref) for hit in search_nodes(view, "login")] == ["a.py:login", "a.py:other"]
 
 
 # ---- queries
@@ -212,7 +227,7 @@ def test_graph_for_question(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
     header = ProjectHeader("app", "", ("Python",), ())
     result = graph_for_query(view, "where are orders checked", header, seeds=1, limit=4)
-    assert short(view, result.nodes[0].ref) == "app/service.py:check"
+    assert short_name(view, result.nodes[0].ref) == "app/service.py:check"
     assert len(result.nodes) == 4
     text = markdown.render_graph(result)
     assert text.startswith("# Project: app\n\nLanguages: Python\n\n## Relevant Layers\n\n### Service\n\n")
@@ -239,7 +254,7 @@ def test_all_edges_adds_all_neighbors(tmp_path: Path) -> None:
 
 def test_graph_around_symbol_and_position(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    check = place_of(view, "app/service.py:check")
+    check = ref_of(view, "app/service.py:check")
     assert graph_for_symbol(view, "check") == graph_for_nodes(view, [check]) == graph_for_position(view, check[0], 35)
     assert graph_for_position(view, check[0]).nodes[0].type == "file"
     assert graph_for_position(view, "/nowhere.py").problem.startswith("Nothing in the workspace is called /nowhere.py")
@@ -267,7 +282,7 @@ def test_graph_around_symbol_and_position(tmp_path: Path) -> None:
 )
 def test_targets_are_resolved(tmp_path: Path, target: str, expected: list[str]) -> None:
     view = view_of(APP, tmp_path)
-    assert [short(view, place) for place in resolve_target(view, target).refs] == expected
+    assert [short_name(view, place) for place in resolve_target(view, target).refs] == expected
 
 
 def test_node_ids_resolve_to_their_nodes(tmp_path: Path) -> None:
@@ -321,14 +336,12 @@ def test_explanations_of_types_files_and_lines(tmp_path: Path) -> None:
     assert [one.node.name for one in explain_symbol(view, "Port").subtypes] == ["Service"]
     file = explain_symbol(view, "app/service.py")
     assert [one.node.label for one in file.importers] == ["app/__init__.py", "tests/test_service.py"]
-    path = place_of(view, "app/service.py")[0]
-    assert explain_position(view, path, 15).node == view.node(place_of(view, "app/service.py:Service.each"))
+    path = ref_of(view, "app/service.py")[0]
+    assert explain_position(view, path, 15).node == view.node(ref_of(view, "app/service.py:Service.each"))
     assert explain_position(view, path, 0).node == view.node((path, -1))
-    test = place_of(view, "tests/test_service.py")[0]
-    assert explain_position(view, test, 4, "check").node == view.node(place_of(view, "app/service.py:check"))
-    assert explain_position(view, test, 4, "assert").node == view.node(
-        place_of(view, "tests/test_service.py:test_check")
-    )
+    test = ref_of(view, "tests/test_service.py")[0]
+    assert explain_position(view, test, 4, "check").node == view.node(ref_of(view, "app/service.py:check"))
+    assert explain_position(view, test, 4, "assert").node == view.node(ref_of(view, "tests/test_service.py:test_check"))
 
 
 def test_unknown_target_is_rendered(tmp_path: Path) -> None:
@@ -344,7 +357,7 @@ def test_unknown_target_is_rendered(tmp_path: Path) -> None:
 
 def test_expansion_adds_adjacent_definitions(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    send = place_of(view, "app/service.py:Service.send")
+    send = ref_of(view, "app/service.py:Service.send")
     seed = Item(send[0], Span(21, 23), "method", Origin.KEYWORD, 0.8, "Service.send")
     found = expand_items(view, [seed])
     assert [(item.symbol, item.origin, item.kind) for item in found][:2] == [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphkit import calls, edges, place_of, short, view_of
 
+from graphkit import calls, edges, ref_of, short_name, view_of
 from promptls.graph.name_lookup import MAX_CANDIDATES
 from promptls.graph.signatures import callback_parameter_type, return_type
 from promptls.model import CALL, Span, Symbol
@@ -130,16 +130,16 @@ def test_bases_supertypes_and_used_types_resolve(tmp_path: Path) -> None:
     assert calls(view, "shop/store.py:Store", "inherits") == ["shop/base.py:Base .95"]
     assert calls(view, "shop/store.py:Store.__init__", "uses") == ["shop/store.py:Till"]
     assert calls(view, "main.py:run", "uses") == ["shop/store.py:Store .95"]
-    store = place_of(view, "shop/store.py:Store")
+    store = ref_of(view, "shop/store.py:Store")
     assert view.resolver.types.supertypes(store) == (
-        place_of(view, "shop/base.py:Base"),
-        place_of(view, "shop/base.py:Root"),
+        ref_of(view, "shop/base.py:Base"),
+        ref_of(view, "shop/base.py:Root"),
     )
 
 
 def test_callers_are_found_through_import_aliases(tmp_path: Path) -> None:
     view = view_of(SHOP, tmp_path)
-    callers = edges(view, view.incoming(place_of(view, "shop/store.py:Store")), "calls")
+    callers = edges(view, view.incoming(ref_of(view, "shop/store.py:Store")), "calls")
     assert callers == [
         "main.py:run calls shop/store.py:Store .95",
         "main.py:STORE calls shop/store.py:Store .95",
@@ -1023,11 +1023,11 @@ class Rival:
 
 def test_super_resolves_in_all_bases_and_type_of_self_in_class(tmp_path: Path) -> None:
     view = view_of(SUPER_CALLS, tmp_path)
-    path, owner = place_of(view, "a.py:Both.one")
+    path, owner = ref_of(view, "a.py:Both.one")
     file = view.file_symbols(path)
     assert file is not None
     found = [view.resolver.resolve(path, owner, use) for use in file.references_in(owner) if use.kind == CALL]
-    shown = [", ".join(f"{short(view, one.ref)} {one.method}" for one in ones) for ones in found if ones]
+    shown = [", ".join(f"{short_name(view, one.ref)} {one.method}" for one in ones) for ones in found if ones]
     assert shown == [
         "a.py:First.one inherited",
         "a.py:Second.two inherited",

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from graphkit import view_of
 
 SAMPLES = {

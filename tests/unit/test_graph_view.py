@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from test_graph_resolve import PACKAGES, SHOP
+
+from graphkit import calls, edges, ref_of, short_name, view_of
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolver
 from promptls.graph.targets import resolve_target
 from promptls.index.snapshot import with_files
-from tests.graphkit import calls, edges, place_of, short, view_of
-from tests.unit.test_graph_resolve import PACKAGES, SHOP
 from workspaces import snapshot_of
 
 APP = """
@@ -74,12 +75,12 @@ Orders go through `Service.send`; see [the code](app/service.py).
 
 def test_nodes(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    node = view.node(place_of(view, "app/service.py:Service.each"))
+    node = view.node(ref_of(view, "app/service.py:Service.each"))
     assert node is not None
     assert (node.id, node.type, node.name) == ("method:app/service.py:Service.each", "method", "each")
     assert (node.span.label, node.complexity, node.layer) == ("15-16", "simple", "Service")
     assert node.summary == "Method each."
-    notes = {short(view, p): n.language_notes for p in view.all_refs() if (n := view.node(p)) and n.language_notes}
+    notes = {short_name(view, p): n.language_notes for p in view.all_refs() if (n := view.node(p)) and n.language_notes}
     assert notes == {
         "app/service.py:Order": ("dataclass",),
         "app/service.py:Port": ("abstract base class",),
@@ -95,7 +96,7 @@ def test_summaries_complexities_and_tags(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
 
     def facts(name: str) -> tuple[str, str, tuple[str, ...]]:
-        node = view.node(place_of(view, name))
+        node = view.node(ref_of(view, name))
         assert node is not None
         return node.summary, node.complexity, node.tags
 
@@ -121,11 +122,11 @@ def test_summaries_complexities_and_tags(tmp_path: Path) -> None:
 
 def test_every_kind_of_edge(tmp_path: Path) -> None:
     view = view_of(APP, tmp_path)
-    service, check = place_of(view, "app/service.py:Service"), place_of(view, "app/service.py:check")
+    service, check = ref_of(view, "app/service.py:Service"), ref_of(view, "app/service.py:check")
     assert edges(view, view.outgoing((service[0], -1)), "imports", "exports") == [
         f"app/service.py exports app/service.py:{name}" for name in ("Order", "Port", "Service", "check", "Broken")
     ]
-    assert edges(view, view.outgoing(place_of(view, "app/__init__.py"))) == [
+    assert edges(view, view.outgoing(ref_of(view, "app/__init__.py"))) == [
         "app/__init__.py imports app/service.py",
         "app/__init__.py exports app/service.py:Service .95",
     ]
@@ -138,7 +139,7 @@ def test_every_kind_of_edge(tmp_path: Path) -> None:
         "app/service.py:Service.send calls app/service.py:check",
         "tests/test_service.py:test_check calls app/service.py:check .95",
     ]
-    assert edges(view, view.incoming(place_of(view, "tests/test_service.py:test_check")), "tested_by") == [
+    assert edges(view, view.incoming(ref_of(view, "tests/test_service.py:test_check")), "tested_by") == [
         "app/service.py:check tested_by tests/test_service.py:test_check .95"
     ]
     assert calls(view, "README.md:App", "documents") == ["app/service.py:Service.send .90", "app/service.py"]

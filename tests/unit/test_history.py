@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from promptkit import SECRET, item, renderer, text_file
 
+from promptkit import SECRET, item, renderer, text_file
 from promptls.prompt.assemble import assemble
 from promptls.prompt.forms import item_forms
 from promptls.prompt.history import SelectedTurns, select_turns

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from promptls.index import writer
 from promptls.index.config import IndexConfig
 from promptls.index.files.read import LEASED, PERMISSION_DENIED, FileLimits, listing_problem
 from promptls.index.files.walk import FileInfo, walk_files
@@ -21,7 +22,6 @@ from promptls.index.search.chunk_index import ChunkIndex
 from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.search.term_dictionary import TermDictionary
 from promptls.index.snapshot import OpenDocument, Snapshot, with_files
-from promptls.index import writer
 from promptls.index.workers.pool import PoolClosedError, WorkerPool, worker_configuration
 from promptls.model import FileEntry, Root
 
@@ -57,12 +57,16 @@ class IndexedFolder:
 
     def shown(self, indexer: Indexer) -> Shown:
         assert indexer.client.wait_until_searchable(timeout_s=60)
-        return {path: (e.root, e.name, e.content_hash, e.skip_reason) for path, e in indexer.client.snapshot().files.items()}
+        return {
+            path: (e.root, e.name, e.content_hash, e.skip_reason) for path, e in indexer.client.snapshot().files.items()
+        }
 
     def fresh(self, like: Indexer) -> Shown:
         """Return the files of a new index of the same disk and open documents."""
         indexer = Indexer(
-            IndexConfig(cache_folder=str(self.folder / f"fresh-{len(self.indexers)}"), limits=like.config.limits, workers=1)
+            IndexConfig(
+                cache_folder=str(self.folder / f"fresh-{len(self.indexers)}"), limits=like.config.limits, workers=1
+            )
         )
         self.indexers.append(indexer)
         indexer.workspace.set_roots(like.workspace.roots)
@@ -220,7 +224,10 @@ def test_empty_root_reports_why_it_has_no_files(place: IndexedFolder, made: str,
     assert listing_problem(root.as_posix()) == reason
     index = place.index("../other")
     assert place.shown(index) == {}
-    assert (index.client.state().phase, reason in index.client.state().message) == ("degraded" if reason else "ready", True)
+    assert (index.client.state().phase, reason in index.client.state().message) == (
+        "degraded" if reason else "ready",
+        True,
+    )
 
 
 # ---------------------------------------------------------------- walks
@@ -412,7 +419,9 @@ def test_terms_can_be_listed_while_they_are_interned(short_switch_interval: None
         texts = vocabulary.terms()
         assert texts == [f"t{number}" for number in range(len(texts))]
 
-    run_while_querying(listed, lambda: [vocabulary.intern([f"t{n + i}" for i in range(50)]) for n in range(0, 40_000, 50)])
+    run_while_querying(
+        listed, lambda: [vocabulary.intern([f"t{n + i}" for i in range(50)]) for n in range(0, 40_000, 50)]
+    )
 
 
 # ---------------------------------------------------------------- closing
@@ -454,9 +463,7 @@ def test_failed_event_does_not_block_other_events(place: IndexedFolder) -> None:
     assert names(place.shown(index)) == ["a.py", "b.py"]
 
 
-def test_small_batch_of_rows_is_written_after_the_delay(
-    place: IndexedFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_batch_of_rows_is_written_after_the_delay(place: IndexedFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """The write happens without further changes; otherwise the index would remain "indexing"."""
     monkeypatch.setattr(writer, "SMALL_BATCH_DELAY_S", 0.5)
     path = place.write("a.py", ONE)

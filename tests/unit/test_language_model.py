@@ -10,8 +10,8 @@ from concurrent.futures import Future
 from typing import Any
 
 import pytest
-from chatserver import ChatServer, refuse, say
 
+from chatserver import ChatServer, refuse, say
 from promptls.model import Cancelled, CancelToken, Problem
 from promptls.prompt.intent import Interpretation
 from promptls.prompt.language_model import (

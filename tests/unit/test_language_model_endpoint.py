@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import pytest
-from chatserver import Action, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
 
+from chatserver import Action, ChatServer, break_off, completion, drip, flood, hang, raw, refuse, say, slam
 from promptls.model import Cancelled, CancelToken
 from promptls.prompt.language_model.client import LanguageModelError
 from promptls.prompt.language_model.endpoint import REASONING_TOKEN_FACTOR, Endpoint

@@ -6,8 +6,8 @@ import re
 
 import pytest
 from msgspec.structs import replace
-from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
 
+from promptkit import LAYOUTS, SECRET, item, renderer, symbol_item, text_file
 from promptls.compat.codebuddy.layout import question_type_label
 from promptls.compat.prompto import task_templates
 from promptls.model import Origin

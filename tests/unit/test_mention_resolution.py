@@ -6,10 +6,10 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from graphkit import asking
 from msgspec.structs import replace
 
 from conftest import git
+from graphkit import context_for
 from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.snapshot import SourceReader
@@ -703,7 +703,7 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
-    context = asking(THREE, tmp_path, roots=("web", "api", "cli"))
+    context = context_for(THREE, tmp_path, roots=("web", "api", "cli"))
     wrong = (EditorDiagnostic((tmp_path / "api/src/app.py").resolve().as_posix(), Span(0, 1), "wrong"),)
     context = replace(context, client=ClientContext(diagnostics=wrong))
     assert summarize(resolve_mentions(mention, context), tmp_path) == [f"{mention.rstrip(':')} → {expected}"]
@@ -712,7 +712,7 @@ def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str)
 def test_map_starts_with_the_most_referenced_files(tmp_path: Path) -> None:
     users = "".join(f"-- user{i}.py --\nfrom core import Cart, weigh\nCart(weigh(other()))\n" for i in range(4))
     text = f"-- other.py --\ndef other(): ...\ndef unused(): ...\n-- core.py --\nclass Cart:\n    def go(self): ...\ndef weigh(x): ...\n{users}"
-    outcomes = resolve_mentions("@map", asking(text, tmp_path))
+    outcomes = resolve_mentions("@map", context_for(text, tmp_path))
     assert summarize(outcomes, tmp_path) == [
         "@map → included: promptls:map, core.py, other.py, user0.py, user1.py, user2.py, user3.py"
     ]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from promptkit import item, renderer, symbol_item, text_file
 
+from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack

@@ -68,7 +68,9 @@ def test_files_that_define_or_contain_a_name() -> None:
     assert known.files_defining(["Clock", "total", "missing"]) == ["cart.py", "clock.js"]
     assert known.files_defining(["timeout"]) == ["lock.py"], "the file contains it"
     assert known.files_defining(["total"]) == ["cart.py"]
-    assert known.files_defining(["function", "Clock"]) == ["clock.js", "read.md"], "the file that defines it comes first"
+    assert known.files_defining(["function", "Clock"]) == ["clock.js", "read.md"], (
+        "the file that defines it comes first"
+    )
     assert "cart.py" in known
     assert "other.py" not in known
     known.clear()

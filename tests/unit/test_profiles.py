@@ -6,8 +6,8 @@ import subprocess
 import sys
 
 import pytest
-from promptkit import item, renderer, text_file
 
+from promptkit import item, renderer, text_file
 from promptls.compat.codebuddy.budget import model_budget
 from promptls.model import Item, Origin, Span
 from promptls.prompt import profile as profiles

@@ -58,8 +58,14 @@ def test_decoded_outlines_of_replaced_files_are_released(tmp_path: Path) -> None
     after = snapshot_of("-- a.py --\ndef f(x): ...\n", tmp_path).files
     edited, other = (str(tmp_path / name) for name in ("a.py", "b.py"))
     publisher.publish(before)
-    opened = {path: (outline_view(entry.encoded_outline), decode_outline(entry.encoded_outline)) for path, entry in before.items()}
+    opened = {
+        path: (outline_view(entry.encoded_outline), decode_outline(entry.encoded_outline))
+        for path, entry in before.items()
+    }
     publisher.publish({edited: after[edited]})
-    assert outline_view(before[other].encoded_outline) is opened[other][0] and decode_outline(before[other].encoded_outline) is opened[other][1]
+    assert (
+        outline_view(before[other].encoded_outline) is opened[other][0]
+        and decode_outline(before[other].encoded_outline) is opened[other][1]
+    )
     gone = before[edited].encoded_outline
     assert outline_view(gone) is not opened[edited][0] and decode_outline(gone) is not opened[edited][1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from graphkit import asking
 
+from graphkit import context_for
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import resolve_mentions
 
@@ -115,7 +115,7 @@ def summarize(message: str, context: ResolveContext) -> list[str]:
     ],
 )
 def test_arguments(tmp_path: Path, mention: str, expected: str) -> None:
-    assert summarize(f"see {mention} there", asking(SHOP, tmp_path)) == [expected]
+    assert summarize(f"see {mention} there", context_for(SHOP, tmp_path)) == [expected]
 
 
 @pytest.mark.parametrize(
@@ -130,28 +130,28 @@ def test_arguments(tmp_path: Path, mention: str, expected: str) -> None:
     ],
 )
 def test_targets_have_call_sites(tmp_path: Path, mention: str, sites: dict[str, tuple[int, ...]]) -> None:
-    (outcome,) = resolve_mentions(f"{mention} there", asking(SHOP, tmp_path))
+    (outcome,) = resolve_mentions(f"{mention} there", context_for(SHOP, tmp_path))
     assert {item.symbol: item.call_sites for item in outcome.targets} == sites
 
 
 def test_test_files_by_name_are_a_fallback(tmp_path: Path) -> None:
-    (outcome,) = resolve_mentions("@tests:web/c.js there", asking(SHOP, tmp_path))
+    (outcome,) = resolve_mentions("@tests:web/c.js there", context_for(SHOP, tmp_path))
     assert [(item.kind, item.span.start) for item in outcome.targets] == [("file", 0)]
     assert outcome.reason == "No calling test found (syntactic analysis); 1 test file by the name of web/c.js."
 
 
 def test_singular_count(tmp_path: Path) -> None:
-    (outcome,) = resolve_mentions("@tests:src/cart.py there", asking(SHOP, tmp_path))
+    (outcome,) = resolve_mentions("@tests:src/cart.py there", context_for(SHOP, tmp_path))
     assert outcome.reason == "1 test (syntactic analysis)."
 
 
 def test_suggestion_is_a_whole_mention(tmp_path: Path) -> None:
-    (outcome,) = resolve_mentions("@path:src/other.py#main..wegh", asking(SHOP, tmp_path))
+    (outcome,) = resolve_mentions("@path:src/other.py#main..wegh", context_for(SHOP, tmp_path))
     assert outcome.suggestion == "@path:src/other.py#main..weigh"
 
 
 def test_candidates_can_be_resolved(tmp_path: Path) -> None:
-    context = asking(SHOP.replace("src/other.py", "my src/other.py"), tmp_path)
+    context = context_for(SHOP.replace("src/other.py", "my src/other.py"), tmp_path)
     for mention in ("@callers:total", "@path:main..total", "@path:total..main"):
         (outcome,) = resolve_mentions(mention, context)
         assert len(outcome.candidates) == 2
@@ -314,7 +314,7 @@ mod mesh {
     ],
 )
 def test_implementations_of_nested_types(tmp_path: Path, mention: str, expected: str) -> None:
-    assert summarize(mention, asking(SHAPES, tmp_path)) == [f"included: {expected}"]
+    assert summarize(mention, context_for(SHAPES, tmp_path)) == [f"included: {expected}"]
 
 
 TWO = """
@@ -351,7 +351,7 @@ def main():
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:
-    assert summarize(mention, asking(TWO, tmp_path, ("api", "web"))) == [expected]
+    assert summarize(mention, context_for(TWO, tmp_path, ("api", "web"))) == [expected]
 
 
 PLATFORMS = """
@@ -432,4 +432,4 @@ fun net(): Int = Buffer().read()
     ],
 )
 def test_build_variants_are_merged(tmp_path: Path, mention: str, expected: str) -> None:
-    assert summarize(f"see {mention} there", asking(PLATFORMS, tmp_path)) == [expected]
+    assert summarize(f"see {mention} there", context_for(PLATFORMS, tmp_path)) == [expected]

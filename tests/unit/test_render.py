@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from msgspec.structs import replace
-from promptkit import forms_of, item, label, renderer, symbol_item, text_file
 
+from promptkit import forms_of, item, label, renderer, symbol_item, text_file
 from promptls.model import FileEntry, FileText, Item, Origin, RenderedItem, Span
 from promptls.prompt.fences import SPECIMEN
 from promptls.prompt.forms import item_forms, render_definitions

@@ -29,7 +29,9 @@ NAMES = st.lists(st.sampled_from(["alpha", "Beta", "gamma", ""]), max_size=3)
 def entry(path: str, names: list[str], keys: list[int]) -> FileEntry:
     symbols = tuple(Symbol(n, "function", n, n, "", Span(0, 1), 0, 1, -1) for n in names)
     chunks = tuple(Chunk(bytes([k]) * 16, Span(i, i + 1), -1) for i, k in enumerate(keys))
-    return FileEntry(path, "/w", path.removeprefix("/w/"), encoded_outline=encode_outline(Outline("python", 5, symbols, chunks)))
+    return FileEntry(
+        path, "/w", path.removeprefix("/w/"), encoded_outline=encode_outline(Outline("python", 5, symbols, chunks))
+    )
 
 
 CHANGES = st.lists(

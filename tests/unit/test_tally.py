@@ -1,4 +1,4 @@
-"""Report of tests/strength: counting of attempts and failures, kept rows, and that the page is up to date."""
+"""Report of tests/strength: counts of attempts and failures, kept rows, and completeness of the page."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from tally import FOLDER, Tally, known_tests, readable_name, rows
 
 PAGE = FOLDER.parents[1] / "server" / "docs" / "explanation" / "strength.md"
-SCANNING = "test_faults.py", "test_killed_while_scanning"
-SERVERS = "test_several_servers.py", "test_servers_that_write_together"
+SCANNING = "test_crash_recovery.py", "test_killed_while_scanning"
+SERVERS = "test_concurrent_servers.py", "test_servers_write_concurrently"
 
 
 def report(tally: Tally, test: tuple[str, str], *, case: str = "", outcome: Any = "passed", **attempts: int) -> None:
@@ -29,14 +30,14 @@ def test_attempts_are_summed_and_failures_are_counted(tmp_path: Path) -> None:
     report(tally, SCANNING, kills=1500)
     report(tally, SERVERS, case="2", outcome="failed", servers=2, notes=60)
     report(tally, SERVERS, case="4", servers=4, notes=1)
-    report(tally, ("test_disk.py", "test_read_only"))
-    report(tally, ("test_disk.py", "test_times_of_files_that_lie"), outcome="skipped")
+    report(tally, ("test_disk_failures.py", "test_read_only_cache_folder"))
+    report(tally, ("test_disk_failures.py", "test_wrong_modification_times_do_not_hide_changes"), outcome="skipped")
     tally.pytest_sessionfinish()
     assert set(rows(tmp_path / "page.md")) == {
         ("killed while scanning", "1,500 kills", "0"),
-        ("servers that write together", "6 servers, 61 notes", "1"),
-        ("read only", "1 case", "0"),
-        ("times of files that lie", "not possible here", "0"),
+        ("servers write concurrently", "6 servers, 61 notes", "1"),
+        ("read only cache folder", "1 case", "0"),
+        ("wrong modification times do not hide changes", "not possible on this machine", "0"),
     }
 
 
@@ -52,7 +53,7 @@ def test_rows_of_tests_that_have_not_run_are_kept(tmp_path: Path) -> None:
     second.pytest_sessionfinish()
     assert set(rows(page)) == {
         ("killed while scanning", "15 kills", "0"),
-        ("servers that write together", "6 servers", "0"),
+        ("servers write concurrently", "6 servers", "0"),
     }
 
 
@@ -66,11 +67,11 @@ def test_tests_of_other_folders_are_ignored(tmp_path: Path) -> None:
 
 
 def test_page_lists_every_test_without_failures() -> None:
-    """If this fails, run: scripts/test tests/strength/FILE --effort 10 --table server/docs/explanation/strength.md"""
-    wanted = {name for _, tests in known_tests().values() for name in tests}
-    assert {name for name, _, _ in rows(PAGE)} == wanted
+    """If this fails, run `scripts/test tests/strength/FILE --effort 10 --table server/docs/explanation/strength.md`."""
+    names = {name for _, tests in known_tests().values() for name in tests}
+    assert {name for name, _, _ in rows(PAGE)} == names
     assert [row for row in rows(PAGE) if row[2] != "0"] == []
-    assert len(wanted) == sum(len(tests) for _, tests in known_tests().values())  # names are unique
+    assert len(names) == sum(len(tests) for _, tests in known_tests().values())  # names are unique
 
 
 def test_readable_names() -> None:

@@ -1,4 +1,4 @@
-"""Which packages the bundled embedding may learn from: only those that say so by an exact name."""
+"""Licence checks for training data: a package is used only if its exact licence name is permissive."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from training.licences import all_permissive, declared, licence_of, permissive
         ("", False),
     ],
 )
-def test_an_expression(expression: str, allowed: bool) -> None:
+def test_licence_expression_is_permissive(expression: str, allowed: bool) -> None:
     assert permissive(expression) is allowed
 
 
@@ -52,7 +52,7 @@ License: GPL-3
 """
 
 
-def test_the_last_stanza_that_matches_a_file_counts() -> None:
+def test_last_matching_stanza_determines_licence() -> None:
     stanzas = declared(COPYRIGHT)
     assert {p: licence_of(stanzas, p) for p in ("src/cart.c", "src/vendored/a/b.c", "src/one.c", "debian/rules")} == {
         "src/cart.c": "Expat",
@@ -62,11 +62,11 @@ def test_the_last_stanza_that_matches_a_file_counts() -> None:
     }
 
 
-def test_one_part_that_is_not_permissive_rules_the_package_out_but_its_packaging_does_not() -> None:
+def test_package_with_one_non_permissive_licence_is_excluded_except_for_packaging() -> None:
     assert not all_permissive(declared(COPYRIGHT))
     assert all_permissive(declared(COPYRIGHT.replace("GPL-2+", "ISC")))
 
 
-def test_prose_declares_nothing() -> None:
+def test_prose_is_not_a_licence_declaration() -> None:
     assert declared("This package is under the MIT licence.") == []
     assert not all_permissive([])

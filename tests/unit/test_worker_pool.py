@@ -162,7 +162,12 @@ def test_single_file_that_crashes_a_worker_is_outlined_as_text(tmp_path: Path) -
         jobs.outline_job(paths, NO_ROWS, events.append, defer_embedding=False)(channel)
     finally:
         channel.stop()
-    scans = {Path(s.path).stem: decode_outline(s.encoded_outline) for e in events if isinstance(e, OutlineResult) for s in e.scans}
+    scans = {
+        Path(s.path).stem: decode_outline(s.encoded_outline)
+        for e in events
+        if isinstance(e, OutlineResult)
+        for s in e.scans
+    }
     assert {name: [s.name for s in outline.symbols] for name, outline in scans.items() if outline} == {
         "a": ["a"],
         "bad": [],

@@ -1,4 +1,4 @@
-"""promptls/buildPrompt: builds the prompt for a message."""
+"""Handle `promptls/buildPrompt`: builds the prompt for a message."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from promptls.prompt.options import PromptOptions, RequestOptions, resolve_optio
 
 
 def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
-    """promptls/buildPrompt"""
+    """Handle `promptls/buildPrompt`."""
     if not params.message.strip():
         raise InvalidParams("message: must not be blank.", "message")
     mentions = parse_mentions(params.message)

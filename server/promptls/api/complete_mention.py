@@ -1,4 +1,4 @@
-"""promptls/completeMention: completion of a mention, shared with textDocument/completion."""
+"""Handle `promptls/completeMention`: completion of a mention, shared with textDocument/completion."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_COMPLETIONS = 1000
 
 
 def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, token: CancelToken) -> Json:
-    """promptls/completeMention"""
+    """Handle `promptls/completeMention`."""
     if not 0 <= params.offset <= utf16_offset(params.text, len(params.text)):
         raise InvalidParams("offset: must be inside the text.", "offset")
     if not 1 <= params.limit <= MAX_COMPLETIONS:

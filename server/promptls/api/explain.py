@@ -1,4 +1,4 @@
-"""promptls/explain: a file or symbol with its callers, callees, types, tests and documents."""
+"""Handle `promptls/explain`: a file or symbol with its callers, callees, types, tests and documents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RELATIONS = ("callers", "callees", "supertypes", "subtypes", "users", "tests", 
 
 
 def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) -> Json:
-    """promptls/explain"""
+    """Handle `promptls/explain`."""
     snapshot = engine.snapshot(token)
     view = engine.graph_of(snapshot)
     if params.symbol is not None:

@@ -1,4 +1,4 @@
-"""promptls/explainIgnore: whether a file is indexed, and the ignore rule that excludes it."""
+"""Handle `promptls/explainIgnore`: whether a file is indexed, and the ignore rule that excludes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from promptls.model import CancelToken
 
 
 def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToken) -> Json:
-    """promptls/explainIgnore"""
+    """Handle `promptls/explainIgnore`."""
     path = from_uri(params.uri)
     root = engine.snapshot(token).root_of(path) if path else None
     if path is None or root is None:

@@ -1,4 +1,4 @@
-"""promptls/graph: the knowledge graph around a question, a symbol, a file or a call path."""
+"""Handle `promptls/graph`: the knowledge graph around a question, a symbol, a file or a call path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MAX_CALL_PATHS = 20
 
 
 def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> Json:
-    """promptls/graph"""
+    """Handle `promptls/graph`."""
     if not 1 <= params.limit <= MAX_NODES:
         raise InvalidParams(f"limit: must be between 1 and {MAX_NODES}.", "limit")
     if (params.from_ is None) != (params.to is None):

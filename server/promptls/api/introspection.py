@@ -15,7 +15,7 @@ from promptls.prompt.recipes import recipe_help
 
 
 def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
-    """promptls/mentionKinds"""
+    """Handle `promptls/mentionKinds`."""
     return {
         "grammar": GRAMMAR_VERSION,
         "kinds": [
@@ -33,13 +33,13 @@ def mention_kinds(engine: Engine, params: protocol.NoParams, token: CancelToken)
 
 
 def models(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
-    """promptls/models"""
+    """Handle `promptls/models`."""
     default, budgets = tokens.models(tokens.user_models())
     return {"default": default, "models": [{"name": name, "budget": budget} for name, budget in budgets.items()]}
 
 
 def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
-    """promptls/recipes"""
+    """Handle `promptls/recipes`."""
     collection = engine.recipes(engine.resolve_context(ClientContext(), engine.snapshot(token), token))
     return {
         "recipes": [
@@ -68,5 +68,5 @@ def recipes(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Js
 
 
 def profiles(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
-    """promptls/profiles"""
+    """Handle `promptls/profiles`."""
     return {"profiles": [{"name": profile.name, "about": profile.about} for profile in loadable_profiles()]}

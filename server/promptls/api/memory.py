@@ -1,4 +1,4 @@
-"""promptls/memory: lists, searches, adds, updates and removes memory entries."""
+"""Handle `promptls/memory`: lists, searches, adds, updates and removes memory entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from promptls.model import CancelToken
 
 
 def memory(engine: Engine, params: protocol.MemoryParams, token: CancelToken) -> Json:
-    """promptls/memory"""
+    """Handle `promptls/memory`."""
     assert engine.services.memory is not None
     try:
         result = perform(engine.services.memory, MemoryRequest(**structs.asdict(params)), engine.workspace.roots)

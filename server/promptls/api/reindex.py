@@ -1,4 +1,4 @@
-"""promptls/reindex: rescans workspace folders."""
+"""Handle `promptls/reindex`: rescans workspace folders."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from promptls.model import CancelToken
 
 
 def reindex(engine: Engine, params: protocol.ReindexParams, token: CancelToken) -> Json:
-    """promptls/reindex"""
+    """Handle `promptls/reindex`."""
     paths = {root.uri.rstrip("/"): root.path for root in engine.workspace.roots}
     for uri in params.roots:
         protocol.one_of("roots", uri.rstrip("/"), tuple(paths))

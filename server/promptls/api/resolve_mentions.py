@@ -1,4 +1,4 @@
-"""promptls/resolveMentions: a dry run that resolves the mentions of a message and counts their tokens."""
+"""Handle `promptls/resolveMentions`: a dry run that resolves the mentions of a message and counts their tokens."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from promptls.prompt.errors import InvalidOption
 
 
 def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, token: CancelToken) -> Json:
-    """promptls/resolveMentions"""
+    """Handle `promptls/resolveMentions`."""
     request = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter)
     try:
         budget = budget_of(engine.settings.budget, request)

@@ -1,4 +1,4 @@
-"""promptls/search: ranked regions of the workspace for a query."""
+"""Handle `promptls/search`: ranked regions of the workspace for a query."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_HITS = 1000
 
 
 def search(engine: Engine, params: protocol.SearchParams, token: CancelToken) -> Json:
-    """promptls/search"""
+    """Handle `promptls/search`."""
     if not params.query.strip():
         raise InvalidParams("query: must not be blank.", "query")
     if not 1 <= params.limit <= MAX_HITS:

@@ -1,4 +1,4 @@
-"""promptls/status: progress, size and problems of the index."""
+"""Handle `promptls/status`: progress, size and problems of the index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGE_BYTES = 4096
 
 
 def status(engine: Engine, params: protocol.NoParams, token: CancelToken) -> Json:
-    """promptls/status"""
+    """Handle `promptls/status`."""
     return encode_status(engine.index.status(), _resident_bytes(), log_file().name)
 
 

@@ -1,4 +1,4 @@
-"""promptls/verifyCitations: checks the citations in an answer against the items of its prompt."""
+"""Handle `promptls/verifyCitations`: checks the citations in an answer against the items of its prompt."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ UNKNOWN_LINE_COUNT = 1 << 30
 
 
 def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, token: CancelToken) -> Json:
-    """promptls/verifyCitations"""
+    """Handle `promptls/verifyCitations`."""
     snapshot = engine.snapshot(token)
     sources = engine.index.source_reader(snapshot, engine.settings.secrets.allow_files)
     items = [_citable_item(item, snapshot, sources) for item in params.items]

@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def argument_parser() -> argparse.ArgumentParser:
+    """Return the parser of all commands."""
     parser = argparse.ArgumentParser(
         prog="promptls",
         description="Language server and command line that build prompts with context from your workspace.",

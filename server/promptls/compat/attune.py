@@ -65,7 +65,7 @@ def confidence(top: float, minimum: float = MIN_HIT_SCORE) -> float:
 
 
 def overlap_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
-    """Formula: overlap alone if the best one passes the gate, else fused two to one with similarity; at most 1."""
+    """Score items (formula): overlap alone if the best one passes the gate, else fused two to one with similarity; at most 1."""
     query_stems = stems(" ".join(query.keywords))
     raw = [
         overlap(query_stems, stems(r.item.path), stems(r.summary), stems(r.text[:SCORED_CHARACTERS])) for r in items
@@ -108,16 +108,20 @@ class RetrievedDocument(Protocol):
     """A document that a retriever can return."""
 
     @property
-    def path(self) -> str: ...
+    def path(self) -> str:
+        """Path of the document."""
+
     @property
-    def content(self) -> str: ...
+    def content(self) -> str:
+        """Text of the document."""
 
 
 class DocumentHit(Protocol):
     """A result of a retriever: any object with an `entry`."""
 
     @property
-    def entry(self) -> RetrievedDocument: ...
+    def entry(self) -> RetrievedDocument:
+        """The retrieved document."""
 
 
 class RetrievalEntry(Struct, frozen=True):

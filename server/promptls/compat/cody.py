@@ -34,7 +34,7 @@ def tfidf(frequencies: Mapping[str, int], corpus: CorpusStatistics, size: int = 
 
 
 def tfidf_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
-    """Formula: tf-idf as a share of the best one; Cody scores whole files, this scores retrieved items."""
+    """Score items (formula): tf-idf as a share of the best one; Cody scores whole files, this scores retrieved items."""
     terms = dict.fromkeys(tokenize(" ".join(query.keywords)))
     raw: list[float] = []
     for retrieved in items:

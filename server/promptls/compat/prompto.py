@@ -66,7 +66,7 @@ def classify_action(question: str) -> ActionAndKeywords:
 
 
 def classify(intent: Intent, question: str) -> Classification:
-    """Hook `classify`: replace the action; a question without keywords needs no retrieval."""
+    """Replace the action; a question without keywords needs no retrieval."""
     result = classify_action(question)
     intent = replace(intent, about_codebase=bool(result.keywords), action=result.action)
     return Classification(intent, result.keywords)
@@ -113,7 +113,7 @@ def symbol_match(name: str, keywords: Sequence[str]) -> float:
 
 
 def fusion_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
-    """Formula: three rankings by reciprocal rank fusion, scaled so that first place in each ranking is 1.
+    """Score items (formula): three rankings by reciprocal rank fusion, scaled so that first place in each ranking is 1.
 
     prompto's code compares unscaled sums, at most 1/61, with a threshold of 0.30, so that only boosts decide; its
     documentation describes a score between 0 and 1.

@@ -161,8 +161,8 @@ class ExpressionResolver:
     def resolve_type(self, path: str, owner: int, type_name: str, depth: int = 0) -> Value | None:
         """Return a value of a type as written in an outline.
 
-        "A()" is the result of calling A and "=a.b" the value of an expression.  "a(0,1)" is what `a` passes to parameter 1
-        of the callback that is argument 0 of the call.
+        "A()" is the result of calling A, and "=a.b" the value of an expression.  "a(0,1)" is the value that `a` passes
+        as parameter 1 to the callback that is its argument 0.
         """
         if type_name.startswith("="):
             value = self.resolve(path, owner, type_name[1:], depth + 1)
@@ -174,7 +174,7 @@ class ExpressionResolver:
             return result if isinstance(result, Instance | Module | External) else None
         file = self._lookup.file_symbols(path)
         is_self = type_name in SELF_NAMES
-        if is_self and file is not None and (not file.language.file_is_type or file.enclosing_type(owner)):
+        if is_self and file is not None and (not file.language.file_is_type or file.enclosing_type_name(owner)):
             type_ = self._types.enclosing_type(path, file, owner)
             return Instance(type_, "typed") if type_ is not None else None
         is_uncertain, type_name = type_name.startswith(UNCERTAIN), type_name.removeprefix(UNCERTAIN)

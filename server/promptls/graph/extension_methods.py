@@ -178,7 +178,7 @@ def _visible_extensions(
     """Return the Kotlin extensions that a file can call: imported, of its package, or of an enclosing type."""
     wildcard_imports = [imported.module for imported in file.outline.imports if "*" in imported.names]
     named_imports = [imported.module for imported in file.outline.imports if name in imported.names]
-    enclosing_type = file.enclosing_type(owner)
+    enclosing_type = file.enclosing_type_name(owner)
     out = []
     for extension in extensions:
         holder = _qualified_name(snapshot, extension.ref).removesuffix(f".{name}").rpartition(".")[0]

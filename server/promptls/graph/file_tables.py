@@ -140,7 +140,7 @@ class FileSymbols:
             yield index
             index = self.symbols[index].parent
 
-    def enclosing_type(self, index: int) -> str:
+    def enclosing_type_name(self, index: int) -> str:
         """Return the qualified name of the enclosing type, "" for none: "Server" for the method Server.handle."""
         for scope in self.scopes(index):
             symbol = self.symbols[scope]

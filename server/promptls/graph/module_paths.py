@@ -177,7 +177,7 @@ def _resolve_zig(lookup: Lookup, path: str, file: FileSymbols, owner: int, name:
                 return (Resolution((path, scope), "local") if scope >= 0 else Module(path)), 1
             if constant.group(1) != name and constant.group(2) is None:
                 return lookup.resolve_expression(path, scope, constant.group(1), depth + 2), 1
-    enclosing = file.enclosing_type(owner)
+    enclosing = file.enclosing_type_name(owner)
     return (Module(path), 1) if name == "Self" and not enclosing else (None, 0)
 
 

@@ -24,12 +24,13 @@ _NESTED_PACKAGES = frozenset("test tests docs doc benchmark benchmarks perf exam
 """Folders that belong to the enclosing package even if they contain a manifest."""
 
 _COMMON_METHODS = frozenset(
-    "add all any append apply bind call catch clear clone close copy count create data decode delete each emit encode "
-    "endswith equals every exec execute extend fetch filter find findall first flush forEach format from get gmatch group "
-    "gsub has hash includes index indexOf info init insert is_empty items iter join keys last len length list load log lower map match "
-    "max min name new next on open parse pop post print push put read reduce register remove render replace reset resolve "
-    "reverse run save search send set setdefault size slice some sort split start startswith stop strip sub sum test then "
-    "toString trim type unwrap update upper validate value values wait warn write error debug exists put_nowait done".split()
+    "add all any append apply bind call catch clear clone close copy count create data decode delete each emit "
+    "encode endswith equals every exec execute extend fetch filter find findall first flush forEach format from get "
+    "gmatch group gsub has hash includes index indexOf info init insert is_empty items iter join keys last len "
+    "length list load log lower map match max min name new next on open parse pop post print push put read reduce "
+    "register remove render replace reset resolve reverse run save search send set setdefault size slice some sort "
+    "split start startswith stop strip sub sum test then toString trim type unwrap update upper validate value "
+    "values wait warn write error debug exists put_nowait done".split()
 )
 """Method names so common that a single definition in the workspace is not evidence."""
 

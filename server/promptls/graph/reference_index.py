@@ -16,7 +16,7 @@ from promptls.model import FileEntry, decode_references
 from promptls.util.persistent_map import PersistentMap
 
 IMPORT = "\0"
-"""Prefix of words from imports, which separates them from names; IMPORT + "." stands for modules of dots only."""
+"""Prefix of words from imports, which separates them from names; IMPORT + "." is the key of modules with only dots."""
 
 _WORD = re.compile(r"[\w-]+")
 

@@ -32,7 +32,7 @@ class TypeHierarchy:
 
     def enclosing_type(self, path: str, file: FileSymbols, owner: int) -> OutlineRef | None:
         """Return the type to which the code of a definition belongs."""
-        qualified = file.enclosing_type(owner)
+        qualified = file.enclosing_type_name(owner)
         if not qualified:
             return None
         for i in file.by_qualified_name.get(qualified, ()):

@@ -65,7 +65,9 @@ class Indexer:
         self._roots: dict[str, RootState] = {}
         self._publisher = Publisher()
         self._priority = RequestPriority()
-        self._document_indexer = DocumentIndexer(self._publisher, self._pool, self.workspace, config.limits, self._root_state)
+        self._document_indexer = DocumentIndexer(
+            self._publisher, self._pool, self.workspace, config.limits, self._root_state
+        )
         self._walker = ThreadPoolExecutor(1, "index-walk")
         self._prescanner = Prescanner(self._publisher, self._pool, config.limits, self._post, self._walker)
         self._writer = IndexWriter(

@@ -1,0 +1,1 @@
+"""Knowledge besides code: rule files, memory entries, project facts and code owners."""

@@ -35,6 +35,7 @@ class PromptServerProtocol(LanguageServerProtocol):
     """
 
     def structure_message(self, data: Any) -> Any:
+        """Return the message unchanged; `handle_body` decodes it."""
         return data
 
     def handle_body(self, body: bytes) -> None:

@@ -41,7 +41,7 @@ START_RETRY_S = 2.0
 
 
 def initialize(server: PromptServer, params: lsp.InitializeParams) -> None:
-    """initialize"""
+    """Handle `initialize`."""
     server.loop = asyncio.get_running_loop()
     pygls_workspace = server.workspace
     folders = list(pygls_workspace.folders.values())
@@ -58,7 +58,7 @@ def initialize(server: PromptServer, params: lsp.InitializeParams) -> None:
 
 
 async def initialized(server: PromptServer, params: lsp.InitializedParams) -> None:
-    """initialized"""
+    """Handle `Initialized`."""
     if server.initialized:
         return
     server.initialized = True
@@ -70,17 +70,17 @@ async def initialized(server: PromptServer, params: lsp.InitializedParams) -> No
 
 
 def shutdown(server: PromptServer, params: None) -> None:
-    """shutdown"""
+    """Handle `shutdown`."""
     server.stop()
 
 
 def did_change_workspace_folders(server: PromptServer, params: lsp.DidChangeWorkspaceFoldersParams) -> None:
-    """workspace/didChangeWorkspaceFolders"""
+    """Handle `workspace/didChangeWorkspaceFolders`."""
     _update_folders(server, params.event.added, params.event.removed)
 
 
 async def did_change_configuration(server: PromptServer, params: lsp.DidChangeConfigurationParams) -> None:
-    """workspace/didChangeConfiguration"""
+    """Handle `workspace/didChangeConfiguration`."""
     if _can_request_settings(server):
         await _request_settings(server)
     elif isinstance(pushed := to_json(params.settings), dict) and "promptls" in pushed:
@@ -89,7 +89,7 @@ async def did_change_configuration(server: PromptServer, params: lsp.DidChangeCo
 
 
 def progress_cancel(server: PromptServer, params: lsp.WorkDoneProgressCancelParams) -> None:
-    """window/workDoneProgress/cancel"""
+    """Handle `window/workDoneProgress/cancel`."""
     if server.indexing_progress.is_active(params.token) and server.engine is not None:
         server.engine.indexer.pause()
 

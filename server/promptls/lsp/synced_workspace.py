@@ -17,6 +17,7 @@ class SyncedDocument(TextDocument):
 
     @property
     def source(self) -> str:
+        """Text of the document."""
         return self._source or ""
 
     def _apply_incremental_change(self, change: lsp.TextDocumentContentChangePartial) -> None:

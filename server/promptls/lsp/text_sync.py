@@ -21,14 +21,14 @@ log = logging.getLogger(__name__)
 
 
 def did_open(server: PromptServer, params: lsp.DidOpenTextDocumentParams) -> None:
-    """textDocument/didOpen"""
+    """Handle `textDocument/didOpen`."""
     path = from_uri(params.text_document.uri)
     on_disk = file_stat(path) is not None if path else False
     _store_document(server, params.text_document.uri, edited=not on_disk)
 
 
 def did_change(server: PromptServer, params: lsp.DidChangeTextDocumentParams) -> None:
-    """textDocument/didChange"""
+    """Handle `textDocument/didChange`."""
     uri = params.text_document.uri
     if unquote(uri) not in server.workspace.text_documents:
         log.warning("ignored a change of %s, which is not open", uri)
@@ -37,13 +37,13 @@ def did_change(server: PromptServer, params: lsp.DidChangeTextDocumentParams) ->
 
 
 def did_save(server: PromptServer, params: lsp.DidSaveTextDocumentParams) -> None:
-    """textDocument/didSave"""
+    """Handle `textDocument/didSave`."""
     if path := from_uri(params.text_document.uri):
         server.index_workspace.mark_saved(path)
 
 
 def did_close(server: PromptServer, params: lsp.DidCloseTextDocumentParams) -> None:
-    """textDocument/didClose"""
+    """Handle `textDocument/didClose`."""
     uri = params.text_document.uri
     server.documents.remove(uri)
     clear_document(server, uri)
@@ -52,7 +52,7 @@ def did_close(server: PromptServer, params: lsp.DidCloseTextDocumentParams) -> N
 
 
 def did_change_watched_files(server: PromptServer, params: lsp.DidChangeWatchedFilesParams) -> None:
-    """workspace/didChangeWatchedFiles"""
+    """Handle `workspace/didChangeWatchedFiles`."""
     server.index_workspace.touch([p for p in (from_uri(c.uri) for c in params.changes) if p])
 
 

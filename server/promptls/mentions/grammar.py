@@ -1,11 +1,11 @@
-"""Grammar of mentions: parses message text into mentions.
+r"""Grammar of mentions: parses message text into mentions.
 
 `parse` is pure and total: it accepts any text, never raises and takes time linear in the length of the text.
 It does not access the workspace, so an unknown "@word" is parsed as a file mention.  `resolve` decides whether it
 is a mention at all, with the help of `is_explicit_reference`.
 Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain as aliases.
 
-    @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\\ b.py   @@name       a file ("@@": a name that begins with "@")
+    @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\ b.py   @@name       a file ("@@": a name that begins with "@")
     @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-20  @a.py#L10-L20  @a.py#L10:20     lines of a file
     @dir/                                                                   a folder
     @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that match a glob

@@ -1,6 +1,6 @@
-"""Regular expressions from untrusted sources (workspace files, messages), matched by RE2 in linear time.
+r"""Regular expressions from untrusted sources (workspace files, messages), matched by RE2 in linear time.
 
-RE2 has no look-around and no back-references.  `\\w`, `\\d`, `\\s` and `\\b` are ASCII-only.
+RE2 has no look-around and no back-references.  `\w`, `\d`, `\s` and `\b` are ASCII-only.
 """
 
 from __future__ import annotations

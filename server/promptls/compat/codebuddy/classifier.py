@@ -65,7 +65,7 @@ def _data() -> dict[str, Any]:
 
 
 def classify(intent: Intent, question: str) -> Classification:
-    """Hook `classify`: replace relevance, categories and types of the intent."""
+    """Replace relevance, categories and types of the intent."""
     result = classify_keywords(question)
     intent = replace(
         intent,

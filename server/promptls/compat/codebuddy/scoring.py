@@ -130,7 +130,7 @@ def _element_points(retrieved: RetrievedItem, keywords: Sequence[str]) -> float:
 
 
 def density_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
-    """Formula: keyword density of the windows of all items that one of the two searches finds."""
+    """Score items (formula): keyword density of the windows of all items that one of the two searches finds."""
     points = search_points(items, query.keywords)
     scored: list[ScoredItem] = []
     by_file: dict[str, list[int]] = {}

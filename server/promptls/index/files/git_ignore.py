@@ -44,6 +44,7 @@ class GitRule(Struct, frozen=True):
 
     @property
     def is_exclusion(self) -> bool:
+        """Whether the rule ignores the path."""
         return not self.text.startswith("!")
 
 

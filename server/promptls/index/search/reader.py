@@ -151,7 +151,7 @@ class IndexReader:
         self._all_have_vectors = False
 
     def __len__(self) -> int:
-        """Number of rows, dead ones included: the length of every array by row."""
+        """Return the number of rows, dead ones included: the length of every array by row."""
         return self._size
 
     @property

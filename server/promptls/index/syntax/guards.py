@@ -41,7 +41,7 @@ _INDENT = re.compile(rb"^([ \t]*)\S", re.MULTILINE)
 
 
 def unparsable_reason(data: bytes, language: Language) -> str:
-    """Return the reason why a text with "\\n" line ends is not parsed; "" if it can be parsed."""
+    r"""Return the reason why a text with "\n" line ends is not parsed; "" if it can be parsed."""
     if b"\0" in data:
         return "it holds NUL characters"
     if len(data) > _GENERATED_BYTES and len(data) > _GENERATED_LINE_CHARS * (data.count(b"\n") + 1):

@@ -239,7 +239,7 @@ def _add_prose_references(
 
 
 def _continues_chain(data: bytes, start: int) -> bool:
-    """Return whether a name on a line of its own continues the expression of the line before: "\\n  .name"."""
+    r"""Return whether a name on a line of its own continues the expression of the line before: "\n  .name"."""
     if start > 1 and data[start - 1] != ord("\n") and data[start - 2] not in b" \t\n.:":
         return False  # the common case: other code is before it on its line
     return _code_before(data, start).endswith((b".", b"::"))

@@ -1,6 +1,6 @@
-"""Source text in the forms that the parser and the chunker need: UTF-8 bytes, lines, and offsets between them.
+r"""Source text in the forms that the parser and the chunker need: UTF-8 bytes, lines, and offsets between them.
 
-Lines end with \\n, \\r\\n or \\r, as everywhere in promptls. The parser counts \\n only, so line ends are normalized
+Lines end with \n, \r\n or \r, as everywhere in promptls. The parser counts \n only, so line ends are normalized
 first. A byte order mark is removed. No grammar is needed here.
 """
 

@@ -233,6 +233,7 @@ class WorkerPool:
 
     @property
     def bulk_slots(self) -> int:
+        """Number of worker slots for bulk work."""
         return len(self._channels) - 1
 
     @property

@@ -69,6 +69,7 @@ class Worker:
         self.run_interner, self.term_extractor = RunInterner(), TermExtractor()
 
     def handle(self, request: Request) -> Response:
+        """Handle one request from the server process."""
         if isinstance(request, ScanFiles):
             self.batch_texts = {}
             return ScanResult(tuple(self._scan_file(path, request.plain) for path in request.paths))

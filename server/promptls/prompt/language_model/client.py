@@ -40,7 +40,8 @@ class LanguageModelError(Exception):
 class CompletionFunction(Protocol):
     """Function that completes a chat.  Raises `LanguageModelError`, and `Cancelled` within 100 ms of cancellation."""
 
-    def __call__(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str: ...
+    def __call__(self, messages: Sequence[Message], max_tokens: int, token: CancelToken) -> str:
+        """Return the answer of the language model."""
 
 
 class LanguageModel:

@@ -15,12 +15,12 @@ from promptls.prompt.scoring.types import CorpusStatistics, RetrievedItem, Score
 def keep_retrieval_scores(
     items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics
 ) -> list[ScoredItem]:
-    """Formula: keep the scores of the ranker."""
+    """Keep the scores of the ranker."""
     return [ScoredItem(r, r.item.score, dict(r.item.reasons)) for r in items]
 
 
 def hybrid_formula(items: Sequence[RetrievedItem], query: ScoringQuery, corpus: CorpusStatistics) -> list[ScoredItem]:
-    """Formula: 0.7 of the normalized similarity and 0.3 of the normalized keyword score."""
+    """Score items (formula): 0.7 of the normalized similarity and 0.3 of the normalized keyword score."""
     semantic = normalize_scores([r.item.reasons.get("semantic", 0.0) for r in items])
     keyword = normalize_scores([r.item.reasons.get("keyword", 0.0) for r in items])
     return [

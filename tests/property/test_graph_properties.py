@@ -1,4 +1,4 @@
-"""Properties of the graph, for workspaces whose names refer to each other in any way."""
+"""Properties of the graph of generated workspaces with random imports, calls and bases."""
 
 from __future__ import annotations
 
@@ -55,7 +55,11 @@ WORKSPACES = st.dictionaries(st.sampled_from(FILES), TEXTS, max_size=4)
 def entries(texts: dict[str, str]) -> dict[str, FileEntry | None]:
     return {
         f"{ROOT}/{name}": FileEntry(
-            f"{ROOT}/{name}", ROOT, name, content_hash=content_hash(text), encoded_outline=encode_outline(parse_source(text, "python").outline)
+            f"{ROOT}/{name}",
+            ROOT,
+            name,
+            content_hash=content_hash(text),
+            encoded_outline=encode_outline(parse_source(text, "python").outline),
         )
         for name, text in texts.items()
     }
@@ -73,20 +77,20 @@ def view_of(texts: dict[str, str]) -> GraphView:
 @given(WORKSPACES)
 def test_edges_are_equal_from_both_ends(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    places = list(view.all_refs())
-    out = {(e.source, e.target, e.type) for place in places for e in view.outgoing(place)}
-    into = {(e.source, e.target, e.type) for place in places for e in view.incoming(place)}
-    assert out == into
-    assert {end for edge in out for end in edge[:2]} <= set(places)
+    refs = list(view.all_refs())
+    outgoing = {(edge.source, edge.target, edge.type) for ref in refs for edge in view.outgoing(ref)}
+    incoming = {(edge.source, edge.target, edge.type) for ref in refs for edge in view.incoming(ref)}
+    assert outgoing == incoming
+    assert {end for edge in outgoing for end in edge[:2]} <= set(refs)
 
 
 @settings(max_examples=60, deadline=None)
 @given(WORKSPACES)
 def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
     view = view_of(texts)
-    ids = [view.id(place) for place in view.all_refs()]
+    ids = [view.id(ref) for ref in view.all_refs()]
     assert len(set(ids)) == len(ids)
-    assert [resolve_target(view, one).refs for one in ids] == [(place,) for place in view.all_refs()]
+    assert [resolve_target(view, one).refs for one in ids] == [(ref,) for ref in view.all_refs()]
 
 
 @settings(max_examples=60, deadline=None)
@@ -94,12 +98,12 @@ def test_node_ids_resolve_to_their_nodes(texts: dict[str, str]) -> None:
 def test_graph_does_not_depend_on_history(before: dict[str, str], after: dict[str, str]) -> None:
     graph = Graph(ImportResolver)
     old = snapshot_of(before)
-    for place in graph.at(old).all_refs():
-        graph.at(old).edges(place)
+    for ref in graph.at(old).all_refs():
+        graph.at(old).edges(ref)
     gone: dict[str, FileEntry | None] = dict.fromkeys(entries(before))
     view, fresh = graph.at(with_files(old, (gone | entries(after)).items())), view_of(after)
     assert list(view.all_refs()) == list(fresh.all_refs())
-    assert all(view.edges(place) == fresh.edges(place) for place in fresh.all_refs())
+    assert all(view.edges(ref) == fresh.edges(ref) for ref in fresh.all_refs())
 
 
 @settings(max_examples=60, deadline=None)
@@ -136,7 +140,7 @@ def _distance(view: GraphView, source: tuple[str, int], target: tuple[str, int])
     while level:
         if target in level:
             return steps
-        level = [n for place in level for n in callees(view, place) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
+        level = [n for ref in level for n in callees(view, ref) if n not in seen and not seen.add(n)]  # type: ignore[func-returns-value]
         steps += 1
     return None
 
