@@ -1,8 +1,7 @@
-"""What the tests of faults share: a workspace in several states, a machine to run servers on, and portraits.
+"""Shared tools of the fault tests: a workspace with several states, server processes, and comparable index results.
 
-A portrait is everything that must be the same whether an index has been through a fault or was made from nothing:
-answers with regions and scores, what is counted, where mentions lead.  A workspace has a few states, so that the
-portrait of a fresh index is taken once for each.
+Index results are everything that must be equal for an index that survived a fault and a newly built one: search
+results with scores, counts, and resolved mentions. A workspace has few states, so each new index is built once.
 """
 
 from __future__ import annotations
@@ -33,12 +32,12 @@ MENTIONS = (
 )
 VERBS = "parse format merge split encode decode validate load store route".split()
 NOUNS = "request header record invoice cookie token segment packet ledger account".split()
-_PORTRAITS: dict[str, Json] = {}
-"""Of fresh indexes, by what they are of: all tests of a run share them."""
+_FRESH_RESULTS: dict[str, Json] = {}
+"""Index results of new indexes, by options, model and file contents; shared by all tests of a run."""
 
 
-def generated(number: int, state: int, functions: int = 5) -> str:
-    """The text of one made-up module in one of the states of a workspace."""
+def generate_module(number: int, state: int, functions: int = 5) -> str:
+    """Return the source of one generated module in one state of the workspace."""
     rng = random.Random(f"{number}/{state}")
     return "\n\n".join(
         f"def {rng.choice(VERBS)}_{rng.choice(NOUNS)}_{number}_{i}(value, limit={i}):\n"
@@ -48,23 +47,23 @@ def generated(number: int, state: int, functions: int = 5) -> str:
     )
 
 
-class Place:
-    """A workspace, and the folders in which servers keep what they know of it."""
+class Sandbox:
+    """A workspace with its cache folder and the servers started on it."""
 
-    def __init__(self, top: Path, files: int = 24, states: int = 3) -> None:
-        self.top = top
-        self.root = write_tree(top / "work", SHOP)
+    def __init__(self, folder: Path, files: int = 24, states: int = 3) -> None:
+        self.folder = folder
+        self.root = write_tree(folder / "work", SHOP)
         self.files, self.states, self.state = files, states, 0
-        self.cache = top / "cache"
+        self.cache = folder / "cache"
         self.clients: list[Client] = []
         for number in range(files):
-            (self.root / f"generated_{number}.py").write_text(generated(number, 0) + "\n")
+            (self.root / f"generated_{number}.py").write_text(generate_module(number, 0) + "\n")
         git(self.root, "init", "-q")
         git(self.root, "add", "-A")
         git(self.root, "commit", "-qm", "begin")
 
-    def become(self, state: int) -> list[Path]:
-        """Bring the workspace into one of its states; the files that are written or gone."""
+    def apply_state(self, state: int) -> list[Path]:
+        """Put the workspace into one of its states; return the files written and deleted."""
         self.state = state % self.states
         changed = []
         for number in range(self.files):
@@ -73,20 +72,20 @@ class Place:
                 file.unlink(missing_ok=True)
                 changed.append(file)
                 continue
-            text = generated(number, self.state if number % 3 == 0 else 0) + "\n"
+            text = generate_module(number, self.state if number % 3 == 0 else 0) + "\n"
             if not file.exists() or file.read_text() != text:
                 file.write_text(text)
                 changed.append(file)
         return changed
 
     def launch(self, cache: Path | None = None, command: list[str] | None = None, **env: str) -> Client:
-        """A server that has been started and not been spoken to."""
+        """Start a server without sending a request."""
         client = Client(cache or self.cache, env=env, command=command)
         self.clients.append(client)
         return client
 
-    def running(self) -> Client:
-        """The server that was started last and is well, or else a new one; its index is complete."""
+    def running_client(self) -> Client:
+        """Return the last started server if it is running, else a new one; wait until its index is complete."""
         last = self.clients[-1] if self.clients else None
         if last is None or last.ended or last.process.poll() is not None:
             last = self.start()
@@ -96,99 +95,99 @@ class Place:
     def start(
         self, options: Json | None = None, cache: Path | None = None, command: list[str] | None = None, **env: str
     ) -> Client:
-        """A server on this workspace."""
+        """Start and initialize a server on this workspace."""
         client = self.launch(cache, command, **env)
         client.initialize(self.root, options=options)
         return client
 
-    def fresh(self, options: Json | None = None, of: str = "") -> Json:
-        """The portrait of an index of the present files that is made from nothing, and lives in memory only."""
-        key = f"{options} {of} {self._digest()}"
-        if key not in _PORTRAITS:
-            elsewhere = Path(tempfile.mkdtemp(prefix="fresh-", dir=self.top))
-            (elsewhere / "blocked").write_text("no folder")
+    def fresh_index_results(self, options: Json | None = None, model: str = "") -> Json:
+        """Return the results of a new in-memory index of the current files."""
+        key = f"{options} {model} {self._digest()}"
+        if key not in _FRESH_RESULTS:
+            elsewhere = Path(tempfile.mkdtemp(prefix="fresh-", dir=self.folder))
+            (elsewhere / "blocked").write_text("not a folder")
             client = self.start(options, elsewhere / "data", PROMPTLS_CACHE=str(elsewhere / "blocked" / "cache"))
-            _PORTRAITS[key] = {**portrait(client), "state": "ready"}
+            _FRESH_RESULTS[key] = {**index_results(client), "state": "ready"}
             client.kill()
             self.clients.remove(client)
-        return _PORTRAITS[key]
+        return _FRESH_RESULTS[key]
 
     def _digest(self) -> str:
-        """One string for all texts of the workspace."""
-        made = blake2b(digest_size=16)
-        for file in files_of(self.root):
+        """Return a hash of all files in the workspace."""
+        digest = blake2b(digest_size=16)
+        for file in list_files(self.root):
             name = file.relative_to(self.root).as_posix()
             if not name.startswith(".git/"):
-                made.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
-        return made.hexdigest()
+                digest.update(f"{name}\0".encode() + file.read_bytes() + b"\0")
+        return digest.hexdigest()
 
-    def end(self) -> None:
-        """End all servers that still run."""
+    def stop_servers(self) -> None:
+        """Stop all servers that are still running."""
         for client in self.clients:
             client.kill()
 
 
-def portrait(client: Client) -> Json:
-    """Everything that must not depend on how the index came about."""
+def index_results(client: Client) -> Json:
+    """Return the results that must not depend on how the index was built."""
     status = client.wait_indexed(TIMEOUT_S)
     (root,) = status["roots"]
-    said = status["state"] if status["state"] == "ready" else f"{status['state']}: {status['message']}"
-    seen = {
-        "answers": answers(client),
+    state = status["state"] if status["state"] == "ready" else f"{status['state']}: {status['message']}"
+    results = {
+        "answers": search_results(client),
         "counts": [root[n] for n in ("name", "files", "symbols", "chunks", "vectors", "skipped")],
         "mentions": [
             {n: m[n] for n in ("status", "targets", "candidates", "reason") if n in m}
             for m in client.request("promptls/resolveMentions", {"message": MENTIONS})["mentions"]
         ],
-        "state": said,
+        "state": state,
     }
-    out: Json = json.loads(json.dumps(seen).replace(root["uri"], "ROOT"))
+    out: Json = json.loads(json.dumps(results).replace(root["uri"], "ROOT"))
     return out
 
 
-def answers(client: Client) -> list[list[tuple[str, Json, float]]]:
-    """Regions and scores of the fixed questions."""
+def search_results(client: Client) -> list[list[tuple[str, Json, float]]]:
+    """Return locations and scores of the hits for the fixed questions."""
     return [[(h["path"], h["range"], h["score"]) for h in client.search(q, 25)] for q in QUESTIONS]
 
 
-def footprint(folder: Path) -> int:
-    """A number that changes when anything is written below a folder."""
+def folder_fingerprint(folder: Path) -> int:
+    """Return a number that changes when a file below a folder is written."""
     total = 0
-    for place, _, files in os.walk(folder):
+    for parent, _, files in os.walk(folder):
         for name in files:
             try:
-                found = os.lstat(os.path.join(place, name))  # noqa: PTH118
+                stat = os.lstat(os.path.join(parent, name))  # noqa: PTH118
             except OSError:
                 continue
-            total += hash((name, found.st_size, found.st_mtime_ns))
+            total += hash((name, stat.st_size, stat.st_mtime_ns))
     return total
 
 
-def files_of(folder: Path) -> list[Path]:
-    """All files below a folder, in the same order each time."""
+def list_files(folder: Path) -> list[Path]:
+    """Return all files below a folder in a fixed order."""
     return sorted(f for f in folder.rglob("*") if f.is_file())
 
 
-def workers(client: Client) -> list[int]:
-    """The processes of a server that parse and embed."""
+def worker_pids(client: Client) -> list[int]:
+    """Return the worker processes of a server."""
     return [pid for pid in children(client.process.pid) if "workers.worker" in command_of(pid)]
 
 
-def keepers(client: Client) -> list[int]:
-    """The processes of a server that write its tables."""
+def store_process_pids(client: Client) -> list[int]:
+    """Return the store processes of a server."""
     return [pid for pid in children(client.process.pid) if "lance_process" in command_of(pid)]
 
 
-def pass_time(seconds: float) -> None:
-    """What a person does meanwhile."""
-    moment = time.monotonic() + seconds
-    until(lambda: time.monotonic() > moment, "time to pass")
+def wait_seconds(seconds: float) -> None:
+    """Wait for a number of seconds."""
+    deadline = time.monotonic() + seconds
+    until(lambda: time.monotonic() > deadline, "the wait did not end")
 
 
 @contextmanager
-def ended(place: Place) -> Iterator[Place]:
-    """A place whose servers end with the block."""
+def closing_servers(sandbox: Sandbox) -> Iterator[Sandbox]:
+    """Stop the servers of a sandbox at the end of the block."""
     try:
-        yield place
+        yield sandbox
     finally:
-        place.end()
+        sandbox.stop_servers()

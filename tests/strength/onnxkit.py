@@ -1,8 +1,7 @@
-"""A small embedding model of any dimension, written byte by byte: a table of vectors by token, of which it takes the
-largest numbers.
+"""Small embedding models of any dimension in ONNX format: a vector for each token, reduced by maximum.
 
-The file is ONNX's protocol buffers, of which the few messages that are needed are written by hand: a dependency on
-the onnx package would be a large one for thirty lines.  The tokenizer is the bundled model's.
+The protocol buffer messages of ONNX are written directly, because the onnx package would be a large dependency for
+thirty lines. The tokenizer is the one of the bundled model.
 """
 
 from __future__ import annotations
@@ -19,13 +18,13 @@ FLOAT, INT64 = 1, 7
 
 
 def write_model(folder: Path, dimension: int, seed: int = 1) -> Path:
-    """A folder with a model of this dimension; another seed makes other vectors."""
+    """Write a model of a dimension to a folder; the seed determines its vectors."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"):
         shutil.copy(BUNDLED_MODEL_DIR / name, folder / name)
-    words = len(json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
-    table = np.random.default_rng(seed).standard_normal((words, dimension)).astype(np.float32)
-    table[0] = -9  # what fills up the shorter texts of a batch is never the largest
+    vocabulary_size = len(json.loads((folder / "tokenizer.json").read_text("utf-8"))["model"]["vocab"])
+    table = np.random.default_rng(seed).standard_normal((vocabulary_size, dimension)).astype(np.float32)
+    table[0] = -9  # padding tokens never hold the maximum
     (folder / "model.onnx").write_bytes(_model(table))
     (folder / "config.json").write_text('{"pad_token_id": 0, "model_type": "static"}')
     return folder
@@ -33,9 +32,14 @@ def write_model(folder: Path, dimension: int, seed: int = 1) -> Path:
 
 def _model(table: np.ndarray) -> bytes:
     gather = _node("Gather", ["table", "input_ids"], ["tokens"])
-    most = _node("ReduceMax", ["tokens"], ["vector"], _attribute("axes", 1) + _attribute_int("keepdims", 0))
-    held = _number(1, table.shape[0]) + _number(1, table.shape[1]) + _number(2, FLOAT) + _text(8, "table")
-    graph = _message(1, gather) + _message(1, most) + _text(2, "most") + _message(5, held + _bytes(9, table.tobytes()))
+    maximum = _node("ReduceMax", ["tokens"], ["vector"], _attribute("axes", 1) + _attribute_int("keepdims", 0))
+    tensor = _number(1, table.shape[0]) + _number(1, table.shape[1]) + _number(2, FLOAT) + _text(8, "table")
+    graph = (
+        _message(1, gather)
+        + _message(1, maximum)
+        + _text(2, "maximum")
+        + _message(5, tensor + _bytes(9, table.tobytes()))
+    )
     for name in ("input_ids", "attention_mask"):
         graph += _message(11, _value(name, INT64, ["B", "L"]))
     graph += _message(12, _value("vector", FLOAT, ["B", table.shape[1]]))

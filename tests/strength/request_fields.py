@@ -1,8 +1,7 @@
-"""Every field of every request, read off the types of `promptls.api.params`.
+"""String fields of all requests, derived from the parameter types of `promptls.api.params`.
 
-`requests()` gives for each method of the wire a set of params that fits it; `places(params)` the ways to its strings,
-`put(params, place, value)` the same params with another string there.  A field that is added to the protocol is
-in here by itself.
+`example_requests()` returns valid params for each method. `string_paths(params)` yields the paths of the string fields,
+and `with_value(params, path, value)` replaces one of them. New fields of the protocol are included automatically.
 """
 
 from __future__ import annotations
@@ -14,58 +13,52 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from promptls.api import params as protocol
 from promptls.lsp import CUSTOM_REQUESTS, LSP_FEATURES
 
 Json = dict[str, Any]
-Place = tuple["str | int", ...]
+FieldPath = tuple["str | int", ...]
 
-ENTRY = "some string"
-"""Stands in each string field until a test puts something else there."""
-
-
-def requests() -> dict[str, Json]:
-    """Method → params with every field filled in, the optional ones too."""
-    kinds = {method: entry[0] for table in (CUSTOM_REQUESTS, LSP_FEATURES) for method, entry in table.items()}
-    return {method: _filled(kind) for method, kind in kinds.items()}
+PLACEHOLDER = "some string"
+"""Value of every string field before a test replaces it."""
 
 
-def _filled(kind: Any) -> Any:
+def example_requests() -> dict[str, Json]:
+    """Return params with all fields, including optional ones, by method."""
+    types_by_method = {method: entry[0] for table in (CUSTOM_REQUESTS, LSP_FEATURES) for method, entry in table.items()}
+    return {method: _example_value(kind) for method, kind in types_by_method.items()}
+
+
+def _example_value(kind: Any) -> Any:
     if get_origin(kind) in (Union, types.UnionType):
-        wanted = [k for k in get_args(kind) if k not in (type(None), msgspec.UnsetType)]
-        return _filled(str if str in wanted else wanted[0])
+        members = [k for k in get_args(kind) if k not in (type(None), msgspec.UnsetType)]
+        return _example_value(str if str in members else members[0])
     if get_origin(kind) is Literal:
         return get_args(kind)[0]
     if get_origin(kind) is tuple:
-        return [_filled(get_args(kind)[0])]
+        return [_example_value(get_args(kind)[0])]
     if get_origin(kind) is dict:
-        return {"name": ENTRY}
+        return {"name": PLACEHOLDER}
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         hints = get_type_hints(kind)
-        return {f.encode_name: _filled(hints[f.name]) for f in msgspec.structs.fields(kind)}
-    simple: dict[Any, Any] = {str: ENTRY, Any: ENTRY, int: 1, float: 1.0, bool: True}
+        return {f.encode_name: _example_value(hints[f.name]) for f in msgspec.structs.fields(kind)}
+    simple: dict[Any, Any] = {str: PLACEHOLDER, Any: PLACEHOLDER, int: 1, float: 1.0, bool: True}
     return simple[kind]
 
 
-def places(params: Any, way: Place = ()) -> Iterator[Place]:
-    """The ways to all strings that are not of a fixed set."""
-    if params == ENTRY:
-        yield way
+def string_paths(params: Any, path: FieldPath = ()) -> Iterator[FieldPath]:
+    """Yield the paths of all string fields that accept any value."""
+    if params == PLACEHOLDER:
+        yield path
     items = params.items() if isinstance(params, dict) else enumerate(params) if isinstance(params, list) else ()
     for key, value in items:
-        yield from places(value, (*way, key))
+        yield from string_paths(value, (*path, key))
 
 
-def put(params: Json, place: Place, value: Any) -> Json:
-    """A copy of the params with `value` at a place."""
+def with_value(params: Json, path: FieldPath, value: Any) -> Json:
+    """Return a copy of the params with `value` at a path."""
     out = copy.deepcopy(params)
-    at: Any = out
-    for key in place[:-1]:
-        at = at[key]
-    at[place[-1]] = value
+    parent: Any = out
+    for key in path[:-1]:
+        parent = parent[key]
+    parent[path[-1]] = value
     return out
-
-
-def uses(name: str) -> bool:
-    """Whether a type of the protocol is a part of some request."""
-    return any(issubclass(k, getattr(protocol, name)) for k, *_ in [*CUSTOM_REQUESTS.values(), *LSP_FEATURES.values()])

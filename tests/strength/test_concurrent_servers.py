@@ -1,7 +1,7 @@
-"""Two and four servers on one workspace and one cache, all of them writing.
+"""Two and four servers that write to one workspace and one cache at the same time.
 
-Each follows the disk and its own editor; in the end all say what a fresh index says, and so does the one that comes
-after them.  What one has been told to remember, all know.
+Each server follows the disk and its own editor. In the end all of them, and a later server, return the results of a
+new index. Memory entries added through one server are visible in all.
 """
 
 from __future__ import annotations
@@ -13,38 +13,38 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from faultkit import Sandbox, closing_servers, index_results, list_files
+from lsp import Client
 from tally import Tries
 
-from faultkit import Place, ended, files_of, portrait
-from lsp import Client
-
 SEED = 23
-MOST_SAID = 200
-"""Of one hand: a memory file has an end."""
+MAX_ENTRIES = 200
+"""Maximum number of memory entries per editor, because the size of a memory file is limited."""
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    with ended(Place(tmp_path)) as here:
-        yield here
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    with closing_servers(Sandbox(tmp_path)) as opened:
+        yield opened
 
 
-class Hand:
-    """One editor with a server of its own: it edits its own files, saves them, makes new ones and asks."""
+class SimulatedEditor:
+    """An editor with its own server that edits, saves and creates its own files and searches."""
 
-    def __init__(self, place: Place, client: Client, number: int, hands: int) -> None:
-        self.place, self.client, self.number = place, client, number
+    def __init__(self, sandbox: Sandbox, client: Client, number: int, editors: int) -> None:
+        self.sandbox, self.client, self.number = sandbox, client, number
         self.rng = random.Random(f"{SEED}/{number}")
-        self.files = [f for i, f in enumerate(sorted(place.root.glob("generated_*.py"))) if i % hands == number]
-        self.said: list[str] = []
+        self.files = [f for i, f in enumerate(sorted(sandbox.root.glob("generated_*.py"))) if i % editors == number]
+        self.added_entries: list[str] = []
         self.error: BaseException | None = None
 
     def work(self, seconds: float) -> None:
-        """Edit for so long; what goes wrong is kept for the test."""
+        """Edit for a number of seconds; store an exception for the test."""
         try:
-            bound = time.monotonic() + seconds
+            deadline = time.monotonic() + seconds
             turn = 0
-            while time.monotonic() < bound:
+            while time.monotonic() < deadline:
                 turn += 1
                 self._turn(turn)
         except BaseException as error:
@@ -67,53 +67,53 @@ class Hand:
             self.client.save(file)
         self.client.close(file)
         if turn % 3 == 0:
-            new = self.place.root / f"made_{self.number}_{turn}.py"
+            new = self.sandbox.root / f"made_{self.number}_{turn}.py"
             new.write_text(f"def made_by_{self.number}_{turn}(value):\n    '''What hand {self.number} has made.'''\n")
             self.client.files_changed(new)
-        if len(self.said) >= MOST_SAID:
+        if len(self.added_entries) >= MAX_ENTRIES:
             return
         content = f"Hand {self.number} says {turn}."
         entry = {"action": "add", "category": "knowledge", "title": content, "content": content}
         self.client.request("promptls/memory", {**entry, "scope": self.rng.choice(["user", "workspace"])})
-        self.said.append(content)
+        self.added_entries.append(content)
 
 
-def remembered(client: Client) -> set[str]:
-    """All that a server remembers, page by page."""
-    found: set[str] = set()
+def all_memory_entries(client: Client) -> set[str]:
+    """Return the contents of all memory entries, requested page by page."""
+    contents: set[str] = set()
     while True:
-        ask = {"action": "list", "limit": 500, "offset": len(found)}
-        listed = client.request("promptls/memory", ask)
+        params = {"action": "list", "limit": 500, "offset": len(contents)}
+        listed = client.request("promptls/memory", params)
         assert listed["warnings"] == []
-        found |= {entry["content"] for entry in listed["entries"]}
-        if len(found) >= listed["total"]:
-            return found
+        contents |= {entry["content"] for entry in listed["entries"]}
+        if len(contents) >= listed["total"]:
+            return contents
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_servers_that_write_together(place: Place, effort: float, count: int, tries: Tries) -> None:
+def test_servers_write_concurrently(sandbox: Sandbox, effort: float, count: int, tries: Tries) -> None:
     if count > 2 and effort < 2:
-        pytest.skip("four servers at once need a greater effort")
-    hands = [Hand(place, place.start(), number, count) for number in range(count)]
-    for hand in hands:
-        hand.client.wait_indexed()
-    threads = [threading.Thread(target=hand.work, args=(min(60, 2 * effort),)) for hand in hands]
+        pytest.skip("four servers at once require a higher effort")
+    editors = [SimulatedEditor(sandbox, sandbox.start(), number, count) for number in range(count)]
+    for editor in editors:
+        editor.client.wait_indexed()
+    threads = [threading.Thread(target=editor.work, args=(min(60, 2 * effort),)) for editor in editors]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    for hand in hands:
-        if hand.error is not None:
-            raise hand.error
-    wanted = place.fresh()
+    for editor in editors:
+        if editor.error is not None:
+            raise editor.error
+    expected = sandbox.fresh_index_results()
     tries("servers", count)
-    tries("notes", sum(len(hand.said) for hand in hands))
-    everything = [f for f in files_of(place.root) if "/.git/" not in f.as_posix()]
-    said = {content for hand in hands for content in hand.said}
-    assert len(said) >= count
-    for hand in hands:
-        hand.client.files_changed(*everything)  # as the watcher of each editor tells
-        assert portrait(hand.client) == wanted
-        assert remembered(hand.client) == said
-        hand.client.kill()
-    assert portrait(place.start()) == wanted
+    tries("notes", sum(len(editor.added_entries) for editor in editors))
+    everything = [f for f in list_files(sandbox.root) if "/.git/" not in f.as_posix()]
+    added = {content for editor in editors for content in editor.added_entries}
+    assert len(added) >= count
+    for editor in editors:
+        editor.client.files_changed(*everything)  # as the file watcher of each editor does
+        assert index_results(editor.client) == expected
+        assert all_memory_entries(editor.client) == added
+        editor.client.kill()
+    assert index_results(sandbox.start()) == expected

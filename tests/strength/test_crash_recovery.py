@@ -1,7 +1,7 @@
-"""kill -9 at random points: afterwards the answers are those of a fresh index, and nothing the user said is lost.
+"""SIGKILL at random points: afterwards the results equal those of a new index, and no acknowledged user data is lost.
 
-A server, or the process that keeps its table, is killed at a moment of its work, drawn at random; the next server on
-the same cache must come to what an index from nothing says.  Moments that are short are met by watching the cache.
+A server or its store process is killed at a random moment. The next server on the same cache must return the results
+of a newly built index. Short moments, such as writes, are detected by watching the cache folder.
 """
 
 from __future__ import annotations
@@ -16,165 +16,173 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tally import Tries
 
-from faultkit import Place, ended, files_of, footprint, generated, keepers, portrait
+from faultkit import (
+    Sandbox,
+    closing_servers,
+    folder_fingerprint,
+    generate_module,
+    index_results,
+    list_files,
+    store_process_pids,
+)
 from lsp import Client, Json
 from processes import TIMEOUT_S, alive, children, until
 from promptls.index.search.row_batch import build_rows, quantize
 from promptls.index.search.store_identity import StoreIdentity
 from promptls.index.store.lance_table import MAX_FRAGMENTS, open_table
+from tally import Tries
 
 SEED = 20
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One for all tests: each begins with what the kills before it have left."""
-    with ended(Place(tmp_path_factory.mktemp("faults"), states=2)) as here:
-        yield here
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One sandbox for all tests: each test starts with the cache that the previous kills left."""
+    with closing_servers(Sandbox(tmp_path_factory.mktemp("faults"), states=2)) as opened:
+        yield opened
 
 
 def kill(client: Client) -> None:
-    """Kill a server; its workers and its keeper end by themselves."""
+    """Kill a server and wait until its workers and its store process have exited."""
     others = children(client.process.pid)
     os.kill(client.process.pid, signal.SIGKILL)
     client.kill()
-    until(lambda: not any(map(alive, others)), "workers and keeper to end", 30)
+    until(lambda: not any(map(alive, others)), "workers and store process did not exit", 30)
 
 
 def kill_within(client: Client, seconds: float, rng: random.Random) -> None:
-    """Kill a server at a moment of the next seconds, or when it has ended by itself."""
+    """Kill a server at a random moment of the next seconds, or when it has exited."""
     moment = time.monotonic() + rng.uniform(0, seconds)
-    until(lambda: time.monotonic() >= moment or client.ended, "time to pass", interval_s=0.001)
+    until(lambda: time.monotonic() >= moment or client.ended, "the wait did not end", interval_s=0.001)
     kill(client)
 
 
 def kill_at_write(client: Client, folder: Path, rng: random.Random) -> None:
-    """Kill a server in the middle of writing: up to 40 ms after something in a folder has changed."""
-    meet_write(client, folder)
+    """Kill a server while it writes: up to 40 ms after a change in a folder."""
+    wait_for_write(client, folder)
     kill_within(client, 0.04, rng)
 
 
-def meet_write(client: Client, folder: Path) -> None:
-    """Wait for a write below a folder, or until it is sure that nothing is to be written."""
-    before = footprint(folder)
-    asked: list[int] = []
+def wait_for_write(client: Client, folder: Path) -> None:
+    """Wait for a write below a folder, or until the server has nothing left to write."""
+    before = folder_fingerprint(folder)
+    requests: list[int] = []
 
-    def over() -> bool:
-        if not asked or asked[-1] in client.responses:
-            if asked and client.wait_response(asked[-1])["state"] in ("ready", "degraded"):
+    def has_finished() -> bool:
+        if not requests or requests[-1] in client.responses:
+            if requests and client.wait_response(requests[-1])["state"] in ("ready", "degraded"):
                 return True
-            asked.append(client.start_request("promptls/status", {}))
-        return footprint(folder) != before
+            requests.append(client.start_request("promptls/status", {}))
+        return folder_fingerprint(folder) != before
 
-    until(over, "a write", 60, interval_s=0.0005)
+    until(has_finished, "no write", 60, interval_s=0.0005)
 
 
-def checked(place: Place) -> Client:
-    """A server on what the killed one has left, found to be as good as new."""
-    client = place.start()
-    assert portrait(client) == place.fresh()
+def start_and_check(sandbox: Sandbox) -> Client:
+    """Start a server on the cache of a killed one and check its results."""
+    client = sandbox.start()
+    assert index_results(client) == sandbox.fresh_index_results()
     return client
 
 
-def ready(client: Client) -> None:
-    """Wait until the server says by itself that all is well."""
+def wait_until_ready(client: Client) -> None:
+    """Wait until the server reports the state "ready"."""
     until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
 
 
-def touched(client: Client, place: Place, number: int, always_new: bool = False) -> None:
-    """Other texts, and (each second time, or always) enough new ones that they are not left for later."""
-    many = place.root / "many.py"
+def write_changes(client: Client, sandbox: Sandbox, number: int, always_new: bool = False) -> None:
+    """Change files, and add (every second time, or always) enough new text to trigger a write."""
+    many = sandbox.root / "many.py"
     if many.exists() and not always_new:
         many.unlink()
     else:
-        many.write_text(generated(2000 + number, 1, functions=220) + "\n")
-    client.files_changed(*place.become(place.state + 1), many)
+        many.write_text(generate_module(2000 + number, 1, functions=220) + "\n")
+    client.files_changed(*sandbox.apply_state(sandbox.state + 1), many)
 
 
-def counts(base: int, effort: float) -> range:
+def repetitions(base: int, effort: float) -> range:
     return range(max(1, int(base * effort)))
 
 
-def test_killed_while_scanning(place: Place, effort: float, tries: Tries) -> None:
+def test_killed_while_scanning(sandbox: Sandbox, effort: float, tries: Tries) -> None:
     rng = random.Random(SEED)
-    for turn in counts(1, effort):
-        shutil.rmtree(place.cache, ignore_errors=True)
-        for _ in range(1 + turn % 2):  # two in a row, each on what the last one has left
-            kill_within(place.start(), 2.5, rng)
+    for turn in repetitions(1, effort):
+        shutil.rmtree(sandbox.cache, ignore_errors=True)
+        for _ in range(1 + turn % 2):  # twice in a row on the same cache
+            kill_within(sandbox.start(), 2.5, rng)
             tries("kills")
-        kill(checked(place))
+        kill(start_and_check(sandbox))
 
 
-def test_killed_while_writing(place: Place, effort: float, tries: Tries) -> None:
-    """Rows, records, the image: whatever is being written when many new texts come."""
+def test_killed_while_writing(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Kill while rows, the manifest or the checkpoint are written for many new texts."""
     rng = random.Random(SEED)
-    for turn in counts(1, effort):
-        client = place.running()
-        touched(client, place, turn)
+    for turn in repetitions(1, effort):
+        client = sandbox.running_client()
+        write_changes(client, sandbox, turn)
         if turn % 2:
             kill_within(client, 2.0, rng)
         else:
-            kill_at_write(client, place.cache, rng)
+            kill_at_write(client, sandbox.cache, rng)
         tries("kills")
-        checked(place)
+        start_and_check(sandbox)
 
 
-def test_the_keeper_killed_while_it_writes(place: Place, effort: float, tries: Tries) -> None:
-    """The server goes on, has another one write, and nothing is lacking afterwards."""
+def test_store_process_killed_while_writing(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """The server continues, starts another store process, and the index becomes complete."""
     rng = random.Random(SEED)
-    for turn in counts(1, effort):
-        client = place.running()
+    for turn in repetitions(1, effort):
+        client = sandbox.running_client()
         for step in range(1 + turn % 2):
-            touched(client, place, 50 + 2 * turn + step, always_new=True)
-            until(lambda c=client: keepers(c), "a keeper", interval_s=0.001)  # type: ignore[misc]
+            write_changes(client, sandbox, 50 + 2 * turn + step, always_new=True)
+            until(lambda c=client: store_process_pids(c), "no store process", interval_s=0.001)  # type: ignore[misc]
             moment = time.monotonic() + rng.uniform(0, 1.5)
-            until(lambda m=moment: time.monotonic() > m, "time to pass", interval_s=0.001)  # type: ignore[misc]
-            for keeper in keepers(client):
-                os.kill(keeper, signal.SIGKILL)
+            until(lambda m=moment: time.monotonic() > m, "the wait did not end", interval_s=0.001)  # type: ignore[misc]
+            for pid in store_process_pids(client):
+                os.kill(pid, signal.SIGKILL)
                 tries("kills")
-        ready(client)
-        assert portrait(client) == place.fresh()
+        wait_until_ready(client)
+        assert index_results(client) == sandbox.fresh_index_results()
         client.stop()
-        assert checked(place).wait_indexed()["embedder"]["embedded"] == 0
+        assert start_and_check(sandbox).wait_indexed()["embedder"]["embedded"] == 0
 
 
-def test_killed_while_compacting(place: Place, effort: float, tries: Tries) -> None:
-    """A table of many fragments, which the next write joins."""
+def test_killed_while_compacting(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """The table has so many fragments that the next write compacts it."""
     rng = random.Random(SEED)
-    place.running().stop()
-    kept = place.top / "kept"
-    shutil.rmtree(kept, ignore_errors=True)
-    shutil.copytree(place.cache, kept)
-    folder = next(kept.rglob("chunks.lance")).parent
+    sandbox.running_client().stop()
+    saved_cache = sandbox.folder / "saved_cache"
+    shutil.rmtree(saved_cache, ignore_errors=True)
+    shutil.copytree(sandbox.cache, saved_cache)
+    folder = next(saved_cache.rglob("chunks.lance")).parent
     identity = store_identity(folder)
     table = open_table(folder, identity, recreate=False)
     for number in range(MAX_FRAGMENTS + 2):
         vector = np.random.default_rng(number).normal(size=(1, identity.dimension))
         table.add([build_rows([(number.to_bytes(16, "big"), ["a", f"word{number}"])], quantize(vector))])
-    for turn in counts(1, effort):
-        shutil.rmtree(place.cache)
-        shutil.copytree(kept, place.cache)
-        client = place.start()
+    for turn in repetitions(1, effort):
+        shutil.rmtree(sandbox.cache)
+        shutil.copytree(saved_cache, sandbox.cache)
+        client = sandbox.start()
         client.wait_indexed(TIMEOUT_S)
-        rows = next(place.cache.rglob("chunks.lance"))
-        touched(client, place, 100 + turn)
-        meet_write(client, rows)
+        rows = next(sandbox.cache.rglob("chunks.lance"))
+        write_changes(client, sandbox, 100 + turn)
+        wait_for_write(client, rows)
         if turn % 2:
-            for keeper in keepers(client):
-                os.kill(keeper, signal.SIGKILL)
-            ready(client)
-            assert portrait(client) == place.fresh()
+            for pid in store_process_pids(client):
+                os.kill(pid, signal.SIGKILL)
+            wait_until_ready(client)
+            assert index_results(client) == sandbox.fresh_index_results()
             kill(client)
         else:
             kill_within(client, 0.5, rng)
         tries("kills")
-        checked(place).stop()
+        start_and_check(sandbox).stop()
 
 
 def store_identity(folder: Path) -> StoreIdentity:
-    """What the table in a folder is made with."""
+    """Return the identity stored in the schema of the table in a folder."""
     import lancedb
     import msgspec
 
@@ -182,125 +190,125 @@ def store_identity(folder: Path) -> StoreIdentity:
     return msgspec.json.decode(schema.metadata[b"promptls"], type=StoreIdentity)
 
 
-def test_killed_while_a_store_is_rebuilt(place: Place, effort: float, tries: Tries) -> None:
-    """Damaged rows, and an image that does not stand for them."""
+def test_killed_while_rebuilding_the_store(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Rows are damaged, and the checkpoint is missing or truncated."""
     rng = random.Random(SEED)
-    place.running().stop()
-    for turn in counts(1, effort):
-        file = rng.choice([f for f in files_of(place.cache) if "chunks.lance/data" in f.as_posix()])
+    sandbox.running_client().stop()
+    for turn in repetitions(1, effort):
+        file = rng.choice([f for f in list_files(sandbox.cache) if "chunks.lance/data" in f.as_posix()])
         data = bytearray(file.read_bytes())
         for _ in range(20):
             data[rng.randrange(len(data))] ^= 0xFF
         file.write_bytes(data)
-        image = next(place.cache.rglob("rows.image"), None)
-        if image is not None and turn % 3 == 1:
-            image.write_bytes(image.read_bytes()[:-1])  # cut off
-        elif image is not None:
-            image.unlink()
-        client = place.start()
-        kill_at_write(client, place.cache, rng)
+        checkpoint = next(sandbox.cache.rglob("rows.image"), None)
+        if checkpoint is not None and turn % 3 == 1:
+            checkpoint.write_bytes(checkpoint.read_bytes()[:-1])  # truncated
+        elif checkpoint is not None:
+            checkpoint.unlink()
+        client = sandbox.start()
+        kill_at_write(client, sandbox.cache, rng)
         tries("kills")
         if turn % 2:
-            kill_within(place.start(), 2.0, rng)
+            kill_within(sandbox.start(), 2.0, rng)
             tries("kills")
-        checked(place).stop()
+        start_and_check(sandbox).stop()
 
 
-def test_what_a_killed_server_has_left_of_an_image_goes_and_a_missing_one_is_made(place: Place) -> None:
-    place.running().stop()
-    image = next(place.cache.rglob("rows.image"))
-    old, new = image.with_name("rows.image.4711"), image.with_name("rows.image.4712")
-    for left in (old, new):
-        left.write_bytes(image.read_bytes()[:100])
+def test_stale_checkpoints_are_deleted_and_missing_one_is_written(sandbox: Sandbox) -> None:
+    sandbox.running_client().stop()
+    checkpoint = next(sandbox.cache.rglob("rows.image"))
+    old, new = checkpoint.with_name("rows.image.4711"), checkpoint.with_name("rows.image.4712")
+    for leftover in (old, new):
+        leftover.write_bytes(checkpoint.read_bytes()[:100])
     os.utime(old, (1, 1))
-    checked(place).stop()
+    start_and_check(sandbox).stop()
     assert not old.exists()
-    assert new.exists()  # another server may be at it
+    assert new.exists()  # another server may still be writing it
     new.unlink()
-    image.unlink()
-    client = checked(place)  # reads the table
-    until(image.exists, "the image to be made anew", 30)
+    checkpoint.unlink()
+    client = start_and_check(sandbox)  # rebuilds from the table
+    until(checkpoint.exists, "no new checkpoint", 30)
     client.stop()
 
 
-def test_killed_while_settings_change(place: Place, effort: float, tries: Tries) -> None:
-    """Other rules of what is listed: another index beside the old one, in the same store."""
+def test_killed_while_settings_change(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Changed exclusion rules create a second index next to the first one in the same store."""
     rng = random.Random(SEED)
-    less: Json = {"index": {"exclude": ["generated_1*"]}}
-    for turn in counts(1, effort):
-        client = place.running()
-        client.configuration = less
+    exclusion: Json = {"index": {"exclude": ["generated_1*"]}}
+    for turn in repetitions(1, effort):
+        client = sandbox.running_client()
+        client.configuration = exclusion
         client.notify("workspace/didChangeConfiguration", {"settings": None})
         if turn % 2:
             client.configuration = {}
             client.notify("workspace/didChangeConfiguration", {"settings": None})
         kill_within(client, 1.0, rng)
         tries("kills")
-        client = place.start(options=less)
-        assert portrait(client) == place.fresh(less)
+        client = sandbox.start(options=exclusion)
+        assert index_results(client) == sandbox.fresh_index_results(exclusion)
         kill(client)
-        checked(place)
+        start_and_check(sandbox)
 
 
-def test_killed_while_remembering(place: Place, effort: float, tries: Tries) -> None:
-    """What was acknowledged is there; what was not is there whole or not at all."""
+def test_killed_while_adding_memory_entries(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Acknowledged entries are kept; unacknowledged ones are kept completely or not at all."""
     rng = random.Random(SEED)
     acknowledged: list[str] = []
     sent = 0
-    client = place.start()
-    for _ in counts(1, effort):
+    client = sandbox.start()
+    for _ in repetitions(1, effort):
         first = sent
         requests: dict[int, str] = {}
         for sent in range(first, first + 40):
-            said = f"We deploy service {sent} on day {sent}. " * 30
+            content = f"We deploy service {sent} on day {sent}. " * 30
             scope = "workspace" if sent % 2 else "user"
-            entry = {"action": "add", "category": "knowledge", "title": f"Service {sent}", "content": said}
-            requests[client.start_request("promptls/memory", {**entry, "scope": scope})] = said.strip()
+            entry = {"action": "add", "category": "knowledge", "title": f"Service {sent}", "content": content}
+            requests[client.start_request("promptls/memory", {**entry, "scope": scope})] = content.strip()
         sent += 1
-        wanted = rng.randrange(1, 40)
-        until(lambda c=client, n=wanted: len(c.responses) > n or c.ended, "answers")  # type: ignore[misc]
+        minimum = rng.randrange(1, 40)
+        until(lambda c=client, n=minimum: len(c.responses) > n or c.ended, "no responses")  # type: ignore[misc]
         kill_within(client, 0.01, rng)
         tries("kills")
         acknowledged += [
-            said for number, said in requests.items() if "result" in (client.responses.get(number) or [{}])[0]
+            content for number, content in requests.items() if "result" in (client.responses.get(number) or [{}])[0]
         ]
-        client = place.start()
-        found = client.request("promptls/memory", {"action": "list", "limit": 1000})
-        contents = [e["content"] for e in found["entries"]]
+        client = sandbox.start()
+        listed = client.request("promptls/memory", {"action": "list", "limit": 1000})
+        contents = [e["content"] for e in listed["entries"]]
         assert set(acknowledged) <= set(contents)
-        assert len(contents) == len(set(contents)) == found["total"]
+        assert len(contents) == len(set(contents)) == listed["total"]
         assert all(content.startswith("We deploy") and content.endswith(".") for content in contents)
-        assert found["warnings"] == []
+        assert listed["warnings"] == []
     kill(client)
 
 
-def test_killed_while_anchors_are_written(place: Place, effort: float, tries: Tries) -> None:
-    """Lines that were bound once mean the same code after any kill."""
+def test_killed_while_writing_anchors(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Anchored lines refer to the same code after any kill."""
     rng = random.Random(SEED)
-    cart = place.root / "shop/cart.py"
+    cart = sandbox.root / "shop/cart.py"
     before = cart.read_text()
-    meant = [line for line in before.splitlines() if line.strip()][-3:]
+    anchored = [line for line in before.splitlines() if line.strip()][-3:]
     count = len(before.splitlines())
-    ask = place.top / "ask.prompt.md"
+    document = sandbox.folder / "ask.prompt.md"
     message = f"Is this right? @shop/cart.py:{count - 2}-{count}"
-    ask.write_text(message)
-    asked = {"message": message, "document": ask.as_uri()}
-    client = place.start()
-    assert client.request("promptls/resolveMentions", asked)["mentions"][0]["status"] == "included"
-    client.build(**asked)
-    for _ in counts(2, effort):
+    document.write_text(message)
+    params = {"message": message, "document": document.as_uri()}
+    client = sandbox.start()
+    assert client.request("promptls/resolveMentions", params)["mentions"][0]["status"] == "included"
+    client.build(**params)
+    for _ in repetitions(2, effort):
         text = cart.read_text()
-        for _ in range(4):  # each look rewrites the file of anchors
-            text = f"# a line more\n{text}"
+        for _ in range(4):  # each request rewrites the file of anchors
+            text = f"# one more line\n{text}"
             cart.write_text(text)
-            client.start_request("promptls/buildPrompt", asked)
+            client.start_request("promptls/buildPrompt", params)
         kill_within(client, 0.4, rng)
         tries("kills")
-        client = place.start()
-        (mention,) = client.request("promptls/resolveMentions", asked)["mentions"]
+        client = sandbox.start()
+        (mention,) = client.request("promptls/resolveMentions", params)["mentions"]
         assert mention["status"] == "included"
         (target,) = mention["targets"]
         lines = cart.read_text().splitlines()
-        assert lines[target["range"]["start"]["line"] : target["range"]["end"]["line"]] == meant
+        assert lines[target["range"]["start"]["line"] : target["range"]["end"]["line"]] == anchored
     kill(client)
     cart.write_text(before)

@@ -1,7 +1,7 @@
-"""The embedding model missing, broken, of another dimension, gone or replaced while the server runs.
+"""Failures of the embedding model: missing, damaged, with another dimension, or replaced while the server runs.
 
-Never a mix of vectors of two models; what is lacking is told, names and words still find, and once the model is there
-again the index becomes whole by itself.
+Vectors of two models are never mixed. The failure is reported, keyword search still works, and the index becomes
+complete once the model is available again.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tally import Tries
 
-from faultkit import Place, ended, generated, portrait, workers
+from faultkit import Sandbox, closing_servers, generate_module, index_results, worker_pids
 from lsp import Client, Json
 from onnxkit import write_model
 from processes import TIMEOUT_S, until
 from promptls.index.embedding.embedder import EmbeddingSpec, ModelUnavailable, load_embedder
+from tally import Tries
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    with ended(Place(tmp_path_factory.mktemp("models"), states=2)) as here:
-        yield here
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    with closing_servers(Sandbox(tmp_path_factory.mktemp("models"), states=2)) as opened:
+        yield opened
 
 
-def using(model: Path) -> Json:
+def model_settings(model: Path) -> Json:
     return {"embedding": {"model": str(model)}}
 
 
-def degraded(client: Client, *words: str) -> None:
-    """Status, search and prompt all say so, and the code is found by its words."""
+def assert_degraded(client: Client, *words: str) -> None:
+    """Check that status, search and prompt report the failure, and that keyword search finds the code."""
     status = client.wait_indexed(TIMEOUT_S)
     built = client.build("how is a discount applied?")
-    found = client.request("promptls/search", {"query": "apply discount"})
-    for said in (status, built["index"], found["index"]):
-        assert said["state"] == "degraded"
-        assert all(word in said["message"] for word in words), said["message"]
+    searched = client.request("promptls/search", {"query": "apply discount"})
+    for report in (status, built["index"], searched["index"]):
+        assert report["state"] == "degraded"
+        assert all(word in report["message"] for word in words), report["message"]
     assert built["index"]["message"] in built["warnings"]
-    assert found["hits"][0]["symbol"] == "apply_discount"
-    assert all(hit["reasons"].get("semantic", 0) == 0 for hit in found["hits"])
+    assert searched["hits"][0]["symbol"] == "apply_discount"
+    assert all(hit["reasons"].get("semantic", 0) == 0 for hit in searched["hits"])
 
 
-def ready(client: Client) -> None:
+def wait_until_ready(client: Client) -> None:
     until(lambda: client.request("promptls/status", {})["state"] == "ready", "the server to be ready", interval_s=0.1)
 
 
-def spoil(model: Path, how: str) -> None:
+def damage_model(model: Path, how: str) -> None:
     file = model / "model.onnx"
     data = file.read_bytes()
     if how == "missing":
@@ -59,79 +59,83 @@ def spoil(model: Path, how: str) -> None:
     elif how == "no model":
         file.unlink()
     elif how == "text":
-        file.write_text("this is no model")
+        file.write_text("this is not a model")
     elif how == "cut":
         file.write_bytes(data[: len(data) // 2])
     else:
         (model / "tokenizer.json").unlink()
 
 
-SPOILT = ["cut", "missing", "empty", "no model", "text", "no tokenizer"]
+MODEL_DAMAGES = ["cut", "missing", "empty", "no model", "text", "no tokenizer"]
 
 
-@pytest.mark.parametrize("how", SPOILT)
-def test_what_is_wrong_with_a_model_is_a_sentence(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("how", MODEL_DAMAGES)
+def test_damaged_model_raises_model_unavailable(tmp_path: Path, how: str) -> None:
     model = write_model(tmp_path / "model", 48)
-    spoil(model, how)
+    damage_model(model, how)
     with pytest.raises(ModelUnavailable, match=r"embedding\.model|embedding model"):
         load_embedder(EmbeddingSpec(str(model)))
 
 
-def test_a_model_that_cannot_be_loaded(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
-    for number, how in enumerate(SPOILT[: max(1, int(effort))]):
+def test_search_without_loadable_model_uses_keywords(
+    sandbox: Sandbox, tmp_path: Path, effort: float, tries: Tries
+) -> None:
+    for number, how in enumerate(MODEL_DAMAGES[: max(1, int(effort))]):
         model = write_model(tmp_path / f"model-{number}", 48)
-        spoil(model, how)
+        damage_model(model, how)
         tries("models")
-        client = place.start(using(model))
-        degraded(client, "embedding model")
+        client = sandbox.start(model_settings(model))
+        assert_degraded(client, "embedding model")
         client.kill()
 
 
-def test_another_model_at_the_next_start(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
-    """Other vectors, another dimension, and the first one again, on one cache: each as if it were the only one."""
-    place.running().kill()
+def test_model_is_replaced_between_starts(sandbox: Sandbox, tmp_path: Path, effort: float, tries: Tries) -> None:
+    """Models with other vectors or another dimension share one cache without affecting each other."""
+    sandbox.running_client().kill()
     for number, (dimension, seed) in enumerate([(48, 1), (48, 2), (96, 1)][: max(1, int(effort))]):
-        model = write_model(tmp_path / "model", dimension, seed)  # at the same place each time
-        client = place.start(using(model))
+        model = write_model(tmp_path / "model", dimension, seed)  # always at the same path
+        client = sandbox.start(model_settings(model))
         tries("models")
         embedder = client.wait_indexed(TIMEOUT_S)["embedder"]
         assert embedder["dimension"] == dimension
         assert embedder["embedded"] > 0
         if number or effort < 2:
-            assert portrait(client) == place.fresh(using(model), of=f"{dimension} {seed}")
+            assert index_results(client) == sandbox.fresh_index_results(
+                model_settings(model), model=f"{dimension} {seed}"
+            )
         client.kill()
-    client = place.start()
-    assert portrait(client) == place.fresh()
+    client = sandbox.start()
+    assert index_results(client) == sandbox.fresh_index_results()
     assert client.wait_indexed()["embedder"]["embedded"] == 0
 
 
-def test_a_model_that_changes_while_the_server_runs(place: Place, tmp_path: Path, effort: float, tries: Tries) -> None:
-    """Workers that start later must not embed with another model; afterwards nothing is left of the trouble."""
-    model, kept = write_model(tmp_path / "model", 48), tmp_path / "kept"
-    client = place.start(using(model))
+def test_model_is_replaced_while_server_runs(sandbox: Sandbox, tmp_path: Path, effort: float, tries: Tries) -> None:
+    """Workers that start later must not embed with another model; afterwards the index becomes complete."""
+    model, saved_model = write_model(tmp_path / "model", 48), tmp_path / "saved_model"
+    client = sandbox.start(model_settings(model))
     client.wait_indexed(TIMEOUT_S)
-    assert client.search("discount")  # the interactive worker runs
-    shutil.copytree(model, kept)
-    for number, how in enumerate(["replaced", "gone"][: max(1, int(effort))]):
+    assert client.search("discount")  # starts the interactive worker
+    shutil.copytree(model, saved_model)
+    for number, how in enumerate(["replaced", "deleted"][: max(1, int(effort))]):
         shutil.rmtree(model, ignore_errors=True)
         if how == "replaced":
             write_model(model, 96, seed=5)
-        for worker in workers(client):  # the next ones have to load the model again
+        for worker in worker_pids(client):  # new workers have to load the model again
             os.kill(worker, signal.SIGKILL)
         tries("models")
-        new = place.root / f"when_{number}.py"  # texts that nobody has seen
-        new.write_text(generated(number, 7) + "\n")
-        client.files_changed(*place.become(place.state + 1), new)
+        new = sandbox.root / f"when_{number}.py"  # new texts without an embedding
+        new.write_text(generate_module(number, 7) + "\n")
+        client.files_changed(*sandbox.apply_state(sandbox.state + 1), new)
         status = client.wait_indexed(TIMEOUT_S)
         assert status["state"] == "degraded"
         assert "model" in status["message"] or "keyword" in status["message"]
         assert status["embedder"]["dimension"] == 48
         assert status["roots"][0]["vectors"] < status["roots"][0]["chunks"]
     shutil.rmtree(model, ignore_errors=True)
-    shutil.copytree(kept, model)
-    ready(client)
-    assert portrait(client) == place.fresh(using(model))
+    shutil.copytree(saved_model, model)
+    wait_until_ready(client)
+    assert index_results(client) == sandbox.fresh_index_results(model_settings(model))
     client.stop()
-    client = place.start(using(model))
-    assert portrait(client) == place.fresh(using(model))
+    client = sandbox.start(model_settings(model))
+    assert index_results(client) == sandbox.fresh_index_results(model_settings(model))
     assert client.wait_indexed()["embedder"]["embedded"] == 0

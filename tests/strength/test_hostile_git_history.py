@@ -1,4 +1,4 @@
-"""What git tells, with names and messages that somebody chose with care: nothing lost, nothing of a secret file shown."""
+"""Git diffs and history with hostile names, messages and settings: nothing is lost, and hidden files stay hidden."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lsp import Client
 Start = Callable[..., Client]
 Visit = Callable[[Path], Client]
 
-ODD = [
+UNUSUAL_NAMES = [
     "two  blanks.py",
     "tab\there.py",
     "line\nbreak.py",
@@ -30,32 +30,32 @@ def commit(root: Path, message: str) -> None:
     git(root, "commit", "-qm", message)
 
 
-def test_a_branch_that_has_changed_nothing_says_so(visit: Visit, shop: Path) -> None:
+def test_branch_mention_without_changes_is_unresolved(visit: Visit, shop: Path) -> None:
     git(shop, "branch", "-M", "main")
     git(shop, "commit", "-q", "--allow-empty", "-m", "Nothing at all")
     client = visit(shop)
     client.wait_indexed()
     mention = client.build("what is new? @branch")["mentions"][0]
-    assert (mention["status"], mention["reason"]) == ("unresolved", "refs/heads/main...HEAD has changed nothing.")
+    assert (mention["status"], mention["reason"]) == ("unresolved", "No changes in refs/heads/main...HEAD.")
     built = client.build("what is new? @commit:HEAD")
     assert built["mentions"][0]["status"] == "included"
     assert "Nothing at all" in built["prompt"]
 
 
-def test_odd_names_are_in_differences_and_commits(visit: Visit, shop: Path) -> None:
-    for number, name in enumerate(ODD):
+def test_unusual_file_names_in_diffs_and_commits(visit: Visit, shop: Path) -> None:
+    for number, name in enumerate(UNUSUAL_NAMES):
         (shop / name).parent.mkdir(parents=True, exist_ok=True)
         (shop / name).write_text(f"before_{number} = 1\n")
     commit(shop, "Odd names")
-    for number, name in enumerate(ODD):
+    for number, name in enumerate(UNUSUAL_NAMES):
         (shop / name).write_text(f"after_{number} = 1\n")
     client = visit(shop)
     client.wait_indexed()
     built = client.build("@diff", budget={"tokens": 20_000})
-    told = client.build("@commit:HEAD", budget={"tokens": 20_000})
-    for number, name in enumerate(ODD):
+    committed = client.build("@commit:HEAD", budget={"tokens": 20_000})
+    for number, name in enumerate(UNUSUAL_NAMES):
         assert f"+after_{number} = 1" in built["prompt"], name
-        assert f"+before_{number} = 1" in told["prompt"], name
+        assert f"+before_{number} = 1" in committed["prompt"], name
 
 
 MENTIONS = ["@diff", "@staged", "@commit:HEAD~1", "@commit:HEAD", "@commit:start..HEAD", "@diff:start..HEAD",
@@ -64,12 +64,12 @@ FOLDERS = ["plain", "ünï", 'quo"te', "tab\there", "two  blanks", "back\\slash"
 FORGED = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-x\n+forged-line"
 
 
-def test_a_file_of_secrets_is_not_in_a_commit_either(visit: Visit, shop: Path) -> None:
-    """Nor under the name that it got later, nor below a folder whose name git writes in quotes."""
+def test_secret_files_are_omitted_from_diffs_and_commits(visit: Visit, shop: Path) -> None:
+    """Includes renamed files and folders whose names git quotes."""
     git(shop, "branch", "-M", "main")
     git(shop, "tag", "start")
     git(shop, "checkout", "-qb", "feature")
-    rest = "USER=somebody\n" + "".join(f"{c}=1\n" for c in "ABCDEFGH")
+    rest = "USER=someone\n" + "".join(f"{c}=1\n" for c in "ABCDEFGH")
     for folder in FOLDERS:
         (shop / folder).mkdir()
         (shop / folder / ".env").write_text("PASSWORD=swordfish-77\nHOST=lighthouse-3\n" + rest)
@@ -86,12 +86,12 @@ def test_a_file_of_secrets_is_not_in_a_commit_either(visit: Visit, shop: Path) -
     for mention in MENTIONS:
         built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})
         assert "swordfish-77" not in str(built) and "lighthouse-3" not in str(built), mention
-    told = client.build("@commit:HEAD", budget={"tokens": 20_000})
-    assert "+forged-line" in told["prompt"]  # what a message says is shown as the message
-    assert [item["path"] for item in told["items"] if item["path"].startswith("x ")] == []
+    committed = client.build("@commit:HEAD", budget={"tokens": 20_000})
+    assert "+forged-line" in committed["prompt"]  # the text of the message is shown as a message
+    assert [item["path"] for item in committed["items"] if item["path"].startswith("x ")] == []
 
 
-LOOKS = [
+DIFF_SETTINGS = [
     ("diff.noprefix", "true"),
     ("diff.mnemonicPrefix", "true"),
     ("diff.srcPrefix", ""),
@@ -105,8 +105,8 @@ LOOKS = [
 ]
 
 
-def test_no_look_of_differences_lets_out_what_is_hidden(visit: Visit, shop: Path) -> None:
-    """Neither a file of secrets nor one that is ignored, which is still tracked, was so, or has another name now."""
+def test_diff_settings_do_not_reveal_hidden_files(visit: Visit, shop: Path) -> None:
+    """Secret and ignored files stay hidden if they are tracked, were tracked, or have been renamed."""
     git(shop, "branch", "-M", "main")
     git(shop, "tag", "start")
     git(shop, "checkout", "-qb", "feature")
@@ -123,10 +123,10 @@ def test_no_look_of_differences_lets_out_what_is_hidden(visit: Visit, shop: Path
     (shop / "public.py").write_text("one = 1\n" * 9)
     (shop / ".env").write_text("PASSWORD = 'swordfish-77'\n")
     (shop / "shown.py").write_text("lighthouse = 4\n")
-    commit(shop, "Go on")
+    commit(shop, "Change")
     git(shop, "checkout", "-q", "main")
     (shop / "main.py").write_text("main = 1\n")
-    commit(shop, "Beside")
+    commit(shop, "On main")
     git(shop, "merge", "-q", "--no-edit", "feature")
     (shop / "private/plans.py").write_text("PASSWORD = 'swordfish-77'\n" * 2)
     (shop / "shown.py").write_text("lighthouse = 5\n")
@@ -134,20 +134,20 @@ def test_no_look_of_differences_lets_out_what_is_hidden(visit: Visit, shop: Path
     client.wait_indexed()
     mentions = ["@diff", "@diff:start", "@commit:HEAD", "@commit:feature", "@commit:feature~1"]
     mentions += ["@commit:start..HEAD", "@diff:start...feature", "@diff:start..feature"]
-    for name, value in [("user.name", "n"), *LOOKS]:
+    for name, value in [("user.name", "n"), *DIFF_SETTINGS]:
         git(shop, "config", name, value)
         for mention in mentions:
             built = client.build(f"what has changed? {mention}", budget={"tokens": 20_000})
             assert "swordfish-77" not in str(built), (name, mention)
             assert "lighthouse" in built["prompt"], (name, mention)
         git(shop, "config", "--unset", name)
-    (told,) = client.build("@commit:feature", budget={"tokens": 20_000})["mentions"]
-    assert "private/plans.py" not in told["reason"]
-    assert 'build/once.py is ignored by the rule "build/" (.gitignore, line 1).' in told["reason"]
-    assert 'private/old.py is ignored by the rule "private/" (.promptlsignore, line 1).' in told["reason"]
+    (mention,) = client.build("@commit:feature", budget={"tokens": 20_000})["mentions"]
+    assert "private/plans.py" not in mention["reason"]
+    assert 'build/once.py is ignored by the rule "build/" (.gitignore, line 1).' in mention["reason"]
+    assert 'private/old.py is ignored by the rule "private/" (.promptlsignore, line 1).' in mention["reason"]
 
 
-def test_who_may_see_the_file_does_not_see_its_values(start: Start, shop: Path) -> None:
+def test_values_in_allowed_secret_files_are_redacted(start: Start, shop: Path) -> None:
     git(shop, "tag", "start")
     text = "HOST=lighthouse-3\nPASSWORD=swordfish-77\nexport API_TOKEN='trombone-88'\n"
     (shop / ".env").write_text(text)
@@ -158,6 +158,6 @@ def test_who_may_see_the_file_does_not_see_its_values(start: Start, shop: Path) 
     client.wait_indexed()
     for mention in ["@.env", "@diff", "@staged", "@commit:HEAD", "@commit:start..HEAD", "@diff:start"]:
         prompt = client.build(f"what is set? {mention}", budget={"tokens": 20_000})["prompt"]
-        assert "PASSWORD=" in prompt, "the file is not shown, so nothing was proven"
+        assert "PASSWORD=" in prompt, "the file is not shown, so the test is inconclusive"
         assert "PASSWORD=⟦redacted" in prompt, mention
         assert not any(word in prompt for word in ("swordfish", "trombone", "xylophone")), mention

@@ -1,10 +1,10 @@
-"""Workspaces that want to hang, crash, flood or mislead the server.
+"""Workspaces that try to block, crash, flood or mislead the server.
 
-After each the server is ready, answers a fixed question right, is no larger than it may be, and says of whatever
-it does not read why, in words.
+In each of them the server becomes ready, answers a fixed question correctly, stays below a memory limit, and gives a
+reason for every file that it does not index.
 """
 
-# Names are bytes here, letter for letter as the system has them.
+# File names are bytes here, because some of them are not valid UTF-8.
 # ruff: noqa: PTH103, PTH109, PTH120, PTH123, PTH211
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tally import Tries
 
 from conftest import git, make_shop
 from lsp import Client, Json
 from processes import family, resident
+from tally import Tries
 
 Start = Callable[..., Client]
 Visit = Callable[[Path], Client]
-PATIENCE_S = 120.0
-MOST_BYTES = 2_000_000_000
-"""Resident, of the server and its workers together."""
+INDEX_TIMEOUT_S = 120.0
+MAX_RESIDENT_BYTES = 2_000_000_000
+"""Maximum resident memory of the server and its workers together."""
 
 
-def sound(client: Client) -> Json:
-    """The status, once everything is as it should be."""
-    status = client.wait_indexed(PATIENCE_S)
+def assert_healthy(client: Client) -> Json:
+    """Wait for the index, check a fixed question and the memory usage, and return the status."""
+    status = client.wait_indexed(INDEX_TIMEOUT_S)
     assert status["state"] == "ready", status["message"]
     built = client.build("how is a discount applied? @#apply_discount")
     assert built["mentions"][0]["status"] == "included"
     assert "return cart.total().times(100 - percent, 100)" in built["prompt"]
     assert any(hit.get("symbol") == "apply_discount" for hit in client.search("apply discount", 10))
-    assert sum(map(resident, family(client.process.pid))) < MOST_BYTES
+    assert sum(map(resident, family(client.process.pid))) < MAX_RESIDENT_BYTES
     return status
 
 
@@ -53,45 +53,45 @@ def uri(path: bytes) -> str:
     return to_uri(os.fsdecode(path))
 
 
-def why(client: Client, path: Path | bytes) -> str:
-    """What is said of a file that is not indexed; "" if it is."""
-    told = client.request("promptls/explainIgnore", {"uri": uri(os.fsencode(path))}, timeout=30)
-    assert told["indexed"] == (not told["reason"]) or "rule" in told, told
-    reason: str = "" if told["indexed"] else told["reason"]
-    assert told["indexed"] or (len(reason) > 10 and "Traceback" not in reason and "Errno" not in reason), told
+def exclusion_reason(client: Client, path: Path | bytes) -> str:
+    """Return the reason why a file is not indexed; "" if it is indexed."""
+    answer = client.request("promptls/explainIgnore", {"uri": uri(os.fsencode(path))}, timeout=30)
+    assert answer["indexed"] == (not answer["reason"]) or "rule" in answer, answer
+    reason: str = "" if answer["indexed"] else answer["reason"]
+    assert answer["indexed"] or (len(reason) > 10 and "Traceback" not in reason and "Errno" not in reason), answer
     return reason
 
 
-# ---------------------------------------------------------------- things that are no files
+# ---------------------------------------------------------------- special files and unusual names
 
 
-def lay_strange(shop: Path) -> dict[str, tuple[bytes, str]]:
-    """Things that are no files → (path, words that must be in what is said of it; "" where it is indexed)."""
+def create_special_files(shop: Path) -> dict[str, tuple[bytes, str]]:
+    """Create special files and unusual names; return (path, words of the exclusion reason or "") by description."""
     top = os.fsencode(shop)
-    places: dict[str, tuple[bytes, str]] = {}
+    files: dict[str, tuple[bytes, str]] = {}
 
-    def add(what: str, name: bytes, words: str, text: bytes | None = b"def odd():\n    return 1\n") -> bytes:
+    def add(what: str, name: bytes, words: str, text: bytes | None = b"def example():\n    return 1\n") -> bytes:
         path = top + b"/" + name
         os.makedirs(os.path.dirname(path), exist_ok=True)
         if text is not None:
             with open(path, "wb") as file:
                 file.write(text)
-        places[what] = (path, words)
+        files[what] = (path, words)
         return path
 
     os.symlink(b"loop_b", add("a loop of links", b"loop_a", "link", None))
-    os.symlink(b"loop_a", add("the other half of it", b"loop_b", "link", None))
+    os.symlink(b"loop_a", add("the other link of the loop", b"loop_b", "link", None))
     os.symlink(b".", add("a link to its own folder", b"self", "link", None))
     os.symlink(b"../..", add("a link upwards", b"shop/up", "link", None))
-    os.symlink(b"/", add("a link to everything", b"everything", "link", None))
-    os.symlink(b"/etc/passwd", add("a link out", b"passwd.py", "link", None))
-    os.symlink(b"nowhere", add("a link to nothing", b"dangling.py", "link", None))
+    os.symlink(b"/", add("a link to the root folder", b"everything", "link", None))
+    os.symlink(b"/etc/passwd", add("a link out of the workspace", b"passwd.py", "link", None))
+    os.symlink(b"nowhere", add("a link to a missing file", b"dangling.py", "link", None))
     os.mkfifo(add("a pipe", b"pipe.py", "pipe, socket or device", None))
     sock = socket.socket(socket.AF_UNIX)
-    here = os.getcwd()
-    os.chdir(top)  # an address has room for a hundred bytes
+    previous_folder = os.getcwd()
+    os.chdir(top)  # the length of a socket address is limited to about 100 bytes
     sock.bind("socket.py")
-    os.chdir(here)
+    os.chdir(previous_folder)
     add("a socket", b"socket.py", "pipe, socket or device", None)
     for what, name, kind, number in (
         ("a device that never ends", b"zero.py", stat.S_IFCHR, (1, 5)),
@@ -102,20 +102,20 @@ def lay_strange(shop: Path) -> dict[str, tuple[bytes, str]]:
         try:
             os.mknod(top + b"/" + name, kind | 0o666, os.makedev(*number))
         except PermissionError:
-            continue  # who may not make devices has none in a workspace
-        places[what] = (top + b"/" + name, "pipe, socket or device")
-    with open(add("ten gigabytes of nothing", b"sparse.py", "over the limit", None), "wb") as file:
+            continue  # creating devices requires privileges
+        files[what] = (top + b"/" + name, "pipe, socket or device")
+    with open(add("a sparse file of ten gigabytes", b"sparse.py", "over the limit", None), "wb") as file:
         file.truncate(10 * 2**30)
     add("a line of ten megabytes", b"web/line.js", "over the limit", b"var a=" + b"1+" * 5_000_000 + b"1;")
     add("a line of a megabyte", b"web/minified.js", "minified", b"var a=" + b"1+" * 450_000 + b"1;")
-    add("nothing but zeros", b"zeros.py", "binary", bytes(100_000))
+    add("zero bytes", b"zeros.py", "binary", bytes(100_000))
     add("random bytes", b"random.py", "binary", random.Random(1).randbytes(50_000))
     add("a name with a line end", b"line\nend.py", "")
     add("a name with quotes", b"quo\"te's`.py", "")
     add("a name with percent signs", b"100%25%2e%00.py", "")
-    add("a name of an emoji", "😀.py".encode(), "")
-    add("a name that turns around", "\u202eyp.txt.py".encode(), "")
-    add("a name that is no UTF-8", b"\xff\xfe\xed\xa0\x80.py", "not valid UTF-8")
+    add("a name with an emoji", "😀.py".encode(), "")
+    add("a name with a right-to-left override", "\u202eyp.txt.py".encode(), "")
+    add("a name that is not valid UTF-8", b"\xff\xfe\xed\xa0\x80.py", "not valid UTF-8")
     add("a name of blanks", b" .py", "")
     add("a name with a backslash", b"a\\b.py", "")
     add("a name with a colon", b"C:evil.py", "")
@@ -124,157 +124,166 @@ def lay_strange(shop: Path) -> dict[str, tuple[bytes, str]]:
     add("a name like a pattern", b"[a-z]*?.py", "")
     add("a name of 255 bytes", b"n" * 252 + b".py", "")
     add("a name in one form of Unicode", unicodedata.normalize("NFC", "café.py").encode(), "")
-    add("the same in the other", unicodedata.normalize("NFD", "café.py").encode(), "")
+    add("the same name in another form of Unicode", unicodedata.normalize("NFD", "café.py").encode(), "")
     add("a name in capitals", b"TWIN.py", "")
-    add("the same in small letters", b"twin.py", "")
+    add("the same name in small letters", b"twin.py", "")
     add("a folder with a line end", b"folder\nend/inside.py", "")
     add("a folder of a dot and blanks", b". ./inside.py", "")
     add("an empty file", b"empty.py", "", b"")
     add("a file of line ends", b"ends.py", "", b"\r\n\r\n\n\r" * 9000)
-    sock.close()  # its name stays
-    return places
+    sock.close()  # the file remains
+    return files
 
 
-TWINS = ("TWIN.py", "twin.py", "Twin.py", unicodedata.normalize("NFC", "é.py"), unicodedata.normalize("NFD", "é.py"))
-STEPS = [f"{number:03}" + "d" * 200 for number in range(24)]
-"""Folders in folders until no path leads to the bottom any more, only step after step."""
+SIMILAR_NAMES = (
+    "TWIN.py",
+    "twin.py",
+    "Twin.py",
+    unicodedata.normalize("NFC", "é.py"),
+    unicodedata.normalize("NFD", "é.py"),
+)
+LONG_FOLDERS = [f"{number:03}" + "d" * 200 for number in range(24)]
+"""Nested folders whose complete path exceeds PATH_MAX, reachable only step by step."""
 
 
-def lay_twins(place: Path) -> None:
-    place.mkdir()
-    for number, name in enumerate(TWINS):
-        (place / name).write_text(f"twin_{number} = 1\n")
+def create_similar_names(folder: Path) -> None:
+    folder.mkdir()
+    for number, name in enumerate(SIMILAR_NAMES):
+        (folder / name).write_text(f"twin_{number} = 1\n")
 
 
-def lay_long(place: Path) -> None:
-    place.mkdir()
-    here = os.getcwd()
+def create_long_paths(folder: Path) -> None:
+    folder.mkdir()
+    previous_folder = os.getcwd()
     try:
-        os.chdir(place)
-        for number, name in enumerate(STEPS):
+        os.chdir(folder)
+        for number, name in enumerate(LONG_FOLDERS):
             Path(f"step_{number}.py").write_text(f"def step_{number}():\n    return {number}\n")
             Path(name).mkdir()
             os.chdir(name)
         Path("bottom.py").write_text("def bottom():\n    return 1\n")
     finally:
-        os.chdir(here)
+        os.chdir(previous_folder)
 
 
-def take_away_long(place: Path) -> None:
-    """Step after step, as it was made."""
-    here = os.getcwd()
-    os.chdir(place)
-    for name in STEPS:
+def delete_long_paths(folder: Path) -> None:
+    """Delete the nested folders step by step."""
+    previous_folder = os.getcwd()
+    os.chdir(folder)
+    for name in LONG_FOLDERS:
         os.chdir(name)
-    for name in reversed(STEPS):
+    for name in reversed(LONG_FOLDERS):
         for file in Path().iterdir():
             file.unlink()
         os.chdir("..")
         Path(name).rmdir()
-    os.chdir(here)
+    os.chdir(previous_folder)
 
 
-def lay_maze(place: Path, root: Path) -> None:
-    """A walk that follows links never ends here; one that recurses runs out of stack."""
+def create_link_maze(folder: Path, root: Path) -> None:
+    """Create nested folders with links back: following links never ends, and recursion overflows the stack."""
     for number in range(400):
-        place.mkdir()
-        (place / "back").symlink_to(root)
-        (place / "around").symlink_to("..")
-        place = place / f"d{number % 10}"
-    place.mkdir()
-    (place / "last.py").write_text("def last_of_all():\n    return 1\n")
+        folder.mkdir()
+        (folder / "back").symlink_to(root)
+        (folder / "around").symlink_to("..")
+        folder = folder / f"d{number % 10}"
+    folder.mkdir()
+    (folder / "last.py").write_text("def last_of_all():\n    return 1\n")
 
 
-class Cursed(NamedTuple):
-    """A server on a workspace that holds all at once of what just lies there."""
+class HostileWorkspace(NamedTuple):
+    """A server on a workspace with special files, similar names, long paths and link cycles."""
 
     client: Client
     root: Path
-    strange: dict[str, tuple[bytes, str]]
+    special_files: dict[str, tuple[bytes, str]]
 
 
 @pytest.fixture(scope="module")
-def cursed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cursed]:
-    folder = tmp_path_factory.mktemp("cursed")
+def hostile_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostileWorkspace]:
+    folder = tmp_path_factory.mktemp("hostile_workspace")
     root = make_shop(folder / "shop-root")
-    strange = lay_strange(root)
-    lay_twins(root / "twins")
-    lay_long(root / "long")
-    lay_maze(root / "maze", root)
+    special_files = create_special_files(root)
+    create_similar_names(root / "twins")
+    create_long_paths(root / "long")
+    create_link_maze(root / "maze", root)
     client = Client(folder / "cache")
     try:
         client.initialize(root)
-        sound(client)
-        yield Cursed(client, root, strange)
+        assert_healthy(client)
+        yield HostileWorkspace(client, root, special_files)
     finally:
         client.kill()
-        take_away_long(root / "long")
+        delete_long_paths(root / "long")
 
 
-def test_things_that_are_no_files_and_names_that_are_no_names(cursed: Cursed, tries: Tries) -> None:
-    client, shop, strange = cursed
-    tries("files", len(strange))
-    for what, (path, words) in strange.items():
-        reason = why(client, path)
+def test_special_files_and_unusual_names(hostile_workspace: HostileWorkspace, tries: Tries) -> None:
+    client, shop, special_files = hostile_workspace
+    tries("files", len(special_files))
+    for what, (path, words) in special_files.items():
+        reason = exclusion_reason(client, path)
         assert (words in reason) if words else (reason == ""), f"{what}: {reason!r}"
-    for what, (path, words) in strange.items():
+    for what, (path, words) in special_files.items():
         name = os.fsdecode(path)[len(str(shop)) + 1 :]
         if any(sign in name for sign in '"\\\n\udcff') or not name.strip(" .") or len(name) > 240:
-            continue  # no mention can be written so
+            continue  # a mention cannot contain such a name
         mentions = client.build(f'what is @"{name}" for?')["mentions"]
         assert len(mentions) == 1, what
         status, reason = mentions[0]["status"], mentions[0]["reason"]
         if not words:
             assert status == "included" or "empty" in what or "ends" in what, (what, status, reason)
         assert status == "included" or reason, what
-    sound(client)
+    assert_healthy(client)
 
 
-def test_twins_are_kept_apart(cursed: Cursed, tries: Tries) -> None:
-    tries("files", len(TWINS))
-    for number, name in enumerate(TWINS):
-        prompt = cursed.client.build(f"@twins/{name}", sections={"retrieval": False})["prompt"]
+def test_similar_file_names_are_distinct(hostile_workspace: HostileWorkspace, tries: Tries) -> None:
+    tries("files", len(SIMILAR_NAMES))
+    for number, name in enumerate(SIMILAR_NAMES):
+        prompt = hostile_workspace.client.build(f"@twins/{name}", sections={"retrieval": False})["prompt"]
         assert f"twin_{number} = 1" in prompt and prompt.count(" = 1") == 1, name
 
 
-def test_paths_longer_than_the_system_takes(cursed: Cursed) -> None:
-    assert cursed.client.build("@#step_3")["mentions"][0]["status"] == "included"
-    assert why(cursed.client, os.fsencode(cursed.root / "long") + b"/" + "/".join([*STEPS, "bottom.py"]).encode())
-    sound(cursed.client)
+def test_paths_longer_than_path_max(hostile_workspace: HostileWorkspace) -> None:
+    assert hostile_workspace.client.build("@#step_3")["mentions"][0]["status"] == "included"
+    assert exclusion_reason(
+        hostile_workspace.client,
+        os.fsencode(hostile_workspace.root / "long") + b"/" + "/".join([*LONG_FOLDERS, "bottom.py"]).encode(),
+    )
+    assert_healthy(hostile_workspace.client)
 
 
-def test_folders_in_folders_and_links_in_them(cursed: Cursed) -> None:
-    assert cursed.client.build("@#last_of_all")["mentions"][0]["status"] == "included"
+def test_deep_folders_with_link_cycles(hostile_workspace: HostileWorkspace) -> None:
+    assert hostile_workspace.client.build("@#last_of_all")["mentions"][0]["status"] == "included"
 
 
-def without_rights() -> list[str]:
-    """How to start a program that may not pass over permissions, though we are root."""
+def unprivileged_prefix() -> list[str]:
+    """Return a command prefix that drops the permission overrides of root."""
     if os.geteuid():
         return []
     prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
     try:
-        done = subprocess.run([*prefix, "true"], capture_output=True, text=True)
+        result = subprocess.run([*prefix, "true"], capture_output=True, text=True)
     except FileNotFoundError:
-        pytest.skip("setpriv is not installed, and root may read everything")
-    if done.returncode:
-        pytest.skip(f"the right to read everything cannot be given up here: {done.stderr.strip()}")
+        pytest.skip("setpriv is not installed, and root can read every file")
+    if result.returncode:
+        pytest.skip(f"cannot drop the capabilities of root: {result.stderr.strip()}")
     return prefix
 
 
-def test_what_may_not_be_read(shop: Path, tmp_path: Path) -> None:
+def test_unreadable_files_and_folders(shop: Path, tmp_path: Path) -> None:
     for name in ("closed/inside.py", "listed/inside.py", "closed.py", "deep/a/b/c.py"):
         (shop / name).parent.mkdir(parents=True, exist_ok=True)
         (shop / name).write_text("hidden_word = 1\n")
-    command = [*without_rights(), sys.executable, "-m", "promptls", "serve"]
-    closed = {shop / "closed": 0, shop / "listed": stat.S_IRUSR, shop / "closed.py": 0, shop / "deep/a": stat.S_IXUSR}
-    for path, mode in closed.items():
+    command = [*unprivileged_prefix(), sys.executable, "-m", "promptls", "serve"]
+    modes = {shop / "closed": 0, shop / "listed": stat.S_IRUSR, shop / "closed.py": 0, shop / "deep/a": stat.S_IXUSR}
+    for path, mode in modes.items():
         path.chmod(mode)
     client = Client(tmp_path / "cache", command=command)
     try:
         client.initialize(shop)
-        sound(client)
-        assert "denied" in why(client, shop / "closed.py")
-        assert "denied" in why(client, shop / "closed/inside.py")
+        assert_healthy(client)
+        assert "denied" in exclusion_reason(client, shop / "closed.py")
+        assert "denied" in exclusion_reason(client, shop / "closed/inside.py")
         built = client.build("@closed.py @closed/ @listed/inside.py", budget={"tokens": 9000})
         assert "hidden_word" not in built["prompt"]
         assert all(m["reason"] for m in built["mentions"])
@@ -284,14 +293,14 @@ def test_what_may_not_be_read(shop: Path, tmp_path: Path) -> None:
         assert "hidden_word" in client.build("@closed.py")["prompt"]
     finally:
         client.kill()
-        for path in closed:
+        for path in modes:
             path.chmod(0o755)
 
 
-# ---------------------------------------------------------------- texts that are no texts
+# ---------------------------------------------------------------- deeply nested syntax
 
 DEEP = 100_000
-NESTED: dict[str, str] = {
+NESTED_SOURCES: dict[str, str] = {
     "round.py": "x = " + "(" * DEEP + ")" * DEEP,
     "square.json": "[" * DEEP + "]" * DEEP,
     "objects.json": '{"a":' * DEEP + "1" + "}" * DEEP,
@@ -339,70 +348,70 @@ NESTED: dict[str, str] = {
     "php.php": "<?php " * DEEP + "(" * DEEP,
     "dart.dart": "var x = " + "[" * DEEP,
 }
-OPENED = ("round.py", "blocks.js", "quotes.md", "strings.py")
+OPENED_FILES = ("round.py", "blocks.js", "quotes.md", "strings.py")
 
 
-def test_nesting_a_hundred_thousand_deep(visit: Visit, shop: Path, tries: Tries) -> None:
-    """Such files take a parser with them; the server says what they are and goes on."""
-    tries("files", len(NESTED))
-    for name, text in NESTED.items():
+def test_deeply_nested_syntax(visit: Visit, shop: Path, tries: Tries) -> None:
+    """Such files can crash a parser process; the server reports them and continues."""
+    tries("files", len(NESTED_SOURCES))
+    for name, text in NESTED_SOURCES.items():
         (shop / "deep" / name).parent.mkdir(exist_ok=True)
         (shop / "deep" / name).write_text(text + "\n")
     client = visit(shop)
-    status = sound(client)
+    status = assert_healthy(client)
     assert status["roots"][0]["pending"] == 0
-    for name in NESTED:
-        reason = why(client, shop / "deep" / name)
+    for name in NESTED_SOURCES:
+        reason = exclusion_reason(client, shop / "deep" / name)
         mention = client.build(f"@deep/{name}", budget={"tokens": 3000})["mentions"][0]
         assert mention["status"] in ("included", "partial", "omitted"), (name, mention)
         assert mention["status"] == "included" or mention["reason"] or reason, name
-    for name in OPENED:  # and in an editor
-        client.open(shop / "deep" / name, NESTED[name] + "\n")
-        client.change(shop / "deep" / name, 2, {"text": NESTED[name] + "\ndef seen():\n    return 1\n"})
-    sound(client)
+    for name in OPENED_FILES:  # also as open documents
+        client.open(shop / "deep" / name, NESTED_SOURCES[name] + "\n")
+        client.change(shop / "deep" / name, 2, {"text": NESTED_SOURCES[name] + "\ndef seen():\n    return 1\n"})
+    assert_healthy(client)
     assert client.build('@*.py @deep/*.js @pattern:"f($A)" @callers:apply_discount')["prompt"]
 
 
-def test_the_same_in_parsers_that_are_older(start: Start, shop: Path, effort: float, tries: Tries) -> None:
-    """The other source of grammars; its parsers are not so strong."""
+def test_deeply_nested_syntax_with_legacy_grammars(start: Start, shop: Path, effort: float, tries: Tries) -> None:
+    """Parsers of the legacy grammars are less robust."""
     if sys.version_info >= (3, 13):
-        pytest.skip("there are no older grammars for this Python")
-    names = list(NESTED)[:: 1 if effort >= 3 else 3]
+        pytest.skip("legacy grammars are not available for this Python version")
+    names = list(NESTED_SOURCES)[:: 1 if effort >= 3 else 3]
     tries("files", len(names))
     for name in names:
-        (shop / name).write_text(NESTED[name] + "\n")
-    sound(start(shop, options={"index": {"grammars": ["legacy", "pack"]}}))
+        (shop / name).write_text(NESTED_SOURCES[name] + "\n")
+    assert_healthy(start(shop, options={"index": {"grammars": ["legacy", "pack"]}}))
 
 
-# ---------------------------------------------------------------- what a workspace says of itself
+# ---------------------------------------------------------------- ignore files and git configuration
 
 
-def test_a_workspace_that_ignores_everything(visit: Visit, shop: Path) -> None:
+def test_gitignore_that_matches_everything(visit: Visit, shop: Path) -> None:
     (shop / ".gitignore").write_text("*\n")
     git(shop, "rm", "-rq", "--cached", ".")
     client = visit(shop)
-    status = client.wait_indexed(PATIENCE_S)
+    status = client.wait_indexed(INDEX_TIMEOUT_S)
     assert status["state"] == "ready" and status["roots"][0]["files"] == 0
-    told = client.request("promptls/explainIgnore", {"uri": (shop / "shop/cart.py").as_uri()})
-    assert (told["indexed"], told["rule"], told["line"]) == (False, "*", 1)
+    answer = client.request("promptls/explainIgnore", {"uri": (shop / "shop/cart.py").as_uri()})
+    assert (answer["indexed"], answer["rule"], answer["line"]) == (False, "*", 1)
     built = client.build("how is a discount applied? @shop/cart.py @#apply_discount @workspace")
     assert built["mentions"][0]["status"] == "refused"
     assert "class Cart" not in built["prompt"]
     (shop / ".promptlsignore").write_text("!shop/\n!shop/**\n")
     client.files_changed(shop / ".promptlsignore")
     client.request("promptls/reindex", {})
-    sound(client)
+    assert_healthy(client)
 
 
-EVIL = ["fsmonitor", "sshCommand", "pager", "editor", "askPass", "gitProxy", "alternateRefsCommand"]
-COMMANDS = ["diff", "show", "log", "ls-files", "rev-parse", "check-ignore", "cat-file", "config", "symbolic-ref", "blame", "status",
+CORE_KEYS = ["fsmonitor", "sshCommand", "pager", "editor", "askPass", "gitProxy", "alternateRefsCommand"]
+GIT_COMMANDS = ["diff", "show", "log", "ls-files", "rev-parse", "check-ignore", "cat-file", "config", "symbolic-ref", "blame", "status",
             "shortlog", "rev-list", "for-each-ref", "diff-index", "diff-tree", "name-rev", "merge-base"]  # fmt: skip
 HOOKS = ["pre-commit", "post-checkout", "post-index-change", "reference-transaction", "fsmonitor-watchman", "pre-auto-gc",
          "post-rewrite", "query-watchman", "sendemail-validate", "post-merge", "pre-push"]  # fmt: skip
 
 
-def booby_trap(root: Path, canary: Path) -> None:
-    """Everything that git could be made to run by what lies in a repository."""
+def add_malicious_git_config(root: Path, canary: Path) -> None:
+    """Configure commands in every place from which git might execute them."""
     script = root / ".git" / "evil"
     script.write_text(f'#!/bin/sh\necho "$0 $@" >> {canary}\ncat 2>/dev/null\nexit 0\n')
     script.chmod(0o755)
@@ -410,7 +419,7 @@ def booby_trap(root: Path, canary: Path) -> None:
     def put(key: str, value: str = str(script)) -> None:
         git(root, "config", "--add", key, value)
 
-    for key in EVIL:
+    for key in CORE_KEYS:
         put(f"core.{key}")
     for kind in ("evil", "python"):
         put(f"diff.{kind}.command")
@@ -425,7 +434,7 @@ def booby_trap(root: Path, canary: Path) -> None:
                 "uploadpack.packObjectsHook", "sequence.editor", "trailer.x.command", "trailer.x.cmd", "gpg.ssh.defaultKeyCommand",
                 "diff.tool", "difftool.x.cmd", "web.browser", "man.x.cmd", "sendemail.x"):  # fmt: skip
         put(key)
-    for name in COMMANDS:
+    for name in GIT_COMMANDS:
         put(f"alias.{name}", f"!{script}")
         put(f"pager.{name}")
     put("log.showSignature", "true")
@@ -449,11 +458,11 @@ def booby_trap(root: Path, canary: Path) -> None:
     (root / ".git" / "config.worktree").write_text(included.read_text())
     hooks = root / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
-    for place in (hooks, root / "hooks"):
-        place.mkdir(exist_ok=True)
+    for folder in (hooks, root / "hooks"):
+        folder.mkdir(exist_ok=True)
         for name in HOOKS:
-            (place / name).write_text(script.read_text())
-            (place / name).chmod(0o755)
+            (folder / name).write_text(script.read_text())
+            (folder / name).chmod(0o755)
     put("core.hooksPath", str(root / "hooks"))
     (root / ".gitattributes").write_text(
         "* diff=evil filter=evil merge=evil\n*.py diff=python filter=python ident\n*.txt export-subst\n"
@@ -462,9 +471,9 @@ def booby_trap(root: Path, canary: Path) -> None:
     (root / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil\n")
 
 
-def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_path: Path, tries: Tries) -> None:
+def test_repository_cannot_execute_commands(visit: Visit, shop: Path, tmp_path: Path, tries: Tries) -> None:
     git(shop, "branch", "-M", "main")
-    inner = shop / "vendor" / "inner"  # a submodule, and a repository in disguise
+    inner = shop / "vendor" / "inner"  # used as a submodule and as a nested repository
     inner.mkdir(parents=True)
     git(inner, "init", "-q")
     (inner / "inner.py").write_text("def inner():\n    return 1\n")
@@ -494,7 +503,7 @@ def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_pa
     canary = tmp_path / "canary"
     for repository in (shop, inner, shop / "module"):
         if (repository / ".git").is_dir():
-            booby_trap(repository, canary)
+            add_malicious_git_config(repository, canary)
     tries("traps", git(shop, "config", "--list").count(str(shop / ".git" / "evil")) + len(HOOKS))
     modules = shop / ".git" / "modules" / "module"
     for key in ("core.fsmonitor", "filter.evil.clean", "diff.external", "alias.status", "status.showUntrackedFiles"):
@@ -506,11 +515,11 @@ def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_pa
     for key in ("core.fsmonitor", "core.hooksPath", "diff.external"):
         git(shop / "bare", "config", key, str(shop / ".git" / "evil"))
     for file in (*shop.glob("shop/*.py"), shop / "module" / "inner.py"):
-        file.write_text(file.read_text() + "# touched\n")  # so that git must look at them, and clean what it looks at
+        file.write_text(file.read_text() + "# touched\n")  # so that git has to read the files and apply clean filters
         os.utime(file, (1, 1))
     (shop / "shop/new.py").write_text("def fresh():\n    return 2\n")
     client = visit(shop)
-    sound(client)
+    assert_healthy(client)
     mentions = "@diff @staged @diff:unstaged @diff:unsaved @branch @branch:main @commit:HEAD @commit:main..HEAD @commit:main @diff:main @recent @diff:main..HEAD".split()
     for mention in mentions:
         built = client.build(
@@ -532,15 +541,15 @@ def test_nothing_that_a_repository_names_is_run(visit: Visit, shop: Path, tmp_pa
     client.open(shop / "vendor" / "inner" / "inner.py", "def inner():\n    return 2\n")
     client.build("@diff @module/inner.py @inner.py @vendor/")
     client.request("promptls/reindex", {"full": True})
-    sound(client)
-    told = canary.read_text() if canary.exists() else ""
-    assert told == ""
+    assert_healthy(client)
+    executed = canary.read_text() if canary.exists() else ""
+    assert executed == ""
 
 
-def test_the_trap_snaps_for_who_walks_into_it(shop: Path, tmp_path: Path) -> None:
-    """Else the test above could not fail."""
+def test_malicious_git_config_is_effective(shop: Path, tmp_path: Path) -> None:
+    """Control for the test above: git itself executes the configured commands."""
     canary = tmp_path / "canary"
-    booby_trap(shop, canary)
+    add_malicious_git_config(shop, canary)
     cart = shop / "shop/cart.py"
     cart.write_text(cart.read_text() + "\n")
     subprocess.run(["git", "--no-pager", "status"], cwd=shop, capture_output=True)
@@ -548,16 +557,14 @@ def test_the_trap_snaps_for_who_walks_into_it(shop: Path, tmp_path: Path) -> Non
     assert canary.read_text()
 
 
-# ---------------------------------------------------------------- files that do not stay
+# ---------------------------------------------------------------- changing files
 
 
-def test_files_that_change_and_vanish_while_they_are_read(
-    visit: Visit, shop: Path, effort: float, tries: Tries
-) -> None:
+def test_files_change_and_disappear_while_being_read(visit: Visit, shop: Path, effort: float, tries: Tries) -> None:
     names = [f"moving/m_{number}.py" for number in range(30)]
     (shop / "moving").mkdir()
     (shop / "aside").mkdir()
-    ended = threading.Event()
+    stopped = threading.Event()
     errors: list[BaseException] = []
 
     def unlink(path: Path) -> None:
@@ -569,25 +576,25 @@ def test_files_that_change_and_vanish_while_they_are_read(
     def disturb() -> None:
         rng = random.Random(8)
         try:
-            while not ended.is_set():
+            while not stopped.is_set():
                 path = shop / rng.choice(names)
-                deed = rng.randrange(8)
-                if deed < 3:
+                action = rng.randrange(8)
+                if action < 3:
                     if path.is_dir() or path.is_symlink() or path.is_fifo():
                         unlink(path)
                     path.write_text("def moving():\n    return 1\n" * rng.randrange(400))
                     continue
-                if deed == 3 and path.is_file() and not path.is_symlink():
+                if action == 3 and path.is_file() and not path.is_symlink():
                     os.truncate(path, rng.randrange(20))
                     continue
                 unlink(path)
-                if deed == 4:
+                if action == 4:
                     os.mkfifo(path)
-                elif deed == 5:
+                elif action == 5:
                     path.mkdir()
-                elif deed == 6:
+                elif action == 6:
                     path.symlink_to(rng.choice(["/dev/zero", path.name, "/etc/passwd", "..", "../shop/cart.py"]))
-                elif deed == 7:
+                elif action == 7:
                     (shop / "moving").rename(shop / "aside" / "moving")
                     (shop / "aside" / "moving").rename(shop / "moving")
         except BaseException as error:
@@ -596,11 +603,11 @@ def test_files_that_change_and_vanish_while_they_are_read(
     thread = threading.Thread(target=disturb, daemon=True)
     thread.start()
     client = visit(shop)
-    asked = 0
-    until = time.monotonic() + 2 * effort
+    prompts = 0
+    deadline = time.monotonic() + 2 * effort
     try:
-        while time.monotonic() < until or asked < 4:
-            asked += 1
+        while time.monotonic() < deadline or prompts < 4:
+            prompts += 1
             tries("prompts")
             built = client.build(
                 " ".join(f"@{name}" for name in names[:6]) + " @moving/ @diff @#moving", budget={"tokens": 5000}
@@ -609,16 +616,16 @@ def test_files_that_change_and_vanish_while_they_are_read(
             client.search("moving", 50)
             client.files_changed(*(shop / name for name in names[::3]))
     finally:
-        ended.set()
+        stopped.set()
         thread.join(30)
     assert not errors
     for number, name in enumerate(names):
         unlink(shop / name)
-        (shop / name).write_text(f"def came_to_rest_{number}():\n    return {number}\n")
+        (shop / name).write_text(f"def stable_{number}():\n    return {number}\n")
     client.files_changed(*(shop / name for name in names))
-    sound(client)
+    assert_healthy(client)
     for number in range(len(names)):
-        assert client.build(f"@#came_to_rest_{number}")["mentions"][0]["status"] == "included"
+        assert client.build(f"@#stable_{number}")["mentions"][0]["status"] == "included"
 
 
 def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float, tries: Tries) -> None:
@@ -628,9 +635,9 @@ def test_very_many_files_in_one_folder(visit: Visit, shop: Path, effort: float, 
     for number in range(count):
         (shop / "many" / f"file_{number}.txt").write_text(f"text {number}\n")
     client = visit(shop)
-    status = client.wait_indexed(PATIENCE_S * max(1, effort))
+    status = client.wait_indexed(INDEX_TIMEOUT_S * max(1, effort))
     assert status["roots"][0]["files"] >= count
-    sound(client)
+    assert_healthy(client)
     assert client.build(f"@file_{count - 1}.txt")["mentions"][0]["status"] == "included"
     offered = client.request("promptls/completeMention", {"text": "@many/file_", "offset": 11})
     assert offered["items"] and len(offered["items"]) <= 50

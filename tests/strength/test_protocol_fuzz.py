@@ -1,8 +1,7 @@
-"""Ten thousand messages that no client should send: one answer for each request, none for anything else, and right after.
+"""Protocol fuzzing: 10,000 invalid messages. Each request gets exactly one response, and results stay correct.
 
-What the server has to do with a message is decided here from JSON-RPC 2.0 and LSP 3.17 alone (`answers_due`).  After
-each round the server answers fixed questions just as a fresh one does.  A failure prints its seed; what was found so
-stands below as a case of its own.
+Expected responses follow from JSON-RPC 2.0 and LSP 3.17 alone (`count_expected_responses`). After each round the server
+answers fixed questions like a new one. A failure prints its seed; earlier failures are separate test cases below.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import fields
 import pytest
-from tally import Tries
 
+import request_fields
 from conftest import make_shop
 from lsp import Client, Json, ResponseError
 from promptls.lsp.framing import FramingError, read_frame
+from tally import Tries
 
 NOTIFICATIONS = [
     "textDocument/didOpen", "textDocument/didChange", "textDocument/didSave", "textDocument/didClose", "initialized",
@@ -35,7 +34,7 @@ NOTIFICATIONS = [
 STANDARD = ["initialize", "workspace/executeCommand", "workspace/symbol", "textDocument/references", "completionItem/resolve",
             "textDocument/formatting", "textDocument/didOpen", "$/cancelRequest", "workspace/configuration", "client/registerCapability",
             "promptls/clientContext", "$/unknown", "", "a" * 500, "promptls/", "initialized", "textDocument/willSaveWaitUntil"]  # fmt: skip
-ODD: list[Any] = [None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**70), 1e308, -0.0, 0.5, "", "x", "\0", "\ud800", "\udfff\ud800",
+UNUSUAL_VALUES: list[Any] = [None, True, False, 0, -1, 1, 2**31, 2**63, 2**64, -(2**70), 1e308, -0.0, 0.5, "", "x", "\0", "\ud800", "\udfff\ud800",
                   "😀", "a" * 5000, [], {}, [[]], [None], {"": ""}, {"__class__": 1}, {"uri": 5}, "file:///", "file:///%ff%fe", "file://x/y",
                   "untitled:1", "../..", "NaN", "null", "\u202e", "\n\r\u2028", {"line": -1, "character": -1}, 10**400]  # fmt: skip
 QUESTIONS = [
@@ -47,38 +46,38 @@ ASYNC_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The shop; nothing here writes into it, so one is enough, and only the first server has to index it."""
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shop workspace for all tests; it is never modified, so only the first server has to index it."""
     return make_shop(tmp_path_factory.mktemp("work") / "shop")
 
 
-def right(client: Client) -> list[Any]:
-    """Answers to fixed questions, without what differs from run to run."""
+def reference_results(client: Client) -> list[Any]:
+    """Return the deterministic parts of the answers to fixed questions."""
     status = client.wait_indexed(ASYNC_S)
-    found: list[Any] = [status["state"], [r["files"] for r in status["roots"]]]
+    results: list[Any] = [status["state"], [r["files"] for r in status["roots"]]]
     for question in QUESTIONS:
         built = client.build(question)
-        found.append([(i["path"], i["range"], i["form"], i["origin"]) for i in built["items"]])
-        found.append([(m["text"], m["status"], m["tokens"]) for m in built["mentions"]])
-    found += [
+        results.append([(i["path"], i["range"], i["form"], i["origin"]) for i in built["items"]])
+        results.append([(m["text"], m["status"], m["tokens"]) for m in built["mentions"]])
+    results += [
         [(h["path"], h["range"], h["score"]) for h in client.search(q, 20)] for q in ("discount", "session cookie")
     ]
-    return found
+    return results
 
 
-# ---------------------------------------------------------------- what is sent
+# ---------------------------------------------------------------- generated messages
 
 
-class Fuzz:
-    """Makes messages, and remembers how many answers each id is due."""
+class MessageGenerator:
+    """Generates messages and counts the expected responses for each request ID."""
 
     def __init__(self, seed: int, root: Path) -> None:
         self.rng = random.Random(seed)
         self.root = root
-        self.requests = fields.requests()
+        self.requests = request_fields.example_requests()
         self.count = 0
-        self.due: Counter[str] = Counter()  # by the id's JSON
-        self.nameless = 0  # answers that can only come without an id
+        self.expected: Counter[str] = Counter()  # by JSON of the ID
+        self.expected_without_id = 0  # responses without an ID
         self.uris = [root.joinpath(p).as_uri() for p in ("shop/cart.py", "new.py", "ask.prompt.md", "gone/x.py")] + [
             "untitled:u",
             "git:/x",
@@ -98,16 +97,17 @@ class Fuzz:
             return f"z{self.count}"
         if kind < 0.85:
             return 10_000_000 + self.count
-        return self.rng.choice(["", "z1", 7, -7, 2**31 - 1, -(2**31), "\0", "😀", "z" * 300, *ODD])
+        return self.rng.choice(["", "z1", 7, -7, 2**31 - 1, -(2**31), "\0", "😀", "z" * 300, *UNUSUAL_VALUES])
 
     def params(self, method: str) -> Any:
         if method in self.requests:
             base: Any = copy.deepcopy(self.requests[method])
-            for place in list(fields.places(base)):
+            for path in list(request_fields.string_paths(base)):
                 if self.rng.random() < 0.5:
-                    base = fields.put(base, place, self.string(str(place[-1])))
+                    base = request_fields.with_value(base, path, self.string(str(path[-1])))
             if method == "promptls/memory":
-                base["action"] = self.rng.choice(["list", "search", "nothing"])  # what adds changes what is right
+                # adding entries would change the reference results
+                base["action"] = self.rng.choice(["list", "search", "nothing"])
             if method == "promptls/buildPrompt" and self.rng.random() < 0.7:
                 base = {"message": self.rng.choice(QUESTIONS), "context": base["context"]}
         elif method == "workspace/executeCommand":
@@ -119,7 +119,7 @@ class Fuzz:
         else:
             base = self.notification(method)
         for _ in range(self.rng.choice([0, 0, 1, 1, 2, 5])):
-            base = self.bent(base)
+            base = self.mutated(base)
         return base
 
     def string(self, key: str) -> str:
@@ -129,7 +129,7 @@ class Fuzz:
 
     def notification(self, method: str) -> Any:
         rng = self.rng
-        uri = rng.choice(self.uris[1:])  # what the fixed questions are about stays
+        uri = rng.choice(self.uris[1:])  # keep the files of the fixed questions
 
         def position() -> Json:
             return {"line": rng.choice([0, 0, 1, 5, -3, 10**9]), "character": rng.choice([0, 1, 3, 200, -1, 10**9])}
@@ -137,40 +137,42 @@ class Fuzz:
         def span() -> Json:
             return {"start": position(), "end": position()}
 
-        made: dict[str, Any] = {
+        params: dict[str, Any] = {
             "textDocument/didOpen": {"textDocument": {"uri": uri, "languageId": rng.choice(["python", "promptls", "", "é"]), "version": rng.randrange(-3, 9), "text": rng.choice(self.texts)}},
             "textDocument/didChange": {"textDocument": {"uri": uri, "version": rng.randrange(-3, 9)},
                                        "contentChanges": [{**({"range": span()} if rng.random() < 0.8 else {}), "text": rng.choice(self.texts)} for _ in range(rng.randrange(4))]},
             "textDocument/didSave": {"textDocument": {"uri": uri}},
             "textDocument/didClose": {"textDocument": {"uri": uri}},
             "workspace/didChangeWatchedFiles": {"changes": [{"uri": rng.choice(self.uris), "type": rng.randrange(5)} for _ in range(rng.randrange(4))]},
-            "workspace/didChangeConfiguration": {"settings": rng.choice(ODD[:20])},
+            "workspace/didChangeConfiguration": {"settings": rng.choice(UNUSUAL_VALUES[:20])},
             "workspace/didChangeWorkspaceFolders": {"event": {"added": [], "removed": [{"uri": "file:///nowhere", "name": "x"}]}},
             "$/cancelRequest": {"id": rng.choice([f"z{rng.randrange(self.count + 1)}", 10_000_000 + rng.randrange(self.count + 1), None, [], 5.5])},
-            "window/workDoneProgress/cancel": {"token": rng.choice(ODD[:20])},
+            "window/workDoneProgress/cancel": {"token": rng.choice(UNUSUAL_VALUES[:20])},
             "$/setTrace": {"value": rng.choice(["off", "verbose", 5])},
             "initialize": {"processId": None, "rootUri": "file:///nowhere", "capabilities": {}},
         }  # fmt: skip
-        return made.get(method, rng.choice(ODD))
+        return params.get(method, rng.choice(UNUSUAL_VALUES))
 
-    def bent(self, value: Any) -> Any:
-        """The value with something in it put wrong."""
+    def mutated(self, value: Any) -> Any:
+        """Return the value with one random defect."""
         rng = self.rng
         if isinstance(value, dict) and value and rng.random() < 0.85:
             key = rng.choice(list(value))
-            deed = rng.randrange(5)
-            if deed == 0:
+            mutation = rng.randrange(5)
+            if mutation == 0:
                 return {k: v for k, v in value.items() if k != key}
-            if deed == 1:
-                return {**value, key: rng.choice(ODD)}
-            if deed == 2:
+            if mutation == 1:
+                return {**value, key: rng.choice(UNUSUAL_VALUES)}
+            if mutation == 2:
                 return {**value, key.upper(): value[key], "class": 1}
-            return {**value, key: self.bent(value[key])}
+            return {**value, key: self.mutated(value[key])}
         if isinstance(value, list) and value and rng.random() < 0.8:
-            return rng.choice([value * 2, value[:-1], [*value, rng.choice(ODD)], [self.bent(v) for v in value]])
+            return rng.choice(
+                [value * 2, value[:-1], [*value, rng.choice(UNUSUAL_VALUES)], [self.mutated(v) for v in value]]
+            )
         if isinstance(value, str) and rng.random() < 0.5:
             return value[: rng.randrange(len(value) + 1)] + rng.choice(["", "\0", "\ud800", "%00", "😀"])
-        return rng.choice(ODD)
+        return rng.choice(UNUSUAL_VALUES)
 
     def message(self) -> Any:
         rng = self.rng
@@ -183,20 +185,24 @@ class Fuzz:
         if kind < 0.8:
             method = rng.choice(NOTIFICATIONS)
             return {"jsonrpc": "2.0", "method": method, "params": self.params(method)}
-        if kind < 0.87:  # answers that nobody has asked for, also to requests of our own that are under way
+        if kind < 0.87:  # responses without a request, or to requests of this client that are running
             body = rng.choice(
-                [{"result": rng.choice(ODD)}, {"error": rng.choice([{"code": 1, "message": "x"}, 5, None])}, {}]
+                [
+                    {"result": rng.choice(UNUSUAL_VALUES)},
+                    {"error": rng.choice([{"code": 1, "message": "x"}, 5, None])},
+                    {},
+                ]
             )
-            return {"jsonrpc": "2.0", "id": rng.choice([f"z{self.count}", self.count, None, [], {}, "nobody"]), **body}
+            return {"jsonrpc": "2.0", "id": rng.choice([f"z{self.count}", self.count, None, [], {}, "unknown"]), **body}
         if kind < 0.93:
-            whole = {"jsonrpc": "2.0", "id": self.id(), "method": "promptls/status", "params": {}}
-            return self.bent(whole)
+            request = {"jsonrpc": "2.0", "id": self.id(), "method": "promptls/status", "params": {}}
+            return self.mutated(request)
         return rng.choice(
             [[], [{"jsonrpc": "2.0", "id": self.id(), "method": "promptls/status"}], None, 5, "text", True, {}]
         )
 
     def frame(self) -> bytes:
-        """A message as bytes, sometimes damaged in ways that leave the framing whole."""
+        """Return a framed message; the body is sometimes damaged, the framing is valid."""
         rng = self.rng
         message = self.message()
         try:
@@ -223,46 +229,46 @@ class Fuzz:
             )
         elif damage < 0.08:
             body = b'{"jsonrpc":"2.0","id":"big","method":"promptls/search","params":{"query":' + b"9" * 20_000 + b"}}"
-        due(body, self)
-        head = rng.choice([b"Content-Length: %d\r\n\r\n"] * 8 + [b"content-length:%d\r\n\r\n", b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: %d\r\n\r\n",
+        count_expected_responses(body, self)
+        header = rng.choice([b"Content-Length: %d\r\n\r\n"] * 8 + [b"content-length:%d\r\n\r\n", b"Content-Type: application/vscode-jsonrpc; charset=utf-8\r\nContent-Length: %d\r\n\r\n",
                                                                  b"CONTENT-LENGTH:   %d  \r\nX-Other: a:b\r\n\r\n", b"Content-Length: %d\n\n", b"\r\n\r\nContent-Length: %d\r\n\r\n"])  # fmt: skip
-        return head % len(body) + body
+        return header % len(body) + body
 
 
-def due(body: bytes, fuzz: Fuzz) -> None:
-    """Note how a message is to be answered, from its bytes alone, by the rules of JSON-RPC 2.0 and LSP 3.17."""
+def count_expected_responses(body: bytes, generator: MessageGenerator) -> None:
+    """Count the responses that JSON-RPC 2.0 and LSP 3.17 require for a message."""
     try:
         message = json.loads(body.decode("utf-8", "surrogatepass"), parse_constant=lambda name: 1 / 0)
     except (ValueError, RecursionError, ZeroDivisionError):
-        fuzz.nameless += 1
+        generator.expected_without_id += 1
         return
     if not isinstance(message, dict):
-        fuzz.nameless += 1
+        generator.expected_without_id += 1
         return
     if "method" not in message or "id" not in message or message["method"] is None:
-        return  # a notification, or an answer
-    proper = isinstance(message["id"], str | int) and not isinstance(message["id"], bool)
+        return  # a notification or a response
+    has_valid_id = isinstance(message["id"], str | int) and not isinstance(message["id"], bool)
     if message.get("jsonrpc") != "2.0" or not isinstance(message["method"], str):
         if message["id"] is not None:
-            fuzz.due[key(message["id"])] += 1
+            generator.expected[id_key(message["id"])] += 1
         return
-    if proper:
-        fuzz.due[key(message["id"])] += 1
+    if has_valid_id:
+        generator.expected[id_key(message["id"])] += 1
     else:
-        fuzz.nameless += 1
+        generator.expected_without_id += 1
 
 
-def key(identifier: Any) -> str:
+def id_key(identifier: Any) -> str:
     return json.dumps(identifier)
 
 
-class Ear(Client):
-    """A client that keeps answers by their ids' JSON, whatever an id is."""
+class RecordingClient(Client):
+    """A client that records responses by the JSON of their IDs, including invalid IDs."""
 
     def _handle_message(self, message: Json) -> None:
         if "method" not in message and "own" not in str(message.get("id")):
             with self.received:
-                self.responses.setdefault("fuzz " + key(message.get("id")), []).append(message)
+                self.responses.setdefault("fuzz " + id_key(message.get("id")), []).append(message)
                 self.received.notify_all()
             return
         super()._handle_message(message)
@@ -272,31 +278,33 @@ class Ear(Client):
         self.send({"jsonrpc": "2.0", "id": f"own {self._id}", "method": method, "params": params})
         return f"own {self._id}"
 
-    def heard(self) -> Counter[str]:
-        return Counter({k[5:]: len(v) for k, v in self.responses.items() if isinstance(k, str) and k.startswith("fuzz ")})
+    def received_counts(self) -> Counter[str]:
+        return Counter(
+            {k[5:]: len(v) for k, v in self.responses.items() if isinstance(k, str) and k.startswith("fuzz ")}
+        )
 
 
-def wait_answers(client: Ear, fuzz: Fuzz) -> None:
-    """Until every request is answered; a request that was answered twice, or something else, fails."""
-    wanted = fuzz.due + Counter({"null": fuzz.nameless})
-    until = time.monotonic() + ASYNC_S
+def wait_for_responses(client: RecordingClient, generator: MessageGenerator) -> None:
+    """Wait until every request has a response; fail if the server exits or a response is missing."""
+    expected = generator.expected + Counter({"null": generator.expected_without_id})
+    deadline = time.monotonic() + ASYNC_S
     with client.received:
         client.received.wait_for(
-            lambda: client.ended or not (wanted - client.heard()), max(0.0, until - time.monotonic())
+            lambda: client.ended or not (expected - client.received_counts()), max(0.0, deadline - time.monotonic())
         )
     assert not client.ended, client.stderr.read_text(errors="replace")[-2000:]
-    assert wanted - client.heard() == Counter(), "no answer"
+    assert expected - client.received_counts() == Counter(), "missing responses"
 
 
 @pytest.fixture
-def ear(tmp_path: Path, work: Path) -> Iterator[Callable[..., Ear]]:
-    """Servers with a log each and one cache."""
-    started: list[Ear] = []
+def start_client(tmp_path: Path, workspace: Path) -> Iterator[Callable[..., RecordingClient]]:
+    """Return a function that starts clients with separate logs and a shared cache."""
+    started: list[RecordingClient] = []
 
-    def run(kind: type[Ear] = Ear) -> Ear:
-        folder = tmp_path / f"ear{len(started)}"
+    def run(kind: type[RecordingClient] = RecordingClient) -> RecordingClient:
+        folder = tmp_path / f"client{len(started)}"
         folder.mkdir()
-        cache = str(work.with_name("cache"))
+        cache = str(workspace.with_name("cache"))
         started.append(kind(folder / "cache", env={"HOME": str(tmp_path), "PROMPTLS_CACHE": cache}))
         return started[-1]
 
@@ -309,52 +317,55 @@ MESSAGES = 1_200
 ROUND = 150
 
 
-def test_random_messages(ear: Callable[..., Ear], work: Path, effort: float, tries: Tries) -> None:
-    client = ear()
-    client.initialize(work)
-    expected = right(client)
+def test_random_messages(
+    start_client: Callable[..., RecordingClient], workspace: Path, effort: float, tries: Tries
+) -> None:
+    client = start_client()
+    client.initialize(workspace)
+    expected = reference_results(client)
     total = int(MESSAGES * effort)
     for number in range(max(1, total // ROUND)):
         seed = 1000 + number
-        fuzz = Fuzz(seed, work)
+        generator = MessageGenerator(seed, workspace)
         client.responses = {k: v for k, v in client.responses.items() if not str(k).startswith("fuzz ")}
         try:
-            frames = [fuzz.frame() for _ in range(ROUND)]
+            frames = [generator.frame() for _ in range(ROUND)]
             if number % 3 == 2:
-                fuzz.rng.shuffle(frames)
+                generator.rng.shuffle(frames)
             for frame in frames:
                 client.send_bytes(frame)
             tries("messages", ROUND)
-            wait_answers(client, fuzz)
-            close_all(client, fuzz)
-            wanted = fuzz.due + Counter({"null": fuzz.nameless})
-            assert right(client) == expected
-            assert client.heard() == wanted, client.heard() - wanted  # nothing was answered twice, and no notification
+            wait_for_responses(client, generator)
+            reset_documents(client, generator)
+            expected_counts = generator.expected + Counter({"null": generator.expected_without_id})
+            assert reference_results(client) == expected
+            # without duplicate or unexpected responses
+            assert client.received_counts() == expected_counts, client.received_counts() - expected_counts
             for answer in (a for k, v in client.responses.items() if str(k).startswith("fuzz ") for a in v):
-                clean(answer)
+                assert_plain_error(answer)
         except BaseException:
             print(f"seed {seed}, round {number}")
             raise
 
 
-def close_all(client: Client, fuzz: Fuzz) -> None:
-    """Take back what was done to documents and settings, as a client would."""
-    for uri in fuzz.uris:
+def reset_documents(client: Client, generator: MessageGenerator) -> None:
+    """Close all documents and reset the settings."""
+    for uri in generator.uris:
         client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
     client.notify("workspace/didChangeConfiguration", {"settings": None})
 
 
-def clean(answer: Json) -> None:
-    """One sentence, no traceback, no path of the server's own."""
+def assert_plain_error(answer: Json) -> None:
+    """Check that an error has a standard code and contains no traceback or server path."""
     if "error" in answer:
         error = answer["error"]
         assert error["code"] in (-32700, -32600, -32601, -32602, -32002, -32800), answer
         assert "Traceback" not in str(error) and "site-packages" not in str(error), answer
 
 
-# ---------------------------------------------------------------- where the frame itself is broken
+# ---------------------------------------------------------------- malformed frames
 
-BROKEN = [
+MALFORMED_FRAMES = [
     b"Content-Length: 5\r\n\r\n{}",
     b"Content-Length: -5\r\n\r\n{}",
     b"Content-Length: 0x10\r\n\r\n{}",
@@ -375,24 +386,29 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize("data", BROKEN, ids=range(len(BROKEN)))
-def test_a_broken_frame_is_seen(data: bytes) -> None:
+@pytest.mark.parametrize("data", MALFORMED_FRAMES, ids=range(len(MALFORMED_FRAMES)))
+def test_malformed_frame_raises_framing_error(data: bytes) -> None:
     stream = io.BytesIO(data)
     with pytest.raises(FramingError):
         list(iter(lambda: read_frame(stream), None))
 
 
 @pytest.mark.parametrize("after", ["nothing", "initialize", "shutdown"])
-def test_a_broken_frame_ends_the_server_with_a_sentence(
-    ear: Callable[..., Ear], work: Path, after: str, effort: float
+def test_malformed_frame_ends_server_with_message(
+    start_client: Callable[..., RecordingClient], workspace: Path, after: str, effort: float
 ) -> None:
-    """There is nothing to go by any more; so do gopls and rust-analyzer."""
-    some = {"nothing": BROKEN[::2], "initialize": BROKEN[1::8], "shutdown": BROKEN[5::8]}  # a start takes a while
-    cases = BROKEN if effort >= 3 else some[after]
-    for few in (cases[at : at + 5] for at in range(0, len(cases), 5)):
-        for client, data in [(ear(), data) for data in few]:  # they start side by side
+    """Framing cannot be resynchronized; gopls and rust-analyzer exit as well."""
+    # subsets, because starting a server is slow
+    subsets = {
+        "nothing": MALFORMED_FRAMES[::2],
+        "initialize": MALFORMED_FRAMES[1::8],
+        "shutdown": MALFORMED_FRAMES[5::8],
+    }
+    cases = MALFORMED_FRAMES if effort >= 3 else subsets[after]
+    for batch in (cases[at : at + 5] for at in range(0, len(cases), 5)):
+        for client, data in [(start_client(), data) for data in batch]:  # servers start concurrently
             if after != "nothing":
-                client.initialize(work)
+                client.initialize(workspace)
                 client.wait_indexed()
             if after == "shutdown":
                 client.request("shutdown")
@@ -401,120 +417,131 @@ def test_a_broken_frame_ends_the_server_with_a_sentence(
                 client.send_bytes(data)
                 client.process.stdin.close()
             except BrokenPipeError:
-                pass  # it has seen enough
+                pass  # the server has already closed its input
             assert client.process.wait(30) == 1, data
             assert "Invalid message framing" in client.log_text(), data
 
 
-def test_frames_in_pieces_and_in_one_piece(ear: Callable[..., Ear], work: Path) -> None:
-    client = ear()
-    client.initialize(work)
-    client.wait_indexed()  # from now on the client sends nothing of its own in between
-    fuzz = Fuzz(1, work)
+def test_split_and_joined_frames(start_client: Callable[..., RecordingClient], workspace: Path) -> None:
+    client = start_client()
+    client.initialize(workspace)
+    client.wait_indexed()  # afterwards the client sends no messages of its own in between
+    generator = MessageGenerator(1, workspace)
     bodies = [
         json.dumps({"jsonrpc": "2.0", "id": f"p{n}", "method": "promptls/status", "params": {}}).encode()
         for n in range(20)
     ]
     data = b"".join(b"Content-Length: %d\r\n\r\n" % len(b) + b for b in bodies)
     for body in bodies:
-        due(body, fuzz)
+        count_expected_responses(body, generator)
     for at in range(0, len(data), 7):
         client.send_bytes(data[at : at + 7])
     client.send_bytes(data.replace(b'"p', b'"q'))
     for body in bodies:
-        due(body.replace(b'"p', b'"q'), fuzz)
-    wait_answers(client, fuzz)
-    assert client.heard() == fuzz.due
+        count_expected_responses(body.replace(b'"p', b'"q'), generator)
+    wait_for_responses(client, generator)
+    assert client.received_counts() == generator.expected
 
 
-# ---------------------------------------------------------------- before and after, again and again
+# ---------------------------------------------------------------- lifecycle
 
 
-def test_before_initialize_and_after_shutdown(ear: Callable[..., Ear], work: Path) -> None:
-    client = ear()
-    fuzz = Fuzz(77, work)
-    frames = [f for f in (fuzz.frame() for _ in range(120)) if b'"initialize"' not in f]
-    fuzz.due, fuzz.nameless = Counter(), 0
+def test_messages_before_initialize_and_after_shutdown(
+    start_client: Callable[..., RecordingClient], workspace: Path
+) -> None:
+    client = start_client()
+    generator = MessageGenerator(77, workspace)
+    frames = [f for f in (generator.frame() for _ in range(120)) if b'"initialize"' not in f]
+    generator.expected, generator.expected_without_id = Counter(), 0
     for frame in frames:
-        due(body_of(frame), fuzz)
+        count_expected_responses(frame_body(frame), generator)
         client.send_bytes(frame)
-    wait_answers(client, fuzz)
+    wait_for_responses(client, generator)
     assert all(
         a["error"]["code"] in (-32002, -32600, -32602, -32700, -32601)
         for k, v in client.responses.items()
         if k.startswith("fuzz ")
         for a in v
     )
-    client.initialize(work)
-    right(client)
+    client.initialize(workspace)
+    reference_results(client)
     client.request("shutdown")
     client.responses = {k: v for k, v in client.responses.items() if not str(k).startswith("fuzz ")}
-    again = Fuzz(78, work)
+    again = MessageGenerator(78, workspace)
     for frame in [again.frame() for _ in range(80)]:
         client.send_bytes(frame)
-    wait_answers(client, again)
+    wait_for_responses(client, again)
     assert all("error" in a for k, v in client.responses.items() if k.startswith("fuzz ") for a in v)
     client.notify("exit")
     assert client.process.wait(30) == 0
 
 
-def body_of(frame: bytes) -> bytes:
+def frame_body(frame: bytes) -> bytes:
     _, _, body = frame.lstrip(b"\r\n").partition(b"\r\n\r\n" if b"\r\n\r\n" in frame.lstrip(b"\r\n") else b"\n\n")
     return body
 
 
-UNFIT = [None, 5, [], {}, {"capabilities": 5}, {"capabilities": {}, "workspaceFolders": 5}]
+INVALID_PARAMS = [None, 5, [], {}, {"capabilities": 5}, {"capabilities": {}, "workspaceFolders": 5}]
 
 
-def test_an_initialize_that_does_not_fit_is_refused_and_the_next_one_counts(
-    ear: Callable[..., Ear], work: Path, effort: float
+def test_initialize_can_be_repeated_after_invalid_params(
+    start_client: Callable[..., RecordingClient], workspace: Path, effort: float
 ) -> None:
-    for one_after_the_other in [UNFIT] if effort < 3 else [UNFIT, *([params] for params in UNFIT)]:
-        client = ear()
-        for params in one_after_the_other:
-            with pytest.raises(ResponseError) as refused:
+    for attempts in [INVALID_PARAMS] if effort < 3 else [INVALID_PARAMS, *([params] for params in INVALID_PARAMS)]:
+        client = start_client()
+        for params in attempts:
+            with pytest.raises(ResponseError) as error:
                 client.request("initialize", params)
-            assert refused.value.code == -32602, params
-        client.initialize(work)
+            assert error.value.code == -32602, params
+        client.initialize(workspace)
         assert client.wait_indexed()["state"] == "ready"
         client.kill()
 
 
-def test_an_initialize_with_a_root_that_is_none_begins_without_one(ear: Callable[..., Ear]) -> None:
-    client = ear()
+def test_initialize_with_invalid_root_uri_has_no_roots(start_client: Callable[..., RecordingClient]) -> None:
+    client = start_client()
     client.request("initialize", {"rootUri": 5, "capabilities": {}})
     client.notify("initialized", {})
     assert client.wait_indexed()["roots"] == []
 
 
-def test_initialize_with_everything_odd_in_its_options(ear: Callable[..., Ear], work: Path, effort: float) -> None:
-    odd = ({"index": 5, "a": {"b": [1]}}, "x", [[{}]], 5, [], {"index": {"workers": -1}}, True)
-    for options in odd if effort >= 3 else odd[:2]:
-        client = ear()
-        client.initialize(work, options=options)
+def test_initialize_with_invalid_options(
+    start_client: Callable[..., RecordingClient], workspace: Path, effort: float
+) -> None:
+    invalid = ({"index": 5, "a": {"b": [1]}}, "x", [[{}]], 5, [], {"index": {"workers": -1}}, True)
+    for options in invalid if effort >= 3 else invalid[:2]:
+        client = start_client()
+        client.initialize(workspace, options=options)
         assert client.wait_indexed()["state"] == "ready"
         client.kill()
 
 
-def test_initialized_twice_starts_one_index(ear: Callable[..., Ear], work: Path) -> None:
-    client = ear()
-    client.initialize(work)
-    expected = right(client)
+def test_repeated_initialized_starts_one_indexer(start_client: Callable[..., RecordingClient], workspace: Path) -> None:
+    client = start_client()
+    client.initialize(workspace)
+    expected = reference_results(client)
     for _ in range(3):
         client.notify("initialized", {})
-    document = work / "ask.prompt.md"
+    document = workspace / "ask.prompt.md"
     client.open(document, "how? @shop/cart.py", language="promptls")
     where = {"textDocument": {"uri": document.as_uri()}, "position": {"line": 0, "character": 8}}
     assert "class Cart" in client.request("textDocument/hover", where)["contents"]["value"]
     client.close(document)
-    assert right(client) == expected
+    assert reference_results(client) == expected
 
 
-NONSENSE: list[Json] = [{"result": 5}, {"result": [[]]}, {"result": {}}, {"error": 7}, {"error": {"code": "x"}}, {}]
+INVALID_REPLIES: list[Json] = [
+    {"result": 5},
+    {"result": [[]]},
+    {"result": {}},
+    {"error": 7},
+    {"error": {"code": "x"}},
+    {},
+]
 
 
-class Mute(Ear):
-    """A client that never answers what it is asked, or answers nonsense: `replies`, one after the other."""
+class UnresponsiveClient(RecordingClient):
+    """A client that never responds to requests, or responds with `replies` in turn."""
 
     replies: Sequence[Json] = ()
     answered = 0
@@ -528,30 +555,32 @@ class Mute(Ear):
         super()._handle_message(message)
 
 
-def served(client: Ear) -> None:
+def assert_served(client: RecordingClient) -> None:
     assert client.wait_indexed(30)["state"] == "ready"
     assert client.build(QUESTIONS[0])["mentions"][0]["status"] == "included"
 
 
-def test_a_client_that_answers_nothing_or_nonsense_is_served(
-    ear: Callable[..., Ear], work: Path, effort: float
+def test_client_with_missing_or_invalid_responses_is_served(
+    start_client: Callable[..., RecordingClient], workspace: Path, effort: float
 ) -> None:
-    silent = ear(Mute)
-    silent.initialize(work)  # its answers are waited for some seconds, which the others need
-    for first in range(0, len(NONSENSE), 1 if effort >= 3 else 2):
-        client = ear(Mute)
-        assert isinstance(client, Mute)
-        client.replies = NONSENSE[first:] + NONSENSE[:first]
-        client.initialize(work)
-        served(client)
-        assert client.answered > 1  # so that of all servers together some request got each of the replies
+    silent = start_client(UnresponsiveClient)
+    silent.initialize(workspace)  # the server waits some seconds for its responses while the others run
+    for first in range(0, len(INVALID_REPLIES), 1 if effort >= 3 else 2):
+        client = start_client(UnresponsiveClient)
+        assert isinstance(client, UnresponsiveClient)
+        client.replies = INVALID_REPLIES[first:] + INVALID_REPLIES[:first]
+        client.initialize(workspace)
+        assert_served(client)
+        assert client.answered > 1  # so that all servers together receive each of the replies
         client.kill()
-    served(silent)
+    assert_served(silent)
 
 
-def test_an_answer_with_the_id_of_a_request_does_not_answer_it(ear: Callable[..., Ear], work: Path) -> None:
-    client = ear()
-    client.initialize(work)
+def test_forged_response_does_not_complete_request(
+    start_client: Callable[..., RecordingClient], workspace: Path
+) -> None:
+    client = start_client()
+    client.initialize(workspace)
     client.wait_indexed()
     for number in range(30):
         request = client.start_request("promptls/buildPrompt", {"message": QUESTIONS[0]})
@@ -561,9 +590,9 @@ def test_an_answer_with_the_id_of_a_request_does_not_answer_it(ear: Callable[...
     assert all(len(v) == 1 for k, v in client.responses.items() if str(k).startswith("own"))
 
 
-def test_the_end_of_the_stream_is_the_end(ear: Callable[..., Ear], work: Path) -> None:
-    client = ear()
-    client.initialize(work)
+def test_server_exits_at_end_of_input(start_client: Callable[..., RecordingClient], workspace: Path) -> None:
+    client = start_client()
+    client.initialize(workspace)
     client.wait_indexed()
     client.start_request("promptls/buildPrompt", {"message": QUESTIONS[0]})
     assert client.process.stdin is not None
@@ -571,4 +600,4 @@ def test_the_end_of_the_stream_is_the_end(ear: Callable[..., Ear], work: Path) -
     try:
         assert client.process.wait(30) == 1
     except subprocess.TimeoutExpired:
-        pytest.fail("the server waits for a client that has left")
+        pytest.fail("the server did not exit after its input was closed")

@@ -1,7 +1,7 @@
-"""Limits of the system: descriptors, memory, processes that die, stop or hang, folders that are missing.
+"""Resource limits: file descriptors, memory, workers that exit or hang, a hanging git, missing folders.
 
-What cannot be done is told, what was known is not forgotten, and once there is room again the index becomes whole
-without a restart.  Limits are set on the running server from outside, as an administrator would.
+Failures are reported, known results are kept, and the index becomes complete without a restart once resources are
+available. Limits are applied to the running server from outside, as an administrator would.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tally import Tries
 
-from faultkit import Place, ended, pass_time, portrait, workers
+from faultkit import Sandbox, closing_servers, index_results, wait_seconds, worker_pids
 from lsp import Client, ResponseError
 from processes import TIMEOUT_S, alive, children, until
+from tally import Tries
 
 SEED = 22
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
-    """One for all tests, and one server for most: what it has been through is over."""
-    with ended(Place(tmp_path_factory.mktemp("limits"), states=2)) as here:
-        yield here
+def sandbox(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """One sandbox for all tests, and one server for most of them, which must have recovered."""
+    with closing_servers(Sandbox(tmp_path_factory.mktemp("limits"), states=2)) as opened:
+        yield opened
 
 
 @pytest.fixture(autouse=True)
-def _anew(request: pytest.FixtureRequest, place: Place) -> Iterator[None]:
-    """A test that fails takes its servers along: what they are left with is not for the next one."""
+def _stop_servers_after_failure(request: pytest.FixtureRequest, sandbox: Sandbox) -> Iterator[None]:
+    """Stop the servers after a failed test, so that the next test starts new ones."""
     failed = request.session.testsfailed
     yield
     if request.session.testsfailed > failed:
-        place.end()
+        sandbox.stop_servers()
 
 
 def state_of(client: Client) -> str:
@@ -49,85 +49,89 @@ def state_of(client: Client) -> str:
     return state
 
 
-def ready(client: Client) -> None:
-    """Wait until the server says by itself that all is well."""
+def wait_until_ready(client: Client) -> None:
+    """Wait until the server reports the state "ready"."""
     until(lambda: state_of(client) == "ready", "the server to be ready", interval_s=0.1)
 
 
-def descriptors(client: Client) -> int:
+def descriptor_count(client: Client) -> int:
     return len(list(Path(f"/proc/{client.process.pid}/fd").iterdir()))
 
 
-def limit(client: Client, number: int) -> None:
-    """How many descriptors a server may have from now on."""
+def limit_descriptors(client: Client, number: int) -> None:
+    """Set the maximum number of file descriptors of a server."""
     resource.prlimit(client.process.pid, resource.RLIMIT_NOFILE, (number, 4096))
 
 
 # ---------------------------------------------------------------- descriptors
 
 
-def test_few_descriptors_at_the_start(place: Place, effort: float, tries: Tries) -> None:
-    """With too few it says so, or ends; with enough it is right.  Nothing in between."""
+def test_few_file_descriptors_at_start(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """With too few descriptors the server reports it or exits; with enough its results are correct."""
     rng = random.Random(SEED)
     for number in rng.sample(range(14, 40), max(1, int(effort))):
-        client = place.launch(command=["sh", "-c", f"ulimit -Sn {number}; exec {sys.executable} -m promptls serve"])
+        client = sandbox.launch(command=["sh", "-c", f"ulimit -Sn {number}; exec {sys.executable} -m promptls serve"])
         tries("servers")
         try:
-            client.initialize(place.root)
-            pass_time(rng.uniform(0, 4))
+            client.initialize(sandbox.root)
+            wait_seconds(rng.uniform(0, 4))
             status = client.request("promptls/status", {})
         except ConnectionError:
             client.kill()
-            continue  # not even enough to begin
+            continue  # too few descriptors to start
         if status["state"] == "ready":
-            assert status["roots"][0]["files"] == place.fresh()["counts"][1]
-        limit(client, 1024)
-        ready(client)
-        assert portrait(client) == place.fresh()
+            assert status["roots"][0]["files"] == sandbox.fresh_index_results()["counts"][1]
+        limit_descriptors(client, 1024)
+        wait_until_ready(client)
+        assert index_results(client) == sandbox.fresh_index_results()
         client.kill()
-        shutil.rmtree(place.cache, ignore_errors=True)
+        shutil.rmtree(sandbox.cache, ignore_errors=True)
 
 
-def test_descriptors_run_out_later(place: Place, effort: float, tries: Tries) -> None:
-    """What cannot be looked at is not taken for gone."""
-    client = place.running()
-    used = descriptors(client)
-    known = place.fresh()["counts"][1]
+def test_file_descriptors_run_out_while_running(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Files that cannot be read are not treated as deleted."""
+    client = sandbox.running_client()
+    used = descriptor_count(client)
+    known = sandbox.fresh_index_results()["counts"][1]
     degraded = 0
-    for room in [0, 4, 8][: max(1, int(effort))]:
-        limit(client, used + room)
+    for spare in [0, 4, 8][: max(1, int(effort))]:
+        limit_descriptors(client, used + spare)
         tries("limits")
-        before = place.fresh()
-        client.files_changed(*place.become(place.state + 1))
+        before = sandbox.fresh_index_results()
+        client.files_changed(*sandbox.apply_state(sandbox.state + 1))
         client.wait_indexed(TIMEOUT_S)
         try:
-            found = client.search("how is a discount applied?", 25)
-            assert found
+            hits = client.search("how is a discount applied?", 25)
+            assert hits
         except ResponseError as error:
             assert "Too many open files" in str(error)
         status = client.wait_indexed(TIMEOUT_S)
         degraded += status["state"] == "degraded"
         if status["state"] == "degraded":
             assert status["message"].endswith(".")
-            assert status["roots"][0]["files"] in (known, before["counts"][1], place.fresh()["counts"][1])
-        limit(client, 4096)
-        ready(client)
-        client.search("anything")  # a look at the disk
-        assert portrait(client) == place.fresh()
+            assert status["roots"][0]["files"] in (
+                known,
+                before["counts"][1],
+                sandbox.fresh_index_results()["counts"][1],
+            )
+        limit_descriptors(client, 4096)
+        wait_until_ready(client)
+        client.search("anything")  # reads the disk
+        assert index_results(client) == sandbox.fresh_index_results()
     assert degraded
 
 
 # ---------------------------------------------------------------- workers
 
 
-def test_workers_killed_all_the_time(place: Place, effort: float, tries: Tries) -> None:
-    """Files on which workers have failed are known by name, told, and tried again; then nothing is lacking."""
-    client = place.running()
-    client.files_changed(*place.become(place.state + 1))
+def test_workers_killed_repeatedly(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Files on which workers failed are reported by name and retried; afterwards the index is complete."""
+    client = sandbox.running_client()
+    client.files_changed(*sandbox.apply_state(sandbox.state + 1))
     killed = 0
-    bound = time.monotonic() + 2 * effort
-    while time.monotonic() < bound:
-        for worker in workers(client):
+    deadline = time.monotonic() + 2 * effort
+    while time.monotonic() < deadline:
+        for worker in worker_pids(client):
             try:
                 os.kill(worker, signal.SIGKILL)
             except ProcessLookupError:
@@ -139,122 +143,122 @@ def test_workers_killed_all_the_time(place: Place, effort: float, tries: Tries) 
         if state["state"] in ("ready", "degraded") and root["skipped"]:
             assert state["state"] == "degraded" and "Cannot index" in state["message"]
     assert killed > 2
-    ready(client)
-    assert portrait(client) == place.fresh()
+    wait_until_ready(client)
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
-def test_no_worker_can_be_started(place: Place) -> None:
-    """An edit of an open document that no worker can look at is told, shown as text, and made good later."""
-    client = place.running()
-    file = place.root / "shop/cart.py"
+def test_edit_is_indexed_after_workers_failed_to_start(sandbox: Sandbox) -> None:
+    """An edit that no worker can parse is reported and indexed later."""
+    client = sandbox.running_client()
+    file = sandbox.root / "shop/cart.py"
     text = file.read_text()
     client.open(file, text)
     client.wait_indexed()
-    limit(client, descriptors(client) + 1)
-    for worker in workers(client):
+    limit_descriptors(client, descriptor_count(client) + 1)
+    for worker in worker_pids(client):
         os.kill(worker, signal.SIGKILL)
     new = text.replace("def total", "def grand_total")
     client.replace(file, 2, new)
     assert client.wait_indexed(TIMEOUT_S)["state"] == "degraded"
-    limit(client, 4096)
-    ready(client)
+    limit_descriptors(client, 4096)
+    wait_until_ready(client)
     (mention,) = client.request("promptls/resolveMentions", {"message": "@#Cart.grand_total"})["mentions"]
     assert mention["status"] == "included"
     client.replace(file, 3, text)
     client.close(file)
-    assert portrait(client) == place.fresh()
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
-def test_a_question_that_no_worker_has_read(place: Place) -> None:
-    """It is answered by words, which is told until a worker can be had again; nobody need ask once more."""
-    client = place.running()
-    client.search("anything")  # the interactive worker runs now
-    limit(client, descriptors(client) + 1)
-    for worker in workers(client):
+def test_query_without_worker_uses_keywords(sandbox: Sandbox) -> None:
+    """Keyword search is used and reported until a worker can start, without another request."""
+    client = sandbox.running_client()
+    client.search("anything")  # starts the interactive worker
+    limit_descriptors(client, descriptor_count(client) + 1)
+    for worker in worker_pids(client):
         os.kill(worker, signal.SIGKILL)
-    found = client.request("promptls/search", {"query": "the sum of what is in it"})
-    assert "words only" in found["index"]["message"]
-    limit(client, 4096)
-    ready(client)
-    assert portrait(client) == place.fresh()
+    result = client.request("promptls/search", {"query": "the sum of what is in it"})
+    assert "keyword-only" in result["index"]["message"]
+    limit_descriptors(client, 4096)
+    wait_until_ready(client)
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
-def test_stopped_and_continued(place: Place) -> None:
-    """A worker that stands still is replaced, a question asked meanwhile says what it lacks; so may the server stand."""
-    client = place.running()
-    client.search("anything")  # the interactive worker runs now
-    standing = workers(client)
-    assert standing
-    for worker in standing:
+def test_workers_and_server_are_stopped_and_continued(sandbox: Sandbox) -> None:
+    """A stopped worker is replaced and reported in results; a stopped server continues."""
+    client = sandbox.running_client()
+    client.search("anything")  # starts the interactive worker
+    stopped = worker_pids(client)
+    assert stopped
+    for worker in stopped:
         os.kill(worker, signal.SIGSTOP)
-    found = client.request("promptls/search", {"query": "total price that nobody has asked for"}, timeout=60)
-    assert found["hits"]
-    assert found["index"]["state"] == "degraded" and "words only" in found["index"]["message"]
-    for worker in standing:
+    result = client.request("promptls/search", {"query": "total price of a new query"}, timeout=60)
+    assert result["hits"]
+    assert result["index"]["state"] == "degraded" and "keyword-only" in result["index"]["message"]
+    for worker in stopped:
         try:
             os.kill(worker, signal.SIGCONT)
         except ProcessLookupError:
             pass
-    client.search("anything else")  # the next question has a vector again
-    ready(client)
+    client.search("anything else")  # the next query is embedded again
+    wait_until_ready(client)
     os.kill(client.process.pid, signal.SIGSTOP)
     request = client.start_request("promptls/search", {"query": "discount"})
-    client.files_changed(*place.become(place.state + 1))
+    client.files_changed(*sandbox.apply_state(sandbox.state + 1))
     os.kill(client.process.pid, signal.SIGCONT)
     assert client.wait_response(request)["hits"]
-    assert portrait(client) == place.fresh()
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
-def test_low_memory(place: Place) -> None:
-    """A worker without memory dies and is replaced; the server lives, and what is lacking is told and made good."""
-    client = place.running()
-    for worker in workers(client):
+def test_workers_run_out_of_memory(sandbox: Sandbox) -> None:
+    """A worker without memory exits and is replaced; the server reports the missing files and indexes them later."""
+    client = sandbox.running_client()
+    for worker in worker_pids(client):
         os.kill(worker, signal.SIGKILL)
-    over, limited = threading.Event(), set()
+    finished, limited = threading.Event(), set()
 
-    def tighten() -> None:
-        while not over.wait(0.01):
-            for worker in workers(client):
+    def limit_memory() -> None:
+        while not finished.wait(0.01):
+            for worker in worker_pids(client):
                 try:
                     resource.prlimit(worker, resource.RLIMIT_AS, (100_000_000, 100_000_000))
                     limited.add(worker)
                 except ProcessLookupError:
                     pass
 
-    thread = threading.Thread(target=tighten)
+    thread = threading.Thread(target=limit_memory)
     thread.start()
     try:
-        client.files_changed(*place.become(place.state + 1))
+        client.files_changed(*sandbox.apply_state(sandbox.state + 1))
         status = client.wait_indexed(TIMEOUT_S)
     finally:
-        over.set()
+        finished.set()
         thread.join()
     assert limited
     assert status["state"] == "degraded" and status["message"].endswith(".")
     assert client.process.poll() is None
-    ready(client)
-    assert portrait(client) == place.fresh()
+    wait_until_ready(client)
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
-# ---------------------------------------------------------------- the streams
+# ---------------------------------------------------------------- streams
 
 
-def test_streams_closed_at_odd_moments(place: Place, effort: float, tries: Tries) -> None:
-    """Without an editor the server ends, and its workers with it."""
+def test_server_exits_when_streams_are_closed(sandbox: Sandbox, effort: float, tries: Tries) -> None:
+    """Without a client the server and its workers exit."""
     rng = random.Random(SEED)
     for turn in range(max(2, int(2 * effort))):
         command = [sys.executable, "-m", "promptls", "serve"]
-        if turn % 2:  # its output is closed after some bytes
-            most = rng.choice([0, 100, 3000, 20_000])
-            command = ["sh", "-c", f"{sys.executable} -m promptls serve | head -c {most}"]
-        client = place.launch(command=command)
+        if turn % 2:  # close its output after some bytes
+            byte_count = rng.choice([0, 100, 3000, 20_000])
+            command = ["sh", "-c", f"{sys.executable} -m promptls serve | head -c {byte_count}"]
+        client = sandbox.launch(command=command)
         tries("servers")
         try:
-            client.start_request("initialize", {"rootUri": place.root.as_uri(), "capabilities": {}})
+            client.start_request("initialize", {"rootUri": sandbox.root.as_uri(), "capabilities": {}})
             client.notify("initialized", {})
             for number in range(100):
                 client.start_request("promptls/buildPrompt", {"message": f"how is discount {number} applied? @tree"})
-            pass_time(rng.uniform(0, 2))
+            wait_seconds(rng.uniform(0, 2))
         except BrokenPipeError:
             pass
         others = [w for p in (client.process.pid, *children(client.process.pid)) for w in children(p)]
@@ -264,17 +268,17 @@ def test_streams_closed_at_odd_moments(place: Place, effort: float, tries: Tries
         except BrokenPipeError:
             pass
         client.process.wait(TIMEOUT_S)
-        until(lambda w=others: not any(map(alive, w)), "workers to end")  # type: ignore[misc]
-    client = place.start()
-    assert portrait(client) == place.fresh()
+        until(lambda w=others: not any(map(alive, w)), "workers did not exit")  # type: ignore[misc]
+    client = sandbox.start()
+    assert index_results(client) == sandbox.fresh_index_results()
 
 
 # ---------------------------------------------------------------- git, folders
 
 
-def fake_git(place: Place) -> tuple[Path, Path]:
-    """(a folder with a git that sleeps while a file is there, that file)"""
-    folder, asleep = place.top / "bin", place.top / "asleep"
+def fake_git(sandbox: Sandbox) -> tuple[Path, Path]:
+    """Return (folder with a git command that sleeps while a file exists, that file)."""
+    folder, asleep = sandbox.folder / "bin", sandbox.folder / "asleep"
     folder.mkdir()
     script = f'#!/bin/sh\n[ -e "{asleep}" ] && exec sleep 1000\nexec {shutil.which("git")} "$@"\n'
     (folder / "git").write_text(script)
@@ -282,36 +286,36 @@ def fake_git(place: Place) -> tuple[Path, Path]:
     return folder, asleep
 
 
-def test_git_that_hangs(place: Place) -> None:
-    """The index does without it; what only git can tell is said to be unknown, not empty."""
-    folder, asleep = fake_git(place)
+def test_git_that_does_not_respond(sandbox: Sandbox) -> None:
+    """Indexing works without git, and git mentions are reported as unresolved instead of empty."""
+    folder, asleep = fake_git(sandbox)
     asleep.touch()
-    client = place.start(PATH=f"{folder}:{os.environ['PATH']}")
+    client = sandbox.start(PATH=f"{folder}:{os.environ['PATH']}")
     client.wait_indexed(60)
-    assert portrait(client) == place.fresh()
+    assert index_results(client) == sandbox.fresh_index_results()
     (mention,) = client.request("promptls/resolveMentions", {"message": "@diff"}, timeout=60)["mentions"]
     assert mention["status"] == "unresolved"
     assert "git does not respond" in mention["reason"]
     client.kill()
 
 
-def test_no_git_no_home_no_data_and_no_room_for_temporary_files(place: Place) -> None:
+def test_server_without_git_and_writable_folders(sandbox: Sandbox) -> None:
     names = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR", "PROMPTLS_DATA")
-    client = place.start(PATH=str(place.top), **dict.fromkeys(names, "/proc/nowhere"))
-    assert portrait(client) == place.fresh()
+    client = sandbox.start(PATH=str(sandbox.folder), **dict.fromkeys(names, "/proc/nowhere"))
+    assert index_results(client) == sandbox.fresh_index_results()
     (mention,) = client.request("promptls/resolveMentions", {"message": "@diff"})["mentions"]
     assert "git is not installed" in mention["reason"]
     entry = {"action": "add", "category": "rule", "title": "One", "content": "We deploy on Mondays."}
-    with pytest.raises(ResponseError, match="cannot be changed"):
+    with pytest.raises(ResponseError, match="cannot change"):
         client.request("promptls/memory", entry)
     assert client.stop() == 0
 
 
-def test_the_command_line_without_a_place_for_anything(place: Place) -> None:
+def test_command_line_without_writable_folders(sandbox: Sandbox) -> None:
     names = ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "PROMPTLS_CACHE")
     env = {**os.environ, **dict.fromkeys(names, "/proc/nowhere")}
-    command = [sys.executable, "-m", "promptls", "search", "--root", str(place.root), "apply discount"]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=place.top)
-    assert done.returncode == 0
-    assert "shop/cart.py" in done.stdout
-    assert "Traceback" not in done.stderr
+    command = [sys.executable, "-m", "promptls", "search", "--root", str(sandbox.root), "apply discount"]
+    result = subprocess.run(command, env=env, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=sandbox.folder)
+    assert result.returncode == 0
+    assert "shop/cart.py" in result.stdout
+    assert "Traceback" not in result.stderr

@@ -1,6 +1,6 @@
-"""No secret reaches a prompt unasked: some two hundred and forty, in files, differences, history, notes and what the editor tells.
+"""Secret redaction: some 240 secrets in files, diffs, history, notes and the client context never reach a prompt.
 
-Every prompt is read as a whole, with everything that the answer holds beside it.
+Complete responses are checked, not only prompts.
 """
 
 from __future__ import annotations
@@ -9,35 +9,35 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import planted
 import pytest
-from tally import Tries
-from ways_out import told
 
+import planted_secrets
 from conftest import git, make_shop
 from lsp import Client, Json
 from promptls.prompt.sanitize import redact
+from tally import Tries
+from traversalkit import response_text
 
 ALL_SECTIONS = dict.fromkeys(("instructions", "architecture", "memory", "team", "rules", "retrieval"), True)
-KINDS = list(planted.ISSUED)
+KINDS = list(planted_secrets.ISSUED_TOKENS)
 
 
-class Leaky:
-    """A workspace full of secrets; `secrets` says where each of them was put."""
+class SecretWorkspace:
+    """A workspace full of secrets; `secrets` maps each one to its location."""
 
     def __init__(self, root: Path) -> None:
         self.root = make_shop(root)
         self.secrets: dict[str, str] = {}
         git(root, "checkout", "-qb", "feature")
-        for number, (name, (text, secret, _)) in enumerate(planted.files().items()):
+        for number, (name, (text, secret, _)) in enumerate(planted_secrets.planted_files().items()):
             self._write(name, text)
             self.secrets[secret] = name
             if number % 40 == 0:
-                self._commit(f"Work on {name}\n\nThe old key was {self.new('commit message')}, it is gone.")
-        self._notes()
-        self._commit(f"Rotate {self.new('subject')}")
-        self.code = [name for name, (_, _, kind) in planted.files().items() if kind != "file"]
-        for number, name in enumerate(self.code):  # so that each stands in a difference, as a line or beside one
+                self._commit(f"Work on {name}\n\nThe old key was {self.new_secret('commit message')}, it is gone.")
+        self._write_notes()
+        self._commit(f"Rotate {self.new_secret('subject')}")
+        self.code = [name for name, (_, _, kind) in planted_secrets.planted_files().items() if kind != "file"]
+        for number, name in enumerate(self.code):  # each one is in a diff, as a changed or a context line
             file = root / name
             comment = "//" if file.suffix in (".js", ".go", ".rs", ".ts") else "#"
             if file.suffix not in (".json", ".xml", ".config", ".html", ".vue") and not name.startswith("keys/"):
@@ -45,11 +45,11 @@ class Leaky:
             if number % 3 == 0:
                 git(root, "add", "--", name)
 
-    def new(self, place: str) -> str:
-        """A secret that is to be put into a place."""
+    def new_secret(self, location: str) -> str:
+        """Return a new secret for a location."""
         kind = KINDS[len(self.secrets) % len(KINDS)]
-        secret = planted.ISSUED[kind]()
-        self.secrets[planted.core(secret)] = f"{place} ({kind})"
+        secret = planted_secrets.ISSUED_TOKENS[kind]()
+        self.secrets[planted_secrets.secret_part(secret)] = f"{location} ({kind})"
         return secret
 
     def _write(self, name: str, text: str) -> None:
@@ -60,7 +60,7 @@ class Leaky:
         git(self.root, "add", "-Af")
         git(self.root, "commit", "-qm", message)
 
-    def _notes(self) -> None:
+    def _write_notes(self) -> None:
         for name in (
             "AGENTS.md",
             "CLAUDE.md",
@@ -68,81 +68,88 @@ class Leaky:
             ".github/copilot-instructions.md",
             ".promptls/rules/a.md",
         ):
-            self._write(name, f"# Rules of the cart\n\nDeploy with {self.new(name)}.\n\nAmounts are in cents.\n")
-        recipe = f"---\ntitle: Ship\ndescription: Ship with {self.new('recipe description')}.\n---\nShip it with {self.new('recipe')}.\n"
+            self._write(name, f"# Rules of the cart\n\nDeploy with {self.new_secret(name)}.\n\nAmounts are in cents.\n")
+        recipe = f"---\ntitle: Ship\ndescription: Ship with {self.new_secret('recipe description')}.\n---\nShip it with {self.new_secret('recipe')}.\n"
         self._write(".promptls/recipes/ship.md", recipe)
-        person = f'[[person]]\nname = "Ann Lee"\nrole = "has {self.new("team")}"\nknows = ["**"]\n'
+        person = f'[[person]]\nname = "Ann Lee"\nrole = "has {self.new_secret("team")}"\nknows = ["**"]\n'
         self._write(".promptls/team.toml", person)
         scripts = {
-            "start": f"pay --key {self.new('script')}",
-            "test": f"curl -H 'X-Key: {self.new('script')}' localhost",
+            "start": f"pay --key {self.new_secret('script')}",
+            "test": f"curl -H 'X-Key: {self.new_secret('script')}' localhost",
         }
-        about = {"name": "shop", "description": f"Shop with {self.new('manifest')}", "scripts": scripts}
+        about = {"name": "shop", "description": f"Shop with {self.new_secret('manifest')}", "scripts": scripts}
         self._write("package.json", json.dumps(about, indent=1))
-        self._write("Makefile", f"run:\n\tpay {self.new('makefile')}\n")
+        self._write("Makefile", f"run:\n\tpay {self.new_secret('makefile')}\n")
         self._write(
             "README.md",
-            f"# Shop {self.new('heading')}\n\nPay with {self.new('readme')}.\n\n## Refunds {self.new('title')}\n\nNo.\n",
+            f"# Shop {self.new_secret('heading')}\n\nPay with {self.new_secret('readme')}.\n\n## Refunds {self.new_secret('title')}\n\nNo.\n",
         )
-        for number, length in enumerate((60, 90, 110, 180)):  # headings and heads that are cut where the secret stands
+        for number, length in enumerate((60, 90, 110, 180)):  # headings and signatures that are truncated at the secret
             many = ", ".join(f"pay_{n}=1" for n in range(length // 9 + 8))
-            text = f"# Pay\n\n## The password that pays {'so ' * (length // 3)}{self.new('long heading')} and is kept\n\nYes.\n"
+            text = f"# Pay\n\n## The password that pays {'so ' * (length // 3)}{self.new_secret('long heading')} and is kept\n\nYes.\n"
             self._write(f"docs/pay_{number}.md", text)
             self._write(
-                f"shop/pay_{number}.py", f'def pay_{number}({many}, key="{self.new("long head")}"):\n    return 1\n'
+                f"shop/pay_{number}.py",
+                f'def pay_{number}({many}, key="{self.new_secret("long head")}"):\n    return 1\n',
             )
-        self._write("CODEOWNERS", f"* @ann # {self.new('owners')}\n")
-        entry = {"id": "a1", "category": "rule", "title": f"Cart {self.new('memory title')}",
-                 "content": f"The cart and its discount need {self.new('workspace memory')}.", "tags": [self.new("memory tag")[:40]],
+        self._write("CODEOWNERS", f"* @ann # {self.new_secret('owners')}\n")
+        entry = {"id": "a1", "category": "rule", "title": f"Cart {self.new_secret('memory title')}",
+                 "content": f"The cart and its discount need {self.new_secret('workspace memory')}.", "tags": [self.new_secret("memory tag")[:40]],
                  "created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}  # fmt: skip
         self.secrets.pop(entry["tags"][0], None)
         entry["tags"] = []
         self._write(".promptls/memory.json", json.dumps({"version": 1, "entries": [entry]}))
 
     def context(self) -> Json:
-        """What an editor tells, secrets in every text of it."""
+        """Return a client context with secrets in every text."""
         cart = (self.root / "shop/cart.py").as_uri()
         at = {"start": {"line": 10, "character": 0}, "end": {"line": 12, "character": 0}}
-        finding = {"range": at, "message": f"key {self.new('diagnostic')} is wrong", "severity": 1,
-                   "source": self.new("source"), "code": self.new("code")}  # fmt: skip
+        diagnostic = {"range": at, "message": f"key {self.new_secret('diagnostic')} is wrong", "severity": 1,
+                   "source": self.new_secret("source"), "code": self.new_secret("code")}  # fmt: skip
         return {
             "activeDocument": cart,
             "selection": {"uri": (self.root / self.code[3]).as_uri(), "range": {"start": at["start"] | {"line": 0}, "end": at["end"]}},
-            "terminal": f"$ env\nPAY_TOKEN={self.new('terminal')}\nOTHER_KEY={self.new('terminal')}\n",
-            "clipboard": f"paste {self.new('clipboard')}\n" + self._key(),
-            "diagnostics": [{"uri": cart, "diagnostics": [finding]}],
+            "terminal": f"$ env\nPAY_TOKEN={self.new_secret('terminal')}\nOTHER_KEY={self.new_secret('terminal')}\n",
+            "clipboard": f"paste {self.new_secret('clipboard')}\n" + self._new_private_key(),
+            "diagnostics": [{"uri": cart, "diagnostics": [diagnostic]}],
             "quickfix": [{"uri": (self.root / self.code[5]).as_uri(), "range": at}],
             "history": [
-                {"role": "user", "content": f"It said 401 with {self.new('turn of the user')}."},
-                {"role": "assistant", "content": f"Then use\n```\ncurl -H 'X: {self.new('turn of the model')}'\n```"},
+                {"role": "user", "content": f"It said 401 with {self.new_secret('turn of the user')}."},
+                {"role": "assistant", "content": f"Then use\n```\ncurl -H 'X: {self.new_secret('turn of the model')}'\n```"},
             ],
         }  # fmt: skip
 
-    def _key(self) -> str:
-        pem = planted.key("RSA PRIVATE KEY")
+    def _new_private_key(self) -> str:
+        pem = planted_secrets.private_key("RSA PRIVATE KEY")
         self.secrets[pem.split("\n")[4]] = "clipboard (key)"
         return pem
 
 
 @pytest.fixture(scope="module")
-def leaky(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Leaky, Json]]:
+def secret_workspace(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, SecretWorkspace, Json]]:
     folder = tmp_path_factory.mktemp("leaky")
-    work = Leaky(folder / "shop")
+    workspace = SecretWorkspace(folder / "shop")
     client = Client(folder / "cache")
-    client.initialize(work.root)
+    client.initialize(workspace.root)
     add = {"action": "add", "scope": "user", "category": "knowledge", "title": "Discount of a cart"}
-    client.request("promptls/memory", {**add, "content": f"A discount of the cart needs {work.new('user memory')}."})
-    unsaved = work.root / "shop/unsaved.py"
-    client.open(unsaved, f"# {work.new('unsaved text')}\nPAY = '{work.new('unsaved text')}'\n")
-    context = work.context()
+    client.request(
+        "promptls/memory", {**add, "content": f"A discount of the cart needs {workspace.new_secret('user memory')}."}
+    )
+    unsaved = workspace.root / "shop/unsaved.py"
+    client.open(unsaved, f"# {workspace.new_secret('unsaved text')}\nPAY = '{workspace.new_secret('unsaved text')}'\n")
+    context = workspace.context()
     client.wait_indexed()
-    yield client, work, context
+    yield client, workspace, context
     client.kill()
 
 
-def leaks(work: Leaky, text: str) -> dict[str, str]:
-    """Secrets that are in a text, whole or to two thirds of their length, and where they were put."""
-    return {s: where for s, where in work.secrets.items() if any(part in text for part in _parts(s))}
+def leaks(workspace: SecretWorkspace, text: str) -> dict[str, str]:
+    """Return the secrets in a text, complete or two thirds of them, with their locations."""
+    return {
+        secret: location
+        for secret, location in workspace.secrets.items()
+        if any(part in text for part in _parts(secret))
+    }
 
 
 def _parts(secret: str) -> tuple[str, ...]:
@@ -150,38 +157,46 @@ def _parts(secret: str) -> tuple[str, ...]:
     return (secret[third:], secret[:-third]) if len(secret) > 20 else (secret,)
 
 
-def test_the_set_is_large_and_seen_where_nothing_hides_it(leaky: tuple[Client, Leaky, Json]) -> None:
-    """Else the tests below could not fail."""
-    _, work, context = leaky
-    assert len(work.secrets) > 240
-    everywhere = told(context) + "".join(
-        f.read_text() for f in sorted(work.root.rglob("*")) if f.is_file() and ".git/" not in str(f)
+def test_secrets_are_detected_in_unredacted_text(secret_workspace: tuple[Client, SecretWorkspace, Json]) -> None:
+    """Control for the tests below: secrets are found in text that is not redacted."""
+    _, workspace, context = secret_workspace
+    assert len(workspace.secrets) > 240
+    text = response_text(context) + "".join(
+        f.read_text() for f in sorted(workspace.root.rglob("*")) if f.is_file() and ".git/" not in str(f)
     )
-    assert len(leaks(work, everywhere)) > 220
+    assert len(leaks(workspace, text)) > 220
 
 
-def test_the_shapes_are_found_in_a_text_by_itself() -> None:
-    left = [n for n, (text, secret, kind) in planted.files().items() if kind != "file" and secret in redact(text, n)[0]]
-    assert left == []
+def test_every_secret_format_is_redacted() -> None:
+    unredacted = [
+        n
+        for n, (text, secret, kind) in planted_secrets.planted_files().items()
+        if kind != "file" and secret in redact(text, n)[0]
+    ]
+    assert unredacted == []
 
 
-def test_shown_by_name_they_are_redacted(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
-    client, work, _ = leaky
-    for start in range(0, len(work.code), 40):
-        names = work.code[start : start + 40]
+def test_secrets_in_mentioned_files_are_redacted(
+    secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries
+) -> None:
+    client, workspace, _ = secret_workspace
+    for start in range(0, len(workspace.code), 40):
+        names = workspace.code[start : start + 40]
         built = client.build(" ".join(f'@"{n}"' for n in names), budget={"tokens": 100_000})
         tries("secrets", len(names))
-        assert leaks(work, told(built)) == {}
+        assert leaks(workspace, response_text(built)) == {}
         assert sum(m["status"] == "included" for m in built["mentions"]) > len(names) * 0.9
 
 
-def test_files_made_for_secrets_stay_closed(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
-    client, work, _ = leaky
-    made = [name for name, (_, _, kind) in planted.files().items() if kind == "file"]
-    built = client.build(" ".join(f'@"{n}"' for n in made) + " @workspace @diff", budget={"tokens": 100_000})
-    assert leaks(work, told(built)) == {}
-    assert {m["status"] for m in built["mentions"][: len(made)]} == {"refused"}
-    tries("files", len(made))
+def test_mentions_of_secret_files_are_refused(
+    secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries
+) -> None:
+    client, workspace, _ = secret_workspace
+    refused = [name for name, (_, _, kind) in planted_secrets.planted_files().items() if kind == "file"]
+    built = client.build(" ".join(f'@"{n}"' for n in refused) + " @workspace @diff", budget={"tokens": 100_000})
+    assert leaks(workspace, response_text(built)) == {}
+    assert {m["status"] for m in built["mentions"][: len(refused)]} == {"refused"}
+    tries("files", len(refused))
 
 
 QUESTIONS = [
@@ -195,10 +210,10 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_no_profile_lets_one_through(
-    leaky: tuple[Client, Leaky, Json], question: str, effort: float, tries: Tries
+def test_secrets_are_redacted_in_every_profile(
+    secret_workspace: tuple[Client, SecretWorkspace, Json], question: str, effort: float, tries: Tries
 ) -> None:
-    client, work, context = leaky
+    client, workspace, context = secret_workspace
     profiles = [p["name"] for p in client.request("promptls/profiles")["profiles"]]
     budgets = (60_000, 3_000, 900) if effort >= 3 else (60_000,)
     for number, profile in enumerate(profiles, QUESTIONS.index(question)):
@@ -213,54 +228,57 @@ def test_no_profile_lets_one_through(
                     budget={"tokens": budget},
                 )
                 tries("prompts")
-                # the outcome of a mention and the intent are the question's own words
-                assert leaks(work, told(built)) == {}, (profile, output, budget)
+                # includes the outcomes of mentions and the intent
+                assert leaks(workspace, response_text(built)) == {}, (profile, output, budget)
 
 
-def test_recipes_let_none_through(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
-    client, work, context = leaky
+def test_secrets_are_redacted_in_recipes(secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries) -> None:
+    client, workspace, context = secret_workspace
     for recipe in client.request("promptls/recipes")["recipes"]:
         if any(argument["required"] for argument in recipe["arguments"]):
             continue
         built = client.build("@shop/cart.py", recipe=recipe["name"], context=context, sections=ALL_SECTIONS)
-        assert leaks(work, told(built)) == {}, recipe["name"]
+        assert leaks(workspace, response_text(built)) == {}, recipe["name"]
         tries("prompts")
 
 
-def test_what_editors_and_models_are_told_of_definitions_holds_none(
-    leaky: tuple[Client, Leaky, Json], tries: Tries
+def test_secrets_are_redacted_in_graph_search_and_completion(
+    secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries
 ) -> None:
-    client, work, _ = leaky
-    answers = [told(client.request("promptls/graph", {"query": q, "limit": 50})) for q in QUESTIONS[:3]]
-    answers += [told(client.request("promptls/search", {"query": q, "limit": 200})) for q in QUESTIONS[:3]]
-    for name in work.code:
-        answers.append(told(client.request("promptls/explain", {"symbol": name})))
+    client, workspace, _ = secret_workspace
+    answers = [response_text(client.request("promptls/graph", {"query": q, "limit": 50})) for q in QUESTIONS[:3]]
+    answers += [response_text(client.request("promptls/search", {"query": q, "limit": 200})) for q in QUESTIONS[:3]]
+    for name in workspace.code:
+        answers.append(response_text(client.request("promptls/explain", {"symbol": name})))
         position = {"line": 0, "character": 5}
-        params = {"uri": (work.root / name).as_uri(), "position": position}
-        answers.append(told(client.request("promptls/explain", params)))
+        params = {"uri": (workspace.root / name).as_uri(), "position": position}
+        answers.append(response_text(client.request("promptls/explain", params)))
     for text in ("@#pay", "@#PAY", "@#API", "@#token", "@memory:"):
         offered = client.request("promptls/completeMention", {"text": text, "offset": len(text)})["items"]
-        answers += [told([item["detail"], item["documentation"]]) for item in offered]  # the rest are names
+        # the other fields are names
+        answers += [response_text([item["detail"], item["documentation"]]) for item in offered]
     tries("answers", len(answers))
-    assert leaks(work, "\n".join(answers)) == {}
+    assert leaks(workspace, "\n".join(answers)) == {}
 
 
-def test_a_prompt_document_shows_none(leaky: tuple[Client, Leaky, Json], tries: Tries) -> None:
-    client, work, _ = leaky
-    document = work.root / "ask.prompt.md"
-    names = work.code[::7]
+def test_secrets_are_redacted_in_prompt_documents(
+    secret_workspace: tuple[Client, SecretWorkspace, Json], tries: Tries
+) -> None:
+    client, workspace, _ = secret_workspace
+    document = workspace.root / "ask.prompt.md"
+    names = workspace.code[::7]
     client.open(document, "\n".join(f'@"{n}" ' for n in names) + "\n@#pay \n@#PAY ", language="promptls")
     at = {"textDocument": {"uri": document.as_uri()}}
     whole = {"start": {"line": 0, "character": 0}, "end": {"line": len(names) + 2, "character": 0}}
-    said = [
-        told(client.request(f"textDocument/{m}", {**at, "range": whole}))
+    answers = [
+        response_text(client.request(f"textDocument/{m}", {**at, "range": whole}))
         for m in ("inlayHint", "codeLens", "documentSymbol")
     ]
     for line in range(len(names) + 2):
         position = {**at, "position": {"line": line, "character": 4}}
-        said.append(told(client.request("textDocument/hover", position)))
+        answers.append(response_text(client.request("textDocument/hover", position)))
         offered = client.request("textDocument/completion", position)["items"]
-        said += [told([item["detail"], item["documentation"]]) for item in offered]
-    tries("answers", len(said))
-    assert leaks(work, "\n".join(said)) == {}
+        answers += [response_text([item["detail"], item["documentation"]]) for item in offered]
+    tries("answers", len(answers))
+    assert leaks(workspace, "\n".join(answers)) == {}
     client.close(document)

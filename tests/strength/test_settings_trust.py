@@ -1,7 +1,7 @@
-"""What a workspace may set, and what only the user may: read off `promptls.settings`, setting by setting.
+"""Workspace trust: settings that a workspace may change, and user-only settings, derived from `promptls.settings`.
 
-A workspace's settings come by workspace/configuration and, as far as anybody believes them, from files in it.  They
-may not name an endpoint, a model, a tokenizer, a command, a plug-in or a folder.
+A workspace provides settings through workspace/configuration or files. It must not set an endpoint, a model, a
+tokenizer, a command, a plug-in or a folder.
 """
 
 from __future__ import annotations
@@ -16,36 +16,36 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 import pytest
-from ways_out import TOKEN, Trap, told
 
 from lsp import Client, Json, ResponseError
 from promptls.settings import TRUSTED, Settings, parse, sections
+from traversalkit import CANARY, CanaryWorkspace, response_text
 
 HARMLESS = {
     "budget.model": "a name in a table",
     "budget.counter": "one of a few names",
     "retrieval.profile": "one of a few names",
     "retrieval.variant": "one of a few names",
-    "index.include": "only takes away",
-    "index.exclude": "only takes away",
+    "index.include": "only excludes files",
+    "index.exclude": "only excludes files",
     "index.grammars": "one of two names",
     "documents.languages": "names of languages",
-    "graph.layers": "segments of paths inside",
+    "graph.layers": "segments of paths in the workspace",
 }
-"""Settings that hold text and that a workspace may set, with the reason why it does no harm.
+"""Text settings that a workspace may change, with the reason why this is harmless.
 
-A new setting that holds text fails the tests below until it is here or only the user's.
+A new text setting fails the tests below until it is added here or is user-only.
 """
 
 
-def leaves() -> dict[str, Any]:
-    """Every setting → its type."""
-    found = {}
+def setting_types() -> dict[str, Any]:
+    """Return the type of every setting by name."""
+    types = {}
     for section, (_, kind) in sections().items():
         hints = get_type_hints(kind)
         for field in msgspec.structs.fields(kind):
-            found[f"{section}.{field.encode_name}"] = hints[field.name]
-    return found
+            types[f"{section}.{field.encode_name}"] = hints[field.name]
+    return types
 
 
 def holds_text(kind: Any) -> bool:
@@ -76,14 +76,14 @@ def value_of(settings: Settings, name: str) -> Any:
     return built[section][setting]
 
 
-def test_a_setting_that_holds_text_is_the_users_alone_or_known_to_be_harmless() -> None:
-    unknown = [n for n, kind in leaves().items() if holds_text(kind) and not is_trusted(n) and n not in HARMLESS]
+def test_text_settings_are_user_only_or_harmless() -> None:
+    unknown = [n for n, kind in setting_types().items() if holds_text(kind) and not is_trusted(n) and n not in HARMLESS]
     assert unknown == []
-    assert set(HARMLESS) <= set(leaves())
+    assert set(HARMLESS) <= set(setting_types())
 
 
-@pytest.mark.parametrize("name", [n for n in leaves() if is_trusted(n)])
-def test_a_workspace_cannot_set_what_is_the_users(name: str) -> None:
+@pytest.mark.parametrize("name", [n for n in setting_types() if is_trusted(n)])
+def test_workspace_cannot_change_user_only_settings(name: str) -> None:
     section, _, setting = name.partition(".")
     base, _ = parse({section: {setting: value_of(Settings(), name)}}, trusted=True)
     changed = 0
@@ -93,7 +93,7 @@ def test_a_workspace_cannot_set_what_is_the_users(name: str) -> None:
             assert settings == base, data
             assert problems or not value
         changed += parse({section: {setting: value}}, base, trusted=True)[0] != base
-    assert changed, "no value that was tried could change it, so nothing was shown"
+    assert changed, "no tried value changes the setting, so the test is inconclusive"
 
 
 @pytest.fixture
@@ -105,31 +105,31 @@ def listening() -> Iterator[socket.socket]:
         yield sock
 
 
-def evil(trap: Trap, address: str) -> Json:
-    """Every setting that holds text, set to what would do most harm."""
+def hostile_settings(workspace: CanaryWorkspace, address: str) -> Json:
+    """Return values for all text settings that would do the most harm."""
     texts = {
         "languageModel.use": "endpoint",
         "languageModel.endpoint": address,
         "languageModel.proxy": address,
         "languageModel.keyEnv": "CANARY",
-        "embedding.model": str(trap.outside),
-        "index.include": ["../outside/**", str(trap.outside / "**"), "**"],
+        "embedding.model": str(workspace.outside),
+        "index.include": ["../outside/**", str(workspace.outside / "**"), "**"],
         "documents.languages": ["python"],
         "graph.layers": {"outside": ["../outside", ".."]},
     }
     out: Json = {}
-    for name, kind in leaves().items():
+    for name, kind in setting_types().items():
         section, _, setting = name.partition(".")
         if name in texts:
             out.setdefault(section, {})[setting] = texts[name]
         elif kind is bool:
             out.setdefault(section, {})[setting] = True
         elif holds_text(kind) and name not in HARMLESS:
-            out.setdefault(section, {})[setting] = str(trap.outside / "canary.py")
+            out.setdefault(section, {})[setting] = str(workspace.outside / "canary.py")
     return out
 
 
-def knocks(sock: socket.socket) -> int:
+def connection_count(sock: socket.socket) -> int:
     try:
         sock.accept()[0].close()
     except BlockingIOError:
@@ -137,47 +137,51 @@ def knocks(sock: socket.socket) -> int:
     return 1
 
 
-def everything(client: Client) -> str:
-    said = []
+def all_responses(client: Client) -> str:
+    texts = []
     for message in ("How is a discount applied? @shop/cart.py", "@workspace @.env @canary.py", "@../outside/canary.py"):
         try:
-            said.append(told(client.build(message)))
+            texts.append(response_text(client.build(message)))
         except ResponseError as error:
-            said.append(str(error))
-    said += [told(client.request("promptls/status")), told(client.notifications), told(client.search("discount"))]
-    return "\n".join(said)
+            texts.append(str(error))
+    texts += [
+        response_text(client.request("promptls/status")),
+        response_text(client.notifications),
+        response_text(client.search("discount")),
+    ]
+    return "\n".join(texts)
 
 
-def test_settings_of_a_workspace_open_nothing(tmp_path: Path, listening: socket.socket) -> None:
-    trap = Trap(tmp_path)
-    (trap.root / ".env").write_text("PASSWORD=swordfish-77\n")
-    client = Client(tmp_path / "cache", env=trap.env)
-    client.configuration = evil(trap, f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
+def test_workspace_settings_open_no_files_or_connections(tmp_path: Path, listening: socket.socket) -> None:
+    workspace = CanaryWorkspace(tmp_path)
+    (workspace.root / ".env").write_text("PASSWORD=swordfish-77\n")
+    client = Client(tmp_path / "cache", env=workspace.env)
+    client.configuration = hostile_settings(workspace, f"http://127.0.0.1:{listening.getsockname()[1]}/v1")
     try:
-        client.initialize(trap.root)
+        client.initialize(workspace.root)
         assert client.wait_indexed()["embedder"]["model"] == "bundled"
         client.notify("workspace/didChangeConfiguration", {"settings": {"promptls": client.configuration}})
         assert client.wait_indexed()["state"] == "ready"
-        said = everything(client)
-        assert TOKEN not in said and "swordfish-77" not in said
-        assert not knocks(listening)
+        texts = all_responses(client)
+        assert CANARY not in texts and "swordfish-77" not in texts
+        assert not connection_count(listening)
         warned = [n["params"]["message"] for n in client.notifications if n["method"] == "window/showMessage"]
-        for name in leaves():
+        for name in setting_types():
             section, _, setting = name.partition(".")
             if is_trusted(name) and client.configuration.get(section, {}).get(setting):
-                assert any(name in text and "only in your own settings" in text for text in warned), name
-        assert not any((trap.outside / name).exists() for name in ("index", "prompts", "anchors", "manifest"))
+                assert any(name in text and "only the user settings can" in text for text in warned), name
+        assert not any((workspace.outside / name).exists() for name in ("index", "prompts", "anchors", "manifest"))
     finally:
         client.kill()
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    """A server whose settings change."""
+    """Start a server whose settings change."""
     folder = tmp_path_factory.mktemp("served")
-    trap = Trap(folder)
-    client = Client(folder / "cache", env=trap.env)
-    client.initialize(trap.root)
+    workspace = CanaryWorkspace(folder)
+    client = Client(folder / "cache", env=workspace.env)
+    client.initialize(workspace.root)
     client.wait_indexed()
     yield client
     client.kill()
@@ -192,16 +196,16 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         ("retrieval", "variant", "../../outside/canary"),
     ],
 )
-def test_names_are_looked_up_and_not_opened(served: Client, section: str, setting: str, value: str) -> None:
+def test_names_in_settings_are_not_opened_as_files(served: Client, section: str, setting: str, value: str) -> None:
     served.configuration = {section: {setting: value}}
     served.notify("workspace/didChangeConfiguration", {"settings": None})
-    until = time.monotonic() + 30
-    while value not in everything(served):  # until the server has asked for its settings, and looks the name up
-        assert time.monotonic() < until
-    assert TOKEN not in everything(served)
+    deadline = time.monotonic() + 30
+    while value not in all_responses(served):  # until the server has requested its settings and reports the name
+        assert time.monotonic() < deadline
+    assert CANARY not in all_responses(served)
 
 
-def test_a_settings_change_that_is_garbage_changes_nothing(served: Client) -> None:
+def test_invalid_settings_change_is_ignored(served: Client) -> None:
     for value in (5, "x", [], [[]], {"index": 5}, {"index": {"maxFileSize": -1}}, {"a": {"b": {"c": 1}}}, None):
         served.configuration = value
         served.notify("workspace/didChangeConfiguration", {"settings": value})
@@ -209,42 +213,42 @@ def test_a_settings_change_that_is_garbage_changes_nothing(served: Client) -> No
     assert served.build("@shop/cart.py")["mentions"][0]["status"] == "included"
 
 
-def test_files_in_a_workspace_set_nothing_and_run_nothing(tmp_path: Path, listening: socket.socket) -> None:
-    """Also where the server is started in the workspace: modules, start-up files and plug-ins there are not ours."""
-    trap = Trap(tmp_path)
+def test_workspace_files_cannot_change_settings_or_execute_code(tmp_path: Path, listening: socket.socket) -> None:
+    """Modules, start-up files and plug-ins are not loaded, even if the server starts in the workspace."""
+    workspace = CanaryWorkspace(tmp_path)
     address = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
-    toml = f'[languageModel]\nuse = "endpoint"\nendpoint = "{address}"\nmodel = "m"\n[embedding]\nmodel = "{trap.outside}"\n'
-    ran = tmp_path / "ran"
-    code = f"open({str(ran)!r}, 'a').write(__name__ + '\\n')\n"
-    places = {
+    toml = f'[languageModel]\nuse = "endpoint"\nendpoint = "{address}"\nmodel = "m"\n[embedding]\nmodel = "{workspace.outside}"\n'
+    executed = tmp_path / "executed"
+    code = f"open({str(executed)!r}, 'a').write(__name__ + '\\n')\n"
+    files = {
         **dict.fromkeys(["config.toml", "promptls.toml", ".promptls.toml", ".promptls/config.toml"], toml),
         ".promptls/settings.toml": toml,
         ".vscode/settings.json": f'{{"promptls.languageModel.use": "endpoint", "promptls.languageModel.endpoint": "{address}"}}',
-        ".env": f"OPENAI_BASE_URL={address}\nOPENAI_API_KEY=x\nPROMPTLS_CACHE={trap.outside}\n",
+        ".env": f"OPENAI_BASE_URL={address}\nOPENAI_API_KEY=x\nPROMPTLS_CACHE={workspace.outside}\n",
         "promptls-9.dist-info/METADATA": "Metadata-Version: 2.1\nName: promptls\nVersion: 9\n",
         "promptls-9.dist-info/entry_points.txt": "[promptls.mentions]\nevil = evil_kind:KIND\n",
         **dict.fromkeys(["evil_kind.py", "sitecustomize.py", "usercustomize.py", "numpy.py", "msgspec.py"], code),
         **dict.fromkeys(["promptls/__init__.py", "regex.py", "tiktoken.py", "conftest.py", "lancedb.py"], code),
-        "git": f"#!/bin/sh\ntouch {ran}\n",
+        "git": f"#!/bin/sh\ntouch {executed}\n",
         "models.toml": '[budgets]\n"x" = 1\n',
     }
-    for name, text in places.items():
-        file = trap.root / name
+    for name, text in files.items():
+        file = workspace.root / name
         if file.is_symlink():
             file.unlink()
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    (trap.root / "git").chmod(0o755)
-    start = f"cd {trap.root} && exec {Path(sys.executable).parent / 'promptls'} serve"
-    path = f".:{os.environ['PATH']}:"  # as careless as it gets
-    client = Client(tmp_path / "cache", env={**trap.env, "PATH": path}, command=["sh", "-c", start])
+    (workspace.root / "git").chmod(0o755)
+    start = f"cd {workspace.root} && exec {Path(sys.executable).parent / 'promptls'} serve"
+    path = f".:{os.environ['PATH']}:"  # the least safe search path
+    client = Client(tmp_path / "cache", env={**workspace.env, "PATH": path}, command=["sh", "-c", start])
     try:
-        client.initialize(trap.root)
+        client.initialize(workspace.root)
         assert client.wait_indexed()["embedder"]["model"] == "bundled"
-        said = everything(client) + told(client.build("@diff @branch @evil:x @commit:HEAD"))
+        texts = all_responses(client) + response_text(client.build("@diff @branch @evil:x @commit:HEAD"))
         kinds = [k["name"] for k in client.request("promptls/mentionKinds")["kinds"]]
-        assert TOKEN not in said and "evil" not in kinds
-        assert not ran.exists(), ran.read_text()
-        assert not knocks(listening)
+        assert CANARY not in texts and "evil" not in kinds
+        assert not executed.exists(), executed.read_text()
+        assert not connection_count(listening)
     finally:
         client.kill()

@@ -1,6 +1,6 @@
-"""Documents are what LSP says they are: the server holds, after any edits, exactly the text that the editor holds.
+"""Text synchronization: after any edits, the server holds exactly the text of the editor, as LSP defines it.
 
-The editor's side is played by `edited`, a dozen lines that know nothing of the server.
+`apply_change` is an independent implementation of the edits on the editor's side.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tally import Tries
 
 from conftest import SHOP, write_tree
 from lsp import Client, Json
+from tally import Tries
 
 PIECES = [
     "a",
@@ -49,15 +49,15 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, P
     client.kill()
 
 
-def edited(text: str, change: Json) -> str:
-    """What an editor makes of a change: lines end at LF, CRLF and CR, characters are UTF-16 units."""
+def apply_change(text: str, change: Json) -> str:
+    """Apply a change as an editor does: lines end at LF, CRLF and CR, characters are UTF-16 code units."""
     if "range" not in change:
         return str(change["text"])
-    at = sorted(place(text, change["range"][end]) for end in ("start", "end"))
-    return text[: at[0]] + str(change["text"]) + text[at[1] :]
+    offsets = sorted(offset_at(text, change["range"][end]) for end in ("start", "end"))
+    return text[: offsets[0]] + str(change["text"]) + text[offsets[1] :]
 
 
-def place(text: str, position: Json) -> int:
+def offset_at(text: str, position: Json) -> int:
     starts = [0, *(m.end() for m in re.finditer(r"\r\n|\n|\r", text))]
     if position["line"] < 0:
         return 0
@@ -71,15 +71,15 @@ def place(text: str, position: Json) -> int:
     return at
 
 
-def shown(client: Client, path: Path) -> str:
-    """The text as the server has it: lines of a prompt, line ends made alike, what cannot be seen in brackets."""
+def server_text(client: Client, path: Path) -> str:
+    """Return the text of a document as quoted in a prompt, with normalized line ends and escaped invisible characters."""
     prompt: str = client.build(f"@{path.name}", sections={"retrieval": False})["prompt"]
-    found = re.search(rf'<context-\w+ path="{re.escape(path.name)}"[^>]*>\n(.*)\n</context', prompt, re.S)
-    assert found, prompt
-    return found[1]
+    match = re.search(rf'<context-\w+ path="{re.escape(path.name)}"[^>]*>\n(.*)\n</context', prompt, re.S)
+    assert match, prompt
+    return match[1]
 
 
-def visible(text: str) -> str:
+def expected_text(text: str) -> str:
     lines = re.split(r"\r\n|\n|\r", text.removeprefix("\ufeff"))
     lines = lines[:-1] if len(lines) > 1 and not lines[-1] else lines
     return re.sub(
@@ -94,30 +94,28 @@ def visible(text: str) -> str:
         ("a\u2028b\nc\n", (1, 0), (1, 1), "d", "a\u2028b\nd\n"),
         ("a\x85b\nc\n", (1, 0), (1, 1), "d", "a\x85b\nd\n"),
         ("a\rb\nc\n", (1, 0), (1, 1), "d", "a\rd\nc\n"),
-        ("ab\ncd\n", (1, 1), (0, 1), "", "ad\n"),  # turned around
-        ("ab\ncd\n", (0, 9), (0, 99), "x", "abx\ncd\n"),  # behind the end of a line
-        ("ab\ncd\n", (99, 0), (99, 9), "x", "ab\ncd\nx"),  # behind the end of the text
+        ("ab\ncd\n", (1, 1), (0, 1), "", "ad\n"),  # reversed range
+        ("ab\ncd\n", (0, 9), (0, 99), "x", "abx\ncd\n"),  # after the end of a line
+        ("ab\ncd\n", (99, 0), (99, 9), "x", "ab\ncd\nx"),  # after the end of the text
         ("", (0, 0), (0, 0), "x", "x"),
         ("𝄞a", (0, 2), (0, 3), "b", "𝄞b"),
-        ("𝄞a", (0, 1), (0, 3), "b", "b"),  # in the middle of a pair: before it
+        ("𝄞a", (0, 1), (0, 3), "b", "b"),  # inside a surrogate pair: before it
     ],
 )
-def test_an_edit_lands_where_lsp_says(
+def test_edit_is_applied_at_lsp_position(
     client: tuple[Client, Path], before: str, start: tuple[int, int], end: tuple[int, int], text: str, after: str
 ) -> None:
     server, root = client
     path = root / "edited.py"
     server.open(path, before)
-    places = [{"line": line, "character": character} for line, character in (start, end)]
-    server.change(path, 2, {"range": {"start": places[0], "end": places[1]}, "text": text})
-    assert edited(before, {"range": {"start": places[0], "end": places[1]}, "text": text}) == after
-    assert shown(server, path) == visible(after)
+    positions = [{"line": line, "character": character} for line, character in (start, end)]
+    server.change(path, 2, {"range": {"start": positions[0], "end": positions[1]}, "text": text})
+    assert apply_change(before, {"range": {"start": positions[0], "end": positions[1]}, "text": text}) == after
+    assert server_text(server, path) == expected_text(after)
     server.close(path)
 
 
-def test_random_edits_leave_the_text_that_the_editor_has(
-    client: tuple[Client, Path], effort: float, tries: Tries
-) -> None:
+def test_random_edits_produce_editor_text(client: tuple[Client, Path], effort: float, tries: Tries) -> None:
     server, root = client
     path = root / "random.py"
     rng = random.Random(2)
@@ -133,15 +131,15 @@ def test_random_edits_leave_the_text_that_the_editor_has(
                 if rng.random() < 0.9:
                     change["range"] = dict(zip(("start", "end"), ends, strict=True))
                 changes.append(change)
-                text = edited(text, change)
+                text = apply_change(text, change)
             server.change(path, version, *changes)
         if text:
-            assert shown(server, path) == visible(text), (document, text)
+            assert server_text(server, path) == expected_text(text), (document, text)
         server.close(path)
 
 
-def test_a_change_of_a_document_that_is_not_open_is_passed_over(client: tuple[Client, Path], tmp_path: Path) -> None:
-    """Its text is not fetched from the disk: that could be a pipe, and the loop would wait for ever."""
+def test_change_of_unopened_document_is_ignored(client: tuple[Client, Path], tmp_path: Path) -> None:
+    """The text is not read from the disk: the file may be a pipe, which would block the server."""
     server, root = client
     pipe = tmp_path / "pipe.py"
     os.mkfifo(pipe)

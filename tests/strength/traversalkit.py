@@ -1,13 +1,12 @@
-"""What an attacker writes where a path or a URI belongs, to get at a file outside of the workspace.
+"""Path traversal values: paths, URIs and mentions that try to reach a file outside the workspace.
 
-`Trap` lays out a workspace beside a folder that nobody may look into; every file there holds `TOKEN`, which stands
-nowhere else, so that one look at an answer tells whether any of it came out.
+`CanaryWorkspace` creates a workspace next to folders that must not be read. Every file in them contains `CANARY`, a
+word that does not occur elsewhere, so a search in a response detects a leak.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
@@ -18,73 +17,73 @@ from promptls.knowledge.project.manifest_formats import _PARSERS_BY_NAME
 from promptls.knowledge.rules.conventions import CONVENTIONS
 from promptls.mentions.registry import BUILT_IN
 
-TOKEN = "kumquatzebra7319"
-"""A word of its own, so that it could also be a symbol, a heading, a package or a rule."""
+CANARY = "kumquatzebra7319"
+"""Single word that can also be a symbol, a heading, a package or a rule."""
 
 BODY = f"""\
-{TOKEN} = 1
-{TOKEN} = 2
-def {TOKEN}(): return "{TOKEN}"
-# {TOKEN}
+{CANARY} = 1
+{CANARY} = 2
+def {CANARY}(): return "{CANARY}"
+# {CANARY}
 """
 
 CONTENTS = {
-    ".json": f'{{"name": "{TOKEN}", "description": "{TOKEN}", "dependencies": {{"{TOKEN}": "1"}}, "version": 1,'
-    f' "entries": [{{"id": "a", "category": "rule", "title": "{TOKEN}", "content": "{TOKEN} cart discount",'
+    ".json": f'{{"name": "{CANARY}", "description": "{CANARY}", "dependencies": {{"{CANARY}": "1"}}, "version": 1,'
+    f' "entries": [{{"id": "a", "category": "rule", "title": "{CANARY}", "content": "{CANARY} cart discount",'
     ' "created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z"}]}\n',
-    ".toml": f'[project]\nname = "{TOKEN}"\ndescription = "{TOKEN}"\n\n[package]\nname = "{TOKEN}"\n',
-    ".md": f"# {TOKEN}\n\nAlways say {TOKEN} of a cart.\n",
-    "team.toml": f'[[person]]\nname = "{TOKEN}"\nrole = "{TOKEN}"\nknows = ["**"]\n',
-    "go.mod": f"module {TOKEN}\n",
-    "CODEOWNERS": f"* @{TOKEN}\n",
-    "gitignore": f"{TOKEN}*\n*.nothing\n",
-    "recipe.md": f"---\ntitle: {TOKEN}\ndescription: {TOKEN}\n---\nDo {TOKEN}.\n",
+    ".toml": f'[project]\nname = "{CANARY}"\ndescription = "{CANARY}"\n\n[package]\nname = "{CANARY}"\n',
+    ".md": f"# {CANARY}\n\nAlways say {CANARY} of a cart.\n",
+    "team.toml": f'[[person]]\nname = "{CANARY}"\nrole = "{CANARY}"\nknows = ["**"]\n',
+    "go.mod": f"module {CANARY}\n",
+    "CODEOWNERS": f"* @{CANARY}\n",
+    "gitignore": f"{CANARY}*\n*.nothing\n",
+    "recipe.md": f"---\ntitle: {CANARY}\ndescription: {CANARY}\n---\nDo {CANARY}.\n",
 }
 
 
-def content(name: str) -> str:
-    """A text that holds the token and is of the form that a file of this name should have."""
+def content_for(name: str) -> str:
+    """Return valid content with the canary for a file name."""
     return next((text for ending, text in CONTENTS.items() if name.endswith(ending)), BODY)
 
 
-class Trap:
-    """`root` is the workspace; what may not come out lies in `outside`, in `twin`, in `home`, and in the environment."""
+class CanaryWorkspace:
+    """A workspace at `root`; canaries are in `outside`, `sibling`, `home` and the environment."""
 
     def __init__(self, folder: Path) -> None:
         self.root = make_shop(folder / "work")
         self.outside = folder / "outside"
-        self.twin = folder / "work-twin"  # its name begins like the root's
+        self.sibling = folder / "work-twin"  # its name starts with the name of the root
         self.home = folder / "home"
-        for place in (self.outside, self.twin, self.home):
-            place.mkdir()
-            (place / "canary.py").write_text(BODY)
-            (place / "sub").mkdir()
-            (place / "sub" / "canary.py").write_text(BODY)
+        for parent in (self.outside, self.sibling, self.home):
+            parent.mkdir()
+            (parent / "canary.py").write_text(BODY)
+            (parent / "sub").mkdir()
+            (parent / "sub" / "canary.py").write_text(BODY)
         (self.root / "link.py").symlink_to(self.outside / "canary.py")
         (self.root / "linked").symlink_to(self.outside)
         (self.root / "up").symlink_to("..")
         (self.root / "proc").symlink_to("/proc/self")
-        self._conventional()
-        self.env = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "none"), "CANARY": TOKEN}
+        self._link_conventional_files()
+        self.env = {"HOME": str(self.home), "XDG_CONFIG_HOME": str(self.home / "none"), "CANARY": CANARY}
 
-    def _conventional(self) -> None:
-        """Links out of the workspace under every name that somebody looks for by convention."""
+    def _link_conventional_files(self) -> None:
+        """Create links out of the workspace under every file name that promptls reads by convention."""
         names = [name for family in CONVENTIONS for name in family.files]
         names += [f"{f}/linked{ends[0]}" for family in CONVENTIONS for f, ends, _ in family.folders]
         names += ["README", "CONTRIBUTING.md", "docs/README.md", "docs/architecture.md", "tsconfig.json", "CODEOWNERS"]
         names += [".github/CODEOWNERS", ".promptls/memory.json", ".promptls/team.toml", ".promptls/recipes/recipe.md"]
         names += [".promptlsignore", "web/.gitignore", ".mailmap", ".gitattributes", *_PARSERS_BY_NAME]
         for number, name in enumerate(dict.fromkeys(names)):
-            place, target = self.root / name, self.outside / f"{number}" / name.rsplit("/", 1)[-1]
-            if place.parent.is_file() or os.path.lexists(place):
+            link, target = self.root / name, self.outside / f"{number}" / name.rsplit("/", 1)[-1]
+            if link.parent.is_file() or os.path.lexists(link):
                 continue
-            place.parent.mkdir(parents=True, exist_ok=True)
+            link.parent.mkdir(parents=True, exist_ok=True)
             target.parent.mkdir()
-            target.write_text(content(name))
-            place.symlink_to(target)
+            target.write_text(content_for(name))
+            link.symlink_to(target)
 
     def paths(self) -> list[str]:
-        """Ways to name a file outside, as a path."""
+        """Return paths that try to name a file outside the workspace."""
         out, top = str(self.outside / "canary.py"), str(self.root)
         return [
             out,
@@ -152,7 +151,7 @@ class Trap:
         ]
 
     def uris(self) -> list[str]:
-        """Ways to name a file outside, as a URI."""
+        """Return URIs that try to name a file outside the workspace."""
         out, top = str(self.outside / "canary.py"), self.root.as_uri()
         plain = [p for p in self.paths() if "\0" not in p]
         return [
@@ -198,38 +197,30 @@ class Trap:
             f"jar:file://{out}!/x",
         ]
 
-    def shapes(self, path: str) -> list[str]:
-        """The mentions that could lead to a path: every kind that takes an argument, and files in every form."""
+    def mention_forms(self, path: str) -> list[str]:
+        """Return mentions of a path: every kind that takes an argument, and files in every notation."""
         safe = path.replace('"', "").replace("\n", "")
         named = [k.name for k in BUILT_IN if k.argument != "none"]
-        bare = [f"@{safe}", f"@{safe}:1-3", f"@{safe}#L1", f"@{safe}/", f"@{safe}#{TOKEN[:6]}", f"@@{safe}"]
+        unquoted = [f"@{safe}", f"@{safe}:1-3", f"@{safe}#L1", f"@{safe}/", f"@{safe}#{CANARY[:6]}", f"@@{safe}"]
         quoted = [f'@"{safe}"', f'@"{safe}":1', f'@"{safe}/"', f'@work:"{safe}"']
         kinds = [f'@{name}:"{safe}"' for name in named] + [f'@{name}:{safe}:"cart"' for name in named]
-        return [*bare, *quoted, *kinds]
+        return [*unquoted, *quoted, *kinds]
 
 
-def told(answer: Any) -> str:
-    """All strings of an answer, as they are."""
+def response_text(answer: Any) -> str:
+    """Return all keys and values of a response as text."""
     if isinstance(answer, dict):
-        return "\n".join(f"{k}\n{told(v)}" for k, v in answer.items())
+        return "\n".join(f"{k}\n{response_text(v)}" for k, v in answer.items())
     if isinstance(answer, list):
-        return "\n".join(map(told, answer))
+        return "\n".join(map(response_text, answer))
     return str(answer)
 
 
-def seal(folder: Path) -> dict[str, tuple[int, int, bytes]]:
-    """What lies below a folder: any change there, or a new name, makes another value."""
-    found = {}
-    for place in sorted(folder.rglob("*")):
-        stat = place.lstat()
-        data = place.read_bytes() if S_ISREG(stat.st_mode) else b""
-        found[str(place)] = (stat.st_mode, len(data), data)
-    return found
-
-
-def unused_socket() -> socket.socket:
-    """A socket that listens on this machine, for counting who knocks."""
-    sock = socket.socket()
-    sock.bind(("127.0.0.1", 0))
-    sock.listen()
-    return sock
+def folder_contents(folder: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Return mode, size and content of everything below a folder."""
+    contents = {}
+    for path in sorted(folder.rglob("*")):
+        stat = path.lstat()
+        data = path.read_bytes() if S_ISREG(stat.st_mode) else b""
+        contents[str(path)] = (stat.st_mode, len(data), data)
+    return contents

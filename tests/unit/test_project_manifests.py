@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from promptls.knowledge.project.libraries import find_library
-from promptls.knowledge.project.manifest import Manifest
+from promptls.knowledge.project.manifest import ProjectManifest
 from promptls.knowledge.project.manifest_formats import MAX_CHARACTERS, parse_manifest
 
 CASES = {
@@ -27,7 +27,7 @@ CASES = {
         [dependency-groups]
         dev = ["mypy>1", {include-group = "x"}]
         """,
-        Manifest(
+        ProjectManifest(
             "python", "a", "About it.", ("flask-thing",),
             (("lint", "ruff check"), ("go", "poe go")), (("command a", "a.cli:main"),),
             ("mypy", "pytest"),
@@ -36,25 +36,25 @@ CASES = {
     "setup.cfg": (
         "[metadata]\nname = a\ndescription = d\n[options]\ninstall_requires =\n  Django>=5\n  six ; python_version<'3'\n"
         "[options.entry_points]\nconsole_scripts =\n  a = a.b:c\n[tool:pytest]\n",
-        Manifest("python", "a", "d", ("django", "six"), (("test", "pytest"),), (("command a", "a.b:c"),)),
+        ProjectManifest("python", "a", "d", ("django", "six"), (("test", "pytest"),), (("command a", "a.b:c"),)),
     ),
     "setup.py": (
         'setup(\n    name="a",\n    description="d",\n    install_requires=["flask>=2", \'six\'],\n)\n',
-        Manifest("python", "a", "d", ("flask", "six")),
+        ProjectManifest("python", "a", "d", ("flask", "six")),
     ),
     "requirements-dev.txt": (
         "# c\n-r base.txt\nFlask==3\ngit+https://x/y\n./local\nzope.interface\n",
-        Manifest("python", "", "", ("flask", "zope-interface")),
+        ProjectManifest("python", "", "", ("flask", "zope-interface")),
     ),
     "noxfile.py": (
         "@nox.session(python='3')\ndef tests(session):\n    pass\n@session\n@nox.parametrize('a', [1])\ndef lint(s): pass\n",
-        Manifest("python", commands=(("tests", "nox -s tests"), ("lint", "nox -s lint"))),
+        ProjectManifest("python", commands=(("tests", "nox -s tests"), ("lint", "nox -s lint"))),
     ),
     "package.json": (
         '{"name": "@a/b", "description": "d", "main": "./lib/x.js", "bin": {"b": "bin/b.js"}, "packageManager": "pnpm@9",'
         '"scripts": {"test": "vitest", "prebuild": "x", "build": "vite build"}, "dependencies": {"React": "1"},'
         '"devDependencies": {"vite": "5"}, "exports": 3}',
-        Manifest(
+        ProjectManifest(
             "npm", "@a/b", "d", ("react", "vite"), (("test", "pnpm test"), ("build", "pnpm run build")),
             (("command b", "bin/b.js"), ("main", "./lib/x.js")), main_files=("./lib/x.js",),
         ),
@@ -62,7 +62,7 @@ CASES = {
     "Cargo.toml": (
         '[package]\nname = "a"\ndescription = "d"\n[dependencies]\ntokio = {version = "1"}\n[workspace.dependencies]\nserde = "1"\n'
         '[[bin]]\nname = "x"\npath = "src/x.rs"\n',
-        Manifest(
+        ProjectManifest(
             "cargo", "a", "d", ("tokio", "serde"), (("build", "cargo build"), ("test", "cargo test")),
             (("command x", "src/x.rs"),),
         ),
@@ -70,7 +70,7 @@ CASES = {
     "go.mod": (
         "module example.org/a\n\ngo 1.22\n\nrequire github.com/gin-gonic/gin v1.9.0\nrequire (\n"
         "\tgithub.com/Masterminds/sprig/v3 v3.2.0\n\tgopkg.in/yaml.v3 v3.0.1\n\tgolang.org/x/sys v0.1.0 // indirect\n)\n",
-        Manifest(
+        ProjectManifest(
             "go", "example.org/a", "", ("github.com/gin-gonic/gin", "github.com/masterminds/sprig/v3", "gopkg.in/yaml.v3"),
             (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./...")),
         ),
@@ -79,7 +79,7 @@ CASES = {
         "<project><parent><artifactId>spring-boot-starter-parent</artifactId></parent><artifactId>shop</artifactId>"
         "<description>Sells\n things.</description><dependencies><dependency><groupId>org.h2</groupId>"
         "<artifactId>h2</artifactId></dependency></dependencies></project>",
-        Manifest(
+        ProjectManifest(
             "maven", "shop", "Sells things.", ("spring-boot-starter-parent", "shop", "h2"),
             (("build", "mvn package"), ("test", "mvn test")),
         ),
@@ -87,56 +87,56 @@ CASES = {
     "build.gradle.kts": (
         'plugins { id("org.springframework.boot") version "3" }\ndependencies { implementation("io.ktor:ktor-server-core:2") }\n'
         'application { mainClass.set("com.a.Main") }\n',
-        Manifest(
+        ProjectManifest(
             "maven", "", "", ("ktor-server-core", "spring-boot"), (("build", "gradle build"), ("test", "gradle test")),
             (("main class", "com.a.Main"),),
         ),
     ),
     "build.sbt": (
         'name := "a"\nlibraryDependencies += "org.typelevel" %% "cats-effect" % "3"\n',
-        Manifest("maven", "a", "", ("cats-effect",), (("build", "sbt compile"), ("test", "sbt test"))),
+        ProjectManifest("maven", "a", "", ("cats-effect",), (("build", "sbt compile"), ("test", "sbt test"))),
     ),
     "composer.json": (
         '{"name": "a/b", "description": "d", "require": {"php": "8", "laravel/framework": "11"}, "require-dev": {"pestphp/pest": "2"}, "bin": ["x"],'
         '"scripts": {"test": "pest", "post-install-cmd": "x"}}',
-        Manifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), (("command", "x"),), ("pestphp/pest",)),
+        ProjectManifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), (("command", "x"),), ("pestphp/pest",)),
     ),
     "a.gemspec": (
         "Gem::Specification.new do |s|\n  s.name = 'a'\n  s.summary = \"d\"\n  s.add_dependency 'rack', '~> 3'\n"
         "  s.add_development_dependency(\"rspec\")\nend\n",
-        Manifest("gem", "a", "d", ("rack", "rspec")),
+        ProjectManifest("gem", "a", "d", ("rack", "rspec")),
     ),
-    "Gemfile": ("gem 'rails', '~> 7'\ngroup :test do\n  gem \"rspec\"\nend\n", Manifest("gem", "", "", ("rails", "rspec"))),
+    "Gemfile": ("gem 'rails', '~> 7'\ngroup :test do\n  gem \"rspec\"\nend\n", ProjectManifest("gem", "", "", ("rails", "rspec"))),
     "App.csproj": (
         '<Project Sdk="Microsoft.NET.Sdk.Web"><ItemGroup><PackageReference Include="Dapper" Version="2" /></ItemGroup></Project>',
-        Manifest(
+        ProjectManifest(
             "nuget", "", "", ("dapper", "microsoft.aspnetcore.app"), (("build", "dotnet build"), ("test", "dotnet test"))
         ),
     ),
     "pubspec.yaml": (
         "name: a\ndescription: d\ndependencies:\n  flutter:\n    sdk: flutter\n  dio: ^5\ndev_dependencies:\n  test: any\n",
-        Manifest("pub", "a", "d", ("flutter", "dio", "test"), (("test", "flutter test"),)),
+        ProjectManifest("pub", "a", "d", ("flutter", "dio", "test"), (("test", "flutter test"),)),
     ),
     "mix.exs": (
         'def project do\n [app: :a, description: "d", deps: deps()]\nend\ndefp deps do\n [{:phoenix, "~> 1.7"}, {:ecto, ">= 3"}]\nend\n',
-        Manifest("hex", "a", "d", ("phoenix", "ecto"), (("build", "mix compile"), ("test", "mix test"))),
+        ProjectManifest("hex", "a", "d", ("phoenix", "ecto"), (("build", "mix compile"), ("test", "mix test"))),
     ),
     "Makefile": (
         ".PHONY: all\nX := 1\nY:=2\nall: build\n\tcc\ntest-unit :\n\tx\nfoo.o: foo.c\n",
-        Manifest(commands=(("all", "make all"), ("test-unit", "make test-unit"))),
+        ProjectManifest(commands=(("all", "make all"), ("test-unit", "make test-unit"))),
     ),
     "justfile": (
         "set shell := ['x']\nver := '1'\nbuild target='x': dep\n  x\n@test:\n  y\n",
-        Manifest(commands=(("build", "just build"), ("test", "just test"))),
+        ProjectManifest(commands=(("build", "just build"), ("test", "just test"))),
     ),
-    "Taskfile.yml": ("version: 3\ntasks:\n  build:\n    cmds: [x]\n", Manifest(commands=(("build", "task build"),))),
+    "Taskfile.yml": ("version: 3\ntasks:\n  build:\n    cmds: [x]\n", ProjectManifest(commands=(("build", "task build"),))),
     "Dockerfile": (
         'FROM x\nENTRYPOINT ["python", "-m", "shop"]\nCMD serve --all\n',
-        Manifest(entry_points=(("container runs", "python -m shop"), ("container runs", "serve --all"))),
+        ProjectManifest(entry_points=(("container runs", "python -m shop"), ("container runs", "serve --all"))),
     ),
     "CMakeLists.txt": (
         'project(a VERSION 1 DESCRIPTION "d")\n',
-        Manifest("", "a", "d", (), (("build", "cmake -B build && cmake --build build"),)),
+        ProjectManifest("", "a", "d", (), (("build", "cmake -B build && cmake --build build"),)),
     ),
 }  # fmt: skip
 
@@ -179,7 +179,7 @@ def test_invalid_manifest_is_empty_and_fast(name: str, text: str) -> None:
 
 
 def test_oversized_manifest_is_not_parsed() -> None:
-    assert parse_manifest("go.mod", "module a.b/c\n" + "\n" * MAX_CHARACTERS) == Manifest()
+    assert parse_manifest("go.mod", "module a.b/c\n" + "\n" * MAX_CHARACTERS) == ProjectManifest()
 
 
 def test_manifest_text_is_one_visible_line() -> None:

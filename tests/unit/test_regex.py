@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from promptls.util.regex import Regex, RegexError
@@ -46,7 +44,5 @@ def test_invalid_expression(expression: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("expression", ["(a+)+$", "(a|a)*b", "(.*.*.*)*c"])
-def test_linear_time(expression: str) -> None:
-    start = time.monotonic()
-    Regex(expression).search("a" * 100_000 + "!")
-    assert time.monotonic() - start < 2
+def test_expression_with_exponential_backtracking_ends(expression: str) -> None:
+    assert Regex(expression).search("a" * 100_000 + "!") is False

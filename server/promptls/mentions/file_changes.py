@@ -22,7 +22,7 @@ Text = str | Problem | None
 _CONFLICT = Problem("it is in conflict")
 
 
-class FileChange(Struct, frozen=True):
+class FileVersions(Struct, frozen=True):
     """A changed file; a side is a `FileVersion` until its text is read."""
 
     path: str  # absolute
@@ -38,18 +38,18 @@ class FileChange(Struct, frozen=True):
         return not (isinstance(self.after, diff.FileVersion) and self.after.id)
 
 
-def unsaved_changes(context: ResolveContext, root: Root) -> list[FileChange]:
+def unsaved_changes(context: ResolveContext, root: Root) -> list[FileVersions]:
     """Return the open documents of a root whose text differs from the file on disk."""
-    changes: list[FileChange] = []
+    changes: list[FileVersions] = []
     for path, document in sorted(context.snapshot.documents.items()):
         if context.snapshot.root_of(path) == root:
             saved = _saved_text(context, path, document.text)
             if not same_text(saved, document.text):
-                changes.append(FileChange(path, saved, document.text))
+                changes.append(FileVersions(path, saved, document.text))
     return changes
 
 
-def uncommitted_changes(context: ResolveContext, root: Root, which: str) -> list[FileChange] | Problem:
+def uncommitted_changes(context: ResolveContext, root: Root, which: str) -> list[FileVersions] | Problem:
     """Return the "staged", "unstaged" or all ("") changes of a root since the last commit."""
     head = revisions.resolve_head(root.path, context.token)
     if isinstance(head, Problem):
@@ -60,7 +60,7 @@ def uncommitted_changes(context: ResolveContext, root: Root, which: str) -> list
     return files if isinstance(files, Problem) else [_file_change(context, root, file) for file in files]
 
 
-def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list[FileChange] | Problem:
+def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list[FileVersions] | Problem:
     """Return the changes from a commit or tree id, or from the git index without one, to the current texts."""
     tracked = diff.diff_working_tree(root.path, base, context.token)
     if isinstance(tracked, Problem):
@@ -78,13 +78,13 @@ def working_tree_changes(context: ResolveContext, root: Root, base: str) -> list
     return list(changes.values())
 
 
-def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileChange] | Problem:
+def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -> list[FileVersions] | Problem:
     """Return the changes between two commit ids."""
     files = diff.diff_commits(root.path, first, last, context.token)
     return files if isinstance(files, Problem) else [_file_change(context, root, file) for file in files]
 
 
-def read_changes(context: ResolveContext, changes: Sequence[FileChange]) -> Iterator[tuple[FileChange, Text, Text]]:
+def read_changes(context: ResolveContext, changes: Sequence[FileVersions]) -> Iterator[tuple[FileVersions, Text, Text]]:
     """Yield the changes with their texts before and after."""
     ids_by_root: dict[str, list[str]] = {}
     for change in changes:
@@ -114,7 +114,7 @@ def same_text(before: Text, after: Text) -> bool:
     return before is None and after is None
 
 
-def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) -> FileChange:
+def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) -> FileVersions:
     path, old_path = f"{root.path}/{file.name}", f"{root.path}/{file.old_name}"
     notes: list[str] = []
     if file.conflict:
@@ -124,7 +124,7 @@ def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) ->
     if old_path != path:
         notes += [f"rename from {context.snapshot.label(old_path)}", f"rename to {context.snapshot.label(path)}"]
     missing = _CONFLICT if file.conflict else None
-    return FileChange(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
+    return FileVersions(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
 
 
 def _saved_text(context: ResolveContext, path: str, text: str) -> Text:
@@ -139,7 +139,7 @@ def _saved_text(context: ResolveContext, path: str, text: str) -> Text:
 
 def _side_text(
     context: ResolveContext,
-    change: FileChange,
+    change: FileVersions,
     side: Text | diff.FileVersion,
     blobs: Mapping[tuple[str, str], str | Problem],
 ) -> Text:

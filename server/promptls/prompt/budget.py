@@ -17,7 +17,7 @@ CHARACTERS_PER_TOKEN = 4
 """Characters per token for the cost of a file that is not read: the usual rule of thumb."""
 
 
-class Budget(Struct, frozen=True):
+class TokenBudget(Struct, frozen=True):
     """A token limit, the counter that it is measured with, and warnings for the user."""
 
     tokens: int
@@ -33,7 +33,7 @@ class BudgetRequest(Struct, frozen=True):
     counter: str | None = None
 
 
-def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profile | None = None) -> Budget:
+def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profile | None = None) -> TokenBudget:
     """Return the budget of the request, else of the settings, else of the profile (by default, `default`).
 
     Raises:
@@ -46,16 +46,16 @@ def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profil
     if request.tokens is not None:
         if not 0 < request.tokens <= MAX_TOKENS:
             raise InvalidOption(f"budget.tokens: must be an integer from 1 to {MAX_TOKENS:,}.", "budget.tokens")
-        return Budget(request.tokens, counter, warnings)
+        return TokenBudget(request.tokens, counter, warnings)
     if request.model is None and settings.tokens:
-        return Budget(settings.tokens, counter, warnings)
+        return TokenBudget(settings.tokens, counter, warnings)
     if isinstance(pipeline.budget, int):
-        return Budget(pipeline.budget, counter, warnings)
+        return TokenBudget(pipeline.budget, counter, warnings)
     if pipeline.hooks.budget is not None:
-        return Budget(pipeline.hooks.budget(model), counter, warnings)
+        return TokenBudget(pipeline.hooks.budget(model), counter, warnings)
     warnings += tuple(problem.message for problem in tokens.model_table(user_table).problems)
     limit, warning = tokens.budget_for(model, user_table)
-    return Budget(limit, counter, (*warnings, warning) if warning and model else warnings)
+    return TokenBudget(limit, counter, (*warnings, warning) if warning and model else warnings)
 
 
 def _counter(

@@ -1,7 +1,7 @@
-"""What is fuzzed: each target takes bytes, gives them to one part of the server, and holds it to its laws.
+"""Fuzzing targets: each one passes bytes to one part of the server and checks its invariants.
 
-The same functions run under a coverage-guided fuzzer (`scripts/fuzz`), over the cases that it once found
-(`tests/strength/cases`), and over a few thousand generated inputs in every test run.
+The targets run under a coverage-guided fuzzer (`scripts/fuzz`), on recorded failing inputs (`tests/strength/cases`),
+and on several thousand generated inputs in every test run.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from promptls.index.syntax.parse import parse_source
 from promptls.languages import LANGUAGES
 from promptls.lsp.framing import FramingError, read_frame
 from promptls.mentions.grammar import parse, strip_mentions, utf16_offset
-from promptls.model import FileEntry, FileText, Item, Origin, Span
-from promptls.model import encode_outline as packed
+from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
 from promptls.prompt import fences
 from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import PackingCandidate, pack
@@ -32,51 +31,51 @@ from promptls.settings import Settings
 from promptls.settings import parse as parse_settings
 
 LANGUAGE_NAMES = sorted(LANGUAGES)
-SLOW_S = 20.0
-"""No input of a few thousand bytes may take longer, on any machine."""
+MAX_SECONDS = 20.0
+"""Maximum CPU time in seconds for one input of a few thousand bytes, also on slow machines."""
 
 
-class Draw:
-    """Values out of bytes, the same for the same bytes."""
+class InputReader:
+    """Deterministic conversion of bytes to numbers and texts."""
 
     def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
+        self.data, self.position = data, 0
 
-    def number(self, most: int) -> int:
-        """From 0 to `most`."""
-        size = 1 if most < 256 else 3
-        part = self.data[self.at : self.at + size]
-        self.at += size
-        return int.from_bytes(part, "big") % (most + 1)
+    def number(self, maximum: int) -> int:
+        """Return a number from 0 to `maximum`."""
+        size = 1 if maximum < 256 else 3
+        part = self.data[self.position : self.position + size]
+        self.position += size
+        return int.from_bytes(part, "big") % (maximum + 1)
 
-    def text(self, most: int = 1 << 20) -> str:
-        return self.bytes(most).decode("utf-8", "replace")
+    def text(self, maximum: int = 1 << 20) -> str:
+        return self.bytes(maximum).decode("utf-8", "replace")
 
-    def bytes(self, most: int = 1 << 20) -> bytes:
-        part = self.data[self.at : self.at + most]
-        self.at += len(part)
+    def bytes(self, maximum: int = 1 << 20) -> bytes:
+        part = self.data[self.position : self.position + maximum]
+        self.position += len(part)
         return part
 
 
-def mentions(data: bytes) -> None:
+def check_mentions(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     at = 0
-    for found in parse(text):
-        assert at <= found.start < found.end <= len(text)
-        assert text[found.start : found.end] == found.text and found.text.startswith("@")
-        assert found.lines is None or 0 <= found.lines.start < found.lines.end
-        again = parse(found.text)
-        assert len(again) == 1 and (again[0].kind, again[0].target) == (found.kind, found.target), found
-        at = found.end
+    for mention in parse(text):
+        assert at <= mention.start < mention.end <= len(text)
+        assert text[mention.start : mention.end] == mention.text and mention.text.startswith("@")
+        assert mention.lines is None or 0 <= mention.lines.start < mention.lines.end
+        again = parse(mention.text)
+        assert len(again) == 1 and (again[0].kind, again[0].target) == (mention.kind, mention.target), mention
+        at = mention.end
     strip_mentions(text, parse(text))
     for offset in (0, len(text) // 2, len(text)):
         assert utf16_offset(text, offset) == len(text[:offset].encode("utf-16-le", "surrogatepass")) // 2
 
 
-def ignore_rules(data: bytes) -> None:
-    draw = Draw(data)
-    names = [draw.bytes(1 + draw.number(30)) for _ in range(4)]
-    text = draw.bytes()
+def check_ignore_rules(data: bytes) -> None:
+    source = InputReader(data)
+    names = [source.bytes(1 + source.number(30)) for _ in range(4)]
+    text = source.bytes()
     for fold in (False, True):
         rules = ignore.parse_rules(text, "/w/.gitignore", fold)
         for name in names if rules is not None else ():
@@ -88,36 +87,38 @@ def ignore_rules(data: bytes) -> None:
     ignore.match_globs([n.decode("utf-8", "replace") for n in names], [text[:200].decode("utf-8", "replace")])
 
 
-def chunks(data: bytes) -> None:
-    draw = Draw(data)
-    language = LANGUAGE_NAMES[draw.number(len(LANGUAGE_NAMES) - 1)]
-    text = draw.text()
-    found = parse_source(text, language)
+def check_chunks(data: bytes) -> None:
+    source = InputReader(data)
+    language = LANGUAGE_NAMES[source.number(len(LANGUAGE_NAMES) - 1)]
+    text = source.text()
+    parsed = parse_source(text, language)
     count = len(split_lines(text))
-    for chunk in found.outline.chunks:
+    for chunk in parsed.outline.chunks:
         assert 0 <= chunk.span.start < chunk.span.end <= max(1, count)
-        assert chunk.key in found.chunk_texts
-    for number, symbol in enumerate(found.outline.symbols):
+        assert chunk.key in parsed.chunk_texts
+    for number, symbol in enumerate(parsed.outline.symbols):
         assert -1 <= symbol.parent < number
         assert 0 <= symbol.doc_start <= symbol.span.start < symbol.span.end <= max(1, count)
-    longer = text + draw.text(10) + "\n"
-    assert parse_source(longer, language, found).outline == parse_source(longer, language).outline
+    longer = text + source.text(10) + "\n"
+    assert parse_source(longer, language, parsed).outline == parse_source(longer, language).outline
 
 
-def query_patterns(data: bytes) -> None:
-    draw = Draw(data)
-    language = LANGUAGE_NAMES[draw.number(len(LANGUAGE_NAMES) - 1)]
-    wanted, text = draw.text(1 + draw.number(120)), draw.text()
-    found = structural_search.find_matches(structural_search.parse_pattern(wanted), text, language)
-    for span in found or ():
+def check_query_patterns(data: bytes) -> None:
+    source = InputReader(data)
+    language = LANGUAGE_NAMES[source.number(len(LANGUAGE_NAMES) - 1)]
+    pattern, text = source.text(1 + source.number(120)), source.text()
+    spans = structural_search.find_matches(structural_search.parse_pattern(pattern), text, language)
+    for span in spans or ():
         assert 0 <= span.start < span.end <= len(split_lines(text)) + 1
-    assert len(found or ()) <= structural_search.MAX_MATCHES
+    assert len(spans or ()) <= structural_search.MAX_MATCHES
 
 
 def _view(text: str, name: str) -> FileText:
     parsed = parse_source(text, "python" if name.endswith(".py") else "text")
     return FileText(
-        FileEntry(f"/w/{name}", "/w", name, encoded_outline=packed(parsed.outline)), text, tuple(split_lines(text))
+        FileEntry(f"/w/{name}", "/w", name, encoded_outline=encode_outline(parsed.outline)),
+        text,
+        tuple(split_lines(text)),
     )
 
 
@@ -125,11 +126,11 @@ def _renderer() -> Renderer:
     return Renderer(counter("chars4"), lambda path: path.removeprefix("/w/"))
 
 
-def renderer(data: bytes) -> None:
-    draw = Draw(data)
-    start, room, name = draw.number(40), draw.number(4000), draw.text(draw.number(20)).replace("/", "") or "a"
-    view = _view(draw.text(), f"{name}.py")
-    using = _renderer()
+def check_renderer(data: bytes) -> None:
+    source = InputReader(data)
+    start, tokens, name = source.number(40), source.number(4000), source.text(source.number(20)).replace("/", "") or "a"
+    view = _view(source.text(), f"{name}.py")
+    renderer = _renderer()
     symbols = view.entry.outline.symbols if view.entry.outline else ()
     items = [
         Item(
@@ -142,65 +143,67 @@ def renderer(data: bytes) -> None:
     ]
     items += [Item(view.entry.path, s.span, s.kind, Origin.MENTION, 1.0, s.qualified) for s in symbols[:3]]
     for item in items:
-        made = item_forms(item, view, using)
+        forms = item_forms(item, view, renderer)
         blocks = [
-            made.full(),
-            made.signature(),
-            made.outline(),
-            made.outline(room),
-            made.partial(room),
-            made.reference("why"),
+            forms.full(),
+            forms.signature(),
+            forms.outline(),
+            forms.outline(tokens),
+            forms.partial(tokens),
+            forms.reference("why"),
         ]
         for block in blocks:
             if block is None:
                 continue
             boundary = fences.boundary("question", [block.body, name, block.item.symbol], b"s" * 32)
-            lines = render_element(block, using.label, boundary).split("\n")
+            lines = render_element(block, renderer.label, boundary).split("\n")
             tags = [line for line in lines if boundary in line]
             assert len(tags) == (1 if block.form == "reference" else 2), lines
             assert lines[0] == tags[0] and lines[-1] == tags[-1]
-        partial = made.partial(room)
-        assert partial is None or partial.tokens <= room or partial.form == "full"
+        partial = forms.partial(tokens)
+        assert partial is None or partial.tokens <= tokens or partial.form == "full"
 
 
-def packing(data: bytes) -> None:
-    draw = Draw(data)
-    budget, cut, explicit = draw.number(6000), draw.number(60), draw.number(3)
-    mode = ("best", "skip", "signature", "stop", "cut")[draw.number(4)]
-    text = draw.text()
+def check_packing(data: bytes) -> None:
+    source = InputReader(data)
+    budget, cut, explicit = source.number(6000), source.number(60), source.number(3)
+    mode = ("best", "skip", "signature", "stop", "cut")[source.number(4)]
+    text = source.text()
     views = [_view(text[: len(text) // 2], "a.py"), _view(text[len(text) // 2 :], "b.py")]
-    using = _renderer()
+    renderer = _renderer()
     chosen = []
     for number, view in enumerate(views * 3):
         span = Span(min(cut * number, max(0, len(view.lines) - 1)), len(view.lines))
         chosen.append(
             PackingCandidate(
-                item_forms(Item(view.entry.path, span, "text", Origin.MENTION, 1 - number / 10, mention=number), view, using)
+                item_forms(
+                    Item(view.entry.path, span, "text", Origin.MENTION, 1 - number / 10, mention=number), view, renderer
+                )
             )
         )
-    packed = pack(chosen[:explicit], chosen[explicit:], budget, mode=mode)
-    assert sum(kept.rendered.tokens for kept in packed.items) <= budget
+    result = pack(chosen[:explicit], chosen[explicit:], budget, mode=mode)
+    assert sum(block.rendered.tokens for block in result.items) <= budget
 
 
-def settings(data: bytes) -> None:
+def check_settings(data: bytes) -> None:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
         return
-    made, problems = parse_settings(value)
-    assert isinstance(made, Settings)
+    settings, problems = parse_settings(value)
+    assert isinstance(settings, Settings)
     assert all("\n" not in p.message or isinstance(value, dict) for p in problems)
-    assert (made.embedding, made.cache, made.language_model, made.secrets) == (
+    assert (settings.embedding, settings.cache, settings.language_model, settings.secrets) == (
         Settings().embedding, Settings().cache, Settings().language_model, Settings().secrets,
     )  # fmt: skip
     trusted, _ = parse_settings(value, trusted=True)
-    assert parse_settings(value, made)[0] == made
+    assert parse_settings(value, settings)[0] == settings
     assert isinstance(trusted, Settings)
 
 
-def fencing(data: bytes) -> None:
-    draw = Draw(data)
-    message, content, value = draw.text(draw.number(60)), draw.text(draw.number(4000)), draw.text(60)
+def check_fences(data: bytes) -> None:
+    source = InputReader(data)
+    message, content, value = source.text(source.number(60)), source.text(source.number(4000)), source.text(60)
     name = fences.boundary(message, [content, value])
     assert name not in message and name not in content and name not in value
     text = fences.fence([("path", value), ("lines", "1-2")], content, name)
@@ -210,55 +213,55 @@ def fencing(data: bytes) -> None:
     assert not set(header_text(value)) & set('\n\r\t"<>\x85\u2028\u2029')
 
 
-def recipes(data: bytes) -> None:
-    draw = Draw(data)
-    given, text = draw.text(draw.number(40)), draw.text()
+def check_recipes(data: bytes) -> None:
+    source = InputReader(data)
+    argument_value, text = source.text(source.number(40)), source.text()
     recipe, problems = parse_recipe("one", text, "workspace", "one.md")
     assert recipe is not None or problems
     assert all("\n" not in p.message for p in problems)
     if isinstance(recipe, Recipe):
-        arguments = {argument.name: given for argument in recipe.arguments}
-        render_recipe(recipe, arguments, context_values(file=given, symbol=given))
+        arguments = {argument.name: argument_value for argument in recipe.arguments}
+        render_recipe(recipe, arguments, context_values(file=argument_value, symbol=argument_value))
 
 
-def redaction(data: bytes) -> None:
+def check_redaction(data: bytes) -> None:
     text = data.decode("utf-8", "replace")
     for path in ("a.py", "a.yml", ".env", "promptls:.env (diff)", ""):
-        cleaned, found = redact(text, path)
+        cleaned, redactions = redact(text, path)
         assert cleaned.count("\n") == text.count("\n")
-        assert bool(found) == (cleaned != text)
-        assert all(0 <= f.line <= text.count("\n") for f in found)
+        assert bool(redactions) == (cleaned != text)
+        assert all(0 <= r.line <= text.count("\n") for r in redactions)
         assert len(clean(text, path).lines) == text.removeprefix("\ufeff").count("\n") + 1
 
 
-def framing(data: bytes) -> None:
+def check_framing(data: bytes) -> None:
     try:
-        found = bodies(data)
+        bodies = read_frames(data)
     except FramingError as error:
         assert "\n" not in str(error) and str(error)
         return
-    assert sum(map(len, found)) <= len(data)
-    assert bodies(b"".join(b"Content-Length: %d\r\n\r\n" % len(body) + body for body in found)) == found
+    assert sum(map(len, bodies)) <= len(data)
+    assert read_frames(b"".join(b"Content-Length: %d\r\n\r\n" % len(body) + body for body in bodies)) == bodies
 
 
-def bodies(data: bytes) -> list[bytes]:
-    """All messages in some bytes.  Raises Lost."""
+def read_frames(data: bytes) -> list[bytes]:
+    """Return the bodies of all frames. Raises FramingError."""
     stream = io.BytesIO(data)
     return list(iter(lambda: read_frame(stream), None))
 
 
 TARGETS: dict[str, Callable[[bytes], None]] = {
-    "mentions": mentions,
-    "ignore": ignore_rules,
-    "chunks": chunks,
-    "patterns": query_patterns,
-    "renderer": renderer,
-    "pack": packing,
-    "settings": settings,
-    "fences": fencing,
-    "recipes": recipes,
-    "redaction": redaction,
-    "frames": framing,
+    "mentions": check_mentions,
+    "ignore": check_ignore_rules,
+    "chunks": check_chunks,
+    "patterns": check_query_patterns,
+    "renderer": check_renderer,
+    "pack": check_packing,
+    "settings": check_settings,
+    "fences": check_fences,
+    "recipes": check_recipes,
+    "redaction": check_redaction,
+    "frames": check_framing,
 }
 
 SEEDS: dict[str, list[bytes]] = {
@@ -274,15 +277,15 @@ CODE = b'import os\n\n# what it is\nclass A(B):\n    """Doc."""\n\n    def f(sel
 
 
 def seeds(name: str) -> list[bytes]:
-    """What a target is started with."""
+    """Return valid inputs of a target to start from."""
     if name == "chunks":
         return [bytes([number]) + CODE for number in range(len(LANGUAGE_NAMES))]
     return SEEDS.get(name, [b"\x10\x20\x30\x04abcdef" + CODE * 3])
 
 
-def timed(target: Callable[[bytes], None], data: bytes) -> None:
-    """Run a target on an input, which may not take for ever."""
+def run_timed(target: Callable[[bytes], None], data: bytes) -> None:
+    """Run a target on one input and check its CPU time."""
     start = time.process_time()
     target(data)
-    spent = time.process_time() - start
-    assert spent < SLOW_S, f"{spent:.1f} s for {len(data):,} bytes"
+    seconds = time.process_time() - start
+    assert seconds < MAX_SECONDS, f"{seconds:.1f} s for {len(data):,} bytes"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from promptls.graph.imports.file_tree import FileTree
-from promptls.knowledge.project.manifest import Manifest, decode_json, get_table
+from promptls.knowledge.project.manifest import ProjectManifest, decode_json, get_table
 from promptls.knowledge.project.manifest_formats import parse_manifest
 
 MAX_CHARACTERS = 300_000
@@ -29,7 +29,7 @@ class Configs:
     def __init__(self, tree: FileTree, read: Read) -> None:
         self._tree = tree
         self._read = read
-        self._manifests: dict[str, Manifest] = {}
+        self._manifests: dict[str, ProjectManifest] = {}
         self._aliases: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {}
         self._folders_by_name: dict[str, dict[str, str]] = {}
         self._namespaces: tuple[tuple[str, str], ...] | None = None
@@ -45,7 +45,7 @@ class Configs:
             "",
         )
 
-    def manifest(self, path: str) -> Manifest:
+    def manifest(self, path: str) -> ProjectManifest:
         """Return the manifest at a path, an empty one if there is none or it is malformed."""
         manifest = self._manifests.get(path)
         if manifest is None:

@@ -16,7 +16,7 @@ from msgspec import Struct
 from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.layers import TEST
 from promptls.knowledge.project.libraries import Library, find_library
-from promptls.knowledge.project.manifest import Manifest
+from promptls.knowledge.project.manifest import ProjectManifest
 
 MAX_FRAMEWORKS = 10
 """Maximum number of frameworks; this and the following limits keep the architecture section short."""
@@ -225,25 +225,29 @@ def language_shares(lines: Mapping[str, int]) -> tuple[LanguageShare, ...]:
     return tuple(LanguageShare(name, n, n / total) for name, n in ordered if n >= total / 200)[:MAX_LANGUAGES]
 
 
-def naming_manifests(manifests: Sequence[tuple[str, Manifest]], names: Collection[str]) -> tuple[Manifest, Manifest]:
+def naming_manifests(
+    manifests: Sequence[tuple[str, ProjectManifest]], names: Collection[str]
+) -> tuple[ProjectManifest, ProjectManifest]:
     """Return the manifest that names the project, and the manifest of its main part; empty ones if there are none.
 
     The first is the first named manifest in the root.  The second is the only one at the smallest depth, and its folder
     contains at least half of the files (`names`).
     """
     named = [(label, m) for label, m in manifests if m.name]
-    project = next((m for label, m in named if "/" not in label), Manifest())
+    project = next((m for label, m in named if "/" not in label), ProjectManifest())
     inner = [(label, m) for label, m in named if "/" in label and not is_peripheral(label)]
     depth = min((label.count("/") for label, _ in inner), default=0)
     outer = {posixpath.dirname(label): m for label, m in reversed(inner) if label.count("/") == depth}
     if project.name or len(outer) != 1:
-        return project, Manifest()
+        return project, ProjectManifest()
     ((folder, main),) = outer.items()
-    return project, main if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(names) else Manifest()
+    return project, main if 2 * sum(name.startswith(f"{folder}/") for name in names) >= len(
+        names
+    ) else ProjectManifest()
 
 
 def classify_dependencies(
-    manifests: Sequence[tuple[str, Manifest]],
+    manifests: Sequence[tuple[str, ProjectManifest]],
 ) -> tuple[tuple[Dependency, ...], tuple[Dependency, ...]]:
     """Return frameworks and libraries declared in manifests, outermost first, except in tests and examples."""
     libraries_by_label: dict[str, Dependency] = {}
@@ -265,7 +269,7 @@ def classify_dependencies(
     return tuple(frameworks_by_label.values())[:MAX_FRAMEWORKS], tuple(libraries)[:MAX_LIBRARIES]
 
 
-def project_commands(manifests: Sequence[tuple[str, Manifest]]) -> tuple[ProjectCommand, ...]:
+def project_commands(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[ProjectCommand, ...]:
     """Return commands from the outermost manifests, well-known purposes (build, test, lint, run) first."""
     usable = [(label, m) for label, m in manifests if m.commands and not is_peripheral(label)]
     depth = min((label.count("/") for label, _ in usable), default=0)
@@ -290,7 +294,10 @@ def _purpose_rank(name: str) -> tuple[bool, int]:
 
 
 def entry_points(
-    manifests: Sequence[tuple[str, Manifest]], names: Iterable[str], guarded: Iterable[str], files: Container[str]
+    manifests: Sequence[tuple[str, ProjectManifest]],
+    names: Iterable[str],
+    guarded: Iterable[str],
+    files: Container[str],
 ) -> tuple[EntryPoint, ...]:
     """Return the entry points: declared in manifests, conventional file names, scripts with a main guard.
 

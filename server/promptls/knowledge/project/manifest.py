@@ -14,7 +14,7 @@ from promptls.util.truncate import truncate_words
 TextPairs = tuple[tuple[str, str], ...]
 
 
-class Manifest(Struct, frozen=True):
+class ProjectManifest(Struct, frozen=True):
     """Data of one manifest; fields without data are empty."""
 
     ecosystem: str = ""  # table of libraries.toml that contains its dependencies

@@ -10,7 +10,7 @@ import configparser
 from collections.abc import Callable
 
 from promptls.knowledge.project import build_file_parsers, manifest_parsers
-from promptls.knowledge.project.manifest import Manifest, TextPairs, clean_line
+from promptls.knowledge.project.manifest import ProjectManifest, TextPairs, clean_line
 
 MAX_CHARACTERS = 300_000
 """Maximum length of a manifest; longer files are generated."""
@@ -20,7 +20,7 @@ MAX_COMMANDS = 40
 MAX_ENTRY_POINTS = 20
 MAX_PATHS = 5_000
 
-ManifestParser = Callable[[str], Manifest]
+ManifestParser = Callable[[str], ProjectManifest]
 
 
 def parser_for(name: str) -> ManifestParser | None:
@@ -34,16 +34,16 @@ def parser_for(name: str) -> ManifestParser | None:
     return found
 
 
-def parse_manifest(name: str, text: str) -> Manifest:
+def parse_manifest(name: str, text: str) -> ProjectManifest:
     """Parse a manifest by its file name; return an empty one if it is malformed, too long or not a manifest."""
     reader = parser_for(name)
     if reader is None or len(text) > MAX_CHARACTERS:
-        return Manifest()
+        return ProjectManifest()
     try:
         found = reader(text)
     except (ValueError, RecursionError, configparser.Error):  # errors of TOML and JSON are ValueErrors
-        return Manifest()
-    return Manifest(
+        return ProjectManifest()
+    return ProjectManifest(
         found.ecosystem,
         clean_line(found.name, 100),
         clean_line(found.description, 400),

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from promptls.knowledge.project.manifest import Manifest, decode_json, get_table, only_strings
+from promptls.knowledge.project.manifest import ProjectManifest, decode_json, get_table, only_strings
 from promptls.util.toml import parse_toml
 
 # ---- Python
@@ -28,7 +28,7 @@ def _requirement_names(requirements: Iterable[str]) -> Iterator[str]:
             yield re.sub(r"[-_.]+", "-", found[1]).lower()
 
 
-def pyproject(text: str) -> Manifest:
+def pyproject(text: str) -> ProjectManifest:
     """Parse pyproject.toml."""
     data = parse_toml(text)
     project, tool, poetry = get_table(data, "project"), get_table(data, "tool"), get_table(data, "tool", "poetry")
@@ -43,7 +43,7 @@ def pyproject(text: str) -> Manifest:
     for group in get_table(poetry, "group").values():
         development += get_table(group, "dependencies")
     scripts = {**get_table(poetry, "scripts"), **get_table(project, "scripts"), **get_table(project, "gui-scripts")}
-    return Manifest(
+    return ProjectManifest(
         "python",
         project.get("name") or poetry.get("name") or "",
         project.get("description") or poetry.get("description") or "",
@@ -79,13 +79,13 @@ def _python_commands(tool: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield from ((name, f"{runner} {name}") for name in table)
 
 
-def setup_cfg(text: str) -> Manifest:
+def setup_cfg(text: str) -> ProjectManifest:
     """Parse setup.cfg."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.read_string(text)
     scripts = parser.get("options.entry_points", "console_scripts", fallback="").splitlines()
     pairs = [tuple(map(str.strip, line.split("=", 1))) for line in scripts if "=" in line]
-    return Manifest(
+    return ProjectManifest(
         "python",
         parser.get("metadata", "name", fallback=""),
         parser.get("metadata", "description", fallback=""),
@@ -104,26 +104,26 @@ _REQUIRED = re.compile(r"install_requires\s*=\s*\[([^\]]{0,5000})\]")
 _QUOTED = re.compile(r"""["']([^"'\n]{1,200})["']""")
 
 
-def setup_py(text: str) -> Manifest:
+def setup_py(text: str) -> ProjectManifest:
     """Parse setup.py."""
     fields = dict(reversed(_ARGUMENT.findall(text)))
     required = _REQUIRED.search(text)
     names = _requirement_names(_QUOTED.findall(required[1])) if required else ()
-    return Manifest("python", fields.get("name", ""), fields.get("description", ""), tuple(names))
+    return ProjectManifest("python", fields.get("name", ""), fields.get("description", ""), tuple(names))
 
 
-def requirements(text: str) -> Manifest:
+def requirements(text: str) -> ProjectManifest:
     """Parse requirements files of pip."""
     lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", "-", "http", "git+", ".", "/")))
-    return Manifest("python", dependencies=tuple(_requirement_names(lines)))
+    return ProjectManifest("python", dependencies=tuple(_requirement_names(lines)))
 
 
-def pipfile(text: str) -> Manifest:
+def pipfile(text: str) -> ProjectManifest:
     """Parse Pipfile."""
     data = parse_toml(text)
     dependencies, development = get_table(data, "packages"), get_table(data, "dev-packages")
     scripts = tuple((name, f"pipenv run {name}") for name in get_table(data, "scripts"))
-    return Manifest(
+    return ProjectManifest(
         "python",
         dependencies=tuple(_requirement_names(dependencies)),
         commands=scripts,
@@ -131,27 +131,27 @@ def pipfile(text: str) -> Manifest:
     )
 
 
-def tox(text: str) -> Manifest:
+def tox(text: str) -> ProjectManifest:
     """Parse tox.ini."""
-    return Manifest("python", commands=(("test", "tox"),) if "[tox]" in text or "[testenv" in text else ())
+    return ProjectManifest("python", commands=(("test", "tox"),) if "[tox]" in text or "[testenv" in text else ())
 
 
 _NOX = re.compile(r"^@(?:nox\.)?session[^\n]*\n(?:@[^\n]*\n){0,5}def[ \t]+(\w+)", re.MULTILINE)
 
 
-def noxfile(text: str) -> Manifest:
+def noxfile(text: str) -> ProjectManifest:
     """Parse noxfile.py."""
-    return Manifest("python", commands=tuple((name, f"nox -s {name}") for name in _NOX.findall(text)))
+    return ProjectManifest("python", commands=tuple((name, f"nox -s {name}") for name in _NOX.findall(text)))
 
 
 # ---- JavaScript
 
 
-def package_json(text: str) -> Manifest:
+def package_json(text: str) -> ProjectManifest:
     """Parse package.json."""
     data = decode_json(text)
     if not isinstance(data, dict):
-        return Manifest()
+        return ProjectManifest()
     dependencies: list[str] = []
     for key in ("dependencies", "peerDependencies", "devDependencies", "optionalDependencies"):
         dependencies += get_table(data, key)
@@ -164,7 +164,7 @@ def package_json(text: str) -> Manifest:
     entries += [(what, data[what]) for what in ("main", "module", "browser") if isinstance(data.get(what), str)]
     exported = data.get("exports")
     entries += [("exports", exported)] if isinstance(exported, str) else []
-    return Manifest(
+    return ProjectManifest(
         "npm",
         data.get("name", ""),
         data.get("description", ""),
@@ -194,19 +194,21 @@ def _conditional_target(value: object, max_depth: int = 4) -> str:
     return ""
 
 
-def deno(text: str) -> Manifest:
+def deno(text: str) -> ProjectManifest:
     """Parse deno.json."""
     data = json.loads(re.sub(r"^[ \t]*//[^\n]*$", "", text, flags=re.MULTILINE))
     tasks = tuple((name, f"deno task {name}") for name in get_table(data, "tasks"))
     exported = data.get("exports") if isinstance(data, dict) else None
     entries = (("exports", exported),) if isinstance(exported, str) else ()
-    return Manifest("npm", data.get("name", "") if isinstance(data, dict) else "", commands=tasks, entry_points=entries)
+    return ProjectManifest(
+        "npm", data.get("name", "") if isinstance(data, dict) else "", commands=tasks, entry_points=entries
+    )
 
 
 # ---- other structured formats
 
 
-def cargo(text: str) -> Manifest:
+def cargo(text: str) -> ProjectManifest:
     """Parse Cargo.toml."""
     data = parse_toml(text)
     package = get_table(data, "package")
@@ -221,7 +223,7 @@ def cargo(text: str) -> Manifest:
         if isinstance(binary, dict) and isinstance(binary.get("path"), str)
     ]
     commands = (("build", "cargo build"), ("test", "cargo test")) if package or "workspace" in data else ()
-    return Manifest(
+    return ProjectManifest(
         "cargo",
         package.get("name", ""),
         package.get("description", ""),
@@ -232,13 +234,13 @@ def cargo(text: str) -> Manifest:
     )
 
 
-def composer(text: str) -> Manifest:
+def composer(text: str) -> ProjectManifest:
     """Parse composer.json."""
     data = decode_json(text)
     if not isinstance(data, dict):
-        return Manifest()
+        return ProjectManifest()
     binaries = data.get("bin")
-    return Manifest(
+    return ProjectManifest(
         "composer",
         data.get("name", ""),
         data.get("description", ""),

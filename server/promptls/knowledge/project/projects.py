@@ -22,7 +22,7 @@ from promptls.knowledge.project.facts import FileTally, ProjectFacts
 from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
 from promptls.knowledge.project.layers import layer_of
-from promptls.knowledge.project.manifest import Manifest
+from promptls.knowledge.project.manifest import ProjectManifest
 from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening
 from promptls.model import FileEntry, Root
@@ -51,7 +51,7 @@ class _ParsedFile(Struct, frozen=True):
     """Data from one version of a manifest, readme or script."""
 
     content_hash: bytes
-    manifest: Manifest | None = None
+    manifest: ProjectManifest | None = None
     opening: ReadmeOpening | None = None
     has_main_guard: bool = False
 
@@ -255,7 +255,7 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         _update_importers(state, sources.snapshot, [])
     parsed = state.parsed
     parsed_manifests = ((name, parsed[name].manifest) for name in manifest_names if name in parsed)
-    manifests = [(name, m) for name, m in parsed_manifests if m is not None and m != Manifest()]
+    manifests = [(name, m) for name, m in parsed_manifests if m is not None and m != ProjectManifest()]
     opening = next((parsed[name].opening for name in readmes if name in parsed), None) or ReadmeOpening("", "")
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
     project, main_part = f.naming_manifests(manifests, state.names)

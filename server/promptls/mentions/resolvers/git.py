@@ -16,7 +16,7 @@ from promptls.git import revisions
 from promptls.index import ignored_paths, secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.file_changes import (
-    FileChange,
+    FileVersions,
     Text,
     commit_changes,
     current_text,
@@ -54,7 +54,7 @@ def resolve_diff(mention: Mention, context: ResolveContext) -> MentionOutcome:
     which = mention.target
     if which and which not in ("staged", "unstaged", "unsaved"):
         return _revision_outcome(mention, context, which)
-    changes: dict[str, FileChange] = {}
+    changes: dict[str, FileVersions] = {}
     notes: list[str] = []
     for root in find_roots(context.snapshot, ""):
         root_changes = (
@@ -91,7 +91,7 @@ def resolve_recent(mention: Mention, context: ResolveContext) -> MentionOutcome:
     for path, before in edits.texts_at(since).items():
         after = current_text(context, path)
         if not same_text(before, after):
-            changes.append(FileChange(path, before, after))
+            changes.append(FileVersions(path, before, after))
     edited = {change.path for change in changes}
     changed_on_disk = sorted(
         (
@@ -195,7 +195,7 @@ def _find_commits(context: ResolveContext, *names: str) -> tuple[Root, list[str]
 def _changes_outcome(
     mention: Mention,
     context: ResolveContext,
-    changes: Sequence[FileChange],
+    changes: Sequence[FileVersions],
     name: str,
     empty: str,
     problems: Sequence[str] = (),
@@ -218,7 +218,7 @@ def _outcome(
     return unresolved(mention, " ".join(problems) or empty)
 
 
-def _diff_items(context: ResolveContext, changes: Sequence[FileChange], name: str) -> tuple[list[Item], list[str]]:
+def _diff_items(context: ResolveContext, changes: Sequence[FileVersions], name: str) -> tuple[list[Item], list[str]]:
     """Return one item per changed file and the notes on counts and hidden files."""
     hidden = _hidden_paths(context, {path for change in changes for path in (change.path, change.old_path) if path})
     shown = [change for change in changes if not {change.path, change.old_path} & hidden]
@@ -263,7 +263,7 @@ def _hidden_paths(context: ResolveContext, paths: Iterable[str]) -> set[str]:
     return hidden
 
 
-def _format_change(context: ResolveContext, change: FileChange, before: Text, after: Text) -> tuple[str, int, int]:
+def _format_change(context: ResolveContext, change: FileVersions, before: Text, after: Text) -> tuple[str, int, int]:
     """Return the text of a change and the numbers of added and removed lines."""
     head = ["new file"] if before is None else ["deleted file"] if after is None else []
     head += change.notes
