@@ -155,7 +155,9 @@ def elisp(_: str) -> str:
         variable = f"promptls-{_kebab(s.section)}-{_kebab(s.name)}"
         doc = s.description.replace("\\", "\\\\").replace('"', '\\"').replace("`", "\\\\=`").replace("'", "\\\\='")
         whole = doc if doc.endswith(".") else doc + "."
-        rest = [] if len(whole) <= 78 else textwrap.wrap(whole, 78, break_on_hyphens=False)
+        whole = re.sub(r"(?<=[a-z0-9)\"]\.) (?=[A-Z])", "  ", whole)  # checkdoc wants two spaces after a sentence
+        lines = [] if len(whole) <= 78 else textwrap.wrap(whole, 78, break_on_hyphens=False)
+        rest = [f"\\{line}" if line.startswith("(") else line for line in lines]  # "(" in column 0 confuses Emacs
         body = "\n".join([f"Server setting {s.section}.{s.name}.", *rest] if rest else [whole])
         out += [
             f"(defcustom {variable} {_lisp(s.default)}",

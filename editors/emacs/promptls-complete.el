@@ -4,10 +4,9 @@
 
 ;;; Commentary:
 
-;; One function for `completion-at-point-functions', for prompt documents, the
-;; minibuffer and chats alike: it asks the server what to offer at point.  The
-;; server ranks and matches (it knows the paths and symbols), so Emacs shows
-;; its answer as it is.
+;; Completion of mentions in prompt documents, the minibuffer and gptel chats, by
+;; `completion-at-point-functions'.  The server matches and ranks the candidates;
+;; Emacs displays them in the server's order.
 
 ;;; Code:
 
@@ -17,21 +16,22 @@
 (require 'promptls-context)
 
 (defcustom promptls-completion-limit 100
-  "How many candidates are asked for."
+  "Maximum number of completion candidates requested from the server."
   :type 'natnum
   :group 'promptls)
 
 (defcustom promptls-complete-on-at t
-  "Whether a typed \"@\" shows what can be mentioned.
-This holds where no Company and no Corfu is active; these show it
+  "Whether typing \"@\" shows the completion list.
+Ignored where Company or Corfu is active; they show candidates
 themselves."
   :type 'boolean
   :group 'promptls)
 
-;;;; A style that leaves the choice to the server
+;;;; Completion style that keeps the server's matches and order
 
 (defun promptls-complete--try (string table predicate _point)
-  "Complete STRING by TABLE, filtered by PREDICATE, as far as all candidates agree."
+  "Complete STRING to the common prefix of its candidates.
+TABLE and PREDICATE are as for `all-completions'."
   (let ((candidates (all-completions string table predicate)))
     (cond
      ((null candidates) nil)
@@ -46,54 +46,55 @@ themselves."
           (cons string (length string))))))))
 
 (defun promptls-complete--all (string table predicate _point)
-  "Return all candidates for STRING of TABLE, filtered by PREDICATE."
+  "Return all candidates for STRING from TABLE, filtered by PREDICATE."
   (all-completions string table predicate))
 
 (add-to-list 'completion-styles-alist
              '(promptls promptls-complete--try promptls-complete--all
-                        "What the promptls server offers, in its order."))
+                        "Candidates of the promptls server, in its order."))
 (add-to-list 'completion-category-defaults '(promptls (styles promptls)))
 
-;;;; Asking
+;;;; Candidates
 
-(defun promptls-complete--origin ()
-  "Return the buffer whose project is asked about; not the minibuffer."
+(defun promptls-complete--source-buffer ()
+  "Return the current buffer, or in the minibuffer the buffer it was called from."
   (if (minibufferp)
       (window-buffer (or (minibuffer-selected-window) (selected-window)))
     (current-buffer)))
 
-(defun promptls-complete--ask (connection text index)
-  "Ask CONNECTION what to offer at INDEX of TEXT; nil if it does not answer."
+(defun promptls-complete--request (connection text index)
+  "Request the candidates at INDEX of TEXT from CONNECTION.
+Return nil if the request fails."
   (with-demoted-errors "promptls: %S"
     (promptls-request "promptls/completeMention"
                       (list :text text
-                            :offset (promptls-units (substring text 0 index) "utf-16")
+                            :offset (promptls-code-units (substring text 0 index) "utf-16")
                             :context (promptls-context connection)
                             :limit promptls-completion-limit)
                       :connection connection
                       :timeout 5)))
 
 (defun promptls-complete--candidate (item)
-  "Return the candidate for ITEM, which it carries along."
+  "Return the candidate string for ITEM, with ITEM as a text property."
   (propertize (plist-get item :insertText) 'promptls-item item))
 
 (defun promptls-complete--item (candidate)
-  "Return what the server said of CANDIDATE."
+  "Return the server's completion item of CANDIDATE."
   (get-text-property 0 'promptls-item candidate))
 
 (defun promptls-complete--annotation (candidate)
-  "Return what is shown beside CANDIDATE: detail and cost."
+  "Return the annotation of CANDIDATE: its detail and token cost."
   (when-let ((item (promptls-complete--item candidate)))
     (let ((detail (or (plist-get item :detail) ""))
           (tokens (or (plist-get item :tokens) 0)))
       (concat "  " (string-join
                     (delq nil (list (unless (string-empty-p detail) detail)
                                     (when (> tokens 0)
-                                      (format "%s tokens" (promptls-count tokens)))))
+                                      (format "%s tokens" (promptls-format-number tokens)))))
                     ", ")))))
 
 (defun promptls-complete--documentation (candidate)
-  "Return a buffer with the documentation of CANDIDATE, nil if it has none."
+  "Return a buffer with the documentation of CANDIDATE, or nil."
   (let ((text (plist-get (promptls-complete--item candidate) :documentation)))
     (when (and text (not (string-empty-p text)))
       (with-current-buffer (get-buffer-create " *promptls documentation*")
@@ -102,7 +103,7 @@ themselves."
         (current-buffer)))))
 
 (defun promptls-complete--kind (candidate)
-  "Return the kind of CANDIDATE, as completion frontends call it."
+  "Return the `:company-kind' of CANDIDATE."
   (pcase (plist-get (promptls-complete--item candidate) :kind)
     ("symbol" 'function)
     ("folder" 'folder)
@@ -111,10 +112,10 @@ themselves."
     (_ 'keyword)))
 
 (defun promptls-complete--table (connection before after first)
-  "Return a completion table for what stands between BEFORE and AFTER.
-CONNECTION is asked anew whenever that changes; FIRST is (STRING . ITEMS),
-the first answer."
-  (let ((known (list first)))
+  "Return a completion table for the text between BEFORE and AFTER.
+The table sends a request to CONNECTION for each new string and caches
+the items.  FIRST is the first cache entry, (STRING . ITEMS)."
+  (let ((cache (list first)))
     (lambda (string predicate action)
       (pcase action
         ('metadata
@@ -125,15 +126,15 @@ the first answer."
         (`(boundaries . ,_) nil)
         (_
          (let ((items
-                (cdr (or (assoc string known)
+                (cdr (or (assoc string cache)
                          (car (push
                                (cons string
                                      (plist-get
-                                      (promptls-complete--ask
+                                      (promptls-complete--request
                                        connection (concat before string after)
                                        (+ (length before) (length string)))
                                       :items))
-                               known))))))
+                               cache))))))
            (let ((candidates (seq-filter (or predicate #'always)
                                          (mapcar #'promptls-complete--candidate items))))
              (pcase action
@@ -146,25 +147,24 @@ the first answer."
 ;;;###autoload
 (defun promptls-completion-at-point ()
   "Complete the mention at point; for `completion-at-point-functions'."
-  ;; An error here would break into the user's typing, and throw away what was
-  ;; typed ahead: a server may die at any time.
+  ;; The server may exit at any time, and an error here would discard typeahead.
   (with-demoted-errors "promptls: %S"
     (when (save-excursion (search-backward "@" (line-beginning-position) t))
-      (when-let ((connection (with-current-buffer (promptls-complete--origin)
+      (when-let ((connection (with-current-buffer (promptls-complete--source-buffer)
                                (promptls-connection))))
         (when (promptls-connection-ready-p connection)
           (promptls-complete--at-point connection))))))
 
 (defun promptls-complete--at-point (connection)
-  "Return what `completion-at-point-functions' want of us, by CONNECTION."
+  "Return the completion data at point from CONNECTION."
   (let* ((first (if (minibufferp) (minibuffer-prompt-end) (point-min)))
          (text (buffer-substring-no-properties first (point-max)))
          (index (- (point) first))
-         (answer (with-current-buffer (promptls-complete--origin)
-                   (promptls-complete--ask connection text index)))
-         (start (promptls-index text (or (promptls-get answer :replace :start) 0)))
-         (end (promptls-index text (or (promptls-get answer :replace :end) 0)))
-         (items (plist-get answer :items)))
+         (result (with-current-buffer (promptls-complete--source-buffer)
+                   (promptls-complete--request connection text index)))
+         (start (promptls-utf16-index text (or (promptls-get result :replace :start) 0)))
+         (end (promptls-utf16-index text (or (promptls-get result :replace :end) 0)))
+         (items (plist-get result :items)))
     (when (and items (<= start index end))
       (list (+ first start) (+ first end)
             (promptls-complete--table
@@ -178,7 +178,7 @@ the first answer."
             :company-prefix-length t))))
 
 (defun promptls-complete-after-insert ()
-  "Show what can be mentioned after a typed \"@\", and for what follows it.
+  "Show or update the completion list after \"@\" and the text that follows.
 For `post-self-insert-hook'."
   (when (and promptls-complete-on-at
              (not (bound-and-true-p company-mode))
@@ -194,8 +194,8 @@ For `post-self-insert-hook'."
             (completion-help-at-point)
           (completion-in-region-mode -1)))))))
 
-(defun promptls-complete-done ()
-  "Take away a list of candidates that is still shown."
+(defun promptls-complete-dismiss ()
+  "Close the completion list if it is shown."
   (when completion-in-region-mode
     (completion-in-region-mode -1)))
 

@@ -1,13 +1,13 @@
-;;; promptls-context.el --- What the editor knows  -*- lexical-binding: t; -*-
+;;; promptls-context.el --- Client context sent to the server  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; What goes along with a request: which documents are in front, open and
-;; visible, and what is selected.  The rest (diagnostics, terminal, clipboard,
-;; locations of the last search, an earlier conversation) is gathered only when
-;; the server asks for it, because a message mentions it.
+;; The client context of a request: the active, open and visible documents and
+;; the selection.  Diagnostics, terminal output, clipboard, `next-error'
+;; locations and chat history are collected only when a message mentions them
+;; and the server requests them (promptls/clientContext).
 
 ;;; Code:
 
@@ -43,7 +43,7 @@
 (defvar next-error-last-buffer)
 
 (defcustom promptls-terminal-lines 200
-  "How many of the last lines of a terminal are given for \"@terminal\"."
+  "Maximum number of terminal lines sent for \"@terminal\"."
   :type 'natnum
   :group 'promptls)
 
@@ -56,34 +56,34 @@
         (and buffer-file-name (string-suffix-p ".prompt.md" buffer-file-name)))))
 
 (defun promptls-code-buffer-p (buffer connection)
-  "Return non-nil if BUFFER is a document of CONNECTION's folders and no prompt."
+  "Return non-nil if BUFFER visits a non-prompt file in a folder of CONNECTION."
   (let ((file (buffer-file-name buffer)))
     (and file
          (not (file-remote-p file))
          (not (promptls-prompt-buffer-p buffer))
          (let ((roots (promptls-connection-roots connection)))
-           (or (seq-some (lambda (root) (promptls-inside-p file root)) roots)
+           (or (seq-some (lambda (root) (promptls-file-in-folder-p file root)) roots)
                (let ((true (file-truename file)))
-                 (seq-some (lambda (root) (promptls-inside-p true root)) roots)))))))
+                 (seq-some (lambda (root) (promptls-file-in-folder-p true root)) roots)))))))
 
 (defun promptls-code-buffers (connection)
-  "Return the open documents of CONNECTION's folders, the last used first."
+  "Return the code buffers of CONNECTION, most recently used first."
   (seq-filter (lambda (buffer) (promptls-code-buffer-p buffer connection))
               (cons (current-buffer) (remq (current-buffer) (buffer-list)))))
 
 (defun promptls-buffer-uri (connection buffer)
-  "Return the uri of BUFFER's file as CONNECTION spells it."
+  "Return the URI of BUFFER's file in the encoding of CONNECTION's client."
   (promptls-connection-uri connection (buffer-file-name buffer)))
 
 (defun promptls--visible-buffers ()
-  "Return the buffers in windows of visible frames."
+  "Return the buffers displayed in visible frames."
   (delete-dups
    (mapcan (lambda (frame)
              (mapcar #'window-buffer (window-list frame 'no-minibuffer)))
            (visible-frame-list))))
 
 (defun promptls-selection (connection)
-  "Return the selection in the document in front of CONNECTION, or nil."
+  "Return the selection in the active document of CONNECTION, or nil."
   (when-let ((buffer (car (promptls-code-buffers connection))))
     (with-current-buffer buffer
       (when (and (region-active-p) (/= (region-beginning) (region-end)))
@@ -92,32 +92,33 @@
                                      (promptls-connection-encoding connection)))))))
 
 (defun promptls-context (connection)
-  "Return the context of a request to CONNECTION."
+  "Return the client context of a request to CONNECTION."
   (let* ((buffers (promptls-code-buffers connection))
-         (shown (promptls--visible-buffers))
+         (visible (promptls--visible-buffers))
          (uri (lambda (buffer) (promptls-buffer-uri connection buffer)))
          (selection (promptls-selection connection)))
     `(,@(when buffers (list :activeDocument (funcall uri (car buffers))))
       ,@(when selection (list :selection selection))
       :openDocuments ,(vconcat (mapcar uri buffers))
-      :visibleDocuments ,(vconcat (mapcar uri (seq-filter (lambda (b) (memq b shown))
+      :visibleDocuments ,(vconcat (mapcar uri (seq-filter (lambda (b) (memq b visible))
                                                           buffers))))))
 
-;;;; What is given only when it is asked for
+;;;; Context on request
 
-(defun promptls--severity (word)
-  "Return the LSP severity that WORD, the name of a level, stands for."
-  (let ((name (format "%s" word)))
+(defun promptls--severity (level)
+  "Return the LSP severity of LEVEL, a Flymake type or Flycheck level."
+  (let ((name (format "%s" level)))
     (cond ((string-match-p "error" name) 1)
           ((string-match-p "warning" name) 2)
           (t 3))))
 
-(defun promptls--flymake (encoding)
-  "Return Flymake's findings in this buffer as LSP diagnostics, in ENCODING."
+(defun promptls--flymake-diagnostics (encoding)
+  "Return the Flymake diagnostics of this buffer as LSP diagnostics.
+ENCODING is the position encoding."
   (mapcar
    (lambda (diagnostic)
      (let* ((data (flymake-diagnostic-data diagnostic))
-            (lsp (and (consp data) (promptls-plain (alist-get 'eglot-lsp-diag data))))
+            (lsp (and (consp data) (promptls-normalize-json (alist-get 'eglot-lsp-diag data))))
             (code (plist-get lsp :code)))
        `(:range ,(promptls-range (flymake-diagnostic-beg diagnostic)
                                  (flymake-diagnostic-end diagnostic)
@@ -131,8 +132,8 @@
    (seq-filter (lambda (d) (number-or-marker-p (flymake-diagnostic-beg d)))
                (flymake-diagnostics))))
 
-(defun promptls--flycheck ()
-  "Return Flycheck's findings in this buffer as LSP diagnostics."
+(defun promptls--flycheck-diagnostics ()
+  "Return the Flycheck errors of this buffer as LSP diagnostics."
   (mapcar
    (lambda (err)
      (let* ((line (1- (or (flycheck-error-line err) 1)))
@@ -148,24 +149,26 @@
    (seq-filter #'flycheck-error-line flycheck-current-errors)))
 
 (defun promptls-diagnostics (connection)
-  "Return the diagnostics of the open documents of CONNECTION.
-Documents of which the server itself makes diagnostics are left out."
+  "Return the diagnostics of the code buffers of CONNECTION.
+Buffers managed by CONNECTION are excluded: their diagnostics come from
+promptls itself."
   (let (files)
     (dolist (buffer (promptls-code-buffers connection))
       (unless (promptls-connection-manages-p connection buffer)
         (with-current-buffer buffer
-          (when-let ((found (append
-                             (when (bound-and-true-p flymake-mode)
-                               (promptls--flymake (promptls-connection-encoding connection)))
-                             (when (bound-and-true-p flycheck-mode)
-                               (promptls--flycheck)))))
+          (when-let ((diagnostics
+                      (append
+                       (when (bound-and-true-p flymake-mode)
+                         (promptls--flymake-diagnostics (promptls-connection-encoding connection)))
+                       (when (bound-and-true-p flycheck-mode)
+                         (promptls--flycheck-diagnostics)))))
             (push (list :uri (promptls-buffer-uri connection buffer)
-                        :diagnostics (vconcat found))
+                        :diagnostics (vconcat diagnostics))
                   files)))))
     (vconcat (nreverse files))))
 
 (defun promptls-terminal ()
-  "Return the last lines of the terminal used last, nil if there is none."
+  "Return the last lines of the most recent terminal buffer, or nil."
   (when-let ((buffer (seq-find
                       (lambda (buffer)
                         (with-current-buffer buffer
@@ -183,20 +186,20 @@ Documents of which the server itself makes diagnostics are left out."
             (buffer-substring-no-properties (line-beginning-position) end)))))))
 
 (defun promptls-clipboard ()
-  "Return what would be yanked: the clipboard, else the last kill."
+  "Return the clipboard text or the latest kill, whichever `yank' would insert."
   (when-let ((text (ignore-errors (current-kill 0 t))))
     (substring-no-properties text)))
 
-(defun promptls--properties (property)
+(defun promptls--property-values (property)
   "Return the values of the text property PROPERTY in this buffer, in order."
-  (let ((at (point-min)) values)
-    (while at
-      (when-let ((value (get-text-property at property)))
+  (let ((position (point-min)) values)
+    (while position
+      (when-let ((value (get-text-property position property)))
         (push value values))
-      (setq at (next-single-property-change at property)))
+      (setq position (next-single-property-change position property)))
     (nreverse values)))
 
-(defun promptls--compilation-places ()
+(defun promptls--compilation-locations ()
   "Return (FILE . LINE) for each location of this compilation or grep buffer."
   (compilation--ensure-parse (point-max))
   (delete-dups
@@ -206,26 +209,26 @@ Documents of which the server itself makes diagnostics are left out."
                (when (stringp (car file))
                  (list (cons (expand-file-name (car file) (or (cadr file) default-directory))
                              (or (compilation--loc->line loc) 1))))))
-           (promptls--properties 'compilation-message))))
+           (promptls--property-values 'compilation-message))))
 
-(defun promptls--xref-places ()
+(defun promptls--xref-locations ()
   "Return (FILE . LINE) for each item of this xref buffer."
   (mapcan (lambda (item)
             (let ((location (xref-item-location item)))
               (when (xref-location-line location)
                 (list (cons (expand-file-name (xref-location-group location))
                             (xref-location-line location))))))
-          (promptls--properties 'xref-item)))
+          (promptls--property-values 'xref-item)))
 
 (defun promptls-quickfix (connection)
-  "Return the places for `next-error' to visit, spelt by CONNECTION."
-  (let* ((fits (lambda (buffer)
-                 (with-current-buffer buffer
-                   (derived-mode-p 'compilation-mode 'xref--xref-buffer-mode))))
+  "Return the `next-error' locations with URIs in the encoding of CONNECTION."
+  (let* ((locations-p (lambda (buffer)
+                        (with-current-buffer buffer
+                          (derived-mode-p 'compilation-mode 'xref--xref-buffer-mode))))
          (buffer (or (and (buffer-live-p next-error-last-buffer)
-                          (funcall fits next-error-last-buffer)
+                          (funcall locations-p next-error-last-buffer)
                           next-error-last-buffer)
-                     (seq-find fits (buffer-list)))))
+                     (seq-find locations-p (buffer-list)))))
     (when buffer
       (vconcat
        (mapcar (pcase-lambda (`(,file . ,line))
@@ -234,15 +237,16 @@ Documents of which the server itself makes diagnostics are left out."
                                     :end (list :line line :character 0))))
                (with-current-buffer buffer
                  (if (derived-mode-p 'compilation-mode)
-                     (promptls--compilation-places)
-                   (promptls--xref-places))))))))
+                     (promptls--compilation-locations)
+                   (promptls--xref-locations))))))))
 
 (defun promptls-client-context (connection kinds)
-  "Answer the request promptls/clientContext of CONNECTION for KINDS, names."
-  (let ((answer nil)
+  "Return the result of promptls/clientContext for CONNECTION.
+KINDS is a list of names of context kinds."
+  (let ((result nil)
         (kinds (mapcar (lambda (kind) (format "%s" kind)) kinds)))
     (cl-flet ((put (name value)
-                (when value (setq answer (append answer (list name value))))))
+                (when value (setq result (append result (list name value))))))
       (dolist (kind kinds)
         (pcase kind
           ("diagnostics" (put :diagnostics (promptls-diagnostics connection)))
@@ -251,8 +255,8 @@ Documents of which the server itself makes diagnostics are left out."
           ("quickfix" (put :quickfix (promptls-quickfix connection)))
           ("history" (put :history (and (featurep 'promptls-gptel)
                                         (promptls-gptel-history)))))))
-    ;; These cost nothing, and @selection or @open may ask for any of them.
-    (promptls-unicode (append answer (promptls-context connection)))))
+    ;; Always included: cheap, and @selection, @active or @open may need it.
+    (promptls-replace-invalid-chars (append result (promptls-context connection)))))
 
 (provide 'promptls-context)
 ;;; promptls-context.el ends here

@@ -1,13 +1,15 @@
-;;; promptls-eglot.el --- The promptls server under Eglot  -*- lexical-binding: t; -*-
+;;; promptls-eglot.el --- Eglot backend of promptls  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; To be loaded after Eglot; `promptls-client-load' does it.  Tells Eglot how
-;; prompt documents get our server and implements the methods of
-;; promptls-server.el for it.  Eglot gives a buffer one server only, so code
-;; keeps its own and our server learns of it by `promptls-sync-mode'.
+;; Registers the server with Eglot and implements the generic functions of
+;; promptls-server.el for Eglot.  `promptls-client-load' loads this file after
+;; Eglot.
+;;
+;; Eglot supports one server per buffer.  Code buffers keep their own language
+;; server, and `promptls-sync-mode' sends their text to promptls.
 
 ;;; Code:
 
@@ -43,22 +45,22 @@
 ;;;; Registration
 
 (defclass promptls-eglot-server (eglot-lsp-server) ()
-  :documentation "Our server, as Eglot knows it.")
+  :documentation "Eglot server class of promptls.")
 
 (defun promptls-eglot-contact (&rest _)
-  "Return how Eglot reaches our server."
-  (cons 'promptls-eglot-server (promptls-program "serve" (ignore-errors (promptls-root)))))
+  "Return the Eglot contact: the server class and its command line."
+  (cons 'promptls-eglot-server (promptls-command-line "serve" (ignore-errors (promptls-root)))))
 
-;; The language id is the mode's name without "-mode".
+;; Eglot derives the language id from the mode name without "-mode".
 (add-to-list 'eglot-server-programs '(promptls-mode . promptls-eglot-contact))
 
 (cl-defmethod eglot-initialization-options ((_server promptls-eglot-server))
-  "Return the user's own settings."
+  "Return the user settings."
   (promptls-initialization-options))
 
 (cl-defmethod eglot-client-capabilities ((_server promptls-eglot-server))
-  "Add what we can answer, and take away the watching of files.
-The server looks itself."
+  "Add the experimental capabilities of promptls and disable file watchers.
+The server detects file changes itself."
   (let* ((all (copy-sequence (cl-call-next-method)))
          (workspace (copy-sequence (plist-get all :workspace))))
     (setq workspace (plist-put workspace :didChangeWatchedFiles
@@ -69,7 +71,7 @@ The server looks itself."
 
 (cl-defmethod eglot-handle-request
   ((server promptls-eglot-server) (_method (eql workspace/configuration)) &key items)
-  "Answer SERVER the workspace's settings, for those of ITEMS that are ours."
+  "Return the workspace settings of SERVER for the promptls sections of ITEMS."
   (vconcat
    (mapcar (lambda (item)
              (when (equal (plist-get item :section) "promptls")
@@ -82,17 +84,17 @@ The server looks itself."
 
 (cl-defmethod eglot-handle-request
   ((server promptls-eglot-server) (_method (eql promptls/clientContext)) &key kinds)
-  "Answer SERVER what the editor knows of KINDS."
+  "Return the client context of KINDS for SERVER."
   (promptls-client-context server (append kinds nil)))
 
 (cl-defmethod eglot-handle-notification
   ((server promptls-eglot-server) (_method (eql promptls/statusChanged)) &rest status)
-  "Remember STATUS of SERVER."
-  (promptls-note-status server status))
+  "Record STATUS of SERVER."
+  (promptls-record-status server status))
 
-;; Eglot's way to run commands has changed with Emacs 30: now eglot-execute.
+;; Emacs 30 replaces `eglot-execute-command' with `eglot-execute'.
 (cl-defmethod eglot-execute ((_server promptls-eglot-server) action)
-  "Run ACTION ourselves if its command is one of ours."
+  "Run ACTION in Emacs if it is a promptls command."
   (unless (and (stringp (plist-get action :command))
                (promptls-run-command (plist-get action :command)
                                      (plist-get action :arguments)))
@@ -101,55 +103,55 @@ The server looks itself."
 (unless (get 'eglot-execute-command 'byte-obsolete-info)
   (eval
    '(cl-defmethod eglot-execute-command ((_server promptls-eglot-server) command arguments)
-      "Run COMMAND with ARGUMENTS ourselves if it is one of ours."
+      "Run COMMAND with ARGUMENTS in Emacs if it is a promptls command."
       (unless (promptls-run-command (format "%s" command) arguments)
         (cl-call-next-method)))
    t))
 
 ;;;; Connections
 
-(defvar promptls-eglot--starting nil
-  "Servers that have not answered yet; Eglot does not list them.")
+(defvar promptls-eglot--starting-servers nil
+  "Servers that are not initialized yet and thus not listed by Eglot.")
 
-(defun promptls-eglot--started (server)
-  "Note that SERVER is being started."
+(defun promptls-eglot--server-starting (server)
+  "Add SERVER to the starting servers."
   (when (promptls-eglot-server-p server)
-    (push server promptls-eglot--starting)))
+    (push server promptls-eglot--starting-servers)))
 
-(defun promptls-eglot--connected (server)
-  "Note that SERVER is ready."
+(defun promptls-eglot--server-connected (server)
+  "Mark SERVER as ready."
   (when (promptls-eglot-server-p server)
-    (setq promptls-eglot--starting (delq server promptls-eglot--starting))
-    ;; Eglot calls this with a major mode that the current buffer does not have.
+    (setq promptls-eglot--starting-servers (delq server promptls-eglot--starting-servers))
+    ;; Eglot runs this hook with a temporary major mode, so defer the call.
     (run-at-time 0 nil #'promptls-connected server)))
 
-(add-hook 'eglot-server-initialized-hook #'promptls-eglot--started)
-(add-hook 'eglot-connect-hook #'promptls-eglot--connected)
+(add-hook 'eglot-server-initialized-hook #'promptls-eglot--server-starting)
+(add-hook 'eglot-connect-hook #'promptls-eglot--server-connected)
 
-(defun promptls-eglot--listed ()
-  "Return our servers that Eglot lists."
+(defun promptls-eglot--initialized-servers ()
+  "Return the initialized promptls servers."
   (seq-filter #'promptls-eglot-server-p
               (apply #'append (hash-table-values eglot--servers-by-project))))
 
-(defun promptls-eglot--managed ()
-  "Show lenses in a prompt document that Eglot has begun to manage."
+(defun promptls-eglot--after-manage ()
+  "Show code lenses in a prompt document; for `eglot-managed-mode-hook'."
   (promptls-lens-show (promptls-connection)))
 
-(add-hook 'eglot-managed-mode-hook #'promptls-eglot--managed)
+(add-hook 'eglot-managed-mode-hook #'promptls-eglot--after-manage)
 
-;;;; Methods
+;;;; Generic function implementations
 
 (cl-defmethod promptls-client-start ((_client (eql eglot)) buffer)
-  "Let Eglot manage BUFFER."
+  "Start Eglot in BUFFER."
   (with-current-buffer buffer
     (let ((eglot-sync-connect nil))
       (apply #'eglot (eglot--guess-contact)))))
 
 (cl-defmethod promptls-client-connections ((_client (eql eglot)))
-  "Return our servers, those that start included."
-  (setq promptls-eglot--starting
-        (seq-filter #'jsonrpc-running-p promptls-eglot--starting))
-  (append (promptls-eglot--listed) promptls-eglot--starting))
+  "Return the promptls servers, including starting ones."
+  (setq promptls-eglot--starting-servers
+        (seq-filter #'jsonrpc-running-p promptls-eglot--starting-servers))
+  (append (promptls-eglot--initialized-servers) promptls-eglot--starting-servers))
 
 (cl-defmethod promptls-connection-process ((server promptls-eglot-server))
   "Return the process of SERVER."
@@ -160,32 +162,32 @@ The server looks itself."
   (jsonrpc-running-p server))
 
 (cl-defmethod promptls-connection-ready-p ((server promptls-eglot-server))
-  "Return non-nil when SERVER has answered the first request."
-  (memq server (promptls-eglot--listed)))
+  "Return non-nil if SERVER is initialized."
+  (memq server (promptls-eglot--initialized-servers)))
 
 (cl-defmethod promptls-connection-roots ((server promptls-eglot-server))
-  "Return the folders of SERVER."
+  "Return the workspace folders of SERVER."
   (let ((project (eglot--project server)))
     (cons (project-root project) (project-external-roots project))))
 
 (cl-defmethod promptls-connection-uri ((_server promptls-eglot-server) file)
-  "Return the uri of FILE as Eglot spells it."
+  "Return the URI of FILE in Eglot's encoding."
   (if (fboundp 'eglot-path-to-uri)
       (eglot-path-to-uri file)
     (with-suppressed-warnings ((obsolete eglot--path-to-uri))
       (eglot--path-to-uri file))))
 
 (cl-defmethod promptls-connection-capabilities ((server promptls-eglot-server))
-  "Return what SERVER can do."
-  (promptls-plain (eglot--capabilities server)))
+  "Return the server capabilities of SERVER as a property list."
+  (promptls-normalize-json (eglot--capabilities server)))
 
 (cl-defmethod promptls-connection-manages-p ((server promptls-eglot-server) buffer)
-  "Return non-nil if Eglot manages BUFFER with SERVER."
+  "Return non-nil if SERVER manages BUFFER."
   (and (slot-boundp server 'managed-buffers)
        (memq buffer (eglot--managed-buffers server))))
 
 (cl-defmethod promptls-connection-flush ((server promptls-eglot-server))
-  "Send the edits that Eglot has not sent to SERVER yet."
+  "Send pending edits of the managed buffers to SERVER."
   (when (slot-boundp server 'managed-buffers)
     (dolist (buffer (eglot--managed-buffers server))
       (when (buffer-live-p buffer)
@@ -194,36 +196,36 @@ The server looks itself."
 
 (cl-defmethod promptls-connection-send ((server promptls-eglot-server) method params done failed)
   "Send the request METHOD with PARAMS to SERVER; call DONE or FAILED."
-  (let* ((handle (list 'wanted))
-         (wanted (lambda (function)
-                   (lambda (&rest arguments)
-                     (when (car handle) (apply function arguments))))))
-    ;; The public function does not tell the id in older versions, and without
-    ;; it a request cannot be cancelled.
+  (let* ((handle (list 'active))
+         (if-active (lambda (function)
+                      (lambda (&rest arguments)
+                        (when (car handle) (apply function arguments))))))
+    ;; Cancelling needs the request id, which the public function does not
+    ;; return in older versions of jsonrpc.
     (setcdr handle
             (car (jsonrpc--async-request-1
                   server (intern (concat ":" method)) params
                   :timeout nil
-                  :success-fn (funcall wanted done)
-                  :error-fn (funcall wanted
+                  :success-fn (funcall if-active done)
+                  :error-fn (funcall if-active
                                      (lambda (err)
                                        (funcall failed (plist-get err :code)
                                                 (plist-get err :message)))))))
     handle))
 
-(cl-defmethod promptls-connection-drop ((server promptls-eglot-server) id)
-  "Cancel the request of SERVER whose handle is ID."
+(cl-defmethod promptls-connection-cancel ((server promptls-eglot-server) id)
+  "Cancel the request of SERVER with the handle ID."
   (setcar id nil)
   (jsonrpc-notify server :$/cancelRequest (list :id (cdr id))))
 
-(cl-defmethod promptls-connection-tell ((server promptls-eglot-server) method params)
+(cl-defmethod promptls-connection-notify ((server promptls-eglot-server) method params)
   "Send the notification METHOD with PARAMS to SERVER."
   (jsonrpc-notify server (intern (concat ":" method)) params))
 
 (cl-defmethod promptls-connection-configure ((server promptls-eglot-server))
-  "Let SERVER ask for its settings again."
-  (promptls-connection-tell server "workspace/didChangeConfiguration"
-                            (list :settings (make-hash-table))))
+  "Notify SERVER that its settings have changed."
+  (promptls-connection-notify server "workspace/didChangeConfiguration"
+                              (list :settings (make-hash-table))))
 
 (cl-defmethod promptls-connection-restart ((server promptls-eglot-server))
   "Restart SERVER."

@@ -1,12 +1,12 @@
-;;; promptls-gptel.el --- Mentions in chats of gptel  -*- lexical-binding: t; -*-
+;;; promptls-gptel.el --- Mentions in gptel chats  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; With `promptls-gptel-mode' in a chat buffer, what you send is built into a
-;; prompt first: the code that your mentions name goes along.  The buffer keeps
-;; what you typed.  The chat itself is sent by gptel as ever.
+;; `promptls-gptel-mode' builds the messages of a gptel chat into prompts before
+;; gptel sends them, so that the mentioned code is included.  The text of the
+;; chat buffer is not modified.
 
 ;;; Code:
 
@@ -22,22 +22,22 @@
 (defvar gptel-prompt-transform-functions)
 
 (defcustom promptls-gptel-style 'replace
-  "What becomes of a message with mentions.
-With `replace' the built prompt is sent in its place, with `before' it
-goes before the message."
+  "How the built prompt is combined with a message that has mentions.
+With `replace', the prompt replaces the message.  With `before', the
+prompt is inserted before the message."
   :type '(choice (const replace) (const before))
   :group 'promptls)
 
 (defun promptls-gptel--last-message ()
-  "Return (START . END) of what the user wrote last in this buffer."
+  "Return (START . END) of the last user message in this buffer."
   (save-excursion
     (goto-char (point-max))
-    (let ((answer (text-property-search-backward 'gptel nil
-                                                 (lambda (_ value) (not (null value))))))
-      (cons (if answer (prop-match-end answer) (point-min)) (point-max)))))
+    (let ((response (text-property-search-backward 'gptel nil
+                                                   (lambda (_ value) (not (null value))))))
+      (cons (if response (prop-match-end response) (point-min)) (point-max)))))
 
-(defun promptls-gptel--said (text chat)
-  "Return TEXT without blanks and without what CHAT puts before each turn."
+(defun promptls-gptel--strip-prefix (text chat)
+  "Return TEXT trimmed, without the turn prefixes of the buffer CHAT."
   (let ((text (string-trim text)))
     (with-current-buffer chat
       (dolist (prefix (list (and (fboundp 'gptel-prompt-prefix-string)
@@ -49,28 +49,29 @@ goes before the message."
     text))
 
 (defun promptls-gptel-history ()
-  "Return the history of the chat used last, without its last message."
+  "Return the messages of the most recent gptel chat, except the last one."
   (when-let ((chat (seq-find (lambda (buffer) (buffer-local-value 'gptel-mode buffer))
                              (and (boundp 'gptel-mode) (buffer-list)))))
     (with-current-buffer chat
       (let ((end (car (promptls-gptel--last-message)))
-            (at (point-min))
+            (start (point-min))
             turns)
-        (while (< at end)
-          (let* ((next (min end (or (next-single-property-change at 'gptel) end)))
-                 (text (promptls-gptel--said (buffer-substring-no-properties at next)
-                                             chat)))
+        (while (< start end)
+          (let* ((next (min end (or (next-single-property-change start 'gptel) end)))
+                 (text (promptls-gptel--strip-prefix
+                        (buffer-substring-no-properties start next) chat)))
             (unless (string-empty-p text)
-              (push (list :role (if (eq (get-text-property at 'gptel) 'response)
+              (push (list :role (if (eq (get-text-property start 'gptel) 'response)
                                     "assistant"
                                   "user")
                           :content text)
                     turns))
-            (setq at next)))
+            (setq start next)))
         (vconcat (nreverse turns))))))
 
-(defun promptls-gptel--apply (start end prompt)
-  "Put PROMPT to the text from START to END, markers."
+(defun promptls-gptel--insert-prompt (start end prompt)
+  "Insert PROMPT at START, or replace the text from START to END with it.
+START and END are markers; see `promptls-gptel-style'."
   (when (buffer-live-p (marker-buffer start))
     (with-current-buffer (marker-buffer start)
       (save-excursion
@@ -82,13 +83,15 @@ goes before the message."
 
 (defun promptls-gptel-transform (done fsm)
   "Build the last message of this buffer into a prompt, then call DONE.
-For `gptel-prompt-transform-functions'; FSM is gptel's request, whose
-chat tells the project.  A message without mentions stays as it is."
+A `gptel-prompt-transform-functions' function.  FSM is the gptel request;
+its chat buffer determines the project.  A message without mentions is
+not modified."
   (pcase-let* ((prompt-buffer (current-buffer))
                (`(,start . ,end) (promptls-gptel--last-message))
                (chat (plist-get (gptel-fsm-info fsm) :buffer))
                (chat (if (buffer-live-p chat) chat prompt-buffer))
-               (message (promptls-gptel--said (buffer-substring-no-properties start end) chat))
+               (message (promptls-gptel--strip-prefix
+                         (buffer-substring-no-properties start end) chat))
                (start (copy-marker start))
                (end (copy-marker end t)))
     (if (not (string-match-p "@" message))
@@ -101,18 +104,19 @@ chat tells the project.  A message without mentions stays as it is."
                (list :message message :context (promptls-context connection))
                (lambda (result)
                  (when (plist-get result :mentions)
-                   (promptls-gptel--apply start end (promptls-prompt-text result)))
+                   (promptls-gptel--insert-prompt start end (promptls-prompt-text result)))
                  (funcall done))
                (lambda (_code text)
-                 (message "The message is sent without its mentions: %s" text)
+                 (message "Sending the message without the mentioned code: %s" text)
                  (funcall done)))))
         (error
-         (message "The message is sent without its mentions: %s" (error-message-string err))
+         (message "Sending the message without the mentioned code: %s"
+                  (error-message-string err))
          (funcall done))))))
 
 ;;;###autoload
 (define-minor-mode promptls-gptel-mode
-  "Send messages of this gptel chat with the code that they mention."
+  "Toggle inclusion of mentioned code in the messages of this gptel chat."
   :lighter " @"
   :group 'promptls
   (if promptls-gptel-mode
@@ -125,7 +129,7 @@ chat tells the project.  A message without mentions stays as it is."
     (remove-hook 'post-self-insert-hook #'promptls-complete-after-insert t)))
 
 (defun promptls-gptel-send-prompt (prompt)
-  "Send PROMPT, a built one, in a chat of its own."
+  "Send PROMPT in the gptel chat buffer of promptls."
   (let ((chat (gptel "*promptls chat*")))
     (with-current-buffer chat
       (goto-char (point-max))

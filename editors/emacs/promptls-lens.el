@@ -1,12 +1,12 @@
-;;; promptls-lens.el --- The server's lenses in the header line  -*- lexical-binding: t; -*-
+;;; promptls-lens.el --- Code lenses in the header line  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; What the server puts above a prompt (its tokens, "Build prompt", "Copy
-;; prompt") stands in the header line: Eglot shows no lenses, and those of
-;; lsp-mode stand in the way of the text that is being typed.
+;; Displays the code lenses of a prompt document (token count, "Build prompt",
+;; "Copy prompt") in the header line.  Eglot does not support code lenses, and
+;; lsp-mode displays them as overlays that move the text while you type.
 
 ;;; Code:
 
@@ -19,26 +19,26 @@
 (declare-function promptls-open-document "promptls" (uri))
 
 (defcustom promptls-lenses t
-  "Whether the header line of prompts shows their tokens and what to do."
+  "Whether the header line of prompt documents shows code lenses."
   :type 'boolean
   :group 'promptls)
 
 (defvar-local promptls-lens--tick nil
-  "The state of the text that the header line was made of.")
+  "The `buffer-chars-modified-tick' of the text the header line shows.")
 
 (defvar promptls-lens--timer nil
-  "The idle timer that keeps header lines up to date.")
+  "The idle timer that updates the header lines.")
 
 (defun promptls-run-command (command arguments)
-  "Run COMMAND, a name, with ARGUMENTS if it is one of ours.
+  "Run COMMAND, a name, with ARGUMENTS if it is a promptls command.
 Return non-nil if it is."
-  (let ((uri (plist-get (car (promptls-plain arguments)) :uri)))
+  (let ((uri (plist-get (car (promptls-normalize-json arguments)) :uri)))
     (pcase command
       ("promptls.openPrompt" (promptls-open-document uri) t)
       ("promptls.copyPrompt" (promptls-copy-document uri) t))))
 
 (defun promptls-lens-text (lenses)
-  "Return LENSES, an answer to textDocument/codeLens, as a header line."
+  "Return a header line for LENSES, the result of textDocument/codeLens."
   (mapconcat
    (lambda (lens)
      (let* ((command (plist-get lens :command))
@@ -55,8 +55,8 @@ Return non-nil if it is."
    (propertize "  |  " 'face 'shadow)))
 
 (defun promptls-lens--refresh ()
-  "Ask for the lenses of the current buffer if its text has changed."
-  (let ((connection promptls-own-connection)
+  "Request the code lenses of the current buffer if its text has changed."
+  (let ((connection promptls-buffer-connection)
         (buffer (current-buffer))
         (tick (buffer-chars-modified-tick)))
     (when (and promptls-lenses
@@ -65,7 +65,7 @@ Return non-nil if it is."
                connection
                (promptls-connection-live-p connection)
                (promptls-connection-manages-p connection buffer)
-               (promptls-connection-offers-p connection :codeLensProvider))
+               (promptls-connection-capable-p connection :codeLensProvider))
       (setq promptls-lens--tick tick)
       (promptls-request-async
        connection "textDocument/codeLens"
@@ -79,9 +79,9 @@ Return non-nil if it is."
        #'ignore))))
 
 (defun promptls-lens-show (connection)
-  "Show lenses in this buffer, which CONNECTION manages, if it is a prompt."
+  "Show the code lenses of CONNECTION if this buffer is a prompt document."
   (when (derived-mode-p 'promptls-mode)
-    (setq promptls-own-connection (or connection promptls-own-connection)
+    (setq promptls-buffer-connection (or connection promptls-buffer-connection)
           promptls-lens--tick nil)
     (unless promptls-lens--timer
       (setq promptls-lens--timer

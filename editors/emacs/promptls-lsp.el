@@ -1,14 +1,15 @@
-;;; promptls-lsp.el --- The promptls server under lsp-mode  -*- lexical-binding: t; -*-
+;;; promptls-lsp.el --- Backend of promptls for lsp-mode  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; To be loaded after lsp-mode; `promptls-client-load' does it.  Registers the
-;; server and implements the methods of promptls-server.el for it.  The client
-;; is an add-on: in documents that have a server of their own (Markdown, commit
-;; messages, if you add their modes to `promptls-lsp-modes') it runs beside
-;; that one.
+;; Registers the server with lsp-mode and implements the generic functions of
+;; promptls-server.el for lsp-mode.  `promptls-client-load' loads this file after
+;; lsp-mode.
+;;
+;; The client is an add-on: in the modes of `promptls-lsp-modes' (Markdown or
+;; commit messages, for example) it runs in addition to the mode's own server.
 
 ;;; Code:
 
@@ -50,46 +51,46 @@
 (defvar lsp-language-id-configuration)
 
 (defcustom promptls-lsp-multi-root nil
-  "Whether one server serves all folders of the lsp-mode session.
-Questions then search all of them; else each project has a server of its
-own."
+  "Whether one server handles all folders of the lsp-mode session.
+If non-nil, questions search all folders.  If nil, each project has its
+own server."
   :type 'boolean
   :group 'promptls)
 
 (defcustom promptls-lsp-modes nil
-  "Modes in which mentions are looked at beside `promptls-mode'.
-For example (markdown-mode gfm-mode git-commit-mode).  The server has to
-be told as well, by its setting documents.languages."
+  "Additional modes in which mentions are supported.
+For example (markdown-mode gfm-mode git-commit-mode).  Add the language
+ids to `promptls-documents-languages' as well."
   :type '(repeat symbol)
   :group 'promptls)
 
 ;;;; Registration
 
-(defun promptls-lsp--wants-p (file mode)
-  "Return non-nil if our server should manage FILE, shown in MODE."
+(defun promptls-lsp--activate-p (file mode)
+  "Return non-nil if promptls should manage FILE in MODE."
   (or (provided-mode-derived-p mode 'promptls-mode)
       (and file (string-suffix-p ".prompt.md" file))
       (memq mode promptls-lsp-modes)
       (seq-some (lambda (minor) (and (boundp minor) (symbol-value minor)))
                 promptls-lsp-modes)))
 
-(defun promptls-lsp--setting (variable shape)
-  "Return a function for the workspace's value of VARIABLE, of SHAPE.
-Its value is nil where the server was started with the same."
+(defun promptls-lsp--setting-function (variable shape)
+  "Return a getter for the workspace value of VARIABLE, of type SHAPE.
+The getter returns nil if the server was started with the same value."
   (lambda ()
     (unless (equal (symbol-value variable) (promptls-initial-value variable))
-      (promptls-json (symbol-value variable) shape))))
+      (promptls-setting-to-json (symbol-value variable) shape))))
 
-(defun promptls-lsp--table (&rest pairs)
-  "Return a hash table of PAIRS: names and functions, in turn."
+(defun promptls-lsp--hash-table (&rest pairs)
+  "Return a hash table of PAIRS, alternating names and functions."
   (let ((table (make-hash-table :test #'equal)))
     (cl-loop for (name function) on pairs by #'cddr
              do (puthash name function table))
     table))
 
-(defun promptls-lsp--run (action)
-  "Run ACTION, an LSP command of ours."
-  (let ((action (promptls-plain action)))
+(defun promptls-lsp--run-command (action)
+  "Run ACTION, a promptls command."
+  (let ((action (promptls-normalize-json action)))
     (promptls-run-command (plist-get action :command) (plist-get action :arguments))))
 
 (defun promptls-lsp-register ()
@@ -100,13 +101,14 @@ Its value is nil where the server was started with the same."
   (lsp-register-custom-settings
    (cl-loop for (name variable shape . marks) in promptls-settings
             unless (memq 'trusted marks)
-            collect (list (concat "promptls." name) (promptls-lsp--setting variable shape))))
+            collect (list (concat "promptls." name)
+                          (promptls-lsp--setting-function variable shape))))
   (lsp-register-client
    (make-lsp-client
     :new-connection (lsp-stdio-connection
-                     (lambda () (promptls-program "serve" (ignore-errors (promptls-root))))
+                     (lambda () (promptls-command-line "serve" (ignore-errors (promptls-root))))
                      (lambda () (promptls-find-program (ignore-errors (promptls-root)))))
-    :activation-fn #'promptls-lsp--wants-p
+    :activation-fn #'promptls-lsp--activate-p
     :server-id 'promptls
     :add-on? t
     :priority -1
@@ -117,57 +119,57 @@ Its value is nil where the server was started with the same."
                             . ((promptls . ((clientContext . t)
                                             (complete . :json-false))))))
     :initialized-fn #'promptls-connected
-    :notification-handlers (promptls-lsp--table
-                            "promptls/statusChanged" #'promptls-note-status)
-    :request-handlers (promptls-lsp--table
+    :notification-handlers (promptls-lsp--hash-table
+                            "promptls/statusChanged" #'promptls-record-status)
+    :request-handlers (promptls-lsp--hash-table
                        "promptls/clientContext"
                        (lambda (workspace params)
                          (promptls-client-context
-                          workspace (plist-get (promptls-plain params) :kinds))))
-    :action-handlers (promptls-lsp--table
-                      "promptls.openPrompt" #'promptls-lsp--run
-                      "promptls.copyPrompt" #'promptls-lsp--run))))
+                          workspace (plist-get (promptls-normalize-json params) :kinds))))
+    :action-handlers (promptls-lsp--hash-table
+                      "promptls.openPrompt" #'promptls-lsp--run-command
+                      "promptls.copyPrompt" #'promptls-lsp--run-command))))
 
-;; lsp-mode puts its own completion in the place of all others.  Ours asks the
-;; same server, but matches as the server does.
-(defun promptls-lsp--complete-ourselves ()
-  "Let prompt documents complete by `promptls-completion-at-point' first."
+;; lsp-mode replaces the completion functions of the buffer.  The function of
+;; promptls keeps the server's matching, so it must come first.
+(defun promptls-lsp--prioritize-completion ()
+  "Move `promptls-completion-at-point' to the front in prompt documents."
   (when (derived-mode-p 'promptls-mode)
     (remove-hook 'completion-at-point-functions #'promptls-completion-at-point t)
     (add-hook 'completion-at-point-functions #'promptls-completion-at-point -50 t)))
 
-(add-hook 'lsp-completion-mode-hook #'promptls-lsp--complete-ourselves)
+(add-hook 'lsp-completion-mode-hook #'promptls-lsp--prioritize-completion)
 
-;; lsp-mode before version 9 counts positions in characters where the protocol
-;; means UTF-16 units: one emoji, and server and buffer differ from then on.
-;; Sending the whole text once more puts that right.
-(defvar-local promptls-lsp--wide nil
-  "Non-nil once this buffer has held a character beyond UTF-16's single units.")
-(defvar-local promptls-lsp--stale nil
-  "Non-nil if the whole text has to be sent once more.")
+;; lsp-mode before version 9 counts positions in characters instead of UTF-16
+;; code units, so that the server's text differs after an edit next to an emoji.
+;; The workaround is to send the whole text again.
+(defvar-local promptls-lsp--non-bmp nil
+  "Non-nil if this buffer has contained a character outside the BMP.")
+(defvar-local promptls-lsp--out-of-sync nil
+  "Non-nil if the whole text has to be sent again.")
 
-(defun promptls-lsp--changed (start end _length)
-  "Note whether the text from START to END breaks lsp-mode's counting."
-  (unless promptls-lsp--wide
-    (setq promptls-lsp--wide
+(defun promptls-lsp--after-change (start end _length)
+  "Schedule a full synchronization if START to END has non-BMP characters."
+  (unless promptls-lsp--non-bmp
+    (setq promptls-lsp--non-bmp
           (save-excursion
             (goto-char start)
             (re-search-forward "[^\u0000-\uffff]" end t))))
-  (when promptls-lsp--wide
-    (setq promptls-lsp--stale t)
+  (when promptls-lsp--non-bmp
+    (setq promptls-lsp--out-of-sync t)
     (let ((buffer (current-buffer)))
       (run-with-idle-timer 0.2 nil (lambda () (promptls-lsp--resend buffer))))))
 
 (defun promptls-lsp--resend (buffer)
-  "Send the whole text of BUFFER if the server's may differ."
+  "Send the whole text of BUFFER if the server's copy may be out of sync."
   (when (buffer-live-p buffer)
     (with-current-buffer buffer
-      (let ((workspace promptls-own-connection))
-        (when (and promptls-lsp--stale workspace
+      (let ((workspace promptls-buffer-connection))
+        (when (and promptls-lsp--out-of-sync workspace
                    (promptls-connection-live-p workspace)
                    (promptls-connection-manages-p workspace buffer))
-          (setq promptls-lsp--stale nil)
-          (promptls-connection-tell
+          (setq promptls-lsp--out-of-sync nil)
+          (promptls-connection-notify
            workspace "textDocument/didChange"
            (list :textDocument (lsp--versioned-text-document-identifier)
                  :contentChanges (vector (list :text (save-restriction
@@ -175,28 +177,28 @@ Its value is nil where the server was started with the same."
                                                        (buffer-substring-no-properties
                                                         (point-min) (point-max))))))))))))
 
-(defun promptls-lsp--opened ()
-  "Show lenses, and watch for what breaks lsp-mode's counting."
+(defun promptls-lsp--after-open ()
+  "Show code lenses and install the workaround for non-BMP characters."
   (when (derived-mode-p 'promptls-mode)
     (promptls-lens-show (promptls-connection))
-    (when (and promptls-own-connection
-               (equal "utf-16" (promptls-connection-encoding promptls-own-connection))
+    (when (and promptls-buffer-connection
+               (equal "utf-16" (promptls-connection-encoding promptls-buffer-connection))
                (not (assq 'general (lsp--client-capabilities))))
-      (add-hook 'after-change-functions #'promptls-lsp--changed nil t)
-      (promptls-lsp--changed (point-min) (point-max) 0))))
+      (add-hook 'after-change-functions #'promptls-lsp--after-change nil t)
+      (promptls-lsp--after-change (point-min) (point-max) 0))))
 
-(add-hook 'lsp-after-open-hook #'promptls-lsp--opened)
+(add-hook 'lsp-after-open-hook #'promptls-lsp--after-open)
 
-;;;; Methods
+;;;; Generic function implementations
 
 (cl-defmethod promptls-client-start ((_client (eql lsp-mode)) buffer)
-  "Let lsp-mode manage BUFFER."
+  "Start lsp-mode in BUFFER."
   (with-current-buffer buffer
-    ;; The server walks the folders itself; watching each for it is a waste.
+    ;; The server detects file changes itself.
     (setq-local lsp-enable-file-watchers nil)
-    ;; A question about a project was asked, so its root need not be asked for.
-    (let ((known (lsp-find-session-folder (lsp-session) buffer-file-name)))
-      (unless (or known (lsp--suggest-project-root))
+    ;; Add the project root to the session, so that lsp-mode does not ask for it.
+    (let ((folder (lsp-find-session-folder (lsp-session) buffer-file-name)))
+      (unless (or folder (lsp--suggest-project-root))
         (lsp-workspace-folders-add (directory-file-name (promptls-root buffer))))
       (let ((lsp-auto-guess-root
              (or lsp-auto-guess-root
@@ -204,7 +206,7 @@ Its value is nil where the server was started with the same."
         (lsp)))))
 
 (cl-defmethod promptls-client-connections ((_client (eql lsp-mode)))
-  "Return the workspaces of our server."
+  "Return the lsp-mode workspaces of promptls."
   (seq-filter (lambda (workspace)
                 (eq 'promptls (lsp--client-server-id (lsp--workspace-client workspace))))
               (lsp--session-workspaces (lsp-session))))
@@ -218,7 +220,7 @@ Its value is nil where the server was started with the same."
   (process-live-p (lsp--workspace-cmd-proc workspace)))
 
 (cl-defmethod promptls-connection-ready-p ((workspace lsp--workspace))
-  "Return non-nil when WORKSPACE is initialized."
+  "Return non-nil if WORKSPACE is initialized."
   (eq 'initialized (lsp--workspace-status workspace)))
 
 (cl-defmethod promptls-connection-roots ((workspace lsp--workspace))
@@ -227,80 +229,81 @@ Its value is nil where the server was started with the same."
       (list (lsp--workspace-root workspace))))
 
 (cl-defmethod promptls-connection-uri ((workspace lsp--workspace) file)
-  "Return the uri of FILE as WORKSPACE spells it."
+  "Return the URI of FILE in the encoding of WORKSPACE."
   (let ((lsp--cur-workspace workspace))
     (lsp--path-to-uri file)))
 
 (cl-defmethod promptls-connection-capabilities ((workspace lsp--workspace))
-  "Return what the server of WORKSPACE can do."
-  (promptls-plain (lsp--workspace-server-capabilities workspace)))
+  "Return the server capabilities of WORKSPACE as a property list."
+  (promptls-normalize-json (lsp--workspace-server-capabilities workspace)))
 
 (cl-defmethod promptls-connection-manages-p ((workspace lsp--workspace) buffer)
   "Return non-nil if BUFFER is open in WORKSPACE."
   (memq buffer (lsp--workspace-buffers workspace)))
 
 (cl-defmethod promptls-connection-flush ((workspace lsp--workspace))
-  "Send the edits that lsp-mode has not sent to WORKSPACE yet."
+  "Send pending edits of the managed buffers to WORKSPACE."
   (lsp--flush-delayed-changes)
   (mapc #'promptls-lsp--resend (lsp--workspace-buffers workspace)))
 
-(defvar promptls-lsp--pending nil
-  "Requests that are not answered: (TOKEN WORKSPACE FAILED).")
+(defvar promptls-lsp--pending-requests nil
+  "List of pending requests (TOKEN WORKSPACE FAILED).")
 
-(defun promptls-lsp--forget (token)
-  "Forget the request that has TOKEN; return nil if it is known no more."
-  (when (assq token promptls-lsp--pending)
-    (setq promptls-lsp--pending (assq-delete-all token promptls-lsp--pending))
+(defun promptls-lsp--remove-request (token)
+  "Remove the pending request TOKEN; return non-nil if it was pending."
+  (when (assq token promptls-lsp--pending-requests)
+    (setq promptls-lsp--pending-requests (assq-delete-all token promptls-lsp--pending-requests))
     t))
 
-;; lsp-mode forgets the requests of a server that has ended, and tells nobody.
-(defun promptls-lsp--ended (workspace)
-  "Fail what WORKSPACE, which has ended, was asked."
+;; lsp-mode drops the requests of a terminated server without calling their
+;; error handlers.
+(defun promptls-lsp--fail-pending-requests (workspace)
+  "Call the error handlers of the pending requests of WORKSPACE."
   (pcase-dolist (`(,token ,_ ,failed)
                  (seq-filter (lambda (request) (eq workspace (nth 1 request)))
-                             promptls-lsp--pending))
-    (when (promptls-lsp--forget token)
+                             promptls-lsp--pending-requests))
+    (when (promptls-lsp--remove-request token)
       (funcall failed nil nil))))
 
-(add-hook 'lsp-after-uninitialized-functions #'promptls-lsp--ended)
+(add-hook 'lsp-after-uninitialized-functions #'promptls-lsp--fail-pending-requests)
 
 (cl-defmethod promptls-connection-send ((workspace lsp--workspace) method params done failed)
   "Send the request METHOD with PARAMS to WORKSPACE; call DONE or FAILED."
   (let ((lsp--cur-workspace workspace)
         (token (make-symbol "promptls-request")))
-    (push (list token workspace failed) promptls-lsp--pending)
+    (push (list token workspace failed) promptls-lsp--pending-requests)
     (condition-case err
         (lsp-request-async method params
                            (lambda (result)
-                             (when (promptls-lsp--forget token)
+                             (when (promptls-lsp--remove-request token)
                                (funcall done result)))
                            :mode 'detached
                            :error-handler (lambda (err)
-                                            (when (promptls-lsp--forget token)
-                                              (let ((err (promptls-plain err)))
+                                            (when (promptls-lsp--remove-request token)
+                                              (let ((err (promptls-normalize-json err)))
                                                 (funcall failed (plist-get err :code)
                                                          (plist-get err :message)))))
                            :cancel-token token)
       (error
-       (promptls-lsp--forget token)
+       (promptls-lsp--remove-request token)
        (signal (car err) (cdr err))))
     token))
 
-(cl-defmethod promptls-connection-drop ((workspace lsp--workspace) id)
-  "Cancel the request of WORKSPACE that has the token ID."
-  (promptls-lsp--forget id)
+(cl-defmethod promptls-connection-cancel ((workspace lsp--workspace) id)
+  "Cancel the request of WORKSPACE with the token ID."
+  (promptls-lsp--remove-request id)
   (let ((lsp--cur-workspace workspace))
     (lsp-cancel-request-by-token id)))
 
-(cl-defmethod promptls-connection-tell ((workspace lsp--workspace) method params)
+(cl-defmethod promptls-connection-notify ((workspace lsp--workspace) method params)
   "Send the notification METHOD with PARAMS to WORKSPACE."
   (let ((lsp--cur-workspace workspace))
     (lsp-notify method params)))
 
 (cl-defmethod promptls-connection-configure ((workspace lsp--workspace))
-  "Let the server of WORKSPACE ask for its settings again."
-  (promptls-connection-tell workspace "workspace/didChangeConfiguration"
-                            (list :settings (make-hash-table))))
+  "Notify the server of WORKSPACE that its settings have changed."
+  (promptls-connection-notify workspace "workspace/didChangeConfiguration"
+                              (list :settings (make-hash-table))))
 
 (cl-defmethod promptls-connection-restart ((workspace lsp--workspace))
   "Restart WORKSPACE."

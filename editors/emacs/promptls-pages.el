@@ -4,7 +4,8 @@
 
 ;;; Commentary:
 
-;; The commands that show something else than a prompt, and how they show it.
+;; Commands that display search results, explanations, the knowledge graph, the
+;; memory, recipes, the server status and the doctor's report.
 
 ;;; Code:
 
@@ -21,23 +22,23 @@
 ;;;; Search
 
 (defvar promptls-search-error-alist '(("^\\([^\n:]+\\):\\([0-9]+\\):" 1 2))
-  "How lines of a list of hits name their place.")
+  "Value of `compilation-error-regexp-alist' in search results.")
 
 (define-compilation-mode promptls-search-mode "Prompt-Search"
-  "Major mode for what a search has found; `next-error' goes through it."
+  "Major mode for search results; `next-error' visits them."
   (setq-local compilation-error-regexp-alist promptls-search-error-alist
               compilation-error-face 'compilation-info
               compilation-disable-input t))
 
 (defun promptls-search-insert (query hits root)
-  "Insert HITS of a search for QUERY; paths are told from ROOT where they can be."
+  "Insert the HITS of a search for QUERY, with paths relative to ROOT."
   (insert (format "%d %s for: %s\n\n" (length hits)
-                  (if (= 1 (length hits)) "place" "places") query))
+                  (if (= 1 (length hits)) "result" "results") query))
   (dolist (hit hits)
-    (let ((file (promptls-file (plist-get hit :uri)))
-          (lines (promptls-lines (plist-get hit :range))))
+    (let ((file (promptls-uri-to-file (plist-get hit :uri)))
+          (lines (promptls-range-lines (plist-get hit :range))))
       (insert (format "%s:%d: %s%s%s  (%s, %.2f)\n"
-                      (if (and file root (promptls-inside-p file root))
+                      (if (and file root (promptls-file-in-folder-p file root))
                           (file-relative-name file root)
                         (or file (plist-get hit :path) ""))
                       (car lines)
@@ -47,18 +48,18 @@
                       (or (plist-get hit :origin) "")
                       (or (plist-get hit :score) 0)))))
   (when (null hits)
-    (insert "Nothing was found.\n")))
+    (insert "No results.\n")))
 
 ;;;###autoload
 (defun promptls-search (query)
-  "Search the project for QUERY, by meaning, keyword and name.
-The hits can be gone through by `next-error'."
+  "Search the project for QUERY by meaning, keyword and name.
+Visit the results with `next-error'."
   (interactive (list (read-string "Search for: " nil nil
                                   (thing-at-point 'symbol t))))
   (when (string-blank-p query)
-    (user-error "Say what to search for"))
+    (user-error "No search query given"))
   (let* ((connection (promptls-connect))
-         (answer (promptls-request "promptls/search" (list :query query :limit 40)
+         (result (promptls-request "promptls/search" (list :query query :limit 40)
                                    :connection connection))
          (root (car (promptls-connection-roots connection)))
          (buffer (get-buffer-create "*promptls search*")))
@@ -67,7 +68,7 @@ The hits can be gone through by `next-error'."
         (erase-buffer)
         (setq default-directory (file-name-as-directory root))
         (promptls-search-mode)
-        (promptls-search-insert query (plist-get answer :hits) root)
+        (promptls-search-insert query (plist-get result :hits) root)
         (goto-char (point-min)))
       (setq next-error-last-buffer buffer))
     (display-buffer buffer)))
@@ -78,11 +79,11 @@ The hits can be gone through by `next-error'."
   '(("^#+ .*$" . 'promptls-heading)
     ("`[^`\n]+`" . 'font-lock-constant-face)
     ("^- " . 'shadow))
-  "How Markdown looks in pages.")
+  "Font-lock keywords of `promptls-page-mode'.")
 
-(defconst promptls-page-place-regexp
+(defconst promptls-page-location-regexp
   "\\([^][(),`\"[:space:]]+\\):\\([0-9]+\\)\\(?:-\\([0-9]+\\)\\)?"
-  "Matches what looks like a place in a file: \"path:first-last\".")
+  "Regexp that matches a location in a file: \"path:first-last\".")
 
 (defvar promptls-page-mode-map
   (let ((map (make-sparse-keymap)))
@@ -91,70 +92,70 @@ The hits can be gone through by `next-error'."
     (define-key map "\t" #'forward-button)
     (define-key map [backtab] #'backward-button)
     map)
-  "Keys of `promptls-page-mode'.")
+  "Keymap of `promptls-page-mode'.")
 
 (define-derived-mode promptls-page-mode special-mode "Prompt-Page"
-  "Major mode for what the server tells of code.
+  "Major mode for explanations, graphs and reports.
 \\{promptls-page-mode-map}"
   :group 'promptls
   (setq-local font-lock-defaults '(promptls-page-font-lock t))
   (visual-line-mode 1))
 
-(defun promptls--uris (value)
-  "Return (PATH . URI) of everything in VALUE, an answer, that has both."
-  (let (found)
+(defun promptls--path-uris (value)
+  "Return an alist of all paths and URIs in VALUE, a normalized result."
+  (let (pairs)
     (cl-labels ((walk (inner)
                   (when (consp inner)
                     (if (keywordp (car inner))
                         (progn
                           (when (and (stringp (plist-get inner :path))
                                      (stringp (plist-get inner :uri)))
-                            (push (cons (plist-get inner :path) (plist-get inner :uri)) found))
+                            (push (cons (plist-get inner :path) (plist-get inner :uri)) pairs))
                           (cl-loop for (_ part) on inner by #'cddr do (walk part)))
                       (mapc #'walk inner)))))
       (walk value))
-    (delete-dups found)))
+    (delete-dups pairs)))
 
-(defun promptls-page-insert (text answer)
-  "Insert TEXT, Markdown, with a button on each place that ANSWER knows."
+(defun promptls-page-insert (text result)
+  "Insert TEXT, Markdown, with a button for each location of RESULT in it."
   (let ((start (point))
-        (uris (promptls--uris answer)))
+        (uris (promptls--path-uris result)))
     (insert text)
     (unless (bolp) (insert "\n"))
     (save-excursion
       (goto-char start)
-      (while (re-search-forward promptls-page-place-regexp nil t)
+      (while (re-search-forward promptls-page-location-regexp nil t)
         (when-let ((uri (cdr (assoc (match-string 1) uris))))
           (let ((line (1- (string-to-number (match-string 2)))))
             (make-text-button (match-beginning 0) (match-end 0)
                               'follow-link t
-                              'help-echo "RET: show it in another window"
+                              'help-echo "RET: show in another window"
                               'action (lambda (_)
                                         (promptls-jump uri (list :start (list :line line)))))))))))
 
-(defun promptls-page-show (name text answer)
-  "Show TEXT, Markdown made of ANSWER, in the page NAME."
+(defun promptls-page-show (name text result)
+  "Show TEXT, Markdown for RESULT, in the page NAME and return its buffer."
   (with-current-buffer (get-buffer-create (format "*promptls %s*" name))
     (promptls-page-mode)
     (let ((inhibit-read-only t))
       (erase-buffer)
-      (promptls-page-insert text answer)
+      (promptls-page-insert text result)
       (goto-char (point-min)))
     (display-buffer (current-buffer))
     (current-buffer)))
 
 ;;;###autoload
 (defun promptls-explain (symbol)
-  "Tell what is known of SYMBOL, such as its callers and callees.
-Interactively it is the definition at point, or with a prefix argument
-one that you name."
+  "Explain SYMBOL: show its purpose, callers and callees.
+Interactively, explain the definition at point.  With a prefix argument,
+read the name of the symbol."
   (interactive (list (when (or current-prefix-arg
                                (not buffer-file-name)
                                (derived-mode-p 'promptls-mode)
                                (null (thing-at-point 'symbol)))
                        (read-string "Explain: " nil nil (thing-at-point 'symbol t)))))
   (let* ((connection (promptls-connect))
-         (answer (promptls-request
+         (result (promptls-request
                   "promptls/explain"
                   (if symbol
                       (list :symbol symbol)
@@ -162,27 +163,27 @@ one that you name."
                           :position (promptls-position
                                      (point) (promptls-connection-encoding connection))))
                   :connection connection)))
-    (promptls-page-show "explanation" (plist-get answer :markdown) answer)))
+    (promptls-page-show "explanation" (plist-get result :markdown) result)))
 
 ;;;###autoload
 (defun promptls-graph (query &optional from to)
-  "Show the part of the knowledge graph that QUERY is about.
-With a prefix argument show the call paths FROM one symbol TO another."
+  "Show the part of the knowledge graph that is relevant to QUERY.
+With a prefix argument, show the call paths FROM one symbol TO another."
   (interactive (if current-prefix-arg
                    (list nil
                          (read-string "Calls from: " nil nil (thing-at-point 'symbol t))
-                         (read-string "to: "))
+                         (read-string "To: "))
                  (list (read-string "Graph of: " nil nil (thing-at-point 'symbol t)))))
-  (let ((answer (promptls-request "promptls/graph"
+  (let ((result (promptls-request "promptls/graph"
                                   (if from (list :from from :to to) (list :query query)))))
-    (promptls-page-show "graph" (plist-get answer :markdown) answer)))
+    (promptls-page-show "graph" (plist-get result :markdown) result)))
 
 ;;;; Memory
 
 (defvar-local promptls-memory--connection nil
-  "The connection whose memory this buffer shows.")
+  "The connection of the memory shown in this buffer.")
 (defvar-local promptls-memory--query nil
-  "What this buffer's entries were searched for, nil if it shows all.")
+  "Search query of the entries in this buffer, or nil for all entries.")
 
 (defvar promptls-memory-mode-map
   (let ((map (make-sparse-keymap)))
@@ -192,10 +193,10 @@ With a prefix argument show the call paths FROM one symbol TO another."
     (define-key map "s" #'promptls-memory-search)
     (define-key map "\r" #'promptls-memory-edit)
     map)
-  "Keys of `promptls-memory-mode'.")
+  "Keymap of `promptls-memory-mode'.")
 
 (define-derived-mode promptls-memory-mode tabulated-list-mode "Prompt-Memory"
-  "Major mode for what promptls remembers.
+  "Major mode for the memory entries of promptls.
 \\{promptls-memory-mode-map}"
   :group 'promptls
   (setq tabulated-list-format [("Category" 11 t) ("Scope" 10 t) ("Title" 24 t) ("Content" 0 nil)])
@@ -203,7 +204,7 @@ With a prefix argument show the call paths FROM one symbol TO another."
   (setq-local revert-buffer-function (lambda (&rest _) (promptls-memory--refresh))))
 
 (defun promptls-memory-rows (entries)
-  "Return ENTRIES, of an answer to promptls/memory, as rows of a table."
+  "Return ENTRIES, from a result of promptls/memory, as table rows."
   (mapcar (lambda (entry)
             (list entry
                   (vector (or (plist-get entry :category) "")
@@ -213,28 +214,28 @@ With a prefix argument show the call paths FROM one symbol TO another."
                                                     (or (plist-get entry :content) "")))))
           entries))
 
-(defun promptls-memory--ask (params)
-  "Send PARAMS as promptls/memory and return the entries."
+(defun promptls-memory--request (params)
+  "Send promptls/memory with PARAMS and return the entries."
   (unless (promptls-connection-live-p promptls-memory--connection)
     (setq promptls-memory--connection (promptls-connect)))
-  (let ((answer (promptls-request "promptls/memory" params
+  (let ((result (promptls-request "promptls/memory" params
                                   :connection promptls-memory--connection)))
-    (dolist (warning (plist-get answer :warnings))
+    (dolist (warning (plist-get result :warnings))
       (message "%s" warning))
-    (plist-get answer :entries)))
+    (plist-get result :entries)))
 
 (defun promptls-memory--refresh ()
-  "Show what is remembered now."
+  "Request the memory entries and redisplay them."
   (setq tabulated-list-entries
         (promptls-memory-rows
-         (promptls-memory--ask (if promptls-memory--query
-                                   (list :action "search" :query promptls-memory--query)
-                                 (list :action "list")))))
+         (promptls-memory--request (if promptls-memory--query
+                                       (list :action "search" :query promptls-memory--query)
+                                     (list :action "list")))))
   (tabulated-list-print t))
 
 ;;;###autoload
 (defun promptls-memory ()
-  "Show what promptls remembers, to add to it and to change it."
+  "Show the memory: entries can be added, edited, removed and searched."
   (interactive)
   (let* ((connection (promptls-connect))
          (folder (car (promptls-connection-roots connection))))
@@ -246,42 +247,42 @@ With a prefix argument show the call paths FROM one symbol TO another."
       (pop-to-buffer (current-buffer)))))
 
 (defun promptls-memory--entry ()
-  "Return the entry on this line."
+  "Return the memory entry on this line."
   (or (tabulated-list-get-id)
-      (user-error "There is no entry on this line")))
+      (user-error "No entry on this line")))
 
 (defun promptls-memory-add (category title content)
-  "Remember CONTENT under TITLE in CATEGORY."
+  "Add a memory entry with TITLE and CONTENT to CATEGORY."
   (interactive (list (completing-read "Category: " '("rule" "knowledge" "experience") nil t)
                      (read-string "Title: ")
                      (read-string "Content: ")))
-  (promptls-memory--ask (list :action "add" :category category :title title :content content))
+  (promptls-memory--request (list :action "add" :category category :title title :content content))
   (promptls-memory--refresh))
 
 (defun promptls-memory-edit (entry content)
-  "Change the content of ENTRY to CONTENT."
+  "Replace the content of the memory ENTRY with CONTENT."
   (interactive (let ((entry (promptls-memory--entry)))
                  (list entry (read-string "Content: " (plist-get entry :content)))))
-  (promptls-memory--ask (list :action "update" :id (plist-get entry :id) :content content))
+  (promptls-memory--request (list :action "update" :id (plist-get entry :id) :content content))
   (promptls-memory--refresh))
 
 (defun promptls-memory-remove (entry)
-  "Forget ENTRY."
+  "Remove ENTRY from the memory."
   (interactive (list (promptls-memory--entry)))
-  (when (yes-or-no-p (format "Forget %S? " (plist-get entry :title)))
-    (promptls-memory--ask (list :action "remove" :id (plist-get entry :id)))
+  (when (yes-or-no-p (format "Remove %S? " (plist-get entry :title)))
+    (promptls-memory--request (list :action "remove" :id (plist-get entry :id)))
     (promptls-memory--refresh)))
 
 (defun promptls-memory-search (query)
-  "Show only the entries for QUERY, all if it is empty."
-  (interactive (list (read-string "Search the memory for: ")))
+  "Show the memory entries for QUERY, or all entries if QUERY is empty."
+  (interactive (list (read-string "Search memory for: ")))
   (setq promptls-memory--query (unless (string-blank-p query) query))
   (promptls-memory--refresh))
 
 ;;;; Recipes
 
-(defun promptls-recipes--read (recipes)
-  "Let the user choose one of RECIPES, of an answer to promptls/recipes."
+(defun promptls-recipes--choose (recipes)
+  "Read and return one of RECIPES, from a result of promptls/recipes."
   (let* ((names (mapcar (lambda (recipe) (cons (plist-get recipe :name) recipe)) recipes))
          (completion-extra-properties
           (list :annotation-function
@@ -289,8 +290,8 @@ With a prefix argument show the call paths FROM one symbol TO another."
                   (concat "  " (plist-get (cdr (assoc name names)) :description))))))
     (cdr (assoc (completing-read "Recipe: " names nil t) names))))
 
-(defun promptls-recipes--arguments (recipe)
-  "Ask for the arguments of RECIPE and return them."
+(defun promptls-recipes--read-arguments (recipe)
+  "Read the arguments of RECIPE in the minibuffer and return them."
   (let (arguments)
     (dolist (argument (plist-get recipe :arguments))
       (let* ((name (plist-get argument :name))
@@ -299,7 +300,7 @@ With a prefix argument show the call paths FROM one symbol TO another."
              (prompt (format "%s%s: " (plist-get argument :description)
                              (cond (default (format " (default %s)" default))
                                    ((plist-get argument :required) "")
-                                   (t " (may be empty)"))))
+                                   (t " (optional)"))))
              (value (if choices
                         (completing-read prompt choices nil t nil nil default)
                       (read-string prompt nil nil default))))
@@ -310,15 +311,15 @@ With a prefix argument show the call paths FROM one symbol TO another."
 
 ;;;###autoload
 (defun promptls-recipes ()
-  "Choose a named task and build its prompt.
-The selection goes along, as in `promptls-ask'."
+  "Select a recipe, a named task, and build its prompt.
+The active region is included, as in `promptls-ask'."
   (interactive)
   (let* ((connection (promptls-connect))
-         (recipe (promptls-recipes--read
+         (recipe (promptls-recipes--choose
                   (plist-get (promptls-request "promptls/recipes" nil :connection connection)
                              :recipes)))
          (context (promptls-context connection))
-         (arguments (promptls-recipes--arguments recipe))
+         (arguments (promptls-recipes--read-arguments recipe))
          (message (promptls-read-message
                    (format "%s: " (plist-get recipe :title))
                    (cond ((plist-get context :selection) "@selection ")
@@ -332,83 +333,86 @@ The selection goes along, as in `promptls-ask'."
 ;;;; Status
 
 (defun promptls-status-text (status)
-  "Return STATUS, an answer to promptls/status, as Markdown."
+  "Return STATUS, a result of promptls/status, as Markdown."
   (let ((roots (plist-get status :roots))
         (embedder (plist-get status :embedder)))
     (concat
      (format "# %s\n\n%s\n" (plist-get status :state) (or (plist-get status :message) ""))
      (mapconcat
       (lambda (root)
-        (format "\n## %s\n\n- %s\n- %s files, %s symbols, %s pieces, %s vectors\n%s%s%s"
+        (format "\n## %s\n\n- %s\n- %s files, %s symbols, %s chunks, %s vectors\n%s%s%s"
                 (or (plist-get root :name) "")
-                (or (promptls-file (plist-get root :uri)) (plist-get root :uri))
-                (promptls-count (plist-get root :files))
-                (promptls-count (plist-get root :symbols))
-                (promptls-count (plist-get root :chunks))
-                (promptls-count (plist-get root :vectors))
+                (or (promptls-uri-to-file (plist-get root :uri)) (plist-get root :uri))
+                (promptls-format-number (plist-get root :files))
+                (promptls-format-number (plist-get root :symbols))
+                (promptls-format-number (plist-get root :chunks))
+                (promptls-format-number (plist-get root :vectors))
                 (if (> (or (plist-get root :pending) 0) 0)
-                    (format "- %s still to do\n" (promptls-count (plist-get root :pending)))
+                    (format "- %s pending\n" (promptls-format-number (plist-get root :pending)))
                   "")
                 (if (> (or (plist-get root :skipped) 0) 0)
-                    (format "- %s skipped\n" (promptls-count (plist-get root :skipped)))
+                    (format "- %s skipped\n" (promptls-format-number (plist-get root :skipped)))
                   "")
                 (if (string-empty-p (or (plist-get root :lastError) ""))
                     ""
                   (format "- last error: %s\n" (plist-get root :lastError)))))
       roots "")
-     (format "\n## Server\n\n- embedding model: %s%s\n- on disk: %s kB, in memory: %s MB\n- log: %s\n"
+     (format (concat "\n## Server\n\n- embedding model: %s%s\n"
+                     "- on disk: %s kB, in memory: %s MB\n- log: %s\n")
              (or (plist-get embedder :model) "none")
              (if (string-empty-p (or (plist-get embedder :problem) ""))
                  ""
                (format " (%s)" (plist-get embedder :problem)))
-             (promptls-count (/ (or (promptls-get status :disk :bytes) 0) 1000))
-             (promptls-count (/ (or (plist-get status :memoryBytes) 0) 1000000))
+             (promptls-format-number (/ (or (promptls-get status :disk :bytes) 0) 1000))
+             (promptls-format-number (/ (or (plist-get status :memoryBytes) 0) 1000000))
              (or (plist-get status :log) "see promptls doctor")))))
 
-(defun promptls--editor-text (connection)
-  "Return as Markdown how Emacs and CONNECTION, which may be nil, work together."
-  (let ((found (ignore-errors (promptls-find-program (ignore-errors (promptls-root))))))
+(defun promptls--client-status-text (connection)
+  "Return a Markdown section about Emacs and CONNECTION, which may be nil."
+  (let ((program (ignore-errors (promptls-find-program (ignore-errors (promptls-root))))))
     (concat
      (format "\n## Emacs\n\n- Emacs %s\n" emacs-version)
-     (if found
-         (format "- program: %s (from %s)\n" (string-join (car found) " ") (cdr found))
-       "- program: not found; run pip install . in its clone, or set promptls-command\n")
+     (if program
+         (format "- program: %s (from %s)\n" (string-join (car program) " ") (cdr program))
+       "- program: not found; install it or set promptls-command\n")
      (if (null connection)
          "- not connected\n"
-       (format "- connected by %s, process %s, positions in %s\n- folders: %s\n- buffers kept in step: %d\n"
+       (format (concat "- connected by %s, process %s, position encoding %s\n"
+                       "- folders: %s\n- synchronized buffers: %d\n")
                (if (string-prefix-p "lsp" (symbol-name (type-of connection))) "lsp-mode" "Eglot")
                (process-id (promptls-connection-process connection))
                (promptls-connection-encoding connection)
                (string-join (promptls-connection-roots connection) ", ")
                (cl-count-if (lambda (buffer)
-                              (eq connection (buffer-local-value 'promptls-own-connection buffer)))
+                              (eq connection
+                                  (buffer-local-value 'promptls-buffer-connection buffer)))
                             (buffer-list)))))))
 
 ;;;###autoload
 (defun promptls-status ()
-  "Show how far the index is, and how Emacs is connected."
+  "Show the state of the index and of the connection."
   (interactive)
   (let* ((connection (promptls-connect))
          (status (promptls-request "promptls/status" nil :connection connection)))
-    (promptls-note-status connection status)
+    (promptls-record-status connection status)
     (promptls-page-show "status"
                         (concat (promptls-status-text status)
-                                (promptls--editor-text connection))
+                                (promptls--client-status-text connection))
                         status)))
 
 ;;;###autoload
 (defun promptls-doctor ()
-  "Show what is installed and what is wrong, by the program's own doctor."
+  "Show a diagnosis of the installation, including `promptls doctor'."
   (interactive)
   (let* ((connection (ignore-errors (promptls-connection)))
-         (found (car (promptls-find-program (ignore-errors (promptls-root)))))
-         (report (promptls--editor-text connection))
+         (command (car (promptls-find-program (ignore-errors (promptls-root)))))
+         (report (promptls--client-status-text connection))
          (buffer (promptls-page-show "doctor" (concat "# Doctor\n" report) nil)))
-    (when found
+    (when command
       (make-process
        :name "promptls doctor"
        :buffer (generate-new-buffer " *promptls doctor*")
-       :command (append found '("doctor"))
+       :command (append command '("doctor"))
        :noquery t
        :sentinel
        (lambda (process _event)

@@ -1,12 +1,12 @@
-;;; promptls-preview.el --- The built prompt and what went into it  -*- lexical-binding: t; -*-
+;;; promptls-preview.el --- Preview of a built prompt  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; Shows an answer to promptls/buildPrompt: how the tokens are spent, what is
-;; in, what was left out and why, what became of each mention, and the prompt
-;; itself; to be copied, opened, sent to gptel or built again.
+;; Displays a result of promptls/buildPrompt: the token usage, the outcome of
+;; each mention, the included and the omitted items, and the prompt itself.  The
+;; prompt can be copied, opened in a buffer, sent to gptel or built again.
 
 ;;; Code:
 
@@ -19,71 +19,71 @@
 (declare-function promptls-gptel-send-prompt "promptls-gptel" (prompt))
 
 (defgroup promptls-faces nil
-  "How prompts look."
+  "Faces of promptls."
   :group 'promptls)
 
 (defface promptls-heading '((t :inherit bold))
-  "Face of headings in previews and pages."
+  "Face for headings in previews and pages."
   :group 'promptls-faces)
 
 (defface promptls-bar-1 '((((background dark)) :foreground "#6aa6f8") (t :foreground "#1f5fbf"))
-  "Face of the first section in a token bar."
+  "Face for the first section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-2 '((((background dark)) :foreground "#7ecb8a") (t :foreground "#2e7d3a"))
-  "Face of the second section in a token bar."
+  "Face for the second section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-3 '((((background dark)) :foreground "#e5c07b") (t :foreground "#a06a00"))
-  "Face of the third section in a token bar."
+  "Face for the third section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-4 '((((background dark)) :foreground "#c792ea") (t :foreground "#7b3fa0"))
-  "Face of the fourth section in a token bar."
+  "Face for the fourth section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-5 '((((background dark)) :foreground "#f28b82") (t :foreground "#b3362b"))
-  "Face of the fifth section in a token bar."
+  "Face for the fifth section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-6 '((((background dark)) :foreground "#76c7c0") (t :foreground "#00756b"))
-  "Face of the sixth section in a token bar."
+  "Face for the sixth section of the token bar."
   :group 'promptls-faces)
 
 (defface promptls-bar-rest '((t :inherit shadow))
-  "Face of what is left of the budget in a token bar."
+  "Face for the unused budget in the token bar."
   :group 'promptls-faces)
 
 (defcustom promptls-preview-omitted 10
-  "How many of the places that were left out a preview shows."
+  "Maximum number of omitted items shown in the preview."
   :type 'natnum
   :group 'promptls)
 
 (defconst promptls-preview--bar-faces
   '(promptls-bar-1 promptls-bar-2 promptls-bar-3 promptls-bar-4 promptls-bar-5 promptls-bar-6)
-  "Faces of sections, in turn.")
+  "Faces of the sections in the token bar, used in turn.")
 
 (defconst promptls-preview--bar-width 60
-  "Columns of a token bar.")
+  "Width of the token bar in columns.")
 
 (defvar-local promptls-preview--params nil
-  "The params of the request that this buffer shows.")
+  "The buildPrompt params of the result in this buffer.")
 (defvar-local promptls-preview--result nil
-  "The answer that this buffer shows.")
-(defvar-local promptls-preview--source nil
-  "The buffer that is the message of this prompt as a whole, if one is.")
+  "The buildPrompt result shown in this buffer.")
+(defvar-local promptls-preview--source-buffer nil
+  "The buffer whose whole text is the message of this prompt, or nil.")
 (defvar-local promptls-preview--folder nil
-  "The folder from which to find a connection when that one is gone.")
+  "The workspace folder used to find a connection for rebuilding.")
 
-;;;; Jumping
+;;;; Navigation
 
 (defun promptls-jump (uri &optional range)
-  "Show the file of URI in another window, at RANGE if there is one."
-  (let ((file (promptls-file uri)))
+  "Show the file of URI in another window, at RANGE if non-nil."
+  (let ((file (promptls-uri-to-file uri)))
     (unless file
-      (user-error "%s is no file that could be shown" (or uri "This")))
+      (user-error "Not a file: %s" (or uri "no URI given")))
     (unless (file-exists-p file)
-      (user-error "The file %s is not there any more" (abbreviate-file-name file)))
+      (user-error "File not found: %s" (abbreviate-file-name file)))
     (select-window (display-buffer (find-file-noselect file)
                                    '(nil (inhibit-same-window . t))))
     (when range
@@ -95,21 +95,21 @@
 
 (declare-function pulse-momentary-highlight-one-line "pulse" (point &optional face))
 
-(defun promptls-insert-place (item &optional text)
-  "Insert a button for the place of ITEM, which has an :uri and a :range.
-TEXT is its label, by default the place itself."
+(defun promptls-insert-location (item &optional text)
+  "Insert a button for the location of ITEM, given by its :uri and :range.
+TEXT is the label of the button and defaults to the location."
   (let ((uri (plist-get item :uri)) (range (plist-get item :range)))
-    (insert-text-button (or text (promptls-place item))
+    (insert-text-button (or text (promptls-format-location item))
                         'follow-link t
-                        'help-echo "RET: show it in another window"
+                        'help-echo "RET: show in another window"
                         'promptls-uri uri
                         'promptls-range range
                         'action (lambda (_) (promptls-jump uri range)))))
 
 ;;;; Rendering
 
-(defun promptls-preview--widths (sections budget)
-  "Return (NAME TOKENS FACE COLUMNS) for each of SECTIONS under BUDGET."
+(defun promptls-preview--bar-segments (sections budget)
+  "Return a list of (NAME TOKENS FACE COLUMNS) for SECTIONS under BUDGET."
   (let ((faces promptls-preview--bar-faces))
     (cl-loop for (name tokens) on sections by #'cddr
              for index from 0
@@ -122,38 +122,39 @@ TEXT is its label, by default the place itself."
                              0)))))
 
 (defun promptls-preview--insert-bar (tokens)
-  "Insert the token bar of TOKENS, and what its colours mean."
+  "Insert the token bar of TOKENS and its legend."
   (let* ((budget (or (plist-get tokens :budget) 0))
-         (parts (promptls-preview--widths (plist-get tokens :sections) budget))
+         (segments (promptls-preview--bar-segments (plist-get tokens :sections) budget))
          (filled 0))
-    (pcase-dolist (`(,_ ,_ ,face ,columns) parts)
+    (pcase-dolist (`(,_ ,_ ,face ,columns) segments)
       (insert (propertize (make-string columns ?█) 'face face))
       (cl-incf filled columns))
     (when (< filled promptls-preview--bar-width)
       (insert (propertize (make-string (- promptls-preview--bar-width filled) ?░)
                           'face 'promptls-bar-rest)))
     (insert "\n")
-    (let ((left (- budget (or (plist-get tokens :used) 0))))
-      (pcase-dolist (`(,name ,count ,face ,_) parts)
-        (insert (propertize "█" 'face face) (format " %s %s " name (promptls-count count))))
-      (when (> left 0)
+    (let ((free (- budget (or (plist-get tokens :used) 0))))
+      (pcase-dolist (`(,name ,count ,face ,_) segments)
+        (insert (propertize "█" 'face face)
+                (format " %s %s " name (promptls-format-number count))))
+      (when (> free 0)
         (insert (propertize "░" 'face 'promptls-bar-rest)
-                (format " left %s" (promptls-count left)))))
+                (format " free %s" (promptls-format-number free)))))
     (insert "\n")))
 
 (defun promptls-preview--heading (text &optional count)
-  "Insert TEXT as a heading, with COUNT if there is one."
+  "Insert TEXT as a heading, followed by COUNT if non-nil."
   (insert "\n" (propertize text 'face 'promptls-heading)
           (if count (propertize (format " (%d)" count) 'face 'shadow) "")
           "\n"))
 
 (defun promptls-preview--insert-item (item)
-  "Insert a line for ITEM of the prompt."
+  "Insert a line for ITEM, an included item."
   (insert (format "%7s  %-9s %-10s "
-                  (promptls-count (plist-get item :tokens))
+                  (promptls-format-number (plist-get item :tokens))
                   (or (plist-get item :form) "")
                   (or (plist-get item :origin) "")))
-  (promptls-insert-place item)
+  (promptls-insert-location item)
   (when-let ((symbol (plist-get item :symbol)))
     (insert "  " (propertize symbol 'face 'shadow)))
   (when-let ((citation (plist-get item :citation)))
@@ -161,30 +162,30 @@ TEXT is its label, by default the place itself."
   (insert "\n"))
 
 (defun promptls-preview--insert-omitted (item)
-  "Insert a line for ITEM, which was left out."
-  (insert (format "%7s  " (promptls-count (plist-get item :tokens))))
-  (promptls-insert-place item)
+  "Insert a line for ITEM, an omitted item."
+  (insert (format "%7s  " (promptls-format-number (plist-get item :tokens))))
+  (promptls-insert-location item)
   (insert "  " (propertize (or (plist-get item :reason) "") 'face 'shadow) "\n"))
 
 (defun promptls-preview--status-face (status)
-  "Return the face for STATUS of a mention."
+  "Return the face for the mention status STATUS."
   (pcase status
     ("included" 'success)
     ((or "partial" "omitted") 'warning)
     (_ 'error)))
 
 (defun promptls-preview--insert-mention (mention)
-  "Insert a line for MENTION and what became of it."
+  "Insert a line for MENTION and its outcome."
   (let ((status (or (plist-get mention :status) ""))
         (targets (plist-get mention :targets))
         (candidates (plist-get mention :candidates))
         (suggestion (plist-get mention :suggestion)))
     (insert (propertize (format "%-11s" status) 'face (promptls-preview--status-face status)))
     (if targets
-        (promptls-insert-place (car targets) (plist-get mention :text))
+        (promptls-insert-location (car targets) (plist-get mention :text))
       (insert (or (plist-get mention :text) "")))
     (when (> (or (plist-get mention :tokens) 0) 0)
-      (insert (format "  %s tokens" (promptls-count (plist-get mention :tokens)))))
+      (insert (format "  %s tokens" (promptls-format-number (plist-get mention :tokens)))))
     (when-let ((reason (plist-get mention :reason)))
       (insert "  " (propertize reason 'face 'shadow)))
     (when suggestion
@@ -194,7 +195,7 @@ TEXT is its label, by default the place itself."
       (insert "           " candidate "\n"))))
 
 (defun promptls-prompt-text (result)
-  "Return the prompt of RESULT as one text."
+  "Return the prompt of RESULT as a single string."
   (or (plist-get result :prompt)
       (mapconcat (lambda (message)
                    (format "[%s]\n%s" (plist-get message :role) (plist-get message :content)))
@@ -202,7 +203,7 @@ TEXT is its label, by default the place itself."
                  "\n\n")))
 
 (defun promptls-preview-insert (result)
-  "Insert RESULT, an answer to promptls/buildPrompt, as people read it."
+  "Insert RESULT, a result of promptls/buildPrompt, in readable form."
   (let* ((tokens (plist-get result :tokens))
          (items (plist-get result :items))
          (omitted (plist-get result :omitted))
@@ -210,8 +211,8 @@ TEXT is its label, by default the place itself."
          (warnings (plist-get result :warnings))
          (index (plist-get result :index)))
     (insert (propertize (format "%s of %s tokens"
-                                (promptls-count (plist-get tokens :used))
-                                (promptls-count (plist-get tokens :budget)))
+                                (promptls-format-number (plist-get tokens :used))
+                                (promptls-format-number (plist-get tokens :budget)))
                         'face 'promptls-heading)
             (format "  (%s)\n"
                     (string-join
@@ -223,18 +224,18 @@ TEXT is its label, by default the place itself."
     (when-let ((line (promptls-get result :trace :line)))
       (insert (propertize line 'face 'shadow) "\n"))
     (when (and index (< (or (plist-get index :complete) 1) 1))
-      (insert (propertize (format "The index is not complete yet: %s\n"
+      (insert (propertize (format "The index is incomplete: %s\n"
                                   (plist-get index :message))
                           'face 'warning)))
     (dolist (warning warnings)
-      (insert (propertize (concat "Note: " warning "\n") 'face 'warning)))
+      (insert (propertize (concat "Warning: " warning "\n") 'face 'warning)))
     (when mentions
       (promptls-preview--heading "Mentions" (length mentions))
       (mapc #'promptls-preview--insert-mention mentions))
     (promptls-preview--heading "In the prompt" (length items))
     (mapc #'promptls-preview--insert-item items)
     (when omitted
-      (promptls-preview--heading "Left out" (length omitted))
+      (promptls-preview--heading "Omitted" (length omitted))
       (mapc #'promptls-preview--insert-omitted
             (seq-take omitted promptls-preview-omitted))
       (when (> (length omitted) promptls-preview-omitted)
@@ -258,10 +259,10 @@ TEXT is its label, by default the place itself."
     (define-key map "\t" #'forward-button)
     (define-key map [backtab] #'backward-button)
     map)
-  "Keys of `promptls-preview-mode'.")
+  "Keymap of `promptls-preview-mode'.")
 
 (define-derived-mode promptls-preview-mode special-mode "Prompt"
-  "Major mode for a built prompt.
+  "Major mode for the preview of a built prompt.
 \\{promptls-preview-mode-map}"
   :group 'promptls
   (setq-local revert-buffer-function (lambda (&rest _) (promptls-preview-rebuild))
@@ -270,23 +271,23 @@ TEXT is its label, by default the place itself."
         (substitute-command-keys
          "\\<promptls-preview-mode-map>\\[promptls-preview-copy] copy  \
 \\[promptls-preview-open] open  \\[promptls-preview-send] send  \
-\\[promptls-preview-rebuild] build again  \\[promptls-preview-set-budget] budget  \
+\\[promptls-preview-rebuild] rebuild  \\[promptls-preview-set-budget] budget  \
 \\[forward-button] next  \\[quit-window] quit")))
 
 (defun promptls-preview-buffer ()
-  "Return the buffer of the preview."
+  "Return the preview buffer; create it if needed."
   (get-buffer-create "*promptls prompt*"))
 
 (defun promptls-preview-show (result params connection &optional source)
-  "Show RESULT of building PARAMS by CONNECTION.
-SOURCE is the buffer that is the message, if one is."
+  "Show RESULT, the prompt that CONNECTION built from PARAMS.
+SOURCE is the buffer whose whole text is the message, or nil."
   (let ((folder (car (promptls-connection-roots connection))))
     (with-current-buffer (promptls-preview-buffer)
       (unless (derived-mode-p 'promptls-preview-mode)
         (promptls-preview-mode))
       (setq promptls-preview--params params
             promptls-preview--result result
-            promptls-preview--source source
+            promptls-preview--source-buffer source
             promptls-preview--folder folder
             default-directory (file-name-as-directory folder))
       (let ((inhibit-read-only t))
@@ -299,23 +300,23 @@ SOURCE is the buffer that is the message, if one is."
           (set-window-point window (point-min))))
       (current-buffer))))
 
-(defun promptls-preview--text ()
-  "Return the prompt of this buffer."
+(defun promptls-preview--prompt ()
+  "Return the prompt of this preview."
   (unless promptls-preview--result
-    (user-error "There is no prompt here yet; M-x promptls-build makes one"))
+    (user-error "No prompt in this buffer; run M-x promptls-build"))
   (promptls-prompt-text promptls-preview--result))
 
 (defun promptls-preview-copy ()
-  "Copy the prompt."
+  "Copy the prompt to the kill ring."
   (interactive)
-  (kill-new (promptls-preview--text))
-  (message "The prompt was copied: %s tokens"
-           (promptls-count (promptls-get promptls-preview--result :tokens :used))))
+  (kill-new (promptls-preview--prompt))
+  (message "Prompt copied: %s tokens"
+           (promptls-format-number (promptls-get promptls-preview--result :tokens :used))))
 
 (defun promptls-preview-open ()
-  "Open the prompt in a buffer of its own, to edit or save it."
+  "Open the prompt in a new buffer to edit or save it."
   (interactive)
-  (let ((text (promptls-preview--text))
+  (let ((text (promptls-preview--prompt))
         (buffer (generate-new-buffer "prompt.md")))
     (with-current-buffer buffer
       (insert text)
@@ -325,55 +326,55 @@ SOURCE is the buffer that is the message, if one is."
     (pop-to-buffer buffer)))
 
 (defun promptls-preview-send ()
-  "Send the prompt to a chat of gptel."
+  "Send the prompt to a gptel chat."
   (interactive)
-  (let ((text (promptls-preview--text)))
+  (let ((text (promptls-preview--prompt)))
     (unless (require 'gptel nil t)
-      (user-error "Install gptel to send prompts from here, or copy the prompt with w"))
+      (user-error "Cannot send the prompt: gptel is not installed"))
     (require 'promptls-gptel)
     (promptls-gptel-send-prompt text)))
 
-(defvar promptls-preview--building nil
-  "The handle of the request that builds a prompt just now, nil if none does.")
+(defvar promptls-preview--pending-request nil
+  "The handle of the pending buildPrompt request, or nil.")
 
 (defun promptls-preview-build (params connection &optional source then)
-  "Build a prompt of PARAMS by CONNECTION and show it, without waiting.
-What was being built before is cancelled.  SOURCE is the buffer that is
-the message, if one is.  Call THEN, if given, with the answer instead of
-showing it."
+  "Build a prompt from PARAMS by CONNECTION asynchronously and show it.
+Cancel a pending build first.  SOURCE is the buffer whose whole text is
+the message, or nil.  If THEN is non-nil, call it with the result
+instead of showing it."
   (promptls-cancel)
   (message "Building the prompt…")
-  (setq promptls-preview--building
+  (setq promptls-preview--pending-request
         (promptls-request-async
          connection "promptls/buildPrompt" params
          (lambda (result)
-           (setq promptls-preview--building nil)
+           (setq promptls-preview--pending-request nil)
            (message nil)
            (if then
                (funcall then result)
              (promptls-preview-show result params connection source)))
          (lambda (_code text)
-           (setq promptls-preview--building nil)
-           (message "No prompt was built: %s" text)))))
+           (setq promptls-preview--pending-request nil)
+           (message "Cannot build the prompt: %s" text)))))
 
 (defun promptls-cancel ()
-  "Cancel the prompt that is being built."
+  "Cancel the pending prompt build."
   (interactive)
-  (let ((handle promptls-preview--building))
-    (setq promptls-preview--building nil)
+  (let ((handle promptls-preview--pending-request))
+    (setq promptls-preview--pending-request nil)
     (when handle
       (promptls-cancel-request handle))
     (when (called-interactively-p 'interactive)
-      (message (if handle "Building was cancelled" "No prompt is being built")))))
+      (message (if handle "Build cancelled" "No build in progress")))))
 
 (defun promptls-preview-rebuild ()
-  "Build the prompt of this buffer again, from what the files hold now."
+  "Build the prompt of this buffer again from the current files."
   (interactive)
   (unless promptls-preview--params
-    (user-error "There is no prompt here yet; M-x promptls-build makes one"))
+    (user-error "No prompt in this buffer; run M-x promptls-build"))
   (let* ((connection (let ((default-directory promptls-preview--folder))
                        (promptls-connect)))
-         (source promptls-preview--source)
+         (source promptls-preview--source-buffer)
          (params (plist-put (copy-sequence promptls-preview--params)
                             :context (promptls-context connection))))
     (when (buffer-live-p source)
@@ -385,9 +386,9 @@ showing it."
     (promptls-preview-build params connection source)))
 
 (defun promptls-preview-set-budget (tokens)
-  "Build the prompt of this buffer again with a budget of TOKENS."
-  (interactive (list (read-number "Tokens: " (promptls-get promptls-preview--result
-                                                           :tokens :budget))))
+  "Build the prompt of this buffer again with a budget of TOKENS tokens."
+  (interactive (list (read-number "Token budget: "
+                                  (promptls-get promptls-preview--result :tokens :budget))))
   (setq promptls-preview--params
         (plist-put (copy-sequence promptls-preview--params) :budget (list :tokens tokens)))
   (promptls-preview-rebuild))

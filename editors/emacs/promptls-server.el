@@ -1,12 +1,12 @@
-;;; promptls-server.el --- Finding, starting and asking the server  -*- lexical-binding: t; -*-
+;;; promptls-server.el --- Server start, connections and requests  -*- lexical-binding: t; -*-
 
 ;; SPDX-License-Identifier: Apache-2.0
 
 ;;; Commentary:
 
-;; One small layer over whichever LSP client runs the server.  A client is a
-;; file (promptls-lsp.el, promptls-eglot.el) with methods for the generic
-;; functions below; everything else asks through `promptls-request' and
+;; A layer over the LSP client that runs the server.  The backends
+;; (promptls-lsp.el, promptls-eglot.el) implement the generic functions below.
+;; Other files send requests with `promptls-request' and
 ;; `promptls-request-async'.
 
 ;;; Code:
@@ -21,27 +21,27 @@
 ;;;; Options
 
 (defcustom promptls-command nil
-  "The program `promptls', or a list of it and its first arguments.
-If nil it is looked for: in the project's .venv if you allow that (see
-`promptls-allow-project-server'), then in the variable `exec-path'."
-  :type '(choice (const :tag "Look for it" nil)
+  "The server program, or a list of the program and its first arguments.
+If nil, search the project's .venv (see `promptls-allow-project-server'),
+then the variable `exec-path'."
+  :type '(choice (const :tag "Search" nil)
                  (file :tag "Program")
                  (repeat :tag "Program and arguments" string))
   :risky t
   :group 'promptls)
 
 (defcustom promptls-allow-project-server nil
-  "Whether a server in the .venv of the project may be started.
-That runs a program which the project brought along, so it is yours to
-allow."
+  "Whether to start a server from the .venv of the project.
+This runs a program that the project provides; enable it only for
+projects you trust."
   :type 'boolean
   :risky t
   :group 'promptls)
 
 (defcustom promptls-client 'auto
   "The LSP client that runs the server.
-With `auto' it is lsp-mode or Eglot, whichever is loaded; lsp-mode if
-both are, or if none is and it is installed."
+With `auto', use the loaded client.  If both or none are loaded, prefer
+lsp-mode over Eglot."
   :type '(choice (const auto) (const lsp-mode) (const eglot))
   :group 'promptls)
 
@@ -51,19 +51,20 @@ both are, or if none is and it is installed."
   :group 'promptls)
 
 (defcustom promptls-request-timeout 60
-  "Seconds to wait for an answer."
+  "Seconds to wait for the result of a request."
   :type 'number
   :group 'promptls)
 
 ;;;; Finding the program
 
 (defun promptls-find-program (&optional root)
-  "Return (COMMAND . ORIGIN) for the project at ROOT, nil if there is none.
-ORIGIN tells which of the places it was found in."
-  (let ((ours (and promptls-allow-project-server root
-                   (seq-find #'file-executable-p
-                             (mapcar (lambda (name) (expand-file-name name root))
-                                     '(".venv/bin/promptls" ".venv/Scripts/promptls.exe"))))))
+  "Return (COMMAND . ORIGIN) of the program for the project at ROOT, or nil.
+ORIGIN describes where the program was found."
+  (let ((project-program
+         (and promptls-allow-project-server root
+              (seq-find #'file-executable-p
+                        (mapcar (lambda (name) (expand-file-name name root))
+                                '(".venv/bin/promptls" ".venv/Scripts/promptls.exe"))))))
     (cond
      ((stringp promptls-command) (cons (list promptls-command) "the option promptls-command"))
      (promptls-command
@@ -71,184 +72,188 @@ ORIGIN tells which of the places it was found in."
                 (butlast promptls-command)
               promptls-command)
             "the option promptls-command"))
-     (ours (cons (list ours) "the project's .venv"))
+     (project-program (cons (list project-program) "the project's .venv"))
      (t (when-let ((program (executable-find "promptls")))
           (cons (list program) "exec-path"))))))
 
-(defun promptls-program (verb &optional root)
-  "Return the command line for VERB of promptls in the project at ROOT."
-  (let ((found (car (promptls-find-program root))))
+(defun promptls-command-line (subcommand &optional root)
+  "Return the command line of the promptls SUBCOMMAND in the project at ROOT."
+  (let ((command (car (promptls-find-program root))))
     (cond
-     ((null found)
-      (user-error "The program promptls was not found; run pip install . in its clone, or set promptls-command"))
-     ((not (executable-find (car found)))
-      (user-error "%s cannot be run; correct the option promptls-command" (car found)))
-     (t (append found (list verb))))))
+     ((null command)
+      (user-error "Program promptls not found; install it or set promptls-command"))
+     ((not (executable-find (car command)))
+      (user-error "Cannot run %s; check the option promptls-command" (car command)))
+     (t (append command (list subcommand))))))
 
 ;;;; Projects
 
 (defun promptls-root (&optional buffer)
-  "Return the root of the project of BUFFER or the current one, with a slash."
+  "Return the project root of BUFFER as a directory name.
+BUFFER defaults to the current buffer."
   (with-current-buffer (or buffer (current-buffer))
     (let ((folder (if buffer-file-name
                       (file-name-directory buffer-file-name)
                     default-directory)))
       (when (file-remote-p folder)
-        (user-error "This is a file of another machine; promptls works on local files only"))
+        (user-error "Remote files are not supported: %s" folder))
       (file-name-as-directory
        (expand-file-name
         (if-let ((project (project-current nil folder)))
             (project-root project)
           folder))))))
 
-(defun promptls-own-root (buffer)
-  "Return the root of the project of BUFFER, unless that is too much to index."
+(defun promptls-indexable-root (buffer)
+  "Return the project root of BUFFER.
+Signal an error if it is the home or the root directory."
   (let ((root (promptls-root buffer)))
     (when (member (file-truename root)
                   (list "/" (file-name-as-directory (file-truename "~"))))
-      (user-error "%s is no project; put this file into a folder of its own, or under version control"
+      (user-error "%s is not a project; move the file to a subfolder or a repository"
                   (abbreviate-file-name root)))
     root))
 
-;;;; What a client must do
+;;;; Client interface
 
 (defun promptls-client-load (client)
-  "Make CLIENT, a symbol, ready for use; return nil if it is not installed."
+  "Load CLIENT, a symbol, and its backend; return nil if it is not installed."
   (pcase client
     ('lsp-mode (and (require 'lsp-mode nil t) (require 'promptls-lsp)))
     ('eglot (and (require 'eglot nil t) (require 'promptls-eglot)))))
 
 (cl-defgeneric promptls-client-start (client buffer)
-  "Let CLIENT start the server for BUFFER, a prompt document, without waiting.")
+  "Start the server by CLIENT for BUFFER, a prompt document, asynchronously.")
 
 (cl-defgeneric promptls-client-connections (client)
-  "Return the connections of CLIENT to our server, those that start included.")
+  "Return the promptls connections of CLIENT, including starting ones.")
 
 (cl-defgeneric promptls-connection-live-p (connection)
   "Return non-nil while the server of CONNECTION is running.")
 
 (cl-defgeneric promptls-connection-ready-p (connection)
-  "Return non-nil when the server of CONNECTION takes requests.")
+  "Return non-nil if the server of CONNECTION accepts requests.")
 
 (cl-defgeneric promptls-connection-roots (connection)
-  "Return the folders that the server of CONNECTION works for.")
+  "Return the workspace folders of CONNECTION.")
 
 (cl-defgeneric promptls-connection-uri (connection file)
-  "Return the uri of FILE as the client of CONNECTION spells it.")
+  "Return the URI of FILE in the encoding of CONNECTION's client.")
 
 (cl-defgeneric promptls-connection-capabilities (connection)
-  "Return what the server of CONNECTION can do, as plain Lisp.")
+  "Return the server capabilities of CONNECTION as a property list.")
 
 (defun promptls-connection-encoding (connection)
   "Return the position encoding of CONNECTION."
   (or (plist-get (promptls-connection-capabilities connection) :positionEncoding)
       "utf-16"))
 
-(defun promptls-connection-offers-p (connection capability)
-  "Return non-nil if the server of CONNECTION has CAPABILITY, a keyword."
+(defun promptls-connection-capable-p (connection capability)
+  "Return non-nil if the server of CONNECTION supports CAPABILITY, a keyword."
   (plist-get (promptls-connection-capabilities connection) capability))
 
 (cl-defgeneric promptls-connection-manages-p (connection buffer)
   "Return non-nil if the client of CONNECTION manages BUFFER.")
 
 (cl-defgeneric promptls-connection-flush (connection)
-  "Send the edits that the client of CONNECTION has not sent yet.")
+  "Send the pending edits of the buffers that CONNECTION manages.")
 
 (cl-defgeneric promptls-connection-send (connection method params done failed)
   "Send the request METHOD with PARAMS to CONNECTION and return its id.
-Call DONE with the result, or FAILED with a code and a message.")
+Call DONE with the result, or FAILED with an error code and a message.")
 
-(cl-defgeneric promptls-connection-drop (connection id)
-  "Cancel the request ID of CONNECTION and forget its answer.")
+(cl-defgeneric promptls-connection-cancel (connection id)
+  "Cancel the request ID of CONNECTION and ignore its result.")
 
-(cl-defgeneric promptls-connection-tell (connection method params)
+(cl-defgeneric promptls-connection-notify (connection method params)
   "Send the notification METHOD with PARAMS to CONNECTION.")
 
 (cl-defmethod promptls-connection-send :around (connection method params done failed)
-  "Make PARAMS fit for JSON; CONNECTION, METHOD, DONE and FAILED stay as they are."
-  (cl-call-next-method connection method (promptls-unicode params) done failed))
+  "Replace invalid characters in PARAMS.
+Pass on CONNECTION, METHOD, DONE and FAILED."
+  (cl-call-next-method connection method (promptls-replace-invalid-chars params) done failed))
 
-(cl-defmethod promptls-connection-tell :around (connection method params)
-  "Make PARAMS fit for JSON; CONNECTION and METHOD stay as they are."
-  (cl-call-next-method connection method (promptls-unicode params)))
+(cl-defmethod promptls-connection-notify :around (connection method params)
+  "Replace invalid characters in PARAMS; pass on CONNECTION and METHOD."
+  (cl-call-next-method connection method (promptls-replace-invalid-chars params)))
 
 (cl-defgeneric promptls-connection-restart (connection)
-  "Stop the server of CONNECTION and start it anew.")
+  "Restart the server of CONNECTION.")
 
 (cl-defgeneric promptls-connection-configure (connection)
-  "Tell the server of CONNECTION that settings have changed.")
+  "Notify the server of CONNECTION that its settings have changed.")
 
 (cl-defgeneric promptls-connection-process (connection)
-  "Return the process of the server of CONNECTION.")
+  "Return the server process of CONNECTION.")
 
 (cl-defmethod promptls-client-connections ((_client symbol))
-  "Return none: this client is not loaded."
+  "Return nil: the client is not loaded."
   nil)
 
 ;;;; Connections
 
 (defvar promptls-connected-functions nil
-  "Functions called with a connection that has become ready.")
+  "Abnormal hook run with each connection that becomes ready.")
 
 (defvar promptls-before-request-functions nil
-  "Functions called with a connection before each request.")
+  "Abnormal hook run with the connection before each request.")
 
-(defvar-local promptls-own-connection nil
-  "The connection that this buffer is known to belong to; for the mode line.")
+(defvar-local promptls-buffer-connection nil
+  "The connection of this buffer, for the mode line and code lenses.")
 
-(defvar promptls--statuses (make-hash-table :test #'eq :weakness 'key)
-  "What each connection's server last told of itself.")
+(defvar promptls--last-statuses (make-hash-table :test #'eq :weakness 'key)
+  "Hash table of the last reported status of each connection.")
 
 (defun promptls-connections ()
-  "Return all live connections, of all clients."
+  "Return the live connections of all clients."
   (seq-filter #'promptls-connection-live-p
               (append (promptls-client-connections 'lsp-mode)
                       (promptls-client-connections 'eglot))))
 
 (defun promptls-connection (&optional buffer)
-  "Return the live connection that BUFFER or the current one belongs to, or nil."
+  "Return the live connection of BUFFER, or nil.
+BUFFER defaults to the current buffer."
   (let* ((buffer (or buffer (current-buffer)))
          (file (with-current-buffer buffer (or buffer-file-name default-directory)))
          (names (delete-dups (list (expand-file-name file) (file-truename file))))
          (connections (promptls-connections))
-         best (length-of-best 0))
+         best (best-length 0))
     (or (seq-find (lambda (connection) (promptls-connection-manages-p connection buffer))
                   connections)
         (dolist (connection connections best)
           (dolist (root (promptls-connection-roots connection))
-            (when (and (>= (length root) length-of-best)
-                       (seq-some (lambda (name) (promptls-inside-p name root)) names))
-              (setq best connection length-of-best (length root))))))))
+            (when (and (>= (length root) best-length)
+                       (seq-some (lambda (name) (promptls-file-in-folder-p name root)) names))
+              (setq best connection best-length (length root))))))))
 
 (defun promptls--choose-client ()
-  "Return the client to start the server with, loaded."
-  (let ((wanted (pcase promptls-client
-                  ('auto (cond ((featurep 'lsp-mode) '(lsp-mode eglot))
-                               ((featurep 'eglot) '(eglot lsp-mode))
-                               (t '(lsp-mode eglot))))
-                  (client (list client)))))
-    (or (seq-find #'promptls-client-load wanted)
-        (user-error "No LSP client was found; install lsp-mode or eglot"))))
+  "Return the client selected by the option `promptls-client'; load it first."
+  (let ((clients (pcase promptls-client
+                   ('auto (cond ((featurep 'lsp-mode) '(lsp-mode eglot))
+                                ((featurep 'eglot) '(eglot lsp-mode))
+                                (t '(lsp-mode eglot))))
+                   (client (list client)))))
+    (or (seq-find #'promptls-client-load clients)
+        (user-error "No LSP client found; install lsp-mode or eglot"))))
 
 (defun promptls-start (&optional buffer)
-  "Start the server for the project of BUFFER, without waiting.
-Needs a prompt document to hang on to; where BUFFER is none, the
-project's scratch prompt is it."
+  "Start the server for the project of BUFFER asynchronously.
+LSP clients start servers for a document; if BUFFER is not a prompt
+document, use the scratch prompt of the project."
   (let* ((buffer (or buffer (current-buffer)))
-         (root (promptls-own-root buffer))
+         (root (promptls-indexable-root buffer))
          (document (if (with-current-buffer buffer
                          (and buffer-file-name (derived-mode-p 'promptls-mode)))
                        buffer
                      (promptls-scratch-buffer root)))
-         ;; First this: it loads the file with the client's methods.
+         ;; Loads the backend, which implements `promptls-client-start'.
          (client (promptls--choose-client)))
-    (promptls-program "serve" root)
+    (promptls-command-line "serve" root)
     (promptls-client-start client document)))
 
-(defun promptls--let-go ()
-  "Wait until the clients have noticed which servers have died.
-They would else hand out a dead one, or one that they start anew by
-themselves would be a second one."
+(defun promptls--wait-for-dead-servers ()
+  "Wait until the clients have removed connections with a dead server.
+Otherwise a client might return a dead connection, or its automatic
+restart might start a second server."
   (let ((deadline (+ (float-time) 3)))
     (while (and (< (float-time) deadline)
                 (not (seq-every-p #'promptls-connection-live-p
@@ -257,108 +262,108 @@ themselves would be a second one."
       (accept-process-output nil 0.02))))
 
 (defun promptls-connect ()
-  "Return the connection of this project, starting the server if need be."
+  "Return the connection of this project; start the server if needed."
   (let ((connection (promptls-connection))
         (deadline (+ (float-time) promptls-connect-timeout))
-        (reporter nil))
+        (message-shown nil))
     (unless connection
-      (promptls--let-go)
+      (promptls--wait-for-dead-servers)
       (unless (setq connection (promptls-connection))
         (promptls-start)))
     (while (not (and (setq connection (or (promptls-connection) connection))
                      (promptls-connection-ready-p connection)))
-      (unless reporter
-        (setq reporter t)
+      (unless message-shown
+        (setq message-shown t)
         (message "Starting the promptls server…"))
       (accept-process-output nil 0.05)
       (when (and connection (not (promptls-connection-live-p connection)))
-        (user-error "The promptls server ended while it started; M-x promptls-doctor tells what is wrong"))
+        (user-error "The promptls server exited during startup; run M-x promptls-doctor"))
       (when (> (float-time) deadline)
-        (user-error "The promptls server has not started within %s seconds; M-x promptls-doctor tells what is wrong"
+        (user-error "The promptls server did not start within %s s; run M-x promptls-doctor"
                     promptls-connect-timeout)))
     (promptls-connected connection)
     connection))
 
-(defvar promptls--connected (make-hash-table :test #'eq :weakness 'key)
-  "The connections that `promptls-connected-functions' have been told of.")
+(defvar promptls--ready-connections (make-hash-table :test #'eq :weakness 'key)
+  "Connections for which `promptls-connected-functions' has run.")
 
 (defun promptls-connected (connection)
-  "Note that CONNECTION is ready; clients call this."
-  (unless (gethash connection promptls--connected)
-    (puthash connection t promptls--connected)
+  "Run `promptls-connected-functions' for CONNECTION once; called by backends."
+  (unless (gethash connection promptls--ready-connections)
+    (puthash connection t promptls--ready-connections)
     (run-hook-with-args 'promptls-connected-functions connection)
     (dolist (buffer (buffer-list))
       (when (promptls-connection-manages-p connection buffer)
         (with-current-buffer buffer
-          (setq promptls-own-connection connection))))
+          (setq promptls-buffer-connection connection))))
     (force-mode-line-update t)))
 
 ;;;; Requests
 
-(defconst promptls--stopped
-  "The promptls server stopped before it answered; try again, it is started anew"
-  "What is told of requests whose server has ended.")
+(defconst promptls--server-stopped-message
+  "The promptls server exited before it responded; try again"
+  "Error message of requests whose server has exited.")
 
 (defun promptls-request-async (connection method params done failed)
   "Send the request METHOD with PARAMS to CONNECTION.
 Return a handle for `promptls-cancel-request'.  Call DONE with the
-result as plain Lisp, or FAILED with a code and a message."
+normalized result, or FAILED with an error code and a message."
   (promptls-connection-flush connection)
   (run-hook-with-args 'promptls-before-request-functions connection)
   (cons connection
         (promptls-connection-send connection method (or params (make-hash-table))
-                                  (lambda (result) (funcall done (promptls-plain result)))
+                                  (lambda (result) (funcall done (promptls-normalize-json result)))
                                   (lambda (code message)
                                     (funcall failed code
                                              (if (promptls-connection-live-p connection)
                                                  message
-                                               promptls--stopped))))))
+                                               promptls--server-stopped-message))))))
 
 (defun promptls-cancel-request (handle)
-  "Cancel the request of HANDLE; nothing more is heard of it."
+  "Cancel the request of HANDLE; its callbacks are not called."
   (when (promptls-connection-live-p (car handle))
-    (promptls-connection-drop (car handle) (cdr handle))))
+    (promptls-connection-cancel (car handle) (cdr handle))))
 
 (cl-defun promptls-request (method params &key connection timeout)
-  "Return the answer to the request METHOD with PARAMS as plain Lisp.
-CONNECTION is that of the current buffer by default, TIMEOUT is
+  "Send the request METHOD with PARAMS and return the normalized result.
+CONNECTION defaults to the connection of the current buffer, TIMEOUT to
 `promptls-request-timeout' seconds.  Quitting cancels the request."
   (let* ((connection (or connection (promptls-connect)))
          (timeout (or timeout promptls-request-timeout))
          (deadline (+ (float-time) timeout))
-         state answer
+         state value
          (handle (promptls-request-async
                   connection method params
-                  (lambda (result) (setq state 'done answer result))
-                  (lambda (_code message) (setq state 'failed answer message)))))
+                  (lambda (result) (setq state 'done value result))
+                  (lambda (_code message) (setq state 'failed value message)))))
     (unwind-protect
         (while (null state)
           (accept-process-output nil 0.05)
           (cond
            (state)
            ((not (promptls-connection-live-p connection))
-            (setq state 'failed answer promptls--stopped))
+            (setq state 'failed value promptls--server-stopped-message))
            ((> (float-time) deadline)
-            (user-error "The promptls server has not answered %s within %s seconds" method timeout))))
+            (user-error "No response to %s within %s s" method timeout))))
       (unless state
         (promptls-cancel-request handle)))
     (if (eq state 'done)
-        answer
-      (user-error "%s" answer))))
+        value
+      (user-error "%s" value))))
 
 ;;;; Status
 
-(defun promptls-note-status (connection status)
-  "Remember STATUS, an answer to promptls/status, as that of CONNECTION."
-  (puthash connection (promptls-plain status) promptls--statuses)
+(defun promptls-record-status (connection status)
+  "Record STATUS, a result of promptls/status, for CONNECTION."
+  (puthash connection (promptls-normalize-json status) promptls--last-statuses)
   (force-mode-line-update t))
 
-(defun promptls-known-status (connection)
-  "Return what CONNECTION's server last told of itself, nil before it has."
-  (gethash connection promptls--statuses))
+(defun promptls-last-status (connection)
+  "Return the last reported status of CONNECTION, or nil."
+  (gethash connection promptls--last-statuses))
 
-(defun promptls-status-word (status)
-  "Return STATUS, an answer to promptls/status, in a word or two."
+(defun promptls-status-summary (status)
+  "Return a one- or two-word summary of STATUS, a result of promptls/status."
   (let ((complete (or (plist-get status :complete) 0))
         (state (or (plist-get status :state) "starting")))
     (if (and (member state '("indexing" "scanning")) (< 0 complete 1))
@@ -366,13 +371,13 @@ CONNECTION is that of the current buffer by default, TIMEOUT is
       state)))
 
 (defun promptls-mode-line ()
-  "Return the state of the server of this buffer for the mode line."
-  (let ((connection promptls-own-connection))
+  "Return the mode line text with the server status of this buffer."
+  (let ((connection promptls-buffer-connection))
     (cond
      ((or (null connection) (not (promptls-connection-live-p connection)))
       (if (derived-mode-p 'promptls-mode) " promptls[off]" ""))
      ((not (promptls-connection-ready-p connection)) " promptls[starting]")
-     (t (format " promptls[%s]" (promptls-status-word (promptls-known-status connection)))))))
+     (t (format " promptls[%s]" (promptls-status-summary (promptls-last-status connection)))))))
 
 (provide 'promptls-server)
 ;;; promptls-server.el ends here

@@ -48,7 +48,7 @@ minified."
 (defcustom promptls-index-grammars '("pack" "legacy")
   "Server setting index.grammars.
 Order of the grammar sources: \"pack\" (tree-sitter-language-pack), \"legacy\"
-(tree-sitter-languages)."
+\(tree-sitter-languages)."
   :type '(repeat string)
   :group 'promptls)
 
@@ -142,7 +142,7 @@ Language IDs of additional prompt documents, such as \"markdown\" or
 
 (defcustom promptls-graph-layers nil
   "Server setting graph.layers.
-Additional layers: name → path segments. They take precedence over the
+Additional layers: name → path segments.  They take precedence over the
 built-in layers."
   :type '(alist :key-type string :value-type (repeat string))
   :group 'promptls)
@@ -200,7 +200,7 @@ without the model."
 
 (defcustom promptls-cache-folder ""
   "Server setting cache.folder.
-Folder of the index; empty: the user cache folder. Indexes unused for 30 days
+Folder of the index; empty: the user cache folder.  Indexes unused for 30 days
 are removed."
   :type 'string
   :group 'promptls)

@@ -1,4 +1,4 @@
-;;; promptls.el --- Prompts with the right code, by @-mentions  -*- lexical-binding: t; -*-
+;;; promptls.el --- Prompts with code context from @-mentions  -*- lexical-binding: t; -*-
 
 ;; Author: The promptls maintainers
 ;; Version: 0.1.0
@@ -8,14 +8,13 @@
 
 ;;; Commentary:
 
-;; promptls is a language server that turns a question with @-mentions into the
-;; prompt that a language model needs, with the right code of the project and
-;; within a budget of tokens.  This package is its client: it starts the server
-;; under lsp-mode or Eglot, sends what the editor knows (unsaved edits too) and
-;; shows what comes back.
+;; promptls is a language server that builds prompts for language models.  It
+;; resolves the @-mentions of a question and adds the relevant code of the
+;; workspace, within a token budget.  This package starts the server under
+;; lsp-mode or Eglot, synchronizes unsaved edits and displays the results.
 ;;
-;; M-x promptls-ask asks a question in the minibuffer, M-x promptls-scratch
-;; opens a prompt document, M-x promptls-menu shows everything else.
+;; M-x promptls-ask reads a question in the minibuffer, M-x promptls-scratch
+;; opens a prompt document, and M-x promptls-menu lists all commands.
 
 ;;; Code:
 
@@ -41,26 +40,26 @@
 (autoload 'promptls-menu "promptls-menu" nil t)
 
 (defcustom promptls-connect-automatically t
-  "Whether a prompt document starts the server when it is opened."
+  "Whether opening a prompt document starts the server."
   :type 'boolean
   :group 'promptls)
 
 (defcustom promptls-scratch-name "scratch.prompt.md"
-  "Name of the scratch prompt in the root of a project.
-It is no file until you save it."
+  "File name of the scratch prompt in the project root.
+The file is not created until you save the buffer."
   :type 'string
   :group 'promptls)
 
 ;;;; Prompt documents
 
 (defface promptls-mention '((t :inherit font-lock-constant-face))
-  "Face of mentions."
+  "Face for mentions."
   :group 'promptls-faces)
 
 (defconst promptls-mention-regexp
   (concat "\\(?:^\\|[[:space:]([{,;]\\)"
           "\\(@@?\\(?:\"[^\"\n]+\"\\|[^[:space:]@\"]\\)*[^][:space:]@.,;:!?)}]\\)")
-  "Matches what looks like a mention; only for colours.")
+  "Regexp that matches a mention; used for highlighting only.")
 
 (defvar promptls-mode-map
   (let ((map (make-sparse-keymap)))
@@ -69,22 +68,22 @@ It is no file until you save it."
     (define-key map (kbd "C-c C-f") #'promptls-fix)
     (define-key map (kbd "C-c C-z") #'promptls-menu)
     map)
-  "Keys of `promptls-mode'.")
+  "Keymap of `promptls-mode'.")
 
 (defalias 'promptls-parent-mode
   (if (fboundp 'markdown-mode) #'markdown-mode #'text-mode)
-  "Mode that `promptls-mode' is derived from.")
+  "Parent mode of `promptls-mode'.")
 
 ;;;###autoload
 (define-derived-mode promptls-mode promptls-parent-mode "Prompt"
-  "Major mode for prompts: questions with @-mentions.
+  "Major mode for prompt documents: questions with @-mentions.
 \\{promptls-mode-map}"
   :group 'promptls
   (font-lock-add-keywords nil `((,promptls-mention-regexp 1 'promptls-mention prepend)))
-  ;; A depth, so that the clients' own functions do not come first.
+  ;; The negative depth takes precedence over the clients' completion functions.
   (add-hook 'completion-at-point-functions #'promptls-completion-at-point -50 t)
   (add-hook 'post-self-insert-hook #'promptls-complete-after-insert nil t)
-  ;; The server walks the folders itself; lsp-mode need not watch each for it.
+  ;; The server detects file changes itself.
   (setq-local lsp-enable-file-watchers nil)
   (when promptls-lenses
     (setq-local lsp-lens-enable nil))
@@ -95,7 +94,7 @@ It is no file until you save it."
       (run-at-time 0 nil #'promptls--attach buffer))))
 
 (defun promptls--attach (buffer)
-  "Let the server manage BUFFER, a prompt document; start it if it does not run."
+  "Attach BUFFER, a prompt document, to the server; start the server if needed."
   (when (and (buffer-live-p buffer) (buffer-file-name buffer))
     (with-current-buffer buffer
       (unless (seq-some (lambda (connection) (promptls-connection-manages-p connection buffer))
@@ -108,7 +107,7 @@ It is no file until you save it."
 (add-to-list 'auto-mode-alist '("\\.prompt\\.md\\'" . promptls-mode))
 
 (defun promptls-scratch-buffer (root)
-  "Return the scratch prompt of the project at ROOT, made if need be."
+  "Return the scratch prompt buffer of the project at ROOT; create it if needed."
   (let* ((file (expand-file-name promptls-scratch-name root))
          (new (not (or (find-buffer-visiting file) (file-exists-p file))))
          (buffer (let ((promptls-connect-automatically nil))
@@ -118,22 +117,22 @@ It is no file until you save it."
         (let ((promptls-connect-automatically nil))
           (promptls-mode)))
       (when new
-        ;; Nothing is written beside the code before the user saves it.
+        ;; Write nothing into the project before the user saves the buffer.
         (auto-save-mode -1)
         (setq-local create-lockfiles nil
                     lsp-auto-touch-files nil)))
     buffer))
 
-(defun promptls--spell-selection (connection)
-  "Return a mention of the lines selected in front of CONNECTION, or nil."
+(defun promptls--selection-mention (connection)
+  "Return a mention of the selected lines for CONNECTION, or nil."
   (when-let* ((selection (promptls-selection connection))
-              (file (promptls-file (plist-get selection :uri)))
+              (file (promptls-uri-to-file (plist-get selection :uri)))
               (root (seq-find (lambda (root)
-                                (promptls-inside-p file (file-truename root)))
+                                (promptls-file-in-folder-p file (file-truename root)))
                               (promptls-connection-roots connection)))
               (path (file-relative-name file (file-truename root))))
-    (pcase-let ((`(,first . ,last) (promptls-lines (plist-get selection :range))))
-      ;; A bare word may be a kind of mention: "@map:1" is one.
+    (pcase-let ((`(,first . ,last) (promptls-range-lines (plist-get selection :range))))
+      ;; Quote a bare word: it may be the name of a mention kind, as in "@map:1".
       (format "@%s:%d-%d"
               (if (string-match-p "\\`[[:alnum:]_-]*[./][[:alnum:]_./-]*\\'" path)
                   path
@@ -143,10 +142,10 @@ It is no file until you save it."
 ;;;###autoload
 (defun promptls-scratch ()
   "Show the scratch prompt of this project.
-If lines are selected, it mentions them."
+If a region is active, append a mention of its lines."
   (interactive)
   (let* ((mention (when (region-active-p)
-                    (promptls--spell-selection (promptls-connect))))
+                    (promptls--selection-mention (promptls-connect))))
          (buffer (promptls-scratch-buffer (promptls-root))))
     (promptls--attach buffer)
     (pop-to-buffer buffer)
@@ -156,33 +155,35 @@ If lines are selected, it mentions them."
       (insert mention " "))))
 
 (defun promptls-fix ()
-  "Show what can be done about the problem at point, and do it."
+  "Select and apply a code action for the problem at point."
   (interactive)
   (cond
    ((bound-and-true-p lsp-mode) (call-interactively #'lsp-execute-code-action))
    ((bound-and-true-p eglot--managed-mode) (call-interactively #'eglot-code-actions))
-   (t (user-error "This buffer is not connected; M-x promptls-connect-here starts the server"))))
+   (t (user-error "Buffer not connected; run M-x promptls-connect-here"))))
 
 ;;;###autoload
 (defun promptls-connect-here ()
-  "Start the server for this project, and wait until it is ready."
+  "Start the server for this project and wait until it is ready."
   (interactive)
   (let ((connection (promptls-connect)))
     (when (and buffer-file-name (derived-mode-p 'promptls-mode))
       (promptls--attach (current-buffer)))
-    (message "promptls serves %s" (string-join (promptls-connection-roots connection) ", "))))
+    (message "Connected to promptls for %s"
+             (string-join (promptls-connection-roots connection) ", "))))
 
 ;;;; Building
 
-(defun promptls-params (message connection)
-  "Return the params that build MESSAGE by CONNECTION, from the current buffer."
+(defun promptls-build-params (message connection)
+  "Return the buildPrompt params for MESSAGE, CONNECTION and the current buffer."
   `(:message ,message
     ,@(when (and buffer-file-name (promptls-prompt-buffer-p (current-buffer)))
         (list :document (promptls-buffer-uri connection (current-buffer))))
     :context ,(promptls-context connection)))
 
-(defun promptls--message-here ()
-  "Return (MESSAGE . WHOLE): the region, or, WHOLE non-nil, all of this buffer."
+(defun promptls--current-message ()
+  "Return (MESSAGE . WHOLE): the text of the region or the buffer.
+WHOLE is non-nil if MESSAGE is the whole buffer."
   (if (use-region-p)
       (list (buffer-substring-no-properties (region-beginning) (region-end)))
     (save-restriction
@@ -191,48 +192,49 @@ If lines are selected, it mentions them."
 
 ;;;###autoload
 (defun promptls-build (&optional then)
-  "Build the prompt of the region or the buffer and show it, or call THEN with it.
-In a buffer with code the text is no question, so one is asked for."
+  "Build the prompt of the region or the buffer and show it.
+In a code buffer, read the question in the minibuffer instead.
+If THEN is non-nil, call it with the result instead of showing it."
   (interactive)
-  (promptls-complete-done)
+  (promptls-complete-dismiss)
   (if (derived-mode-p 'prog-mode)
       (promptls-ask (promptls--read-question) then)
-    (pcase-let ((`(,message . ,whole) (promptls--message-here)))
+    (pcase-let ((`(,message . ,whole) (promptls--current-message)))
       (when (string-blank-p message)
-        (user-error "There is no question here yet; write one, with @-mentions of what it is about"))
+        (user-error "No question in this buffer; write one, with @-mentions"))
       (let ((connection (promptls-connect)))
-        (promptls-preview-build (promptls-params message connection) connection
+        (promptls-preview-build (promptls-build-params message connection) connection
                                 (and whole (current-buffer))
                                 then)))))
 
 (defun promptls-copy ()
   "Build the prompt of the region or the buffer and copy it.
-In a buffer with code the text is no question, so one is asked for."
+In a code buffer, read the question in the minibuffer instead."
   (interactive)
   (promptls-build
    (lambda (result)
      (kill-new (promptls-prompt-text result))
-     (message "The prompt was copied: %s tokens"
-              (promptls-count (promptls-get result :tokens :used))))))
+     (message "Prompt copied: %s tokens"
+              (promptls-format-number (promptls-get result :tokens :used))))))
 
 (defun promptls-open-document (uri)
-  "Build and show the prompt of the document URI; the server's lenses call this."
-  (with-current-buffer (promptls--document uri)
+  "Build and show the prompt of the document URI; called by code lenses."
+  (with-current-buffer (promptls--document-buffer uri)
     (deactivate-mark)
     (promptls-build)))
 
 (defun promptls-copy-document (uri)
-  "Build and copy the prompt of the document URI; the server's lenses call this."
-  (with-current-buffer (promptls--document uri)
+  "Build and copy the prompt of the document URI; called by code lenses."
+  (with-current-buffer (promptls--document-buffer uri)
     (deactivate-mark)
     (promptls-copy)))
 
-(defun promptls--document (uri)
+(defun promptls--document-buffer (uri)
   "Return the buffer of the document URI."
-  (let ((file (promptls-file uri)))
+  (let ((file (promptls-uri-to-file uri)))
     (or (and file (find-buffer-visiting file))
         (and file (file-exists-p file) (find-file-noselect file))
-        (user-error "The document %s is not open any more" (or uri "of this prompt")))))
+        (user-error "Document not open: %s" (or uri "no URI given")))))
 
 ;;;; Asking
 
@@ -243,13 +245,14 @@ In a buffer with code the text is no question, so one is asked for."
     (define-key map (kbd "M-RET") #'newline)
     (define-key map (kbd "C-j") #'newline)
     map)
-  "Keys while a message is read.")
+  "Keymap of `promptls-read-message'.")
 
 (defvar promptls-message-history nil
-  "Messages that were read.")
+  "Minibuffer history of `promptls-read-message'.")
 
 (defun promptls-read-message (prompt &optional initial)
-  "Read a message with PROMPT, mentions completed, INITIAL inserted."
+  "Read a message with PROMPT, with completion of mentions.
+Insert INITIAL into the minibuffer first."
   (minibuffer-with-setup-hook
       (lambda ()
         (setq-local completion-at-point-functions '(promptls-completion-at-point))
@@ -257,21 +260,21 @@ In a buffer with code the text is no question, so one is asked for."
     (read-from-minibuffer prompt initial promptls-message-map nil 'promptls-message-history)))
 
 (defun promptls--read-question ()
-  "Read a question about what is in front."
+  "Read a question in the minibuffer; start the server first if needed."
   (promptls-connect)
   (promptls-read-message (if (use-region-p) "Ask about the selection: " "Ask: ")))
 
 ;;;###autoload
 (defun promptls-ask (message &optional then)
   "Build the prompt for MESSAGE, read in the minibuffer, and show it.
-Call THEN, if given, with it instead of showing it.
-What is selected goes along.  There \"@\" offers what can be mentioned,
-\\<promptls-message-map>\\[completion-at-point] completes it."
+If THEN is non-nil, call it with the result instead of showing it.
+The active region is included.  Type \"@\" to list mentions,
+\\<promptls-message-map>\\[completion-at-point] completes one."
   (interactive (list (promptls--read-question)))
   (when (string-blank-p message)
-    (user-error "There is no question; type one, with @-mentions of what it is about"))
+    (user-error "No question given; type one, with @-mentions"))
   (let ((connection (promptls-connect)))
-    (promptls-preview-build (promptls-params message connection) connection nil then)))
+    (promptls-preview-build (promptls-build-params message connection) connection nil then)))
 
 ;;;; The server
 
@@ -285,21 +288,23 @@ What is selected goes along.  There \"@\" offers what can be mentioned,
       (promptls-connect))))
 
 (defun promptls-reindex (full)
-  "Let the server look at all files again.
-With a prefix argument, FULL, it reads each of them anew."
+  "Rescan all files of the project.
+With a prefix argument FULL, rebuild the index of every file."
   (interactive "P")
   (promptls-request "promptls/reindex" (and full (list :full t)))
-  (message "The server looks at all files again"))
+  (message "Reindexing…"))
 
 (defun promptls-explain-ignore (file)
-  "Tell whether FILE is indexed, and if not by which rule."
+  "Show whether FILE is indexed, and if not, the rule that excludes it."
   (interactive (list (or buffer-file-name (read-file-name "File: "))))
   (let* ((connection (promptls-connect))
-         (answer (promptls-request "promptls/explainIgnore"
+         (result (promptls-request "promptls/explainIgnore"
                                    (list :uri (promptls-connection-uri connection file))
                                    :connection connection)))
-    (message "%s" (or (plist-get answer :reason)
-                      (if (plist-get answer :indexed) "It is indexed." "It is not indexed.")))))
+    (message "%s" (or (plist-get result :reason)
+                      (if (plist-get result :indexed)
+                          "The file is indexed."
+                        "The file is not indexed.")))))
 
 (provide 'promptls)
 ;;; promptls.el ends here

@@ -1,4 +1,4 @@
-// Bundles the extension into dist/, with the licences of what is bundled beside it.
+// Bundles the extension into dist/ and collects the licenses of the bundled packages in dist/NOTICES.txt.
 import { build } from "esbuild";
 import fs from "node:fs";
 import path from "node:path";

@@ -1,9 +1,9 @@
-// The editor's problems as the protocol says them; our own are left out, since they are about the prompt.  Pure.
+// Conversion of editor diagnostics to LSP diagnostics.  Pure: does not import vscode.
 
 import type { Diagnostic, Position } from "./protocol";
 
-/** As much of VS Code's diagnostic as is told. */
-export interface Shown {
+/** The fields of `vscode.Diagnostic` that are sent. */
+export interface EditorDiagnostic {
   range: { start: Position; end: Position };
   message: string;
   severity: number;
@@ -11,21 +11,22 @@ export interface Shown {
   code?: string | number | { value: string | number } | undefined;
 }
 
-export function lspDiagnostics(shown: readonly Shown[]): Diagnostic[] {
-  return shown
-    .filter((one) => one.source !== "promptls")
-    .map((one) => {
-      const { start, end } = one.range;
-      const code = typeof one.code === "object" ? one.code.value : one.code;
+/** Convert diagnostics to the LSP format, without those of promptls, which concern the prompt and not the code. */
+export function toLspDiagnostics(diagnostics: readonly EditorDiagnostic[]): Diagnostic[] {
+  return diagnostics
+    .filter((diagnostic) => diagnostic.source !== "promptls")
+    .map((diagnostic) => {
+      const { start, end } = diagnostic.range;
+      const code = typeof diagnostic.code === "object" ? diagnostic.code.value : diagnostic.code;
       return {
         range: {
           start: { line: start.line, character: start.character },
           end: { line: end.line, character: end.character },
         },
-        message: one.message,
-        severity: one.severity + 1, // VS Code counts from 0, the protocol from 1
+        message: diagnostic.message,
+        severity: diagnostic.severity + 1, // VS Code counts severities from 0, LSP from 1
         ...(code !== undefined && code !== "" && { code }),
-        ...(one.source && { source: one.source }),
+        ...(diagnostic.source && { source: diagnostic.source }),
       };
     });
 }

@@ -1,28 +1,31 @@
-// What is installed and what is wrong: where the server was looked for, and what its own doctor says.
+// Command “Run Doctor”: a report about the extension, the server executable and the output of `promptls doctor`.
 
 import * as vscode from "vscode";
-import { sentence } from "./errors";
-import { run } from "./process";
-import { patiently } from "./say";
+import { errorSentence } from "./errors";
+import { withDelayedProgress } from "./notifications";
+import { runProcess } from "./process";
 import type { Server } from "./server";
 
-export async function doctor(server: Server, version: string, cwd: string): Promise<void> {
+/** Open the report as a document. */
+export async function runDoctor(server: Server, version: string, cwd: string): Promise<void> {
+  const { executable } = server;
   const lines = [
     `promptls extension ${version}, ${vscode.env.appName} ${vscode.version}`,
-    `workspace: ${vscode.workspace.isTrusted ? "trusted" : "not trusted, so its environments and settings are not used"}`,
-    `server: ${server.life}${server.problem ? `. ${server.problem}` : ""}`,
-    ...(server.found === undefined
-      ? ["looked for the server in:", ...server.looked.map((place) => `  ${place}`)]
-      : [`program: ${server.found.command} (${server.found.origin})`]),
+    `workspace: ${vscode.workspace.isTrusted ? "trusted" : "not trusted; its environments and settings are ignored"}`,
+    `server: ${server.state}${server.problem ? `. ${server.problem}` : ""}`,
+    ...(executable === undefined
+      ? ["searched for the server in:", ...server.searched.map((location) => `  ${location}`)]
+      : [`executable: ${executable.command} (${executable.origin})`]),
     "",
   ];
-  const { found } = server;
-  if (found !== undefined) {
+  if (executable !== undefined) {
     try {
-      const ran = await patiently("examining the server", (token) => run(found.command, ["doctor"], { token, cwd }));
-      lines.push(ran.output);
+      const result = await withDelayedProgress("running promptls doctor", (token) =>
+        runProcess(executable.command, ["doctor"], { token, cwd }),
+      );
+      lines.push(result.output);
     } catch (error) {
-      lines.push(`promptls doctor cannot be run: ${sentence(error)}`);
+      lines.push(`Cannot run promptls doctor: ${errorSentence(error)}`);
     }
   }
   const document = await vscode.workspace.openTextDocument({ language: "plaintext", content: lines.join("\n") });

@@ -1,45 +1,47 @@
-// Which documents the server sees: every file of the workspace, because unsaved edits count, and prompt documents
-// wherever they are.  Only the latter get language features.
+// Document selectors.  The server receives open workspace files, because it indexes unsaved edits, and prompt
+// documents.  Only prompt documents get language features.
 
 import * as vscode from "vscode";
 import type { DocumentFilter } from "vscode-languageclient/node";
 
-export const LANGUAGE = "promptls";
-export const BUILT = "promptls-built";
+export const PROMPT_LANGUAGE = "promptls";
+export const BUILT_PROMPT_LANGUAGE = "promptls-built";
 const SCHEMES = ["file", "untitled"];
 
-/** Languages whose documents are prompts as well, by the user's choice.  The server tells what is wrong with it. */
-export function optedLanguages(): string[] {
-  const given = vscode.workspace.getConfiguration("promptls").get<unknown>("documents.languages");
-  return Array.isArray(given) && given.every((language) => typeof language === "string") ? given : [];
+/** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
+export function additionalPromptLanguages(): string[] {
+  const value = vscode.workspace.getConfiguration("promptls").get<unknown>("documents.languages");
+  return Array.isArray(value) && value.every((language) => typeof language === "string") ? value : [];
 }
 
-/** Documents with language features. */
-export function promptSelector(opted: readonly string[]): DocumentFilter[] {
-  const languages = [LANGUAGE, BUILT, ...opted].flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
-  return [...languages, { scheme: "file", pattern: "**/*.prompt.md" }];
+/** Return the selector of documents with language features. */
+export function promptSelector(additionalLanguages: readonly string[]): DocumentFilter[] {
+  const languages = [PROMPT_LANGUAGE, BUILT_PROMPT_LANGUAGE, ...additionalLanguages];
+  const filters = languages.flatMap((language) => SCHEMES.map((scheme) => ({ scheme, language })));
+  return [...filters, { scheme: "file", pattern: "**/*.prompt.md" }];
 }
 
-/** All documents that may be sent to the server; `isSent` decides for each. */
-export function sentSelector(opted: readonly string[]): DocumentFilter[] {
-  return [{ scheme: "file" }, ...promptSelector(opted)];
+/** Return the selector of documents that may be synchronized; `isSynchronized` decides for each document. */
+export function syncSelector(additionalLanguages: readonly string[]): DocumentFilter[] {
+  return [{ scheme: "file" }, ...promptSelector(additionalLanguages)];
 }
 
-export function isPrompt(document: vscode.TextDocument): boolean {
+export function isPromptDocument(document: vscode.TextDocument): boolean {
   return (
     SCHEMES.includes(document.uri.scheme) &&
-    (document.languageId === LANGUAGE ||
+    (document.languageId === PROMPT_LANGUAGE ||
       document.uri.path.endsWith(".prompt.md") ||
-      optedLanguages().includes(document.languageId))
+      additionalPromptLanguages().includes(document.languageId))
   );
 }
 
-export function isSent(document: vscode.TextDocument): boolean {
-  if (isPrompt(document) || document.languageId === BUILT) return true;
+/** Check whether a document is synchronized with the server. */
+export function isSynchronized(document: vscode.TextDocument): boolean {
+  if (isPromptDocument(document) || document.languageId === BUILT_PROMPT_LANGUAGE) return true;
   return document.uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
 }
 
-/** A document that questions can be about. */
-export function isCode(document: vscode.TextDocument): boolean {
-  return document.uri.scheme === "file" && !isPrompt(document) && document.languageId !== BUILT;
+/** Check whether a document is a file that a question can refer to. */
+export function isCodeDocument(document: vscode.TextDocument): boolean {
+  return document.uri.scheme === "file" && !isPromptDocument(document) && document.languageId !== BUILT_PROMPT_LANGUAGE;
 }

@@ -1,39 +1,46 @@
-// Errors for people: one sentence that says what was wrong and what to do.
+// Error classes, and conversion of any error to one sentence for the user.
 
-/** Trouble that the user can mend; the text goes to them as it stands. */
+/** An error that the user can fix.  Its message is shown unchanged. */
 export class UserError extends Error {}
 
-/** Trouble that the user has been told of already. */
-export class Told extends UserError {}
+/** An error that was already shown to the user. */
+export class ReportedError extends UserError {}
 
-/** What was asked for is no longer wanted. */
-export class Cancelled extends Error {
+/** The operation was cancelled. */
+export class CancelledError extends Error {
   constructor() {
     super("Cancelled.");
   }
 }
 
 const REQUEST_CANCELLED = -32800;
-const REJECTED = new Set([-32097, -32099]); // the answer is lost; the connection is down
+/** JSON-RPC error codes of vscode-jsonrpc: pending response rejected, connection inactive. */
+const CONNECTION_LOST = new Set([-32097, -32099]);
 
-function code(error: unknown): number | undefined {
-  const found = (error as { code?: unknown } | undefined)?.code;
-  return typeof found === "number" ? found : undefined;
+function errorCode(error: unknown): number | undefined {
+  const code = (error as { code?: unknown } | undefined)?.code;
+  return typeof code === "number" ? code : undefined;
 }
 
 export function isCancelled(error: unknown): boolean {
-  return error instanceof Cancelled || code(error) === REQUEST_CANCELLED || (error as Error)?.name === "Canceled";
+  return (
+    error instanceof CancelledError || errorCode(error) === REQUEST_CANCELLED || (error as Error)?.name === "Canceled"
+  );
 }
 
-/** Whether a request failed because the server went away under it, so that asking again makes sense. */
-export function isLost(error: unknown): boolean {
+/** Check whether a request failed because the server exited, so that it can be retried. */
+export function isConnectionLost(error: unknown): boolean {
   const text = String((error as Error)?.message ?? error);
-  return REJECTED.has(code(error) ?? 0) || /connection (is|got) (closed|disposed)|client is not running|EPIPE|ERR_STREAM_DESTROYED|write after end/i.test(text);
+  return (
+    CONNECTION_LOST.has(errorCode(error) ?? 0) ||
+    /connection (is|got) (closed|disposed)|client is not running|EPIPE|ERR_STREAM_DESTROYED|write after end/i.test(text)
+  );
 }
 
-export function sentence(error: unknown): string {
+/** Return the first line of an error's message, ending with punctuation. */
+export function errorSentence(error: unknown): string {
   const text = error instanceof Error ? error.message : String((error as { message?: unknown })?.message ?? error);
   const line = text.trim().split("\n")[0] ?? "";
-  const whole = line || "Something went wrong that did not say what it was; see the log.";
-  return /[.!?…]$/.test(whole) ? whole : `${whole}.`;
+  const sentence = line || "Unknown error; see the log.";
+  return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }

@@ -1,43 +1,46 @@
-// What the extension is made of, put together.
+// Entry point: creates the services of the extension and registers its commands.
 
 import * as vscode from "vscode";
-import { registerChat } from "./chat";
-import { Surroundings } from "./context";
-import { doctor } from "./doctor";
-import { Pages } from "./graph";
-import { explainIgnore } from "./ignore";
-import { remember, showMemory } from "./memory";
+import { registerChatParticipant } from "./chat_participant";
+import { ClientContextProvider } from "./client_context";
+import { runDoctor } from "./doctor";
+import { explainIgnore } from "./explain_ignore";
+import { InfoPanel } from "./info_panel";
+import { registerTools } from "./language_model_tools";
+import { addMemoryEntry, showMemory } from "./memory";
+import { withErrorNotification } from "./notifications";
 import { Preview } from "./preview/preview";
-import { Prompts } from "./prompts";
-import type { BuildParams, Built, Status } from "./protocol";
+import { PromptBuilder } from "./prompt_builder";
+import type { BuildParams, BuildResult, Status } from "./protocol";
 import { askByRecipe } from "./recipes";
-import { guarded } from "./say";
-import { search } from "./search";
+import { showSearch } from "./search";
 import { Server } from "./server";
-import { declared } from "./settings";
-import { StatusItem, statusMenu } from "./status";
-import { registerTools } from "./tool";
-import { openings } from "./view/open";
+import { serverSettings } from "./settings";
+import { StatusBarItem, showStatusMenu } from "./status_bar";
+import { locationHighlight } from "./webview/open_location";
 
-/** What other extensions can use. */
+/** API for other extensions. */
 export interface Api {
-  /** The prompt for a question, with what the editor knows. */
-  buildPrompt(params: BuildParams, token?: vscode.CancellationToken): Promise<Built>;
-  /** Any request of the server's: "search", "graph", "explain" and so on. */
+  /** Build a prompt; the default context is the current state of the editor. */
+  buildPrompt(params: BuildParams, token?: vscode.CancellationToken): Promise<BuildResult>;
+  /** Send a request `promptls/<method>`, such as "search", "graph" or "explain". */
   request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R>;
-  status(): { life: string; problem: string; command: string | undefined; index: Status | undefined };
+  /** Return the state of the server process and of the index. */
+  status(): { state: string; problem: string; command: string | undefined; index: Status | undefined };
 }
 
-let server: Server | undefined;
+/** The server, for `deactivate`. */
+let activeServer: Server | undefined;
 
 export async function activate(context: vscode.ExtensionContext): Promise<Api> {
   const log = vscode.window.createOutputChannel("promptls", { log: true });
   const manifest = context.extension.packageJSON;
-  const surroundings = new Surroundings();
-  const own = (server = new Server(context, surroundings, log, declared(manifest)));
+  const clientContext = new ClientContextProvider();
+  const server = new Server(context, clientContext, log, serverSettings(manifest));
+  activeServer = server;
   const preview = new Preview(context.extensionUri);
-  const prompts = new Prompts(own, surroundings, preview);
-  const pages = new Pages(context.extensionUri, own);
+  const prompts = new PromptBuilder(server, clientContext, preview);
+  const infoPanel = new InfoPanel(context.extensionUri, server);
   const icon = vscode.Uri.joinPath(context.extensionUri, "images", "icon.png");
 
   const commands: Record<string, (argument?: unknown) => unknown> = {
@@ -46,45 +49,52 @@ export async function activate(context: vscode.ExtensionContext): Promise<Api> {
     newPrompt: () => prompts.newPrompt(),
     openPrompt: (argument) => prompts.openPrompt(argument),
     copyPrompt: (argument) => prompts.copyPrompt(argument),
-    recipe: () => askByRecipe(own, prompts),
-    search: () => search(own),
-    explain: () => pages.explain(),
-    graph: () => pages.graph(),
-    callPaths: () => pages.callPaths(),
-    mentions: () => pages.mentionKinds(),
-    remember: () => remember(own),
-    memory: () => showMemory(own),
-    explainIgnore: (argument) => explainIgnore(own, argument),
-    reindex: () => own.request("reindex", { full: false }),
-    status: () => statusMenu(own),
-    install: () => own.install(),
-    restart: () => own.restart("the user asked for it"),
+    recipe: () => askByRecipe(server, prompts),
+    search: () => showSearch(server),
+    explain: () => infoPanel.explainAtCursor(),
+    graph: () => infoPanel.showGraph(),
+    callPaths: () => infoPanel.showCallPaths(),
+    mentions: () => infoPanel.showMentionKinds(),
+    remember: () => addMemoryEntry(server),
+    memory: () => showMemory(server),
+    explainIgnore: (argument) => explainIgnore(server, argument),
+    reindex: () => server.request("reindex", { full: false }),
+    status: () => showStatusMenu(server),
+    install: () => server.install(),
+    restart: () => server.restart("requested by the user"),
     showLog: () => log.show(),
-    doctor: () => doctor(own, String(manifest.version), context.globalStorageUri.fsPath),
+    doctor: () => runDoctor(server, String(manifest.version), context.globalStorageUri.fsPath),
   };
   context.subscriptions.push(
     log,
-    surroundings,
-    own,
+    clientContext,
+    server,
     preview,
-    pages,
-    openings,
-    new StatusItem(own),
-    ...Object.entries(commands).map(([name, run]) => vscode.commands.registerCommand(`promptls.${name}`, guarded(run))),
-    ...registerChat(prompts, surroundings, icon),
-    ...registerTools(prompts, own),
+    infoPanel,
+    locationHighlight,
+    new StatusBarItem(server),
+    ...Object.entries(commands).map(([name, run]) =>
+      vscode.commands.registerCommand(`promptls.${name}`, withErrorNotification(run)),
+    ),
+    ...registerChatParticipant(prompts, clientContext, icon),
+    ...registerTools(prompts, server),
   );
-  // Without a workspace there is nothing to index; then the server starts when it is needed first.
+  // Without a workspace there is nothing to index, and the server starts with the first request.
   if (vscode.workspace.workspaceFolders?.length) {
-    void own.start().then(() => own.offerOnce());
+    void server.start().then(() => server.offerInstallOnce());
   }
   return {
     buildPrompt: (params, token) => prompts.build(params, token),
-    request: (method, params, token) => own.request(method, params, token),
-    status: () => ({ life: own.life, problem: own.problem, command: own.found?.command, index: own.status }),
+    request: (method, params, token) => server.request(method, params, token),
+    status: () => ({
+      state: server.state,
+      problem: server.problem,
+      command: server.executable?.command,
+      index: server.status,
+    }),
   };
 }
 
 export async function deactivate(): Promise<void> {
-  await server?.stop();
+  await activeServer?.stop();
 }

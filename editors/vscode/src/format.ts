@@ -1,105 +1,120 @@
-// Values of the wire as words: the same in lists, tooltips and pages.  Pure.
+// Formatting of protocol values for lists, tooltips and webviews.  Pure: does not import vscode.
 
-import type { Completion, IgnoreVerdict, Item, MemoryEntry, Node, Range, Recipe, Status, Tokens } from "./protocol";
+import type {
+  CompletionItem,
+  IgnoreVerdict,
+  Item,
+  MemoryEntry,
+  Node,
+  Range,
+  Recipe,
+  Status,
+  TokenUsage,
+} from "./protocol";
 
-export function count(n: number): string {
+export function formatCount(n: number): string {
   return n.toLocaleString("en-US");
 }
 
-export function plural(n: number, one: string, many = `${one}s`): string {
-  return `${count(n)} ${n === 1 ? one : many}`;
+export function pluralize(n: number, singular: string, plural = `${singular}s`): string {
+  return `${formatCount(n)} ${n === 1 ? singular : plural}`;
 }
 
-/** Lines as people count them; "" for a whole document whose end is not known. */
-export function lines(range: Range): string {
+/** Return 1-based inclusive lines; "" for a whole document of unknown length. */
+export function formatLines(range: Range): string {
   const first = range.start.line + 1;
   const last = Math.max(first, range.end.line + (range.end.character > 0 ? 1 : 0));
-  if (last >= 2 ** 31 - 1) return first === 1 ? "" : `${count(first)}–`;
+  if (last >= 2 ** 31 - 1) return first === 1 ? "" : `${formatCount(first)}–`;
   return first === last ? `${first}` : `${first}–${last}`;
 }
 
-export function where(path: string, range: Range): string {
-  const span = lines(range);
-  return span ? `${path}:${span}` : path;
+/** Return "path:first–last". */
+export function formatLocation(path: string, range: Range): string {
+  const lines = formatLines(range);
+  return lines ? `${path}:${lines}` : path;
 }
 
-/** The last part of a URI, readable. */
+/** Return the decoded last segment of a URI. */
 export function fileName(uri: string): string {
-  const tail = uri.replace(/\/+$/, "").split(/[/\\]/).pop() ?? uri;
+  const name = uri.replace(/\/+$/, "").split(/[/\\]/).pop() ?? uri;
   try {
-    return decodeURIComponent(tail) || uri;
+    return decodeURIComponent(name) || uri;
   } catch {
-    return tail;
+    return name;
   }
 }
 
-/** A path below one of the folders as people say it, else the whole path. */
-export function shortPath(uri: string, folders: readonly string[]): string {
-  const folder = folders.find((f) => uri.startsWith(f.endsWith("/") ? f : `${f}/`));
-  const rest = folder === undefined ? uri.replace(/^file:\/\//, "") : uri.slice(folder.replace(/\/$/, "").length + 1);
+/** Return the decoded path relative to its workspace folder; the whole path if it is outside of all folders. */
+export function relativePath(uri: string, folders: readonly string[]): string {
+  const folder = folders.find((candidate) => uri.startsWith(candidate.endsWith("/") ? candidate : `${candidate}/`));
+  const path = folder === undefined ? uri.replace(/^file:\/\//, "") : uri.slice(folder.replace(/\/$/, "").length + 1);
   try {
-    return decodeURIComponent(rest);
+    return decodeURIComponent(path);
   } catch {
-    return rest;
+    return path;
   }
 }
 
-/** "1,234 of 8,000 tokens (estimate)" */
-export function spent(tokens: Tokens): string {
-  const how = tokens.exact ? tokens.counter : tokens.counter === "estimate" ? "estimate" : `${tokens.counter}, estimate`;
-  return `${count(tokens.used)} of ${count(tokens.budget)} tokens (${how})`;
+/** Return used and available tokens: "1,234 of 8,000 tokens (estimate)". */
+export function formatTokenUsage(tokens: TokenUsage): string {
+  const counter = tokens.exact
+    ? tokens.counter
+    : tokens.counter === "estimate"
+      ? "estimate"
+      : `${tokens.counter}, estimate`;
+  return `${formatCount(tokens.used)} of ${formatCount(tokens.budget)} tokens (${counter})`;
 }
 
-/** Why something is there, the strongest reason first: "semantic 0.31, keyword 0.21". */
-export function reasons(item: Pick<Item, "origin" | "reasons">): string {
-  const parts = Object.entries(item.reasons ?? {})
-    .filter(([, value]) => typeof value === "number" && value !== 0)
+/** Return the reasons for an item with their scores, highest first: "semantic 0.31, keyword 0.21". */
+export function formatReasons(item: Pick<Item, "origin" | "reasons">): string {
+  const reasons = Object.entries(item.reasons ?? {})
+    .filter(([, score]) => typeof score === "number" && score !== 0)
     .sort(([, a], [, b]) => b - a)
-    .map(([name, value]) => `${name} ${value.toFixed(2)}`);
-  return parts.length ? parts.join(", ") : item.origin;
+    .map(([name, score]) => `${name} ${score.toFixed(2)}`);
+  return reasons.length ? reasons.join(", ") : item.origin;
 }
 
 export function hitLabel(hit: Item): { label: string; description: string; detail: string } {
   return {
     label: `$(${iconOf(hit.kind)}) ${hit.symbol || fileName(hit.path)}`,
-    description: where(hit.path, hit.range),
-    detail: `${hit.kind}, score ${hit.score.toFixed(2)}: ${reasons(hit)}`,
+    description: formatLocation(hit.path, hit.range),
+    detail: `${hit.kind}, score ${hit.score.toFixed(2)}: ${formatReasons(hit)}`,
   };
 }
 
-export function completionLabel(item: Completion): { label: string; description: string } {
-  const price = item.tokens == null ? "" : plural(item.tokens, "token");
+export function completionLabel(item: CompletionItem): { label: string; description: string } {
+  const tokens = item.tokens == null ? "" : pluralize(item.tokens, "token");
   return {
     label: `$(${iconOf(item.kind)}) ${item.label}`,
-    description: [item.detail, price].filter(Boolean).join(" · "),
+    description: [item.detail, tokens].filter(Boolean).join(" · "),
   };
 }
 
 export function memoryLabel(entry: MemoryEntry): { label: string; description: string; detail: string } {
-  const words = [entry.scope === "user" ? "yours" : entry.scope, entry.category, ...entry.tags.map((t) => `#${t}`)];
-  if (entry.expires) words.push(`until ${entry.expires.slice(0, 10)}`);
-  return { label: entry.title, description: words.join(" · "), detail: entry.content.replace(/\s+/g, " ").trim() };
+  const attributes = [entry.scope, entry.category, ...entry.tags.map((tag) => `#${tag}`)];
+  if (entry.expires) attributes.push(`expires ${entry.expires.slice(0, 10)}`);
+  return { label: entry.title, description: attributes.join(" · "), detail: entry.content.replace(/\s+/g, " ").trim() };
 }
 
 export function recipeLabel(recipe: Recipe): { label: string; description: string; detail: string } {
-  const from = recipe.origin === "built-in" ? "" : ` (${recipe.origin})`;
-  return { label: recipe.title, description: `${recipe.name}${from}`, detail: recipe.description };
+  const origin = recipe.origin === "built-in" ? "" : ` (${recipe.origin})`;
+  return { label: recipe.title, description: `${recipe.name}${origin}`, detail: recipe.description };
 }
 
-/** Why a file is not indexed, or that it is. */
-export function verdict(name: string, found: IgnoreVerdict): string {
-  const reason = found.reason.replace(/\.$/, "");
-  if (found.indexed) return `${name} is indexed${reason ? `: ${reason}` : ""}.`;
-  return `${name} is not indexed: ${reason || "no reason was given"}.`;
+/** Return a sentence about whether a file is indexed, with the reason. */
+export function ignoreMessage(name: string, verdict: IgnoreVerdict): string {
+  const reason = verdict.reason.replace(/\.$/, "");
+  if (verdict.indexed) return `${name} is indexed${reason ? `: ${reason}` : ""}.`;
+  return `${name} is not indexed: ${reason || "unknown reason"}.`;
 }
 
-/** A node's qualified name, which its id ends with. */
+/** Return the qualified name of a node, which is the last part of its ID. */
 export function nodeName(node: Node): string {
-  const head = `${node.type}:${node.path}:`;
-  return node.id.startsWith(head) && node.id.length > head.length ? node.id.slice(head.length) : node.name;
+  const prefix = `${node.type}:${node.path}:`;
+  return node.id.startsWith(prefix) && node.id.length > prefix.length ? node.id.slice(prefix.length) : node.name;
 }
 
-const ICONS: Record<string, string> = {
+const KIND_ICONS: Record<string, string> = {
   file: "file",
   folder: "folder",
   root: "root-folder",
@@ -124,37 +139,42 @@ const ICONS: Record<string, string> = {
 };
 
 export function iconOf(kind: string): string {
-  return Object.hasOwn(ICONS, kind) ? (ICONS[kind] as string) : "symbol-misc";
+  return Object.hasOwn(KIND_ICONS, kind) ? (KIND_ICONS[kind] as string) : "symbol-misc";
 }
 
-/** How the server is, as the status bar says it. */
-export type Life = "missing" | "stopped" | "starting" | "running" | "failed";
+/** State of the server process. */
+export type ServerState = "missing" | "stopped" | "starting" | "running" | "failed";
 
-export interface StatusLine {
+export interface StatusBarContent {
   text: string;
   tooltip: string;
   level: "" | "warning" | "error";
 }
 
-export function statusLine(life: Life, status: Status | undefined, problem = ""): StatusLine {
-  if (life === "missing") return line("$(cloud-download) promptls", problem || "The server is not installed.", "warning");
-  if (life === "failed") return line("$(error) promptls", problem || "The server does not run.", "error");
-  if (life === "stopped") return line("$(circle-slash) promptls", "The server does not run.", "");
-  if (life === "starting" || status === undefined) return line("$(sync~spin) promptls", "The server is starting.", "");
+/** Return text and tooltip of the status bar item. */
+export function statusBarContent(state: ServerState, status: Status | undefined, problem = ""): StatusBarContent {
+  if (state === "missing") {
+    return content("$(cloud-download) promptls", problem || "The server is not installed.", "warning");
+  }
+  if (state === "failed") return content("$(error) promptls", problem || "The server is not running.", "error");
+  if (state === "stopped") return content("$(circle-slash) promptls", "The server is not running.", "");
+  if (state === "starting" || status === undefined) {
+    return content("$(sync~spin) promptls", "The server is starting.", "");
+  }
   const files = status.roots.reduce((sum, root) => sum + root.files, 0);
   const symbols = status.roots.reduce((sum, root) => sum + root.symbols, 0);
   const errors = status.roots.map((root) => root.lastError).filter(Boolean);
-  const said = [status.message, `${plural(files, "file")}, ${plural(symbols, "symbol")}.`, ...errors];
-  if (status.embedder.problem) said.push(status.embedder.problem);
-  const tooltip = said.filter(Boolean).join("\n");
+  const lines = [status.message, `${pluralize(files, "file")}, ${pluralize(symbols, "symbol")}.`, ...errors];
+  if (status.embedder.problem) lines.push(status.embedder.problem);
+  const tooltip = lines.filter(Boolean).join("\n");
   if (status.state === "scanning" || status.state === "indexing") {
-    const done = files > 0 ? ` ${Math.floor(100 * status.complete)} %` : "";
-    return line(`$(sync~spin) promptls${done}`, tooltip, "");
+    const percentage = files > 0 ? ` ${Math.floor(100 * status.complete)} %` : "";
+    return content(`$(sync~spin) promptls${percentage}`, tooltip, "");
   }
-  if (status.state === "degraded") return line("$(warning) promptls", tooltip, "warning");
-  return line("$(mention) promptls", tooltip, "");
+  if (status.state === "degraded") return content("$(warning) promptls", tooltip, "warning");
+  return content("$(mention) promptls", tooltip, "");
 }
 
-function line(text: string, tooltip: string, level: StatusLine["level"]): StatusLine {
+function content(text: string, tooltip: string, level: StatusBarContent["level"]): StatusBarContent {
   return { text, tooltip, level };
 }

@@ -1,94 +1,105 @@
-// What promptls is told to remember: added, listed, changed, removed.
+// Commands “Remember…” and “Show Memory”: add, list, update and remove memory entries.
 
 import * as vscode from "vscode";
 import { memoryLabel } from "./format";
-import type { Memory, MemoryEntry } from "./protocol";
-import { guarded } from "./say";
+import { withErrorNotification } from "./notifications";
+import type { MemoryEntry, MemoryResult } from "./protocol";
 import type { Server } from "./server";
 
 const CATEGORIES: vscode.QuickPickItem[] = [
-  { label: "rule", detail: "How things are done here: “Amounts are in cents.”" },
-  { label: "knowledge", detail: "What one has to know: “We deploy on Mondays.”" },
-  { label: "experience", detail: "What was learned: “The bank's sandbox forgets tokens.”" },
+  { label: "rule", detail: "A convention: “Store amounts in cents.”" },
+  { label: "knowledge", detail: "A fact: “We deploy on Mondays.”" },
+  { label: "experience", detail: "A lesson learned: “The bank's sandbox loses tokens.”" },
 ];
 const SCOPES = [
-  { label: "For me", detail: "In your own settings folder, for all workspaces", scope: "user" },
-  { label: "For this workspace", detail: "In .promptls/memory.json, for all who work on it", scope: "workspace" },
+  { label: "User", detail: "In your settings folder, for all workspaces", scope: "user" },
+  { label: "Workspace", detail: "In .promptls/memory.json, for everyone who works on it", scope: "workspace" },
 ];
-const LISTED = 1000;
+const MAX_LISTED_ENTRIES = 1000;
+const STATUS_MESSAGE_MS = 5000;
 
 interface Choice extends vscode.QuickPickItem {
   entry?: MemoryEntry;
 }
 
-const REMOVE = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Forget this" };
+const REMOVE_BUTTON = { iconPath: new vscode.ThemeIcon("trash"), tooltip: "Remove entry" };
 
-export async function remember(server: Server): Promise<void> {
+/** Add an entry; the default text is the selected text. */
+export async function addMemoryEntry(server: Server): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const selected = editor === undefined ? "" : editor.document.getText(editor.selection).trim();
-  const content = await vscode.window.showInputBox({ title: "Remember (1/4)", prompt: "What to remember", value: selected });
+  const selectedText = editor === undefined ? "" : editor.document.getText(editor.selection).trim();
+  const content = await vscode.window.showInputBox({
+    title: "Remember (1/4)",
+    prompt: "Text to remember",
+    value: selectedText,
+  });
   if (!content?.trim()) return;
   const title = await vscode.window.showInputBox({
     title: "Remember (2/4)",
-    prompt: "A short title",
+    prompt: "Short title",
     value: content.trim().split(/\s+/).slice(0, 6).join(" "),
   });
   if (!title?.trim()) return;
-  const category = await vscode.window.showQuickPick(CATEGORIES, { title: "Remember (3/4): what is it?" });
+  const category = await vscode.window.showQuickPick(CATEGORIES, { title: "Remember (3/4): category" });
   if (category === undefined) return;
-  const scope = await vscode.window.showQuickPick(SCOPES, { title: "Remember (4/4): for whom?" });
+  const scope = await vscode.window.showQuickPick(SCOPES, { title: "Remember (4/4): scope" });
   if (scope === undefined) return;
   const params = { action: "add", category: category.label, title, content, scope: scope.scope };
-  warn(await server.request<Memory>("memory", params));
-  vscode.window.setStatusBarMessage("$(check) Remembered", 5000);
+  showWarnings(await server.request<MemoryResult>("memory", params));
+  vscode.window.setStatusBarMessage("$(check) Saved to memory", STATUS_MESSAGE_MS);
 }
 
+/** List the entries with actions to add, update and remove entries. */
 export async function showMemory(server: Server): Promise<void> {
-  const box = vscode.window.createQuickPick<Choice>();
-  box.title = "Memory";
-  box.placeholder = "Type to filter; Enter changes an entry";
-  box.matchOnDescription = box.matchOnDetail = true;
-  const list = async (): Promise<void> => {
-    box.busy = true;
-    const memory = await server.request<Memory>("memory", { action: "list", limit: LISTED });
-    warn(memory);
-    box.items = memory.entries.length
-      ? memory.entries.map((entry) => ({ ...memoryLabel(entry), entry, buttons: [REMOVE] }))
-      : [{ label: "Nothing is remembered yet.", detail: "Enter remembers something.", alwaysShow: true }];
-    box.busy = false;
+  const list = vscode.window.createQuickPick<Choice>();
+  list.title = "Memory";
+  list.placeholder = "Type to filter; Enter edits an entry";
+  list.matchOnDescription = list.matchOnDetail = true;
+  const refresh = async (): Promise<void> => {
+    list.busy = true;
+    const memory = await server.request<MemoryResult>("memory", { action: "list", limit: MAX_LISTED_ENTRIES });
+    showWarnings(memory);
+    list.items = memory.entries.length
+      ? memory.entries.map((entry) => ({ ...memoryLabel(entry), entry, buttons: [REMOVE_BUTTON] }))
+      : [{ label: "The memory is empty.", detail: "Press Enter to add an entry.", alwaysShow: true }];
+    list.busy = false;
   };
-  box.onDidTriggerItemButton(
-    guarded(async ({ item }) => {
+  list.onDidTriggerItemButton(
+    withErrorNotification(async ({ item }) => {
       if (item.entry === undefined) return;
-      warn(await server.request<Memory>("memory", { action: "remove", id: item.entry.id }));
-      await list();
+      showWarnings(await server.request<MemoryResult>("memory", { action: "remove", id: item.entry.id }));
+      await refresh();
     }),
   );
-  box.onDidAccept(
-    guarded(async () => {
-      const choice = box.selectedItems[0];
+  list.onDidAccept(
+    withErrorNotification(async () => {
+      const choice = list.selectedItems[0];
       if (choice === undefined) return;
-      box.hide();
-      await (choice.entry === undefined ? remember(server) : change(server, choice.entry));
+      list.hide();
+      await (choice.entry === undefined ? addMemoryEntry(server) : updateMemoryEntry(server, choice.entry));
     }),
   );
-  box.onDidHide(() => box.dispose());
-  box.show();
+  list.onDidHide(() => list.dispose());
+  list.show();
   try {
-    await list();
+    await refresh();
   } catch (error) {
-    box.hide();
+    list.hide();
     throw error;
   }
 }
 
-async function change(server: Server, entry: MemoryEntry): Promise<void> {
-  const content = await vscode.window.showInputBox({ title: entry.title, prompt: "What to remember", value: entry.content });
+async function updateMemoryEntry(server: Server, entry: MemoryEntry): Promise<void> {
+  const content = await vscode.window.showInputBox({
+    title: entry.title,
+    prompt: "Text to remember",
+    value: entry.content,
+  });
   if (!content?.trim() || content === entry.content) return;
-  warn(await server.request<Memory>("memory", { action: "update", id: entry.id, content }));
-  vscode.window.setStatusBarMessage("$(check) Remembered", 5000);
+  showWarnings(await server.request<MemoryResult>("memory", { action: "update", id: entry.id, content }));
+  vscode.window.setStatusBarMessage("$(check) Saved to memory", STATUS_MESSAGE_MS);
 }
 
-function warn(memory: Memory): void {
+function showWarnings(memory: MemoryResult): void {
   for (const warning of memory.warnings) void vscode.window.showWarningMessage(`promptls: ${warning}`);
 }

@@ -1,70 +1,82 @@
-// Programs that are run to their end: their output line by line, ended when nobody wants it any longer.
+// Child processes: run a program to completion, with line-by-line output and cancellation.
 
 import { spawn } from "node:child_process";
+import * as fs from "node:fs";
 import type { Readable } from "node:stream";
-import { Cancelled } from "./errors";
+import { CancelledError } from "./errors";
 
-/** As much of VS Code's token as is needed here. */
-export interface Token {
+/** The part of `vscode.CancellationToken` that is used here. */
+export interface CancellationToken {
   readonly isCancellationRequested: boolean;
   onCancellationRequested(listener: () => void): { dispose(): void };
 }
 
-export interface Ran {
-  code: number;
+export interface ProcessResult {
+  exitCode: number;
+  /** Standard output and standard error, interleaved. */
   output: string;
 }
 
-/** Run a program; both of its streams are the output.  Throws `Cancelled`, and what spawning throws. */
-export function run(
+/** Run a program to completion.  Throws `CancelledError`, or the error of spawning. */
+export function runProcess(
   command: string,
   args: readonly string[],
-  options: { token?: Token; cwd?: string; onLine?: (line: string) => void } = {},
-): Promise<Ran> {
+  options: { token?: CancellationToken; cwd?: string; onLine?: (line: string) => void } = {},
+): Promise<ProcessResult> {
   return new Promise((resolve, reject) => {
     if (options.token?.isCancellationRequested) {
-      reject(new Cancelled());
+      reject(new CancelledError());
       return;
     }
     const child = spawn(command, args, {
       cwd: options.cwd,
       stdio: ["ignore", "pipe", "pipe"],
       windowsHide: true,
-      detached: process.platform !== "win32", // a group of its own, so that what it started ends with it
+      detached: process.platform !== "win32", // own process group, so that cancellation also ends its children
     });
     let output = "";
-    const follow = (stream: Readable): void => {
-      let line = "";
+    const collect = (stream: Readable): void => {
+      let partialLine = "";
       stream.setEncoding("utf8").on("data", (chunk: string) => {
         output += chunk;
-        const parts = (line + chunk).split(/\r?\n/);
-        line = parts.pop() ?? "";
-        for (const part of parts) options.onLine?.(part);
+        const lines = (partialLine + chunk).split(/\r?\n/);
+        partialLine = lines.pop() ?? "";
+        for (const line of lines) options.onLine?.(line);
       });
       stream.on("end", () => {
-        if (line) options.onLine?.(line);
+        if (partialLine) options.onLine?.(partialLine);
       });
     };
-    const cancelling = options.token?.onCancellationRequested(() => end(child.pid));
-    follow(child.stdout);
-    follow(child.stderr);
+    const cancellation = options.token?.onCancellationRequested(() => terminate(child.pid));
+    collect(child.stdout);
+    collect(child.stderr);
     child.on("error", (error) => {
-      cancelling?.dispose();
+      cancellation?.dispose();
       reject(error);
     });
-    child.on("close", (code) => {
-      cancelling?.dispose();
-      if (options.token?.isCancellationRequested) reject(new Cancelled());
-      else resolve({ code: code ?? 1, output });
+    child.on("close", (exitCode) => {
+      cancellation?.dispose();
+      if (options.token?.isCancellationRequested) reject(new CancelledError());
+      else resolve({ exitCode: exitCode ?? 1, output });
     });
   });
 }
 
-function end(pid: number | undefined): void {
+function terminate(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(process.platform === "win32" ? pid : -pid, "SIGTERM");
   } catch {
-    // it has ended by itself
+    // The process has already exited.
+  }
+}
+
+/** Check whether a file exists and can be executed. */
+export function isExecutable(file: string): boolean {
+  try {
+    fs.accessSync(file, fs.constants.X_OK);
+    return fs.statSync(file).isFile();
+  } catch {
+    return false;
   }
 }

@@ -1,18 +1,18 @@
-// What goes over the wire, as far as this client looks at it.  server/docs/reference/protocol.md describes it; the golden messages
-// of tests/protocol prove that what is shown here takes every one of them.
+// Types of the protocol, limited to the fields that this client uses.  See server/docs/reference/protocol.md.  The
+// unit tests render every golden message of tests/protocol with the functions of this extension.
 
 export interface Position {
   line: number;
   character: number;
 }
 
-/** Whole lines as a rule: the end is the start of the line behind. */
+/** A range, usually of whole lines: the end is the start of the line after the last one. */
 export interface Range {
   start: Position;
   end: Position;
 }
 
-export interface Place {
+export interface Location {
   uri: string;
   range: Range;
 }
@@ -30,10 +30,10 @@ export interface Diagnostic {
   source?: string;
 }
 
-/** What the editor knows. */
+/** Client context: the state that the editor reports. */
 export interface Context {
   activeDocument?: string;
-  selection?: Place;
+  selection?: Location;
   openDocuments?: string[];
   visibleDocuments?: string[];
   diagnostics?: { uri: string; diagnostics: Diagnostic[] }[];
@@ -52,8 +52,8 @@ export interface BuildParams {
   output?: "text" | "messages";
 }
 
-/** A region of a file, found or sent. */
-export interface Item extends Place {
+/** An item of the prompt or a search hit. */
+export interface Item extends Location {
   path: string;
   kind: string;
   origin: string;
@@ -66,7 +66,7 @@ export interface Item extends Place {
   citation?: string;
 }
 
-export interface Omitted extends Place {
+export interface OmittedItem extends Location {
   reason: string;
   tokens: number;
 }
@@ -75,14 +75,14 @@ export interface Mention {
   text: string;
   kind: string;
   status: string;
-  targets: Place[];
+  targets: Location[];
   candidates?: string[];
   tokens: number;
   reason: string;
   suggestion?: string;
 }
 
-export interface Tokens {
+export interface TokenUsage {
   budget: number;
   used: number;
   counter: string;
@@ -90,12 +90,12 @@ export interface Tokens {
   sections: Record<string, number>;
 }
 
-export interface Built {
+export interface BuildResult {
   prompt?: string;
   messages?: { role: string; content: string }[];
-  tokens: Tokens;
+  tokens: TokenUsage;
   items: Item[];
-  omitted: Omitted[];
+  omitted: OmittedItem[];
   mentions: Mention[];
   droppedCount: number;
   trace: { line: string };
@@ -103,13 +103,13 @@ export interface Built {
   warnings: string[];
 }
 
-export interface Completions {
+export interface CompletionList {
   isIncomplete: boolean;
   replace: { start: number; end: number };
-  items: Completion[];
+  items: CompletionItem[];
 }
 
-export interface Completion {
+export interface CompletionItem {
   label: string;
   insertText: string;
   detail: string;
@@ -118,13 +118,13 @@ export interface Completion {
   tokens: number | null;
 }
 
-export interface Hits {
+export interface SearchResult {
   hits: Item[];
 }
 
 export interface Status {
   state: string;
-  /** Share of the work that is done, 0 to 1. */
+  /** Progress of the indexer, 0 to 1. */
   complete: number;
   generation: number;
   roots: { uri: string; name: string; files: number; symbols: number; pending: number; lastError: string }[];
@@ -133,7 +133,7 @@ export interface Status {
 }
 
 /** A node of the knowledge graph: a definition or a file. */
-export interface Node extends Place {
+export interface Node extends Location {
   id: string;
   type: string;
   name: string;
@@ -156,13 +156,13 @@ export interface Graph {
   layers: { name: string; about: string; nodes: string[] }[];
   nodes: Node[];
   edges: Edge[];
-  /** Call paths, each a list of ids. */
+  /** Call paths, each a list of node IDs. */
   paths?: string[][];
   problem?: string;
   suggestions?: string[];
 }
 
-/** What is known of a definition; without `found`, why nothing is and what is near. */
+/** A definition and its relations; if `found` is false, the problem and similar names. */
 export interface Explanation extends Partial<Record<Relation, Node[]>> {
   found: boolean;
   node?: Node;
@@ -197,7 +197,7 @@ export interface MemoryEntry {
   expires: string | null;
 }
 
-export interface Memory {
+export interface MemoryResult {
   entries: MemoryEntry[];
   total: number;
   warnings: string[];
@@ -220,7 +220,7 @@ export interface RecipeArgument {
   choices: string[];
 }
 
-export interface Recipes {
+export interface RecipeList {
   recipes: Recipe[];
   warnings: string[];
 }

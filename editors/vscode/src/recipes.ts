@@ -1,50 +1,50 @@
-// Named tasks: choose one, fill in its arguments, say what it is about.
+// Command “Ask by Recipe”: select a recipe, enter its arguments, ask the question.
 
 import * as vscode from "vscode";
 import { recipeLabel } from "./format";
-import type { Prompts } from "./prompts";
-import type { Recipe, RecipeArgument, Recipes } from "./protocol";
+import type { PromptBuilder } from "./prompt_builder";
+import type { Recipe, RecipeArgument, RecipeList } from "./protocol";
 import type { Server } from "./server";
 
-export async function askByRecipe(server: Server, prompts: Prompts): Promise<void> {
-  const { recipes, warnings } = await server.request<Recipes>("recipes", {});
+export async function askByRecipe(server: Server, prompts: PromptBuilder): Promise<void> {
+  const { recipes, warnings } = await server.request<RecipeList>("recipes", {});
   for (const warning of warnings) void vscode.window.showWarningMessage(`promptls: ${warning}`);
   const choices = recipes.map((recipe) => ({ ...recipeLabel(recipe), recipe }));
-  const chosen = await vscode.window.showQuickPick(choices, {
+  const choice = await vscode.window.showQuickPick(choices, {
     title: "Ask by recipe",
     matchOnDescription: true,
     matchOnDetail: true,
   });
-  if (chosen === undefined) return;
-  const filled = await fill(chosen.recipe);
-  if (filled === undefined) return;
+  if (choice === undefined) return;
+  const values = await inputArguments(choice.recipe);
+  if (values === undefined) return;
   await prompts.ask({
-    title: chosen.recipe.title,
-    with: { recipe: chosen.recipe.name, ...(Object.keys(filled).length > 0 && { arguments: filled }) },
+    title: choice.recipe.title,
+    params: { recipe: choice.recipe.name, ...(Object.keys(values).length > 0 && { arguments: values }) },
   });
 }
 
-/** Values of the arguments; undefined when the user has left. */
-async function fill(recipe: Recipe): Promise<Record<string, string> | undefined> {
-  const out: Record<string, string> = {};
+/** Ask for the arguments of a recipe; undefined if the user cancels. */
+async function inputArguments(recipe: Recipe): Promise<Record<string, string> | undefined> {
+  const values: Record<string, string> = {};
   for (const [i, argument] of recipe.arguments.entries()) {
-    const value = await askFor(argument, `${recipe.title} (${i + 1}/${recipe.arguments.length})`);
+    const value = await inputArgument(argument, `${recipe.title} (${i + 1}/${recipe.arguments.length})`);
     if (value === undefined) return undefined;
-    if (value) out[argument.name] = value;
+    if (value) values[argument.name] = value;
   }
-  return out;
+  return values;
 }
 
-function askFor(argument: RecipeArgument, title: string): Thenable<string | undefined> {
-  const hint = argument.required ? "" : argument.default ? ` (${argument.default} if left empty)` : " (may stay empty)";
+function inputArgument(argument: RecipeArgument, title: string): Thenable<string | undefined> {
+  const hint = argument.required ? "" : argument.default ? ` (default: ${argument.default})` : " (optional)";
   if (argument.choices.length > 0) {
-    const first = argument.default ?? "";
-    const choices = [...argument.choices].sort((a, b) => Number(b === first) - Number(a === first));
+    const preferred = argument.default ?? "";
+    const choices = [...argument.choices].sort((a, b) => Number(b === preferred) - Number(a === preferred));
     return vscode.window.showQuickPick(choices, { title, placeHolder: argument.description });
   }
   return vscode.window.showInputBox({
     title,
     prompt: `${argument.description}${hint}`,
-    validateInput: (value) => (argument.required && !value.trim() ? "This is needed." : undefined),
+    validateInput: (value) => (argument.required && !value.trim() ? "Enter a value." : undefined),
   });
 }

@@ -1,81 +1,87 @@
-// Search as one types: ranked regions, opened or mentioned.
+// Command “Search…”: search as you type; results can be opened or mentioned.
 
 import * as vscode from "vscode";
-import { UserError, isCancelled, sentence } from "./errors";
+import { UserError, errorSentence, isCancelled } from "./errors";
 import { hitLabel } from "./format";
-import { mentionOfUri, openScratch } from "./prompts";
-import type { Hits, Item } from "./protocol";
-import { guarded } from "./say";
+import { withErrorNotification } from "./notifications";
+import { openPromptDocument, uriMention } from "./prompt_builder";
+import type { Item, SearchResult } from "./protocol";
 import type { Server } from "./server";
-import { openPlace } from "./view/open";
+import { openLocation } from "./webview/open_location";
 
-const LIMIT = 30;
-const PAUSE_MS = 120;
+const MAX_HITS = 30;
+/** Delay after the last keystroke before a search starts, in milliseconds. */
+const DEBOUNCE_MS = 120;
 
 interface Choice extends vscode.QuickPickItem {
   hit?: Item;
 }
 
-const ASIDE = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: "Open to the side" };
-const MENTION = { iconPath: new vscode.ThemeIcon("mention"), tooltip: "Mention in a new prompt document" };
+const OPEN_TO_SIDE_BUTTON = { iconPath: new vscode.ThemeIcon("split-horizontal"), tooltip: "Open to the side" };
+const MENTION_BUTTON = { iconPath: new vscode.ThemeIcon("mention"), tooltip: "Mention in a new prompt document" };
 
-export function search(server: Server): void {
-  const box = vscode.window.createQuickPick<Choice>();
-  box.title = "Search by meaning, words and calls";
-  box.placeholder = "What to look for, in plain words or by name";
+export function showSearch(server: Server): void {
+  const input = vscode.window.createQuickPick<Choice>();
+  input.title = "Search by meaning, keywords and calls";
+  input.placeholder = "Question in plain words, or a name";
   let timer: NodeJS.Timeout | undefined;
-  let asking: vscode.CancellationTokenSource | undefined;
+  let pending: vscode.CancellationTokenSource | undefined;
 
-  const look = async (query: string): Promise<void> => {
-    const source = (asking = new vscode.CancellationTokenSource());
-    box.busy = true;
+  const runSearch = async (query: string): Promise<void> => {
+    const source = (pending = new vscode.CancellationTokenSource());
+    input.busy = true;
     try {
-      const found = await server.request<Hits>("search", { query, limit: LIMIT }, source.token);
-      if (source !== asking) return;
-      box.items = found.hits.length ? choices(found.hits) : [{ label: "Nothing was found.", alwaysShow: true }];
+      const { hits } = await server.request<SearchResult>("search", { query, limit: MAX_HITS }, source.token);
+      if (source !== pending) return;
+      input.items = hits.length ? toChoices(hits) : [{ label: "No results.", alwaysShow: true }];
     } catch (error) {
-      if (source === asking && !isCancelled(error)) box.items = [{ label: sentence(error), alwaysShow: true }];
+      if (source === pending && !isCancelled(error)) input.items = [{ label: errorSentence(error), alwaysShow: true }];
     } finally {
-      if (source === asking) box.busy = false;
+      if (source === pending) input.busy = false;
     }
   };
 
-  box.onDidChangeValue((value) => {
+  input.onDidChangeValue((value) => {
     clearTimeout(timer);
-    asking?.cancel();
-    if (value.trim()) timer = setTimeout(() => void look(value), PAUSE_MS);
-    else box.items = [];
+    pending?.cancel();
+    if (value.trim()) timer = setTimeout(() => void runSearch(value), DEBOUNCE_MS);
+    else input.items = [];
   });
-  box.onDidAccept(
-    guarded(async () => {
-      const hit = box.selectedItems[0]?.hit;
+  input.onDidAccept(
+    withErrorNotification(async () => {
+      const hit = input.selectedItems[0]?.hit;
       if (hit === undefined) return;
-      box.hide();
-      await openPlace(hit);
+      input.hide();
+      await openLocation(hit);
     }),
   );
-  box.onDidTriggerItemButton(
-    guarded(async ({ item, button }) => {
+  input.onDidTriggerItemButton(
+    withErrorNotification(async ({ item, button }) => {
       if (item.hit === undefined) return;
-      box.hide();
-      if (button === MENTION) await openScratch(`\n\n${mentionOfHit(item.hit)}\n`);
-      else await openPlace(item.hit, vscode.ViewColumn.Beside);
+      input.hide();
+      if (button === MENTION_BUTTON) await openPromptDocument(`\n\n${hitMention(item.hit)}\n`);
+      else await openLocation(item.hit, vscode.ViewColumn.Beside);
     }),
   );
-  box.onDidHide(() => {
+  input.onDidHide(() => {
     clearTimeout(timer);
-    asking?.cancel();
-    box.dispose();
+    pending?.cancel();
+    input.dispose();
   });
-  box.show();
+  input.show();
 }
 
-function choices(hits: readonly Item[]): Choice[] {
-  return hits.map((hit) => ({ ...hitLabel(hit), hit, alwaysShow: true, buttons: [MENTION, ASIDE] }));
+function toChoices(hits: readonly Item[]): Choice[] {
+  return hits.map((hit) => ({
+    ...hitLabel(hit),
+    hit,
+    alwaysShow: true,
+    buttons: [MENTION_BUTTON, OPEN_TO_SIDE_BUTTON],
+  }));
 }
 
-function mentionOfHit(hit: Item): string {
-  const mention = mentionOfUri(vscode.Uri.parse(hit.uri), hit.range);
-  if (mention === undefined) throw new UserError(`${hit.path} lies outside of the workspace, so no mention leads to it.`);
+function hitMention(hit: Item): string {
+  const mention = uriMention(vscode.Uri.parse(hit.uri), hit.range);
+  if (mention === undefined) throw new UserError(`${hit.path} is outside of the workspace and cannot be mentioned.`);
   return mention;
 }

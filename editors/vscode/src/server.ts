@@ -1,57 +1,78 @@
-// The server's life: found, started, restarted when it ends by itself, installed when the user says so; and every
-// request to it.  The one owner of the connection.
+// Lifecycle of the server process: locate, start, restart after a crash, install; and requests to it.  The only owner
+// of the language client.
 
 import * as os from "node:os";
 import * as vscode from "vscode";
 import { CloseAction, ErrorAction, type LanguageClient, State } from "vscode-languageclient/node";
-import { createClient } from "./client";
-import type { Surroundings } from "./context";
-import { Cancelled, Told, isCancelled, isLost, sentence } from "./errors";
-import { type Found, findServer } from "./find";
-import type { Life } from "./format";
-import { install } from "./install";
-import { answer } from "./model";
-import { isProgram } from "./programs";
+import type { ClientContextProvider } from "./client_context";
+import { CancelledError, ReportedError, errorSentence, isCancelled, isConnectionLost } from "./errors";
+import type { ServerState } from "./format";
+import { installServer } from "./install_server";
+import { createClient } from "./language_client";
+import { completeHandler } from "./language_model";
+import { type LocateResult, type ServerExecutable, locateServer } from "./locate_server";
+import { isExecutable } from "./process";
 import type { Status } from "./protocol";
-import { type Declared, type Nested, lost, ownSettings, same, workspaceSettings } from "./settings";
+import {
+  type NestedSettings,
+  type SettingDeclaration,
+  equalJson,
+  hasRemovedSetting,
+  userSettings,
+  workspaceSettings,
+} from "./settings";
 
-const CRASHES = 5;
-const CRASHES_WITHIN_MS = 3 * 60_000;
-const STOP_MS = 2000;
-const ENDED = "it ended at once.";
-const OFFERED = "installOffered";
+/** Number of crashes within `CRASH_WINDOW_MS` after which the server is not restarted. */
+const MAX_CRASHES = 5;
+const CRASH_WINDOW_MS = 3 * 60_000;
+/** Maximum time for an orderly shutdown, in milliseconds; then the process is killed. */
+const STOP_TIMEOUT_MS = 2000;
+/** Maximum length of a progress line of the installation, in characters. */
+const MAX_PROGRESS_CHARS = 80;
+const EXITED_AT_START = "it exited immediately.";
+/** Key of the global state: whether the installation was offered. */
+const INSTALL_OFFERED_KEY = "installOffered";
 
 export class Server implements vscode.Disposable {
-  life: Life = "stopped";
+  state: ServerState = "stopped";
+  /** Why the server is missing or failed; "" otherwise. */
   problem = "";
+  /** Last status notification of the server. */
   status: Status | undefined;
-  found: Found | undefined;
-  looked: string[] = [];
+  executable: ServerExecutable | undefined;
+  /** Locations in which the executable was searched. */
+  searched: string[] = [];
 
-  private readonly changed = new vscode.EventEmitter<void>();
-  readonly onDidChange = this.changed.event;
+  private readonly changeEmitter = new vscode.EventEmitter<void>();
+  readonly onDidChange = this.changeEmitter.event;
 
   private client: LanguageClient | undefined;
-  private turn: Promise<void> = Promise.resolve();
-  private restarting: Promise<void> | undefined;
-  private crashes: number[] = [];
-  private given: { own: Nested; workspace: Nested; languages: unknown } = { own: {}, workspace: {}, languages: [] };
-  private readonly settings: Declared[];
+  /** Last queued start, stop or restart. */
+  private queue: Promise<void> = Promise.resolve();
+  private pendingRestart: Promise<void> | undefined;
+  private crashTimes: number[] = [];
+  /** Settings that the running server received. */
+  private sentSettings: { user: NestedSettings; workspace: NestedSettings; languages: unknown } = {
+    user: {},
+    workspace: {},
+    languages: [],
+  };
   private readonly listeners: vscode.Disposable[];
 
   constructor(
     private readonly context: vscode.ExtensionContext,
-    private readonly surroundings: Surroundings,
+    private readonly clientContext: ClientContextProvider,
     readonly log: vscode.LogOutputChannel,
-    settings: Declared[],
+    private readonly settings: readonly SettingDeclaration[],
   ) {
-    this.settings = settings;
     this.listeners = [
-      this.changed,
+      this.changeEmitter,
       vscode.workspace.onDidChangeConfiguration((event) => {
-        if (event.affectsConfiguration("promptls")) this.reconfigure(event.affectsConfiguration("promptls.server.path"));
+        if (event.affectsConfiguration("promptls")) {
+          this.handleSettingsChange(event.affectsConfiguration("promptls.server.path"));
+        }
       }),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart("the workspace is trusted now")),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart("the workspace is now trusted")),
     ];
   }
 
@@ -59,203 +80,215 @@ export class Server implements vscode.Disposable {
     for (const listener of this.listeners) listener.dispose();
   }
 
-  // ---- starting and stopping, one at a time
+  // ---- start and stop; the steps run one at a time
 
   start(): Promise<void> {
-    return this.next(async () => {
+    return this.enqueue(async () => {
       if (this.client === undefined) await this.launch();
     });
   }
 
-  /** Restarts that are asked for before the next one has begun are one. */
-  restart(why: string): Promise<void> {
-    this.restarting ??= this.next(async () => {
-      this.restarting = undefined;
-      this.log.info(`Restart: ${why}.`);
-      this.crashes = [];
-      await this.halt();
+  /** Restart the server.  Requests for a restart that arrive before it begins are combined. */
+  restart(reason: string): Promise<void> {
+    this.pendingRestart ??= this.enqueue(async () => {
+      this.pendingRestart = undefined;
+      this.log.info(`Restarting the server: ${reason}.`);
+      this.crashTimes = [];
+      await this.stopClient();
       await this.launch();
     });
-    return this.restarting;
+    return this.pendingRestart;
   }
 
   stop(): Promise<void> {
-    return this.next(async () => {
-      await this.halt();
-      this.set("stopped");
+    return this.enqueue(async () => {
+      await this.stopClient();
+      this.setState("stopped");
     });
   }
 
-  private next(step: () => Promise<void>): Promise<void> {
-    this.turn = this.turn.then(step).catch((error) => this.set("failed", sentence(error)));
-    return this.turn;
+  private enqueue(step: () => Promise<void>): Promise<void> {
+    this.queue = this.queue.then(step).catch((error) => this.setState("failed", errorSentence(error)));
+    return this.queue;
   }
 
-  private async halt(): Promise<void> {
+  private async stopClient(): Promise<void> {
     const client = this.client;
     this.client = undefined;
     this.status = undefined;
     if (client === undefined) return;
     try {
-      await client.dispose(STOP_MS);
+      await client.dispose(STOP_TIMEOUT_MS);
     } catch (error) {
-      this.log.info(`The server did not stop properly: ${sentence(error)}`);
+      this.log.info(`The server did not shut down cleanly: ${errorSentence(error)}`);
     }
   }
 
   private async launch(): Promise<void> {
-    const { found, problem, looked } = this.look();
-    this.found = found;
-    this.looked = looked;
-    if (found === undefined) {
-      this.set("missing", problem);
+    const { executable, problem, searched } = this.locate();
+    this.executable = executable;
+    this.searched = searched;
+    if (executable === undefined) {
+      this.setState("missing", problem);
       return;
     }
-    this.set("starting");
-    this.log.info(`Starting ${found.command} (${found.origin}).`);
+    this.setState("starting");
+    this.log.info(`Starting ${executable.command} (from ${executable.origin}).`);
     await vscode.workspace.fs.createDirectory(this.context.globalStorageUri);
-    const all = this.settings;
-    this.given = { own: ownSettings(all, inspect), workspace: this.ofWorkspace(), languages: languages() };
+    this.sentSettings = {
+      user: userSettings(this.settings, inspectSetting),
+      workspace: this.currentWorkspaceSettings(),
+      languages: promptLanguages(),
+    };
     const client = createClient({
-      command: found.command,
+      command: executable.command,
       cwd: this.context.globalStorageUri.fsPath,
       log: this.log,
-      ownSettings: this.given.own,
-      workspaceSettings: () => (this.given.workspace = this.ofWorkspace()),
-      clientContext: (kinds) => this.surroundings.asked(kinds),
-      complete: answer(),
-      statusChanged: (status) => this.tell(status),
-      errorHandler: { error: () => ({ action: ErrorAction.Continue }), closed: () => this.closed(client) },
+      userSettings: this.sentSettings.user,
+      workspaceSettings: () => (this.sentSettings.workspace = this.currentWorkspaceSettings()),
+      clientContext: (kinds) => this.clientContext.resolve(kinds),
+      complete: completeHandler(),
+      onStatusChanged: (status) => this.setStatus(status),
+      errorHandler: {
+        error: () => ({ action: ErrorAction.Continue }),
+        closed: () => this.handleConnectionClosed(client),
+      },
     });
     this.client = client;
     client.onDidChangeState((event) => {
-      if (client === this.client && event.newState === State.Running) this.set("running");
+      if (client === this.client && event.newState === State.Running) this.setState("running");
     });
-    let reason = ENDED;
+    let reason = EXITED_AT_START;
     try {
       await client.start();
-      // A server that ends before it has said a word makes `start` return as if all were well.
+      // `start` also resolves if the server exits before its first message.
       if (client.isRunning()) return;
     } catch (error) {
-      if (!isLost(error)) reason = sentence(error);
+      if (!isConnectionLost(error)) reason = errorSentence(error);
     }
-    if (client !== this.client) return; // it did run, and `closed` knows that it has ended
+    if (client !== this.client) return; // the server was running, and `handleConnectionClosed` has handled its exit
     this.client = undefined;
-    if (reason === ENDED && this.crashes.length > 0) this.again(); // it has run before
-    else this.giveUp(`The server does not start (${found.command}): ${reason} The log has more.`);
+    if (reason === EXITED_AT_START && this.crashTimes.length > 0) this.restartAfterCrash();
+    else this.fail(`Could not start the server (${executable.command}): ${reason} See the log.`);
   }
 
-  /** The connection is closed.  If it ran and nobody has asked for its end, the server has ended, or was ended. */
-  private closed(client: LanguageClient): { action: CloseAction; handled: boolean } {
-    if (client === this.client && this.life === "running") {
+  /** Handle the end of the connection.  If the server was running and no stop was requested, it has crashed. */
+  private handleConnectionClosed(client: LanguageClient): { action: CloseAction; handled: boolean } {
+    if (client === this.client && this.state === "running") {
       this.client = undefined;
       this.status = undefined;
-      this.again();
+      this.restartAfterCrash();
     }
-    // The client could start it again by itself, but would not look for the program anew, nor tell if it cannot.
+    // A restart by the client would neither locate the executable again nor report a failure.
     return { action: CloseAction.DoNotRestart, handled: true };
   }
 
-  /** Start a server once more that has ended unexpectedly, unless it does so time and again. */
-  private again(): void {
+  /** Restart the server after a crash, unless it crashes repeatedly. */
+  private restartAfterCrash(): void {
     const now = Date.now();
-    this.crashes = [...this.crashes.filter((at) => now - at < CRASHES_WITHIN_MS), now];
-    if (this.crashes.length >= CRASHES) {
-      this.giveUp(`The server has ended ${CRASHES} times within three minutes; it is not started again.`);
+    this.crashTimes = [...this.crashTimes.filter((time) => now - time < CRASH_WINDOW_MS), now];
+    if (this.crashTimes.length >= MAX_CRASHES) {
+      this.fail(`The server crashed ${MAX_CRASHES} times within three minutes and will not be restarted.`);
       return;
     }
-    this.log.warn("The server has ended unexpectedly; it is started again.");
-    this.set("starting");
-    void this.next(async () => {
-      if (this.client === undefined && this.life === "starting") await this.launch();
+    this.log.warn("The server exited unexpectedly. Restarting.");
+    this.setState("starting");
+    void this.enqueue(async () => {
+      if (this.client === undefined && this.state === "starting") await this.launch();
     });
   }
 
-  private giveUp(line: string): void {
-    this.log.error(line);
-    this.set("failed", line);
-    void this.offerRestart(line);
+  private fail(problem: string): void {
+    this.log.error(problem);
+    this.setState("failed", problem);
+    void this.offerRestart(problem);
   }
 
-  private async offerRestart(line: string): Promise<void> {
-    const chosen = await vscode.window.showErrorMessage(`promptls: ${line}`, "Restart Server", "Show Log", "Doctor");
-    if (chosen === "Restart Server") await this.restart("the user asked for it");
-    else if (chosen === "Show Log") this.log.show();
-    else if (chosen === "Doctor") await vscode.commands.executeCommand("promptls.doctor");
+  private async offerRestart(problem: string): Promise<void> {
+    const [restart, showLog, doctor] = ["Restart Server", "Show Log", "Run Doctor"];
+    const action = await vscode.window.showErrorMessage(`promptls: ${problem}`, restart, showLog, doctor);
+    if (action === restart) await this.restart("requested by the user");
+    else if (action === showLog) this.log.show();
+    else if (action === doctor) await vscode.commands.executeCommand("promptls.doctor");
   }
 
-  private set(life: Life, problem = ""): void {
-    this.life = life;
+  private setState(state: ServerState, problem = ""): void {
+    this.state = state;
     this.problem = problem;
-    this.changed.fire();
+    this.changeEmitter.fire();
   }
 
-  private tell(status: Status): void {
+  private setStatus(status: Status): void {
     this.status = status;
-    this.changed.fire();
+    this.changeEmitter.fire();
   }
 
-  // ---- where it is, and how it gets there
+  // ---- location and installation
 
+  /** Path of the private environment. */
   private get environment(): string {
     return vscode.Uri.joinPath(this.context.globalStorageUri, "server").fsPath;
   }
 
-  private look(): ReturnType<typeof findServer> {
-    const trusted = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
-    return findServer({
-      setting: own("server.path"),
-      folders: trusted.filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
+  private locate(): LocateResult {
+    const trustedFolders = vscode.workspace.isTrusted ? (vscode.workspace.workspaceFolders ?? []) : [];
+    return locateServer({
+      setting: extensionSetting("server.path"),
+      folders: trustedFolders.filter((folder) => folder.uri.scheme === "file").map((folder) => folder.uri.fsPath),
       path: process.env.PATH ?? "",
       home: os.homedir(),
       environment: this.environment,
       windows: process.platform === "win32",
-      isProgram,
+      isExecutable,
     });
   }
 
-  /** Offer the install by itself once on this machine; after that only when the server is needed. */
-  async offerOnce(): Promise<void> {
-    if (this.life !== "missing" || this.context.globalState.get(OFFERED)) return;
-    await this.context.globalState.update(OFFERED, true);
-    await this.offer();
+  /** Offer the installation at the first start on this machine; later, only a request of the user does. */
+  async offerInstallOnce(): Promise<void> {
+    if (this.state !== "missing" || this.context.globalState.get(INSTALL_OFFERED_KEY)) return;
+    await this.context.globalState.update(INSTALL_OFFERED_KEY, true);
+    await this.offerInstall();
   }
 
-  private async offer(): Promise<void> {
-    const requirement = own("server.package").trim();
-    const [install, choose] = ["Install", "Open Settings"];
+  private async offerInstall(): Promise<void> {
+    const requirement = extensionSetting("server.package").trim();
+    const [install, openSettings] = ["Install", "Open Settings"];
     const question = requirement ? ` Install ${requirement} with pip into a private environment of this extension?` : "";
-    const answers = requirement ? [install, choose] : [choose];
-    const chosen = await vscode.window.showWarningMessage(`promptls: ${this.problem}${question}`, ...answers);
-    if (chosen === install) await this.install();
-    if (chosen === choose) await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");
+    const actions = requirement ? [install, openSettings] : [openSettings];
+    const action = await vscode.window.showWarningMessage(`promptls: ${this.problem}${question}`, ...actions);
+    if (action === install) await this.install();
+    if (action === openSettings) {
+      await vscode.commands.executeCommand("workbench.action.openSettings", "promptls.server");
+    }
   }
 
-  /** Make the private environment anew, and start the server in it. */
+  /** Create or replace the private environment, then start its server. */
   async install(): Promise<void> {
-    if (this.found?.origin === "the private environment") await this.stop(); // its files are about to go
-    const plan = {
+    // The files of a running server must not be replaced.
+    if (this.executable?.origin === "the private environment") await this.stop();
+    const options = {
       environment: this.environment,
-      requirement: own("server.package"),
-      python: own("server.python"),
+      requirement: extensionSetting("server.package"),
+      python: extensionSetting("server.python"),
       path: process.env.PATH ?? "",
       windows: process.platform === "win32",
     };
-    const title = `promptls: installing ${plan.requirement}`;
+    const title = `promptls: installing ${options.requirement}`;
     try {
       await vscode.window.withProgress(
         { location: vscode.ProgressLocation.Notification, title, cancellable: true },
         (progress, token) =>
-          install(plan, token, (line) => {
+          installServer(options, token, (line) => {
             this.log.info(line);
-            progress.report({ message: line.length > 80 ? `${line.slice(0, 79)}…` : line });
+            const truncated = line.length > MAX_PROGRESS_CHARS;
+            progress.report({ message: truncated ? `${line.slice(0, MAX_PROGRESS_CHARS - 1)}…` : line });
           }),
       );
     } catch (error) {
       if (isCancelled(error)) return;
-      this.log.error(sentence(error));
-      const chosen = await vscode.window.showErrorMessage(`promptls: ${sentence(error)}`, "Show Log");
-      if (chosen !== undefined) this.log.show();
+      this.log.error(errorSentence(error));
+      const action = await vscode.window.showErrorMessage(`promptls: ${errorSentence(error)}`, "Show Log");
+      if (action !== undefined) this.log.show();
       return;
     }
     await this.restart("the server was installed");
@@ -263,15 +296,17 @@ export class Server implements vscode.Disposable {
 
   // ---- settings
 
-  private ofWorkspace(): Nested {
-    return vscode.workspace.isTrusted ? workspaceSettings(this.settings, inspect) : {};
+  private currentWorkspaceSettings(): NestedSettings {
+    return vscode.workspace.isTrusted ? workspaceSettings(this.settings, inspectSetting) : {};
   }
 
-  private reconfigure(path: boolean): void {
-    if (this.life === "stopped") return;
-    const asked = ownSettings(this.settings, inspect);
-    const gone = lost(this.given.workspace, this.ofWorkspace());
-    if (path || gone || !same(asked, this.given.own) || !same(languages(), this.given.languages)) {
+  /** Send changed settings to the server, or restart it if it reads them only at the start. */
+  private handleSettingsChange(pathChanged: boolean): void {
+    if (this.state === "stopped") return;
+    const user = userSettings(this.settings, inspectSetting);
+    const removed = hasRemovedSetting(this.sentSettings.workspace, this.currentWorkspaceSettings());
+    const userChanged = !equalJson(user, this.sentSettings.user);
+    if (pathChanged || removed || userChanged || !equalJson(promptLanguages(), this.sentSettings.languages)) {
       void this.restart("settings have changed");
     } else if (this.client?.isRunning()) {
       void this.client.sendNotification("workspace/didChangeConfiguration", { settings: null });
@@ -280,42 +315,45 @@ export class Server implements vscode.Disposable {
 
   // ---- requests
 
-  /** Ask the server.  Throws `Told`, `Cancelled` and what the server answers; a lost answer is asked for again. */
+  /**
+   * Send a request.  If the server exits before it responds, the request is retried once.
+   * Throws `ReportedError`, `CancelledError` and errors of the server.
+   */
   async request<R>(method: string, params: unknown, token?: vscode.CancellationToken): Promise<R> {
     for (let attempt = 0; ; attempt++) {
-      const client = await orCancelled(this.ready(), token);
+      const client = await orCancelled(this.runningClient(), token);
       const name = `promptls/${method}`;
       try {
-        const sent = token ? client.sendRequest<R>(name, params, token) : client.sendRequest<R>(name, params);
-        return await orCancelled(sent, token);
+        const response = token ? client.sendRequest<R>(name, params, token) : client.sendRequest<R>(name, params);
+        return await orCancelled(response, token);
       } catch (error) {
-        if (attempt > 0 || !isLost(error) || token?.isCancellationRequested) throw error;
-        this.log.info(`${name} is asked again: ${sentence(error)}`);
-        if (this.isRunning()) await bounded(this.nextChange(), STOP_MS); // until it is noticed that the server is gone
+        if (attempt > 0 || !isConnectionLost(error) || token?.isCancellationRequested) throw error;
+        this.log.info(`Retrying ${name}: ${errorSentence(error)}`);
+        // The client may report the end of the connection later than the request.
+        if (this.isRunning()) await withTimeout(this.nextChange(), STOP_TIMEOUT_MS);
       }
     }
   }
 
-  /** The running client.  Starts the server where it does not run; where there is none, offers to install it. */
-  private async ready(): Promise<LanguageClient> {
-    if (this.life === "stopped" || this.life === "failed") await this.start();
-    await this.turn;
-    await this.settled();
-    if (this.life === "missing") void this.offer(); // whoever asks does not wait for an answer to that
+  /** Return the running client.  Starts the server if it is stopped, and offers the installation if it is missing. */
+  private async runningClient(): Promise<LanguageClient> {
+    if (this.state === "stopped" || this.state === "failed") await this.start();
+    await this.queue;
+    await this.startFinished();
+    if (this.state === "missing") void this.offerInstall(); // not awaited: the request fails without an answer
     if (this.client === undefined || !this.isRunning()) {
-      throw new Told(this.problem || "The server does not run; “promptls: Doctor” tells why.");
+      throw new ReportedError(this.problem || "The server is not running. Run “promptls: Run Doctor”.");
     }
     return this.client;
   }
 
-  /** Returns when a start that is under way has come to an end. */
-  private async settled(): Promise<void> {
-    while (this.life === "starting") await this.nextChange();
+  private async startFinished(): Promise<void> {
+    while (this.state === "starting") await this.nextChange();
   }
 
   private nextChange(): Promise<void> {
     return new Promise((resolve) => {
-      const listener = this.changed.event(() => {
+      const listener = this.changeEmitter.event(() => {
         listener.dispose();
         resolve();
       });
@@ -323,40 +361,39 @@ export class Server implements vscode.Disposable {
   }
 
   private isRunning(): boolean {
-    return this.life === "running";
+    return this.state === "running";
   }
 }
 
-/** A value, or `Cancelled` as soon as the user no longer waits for it. */
-export function orCancelled<T>(value: Promise<T>, token: vscode.CancellationToken | undefined): Promise<T> {
+/** Return the value of a promise, or throw `CancelledError` as soon as the token is cancelled. */
+function orCancelled<T>(value: Promise<T>, token: vscode.CancellationToken | undefined): Promise<T> {
   if (token === undefined) return value;
   return new Promise((resolve, reject) => {
-    const listener = token.onCancellationRequested(() => reject(new Cancelled()));
-    if (token.isCancellationRequested) reject(new Cancelled());
+    const listener = token.onCancellationRequested(() => reject(new CancelledError()));
+    if (token.isCancellationRequested) reject(new CancelledError());
     value.then(resolve, reject).finally(() => listener.dispose());
   });
 }
 
-/** Wait for something, but not longer than that. */
-async function bounded(what: Promise<unknown>, ms: number): Promise<void> {
+/** Wait for a promise to settle, for a limited time. */
+async function withTimeout(promise: Promise<unknown>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
+  const timeout = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms);
   });
-  await Promise.race([what.catch(() => undefined), late]);
+  await Promise.race([promise.catch(() => undefined), timeout]);
   clearTimeout(timer);
 }
 
-/** A setting of the extension itself; of machine scope, so that no workspace sets it. */
-function own(key: string): string {
+/** Return a setting of the extension itself.  These settings have machine scope, so a workspace cannot set them. */
+function extensionSetting(key: string): string {
   return vscode.workspace.getConfiguration("promptls").get<string>(key) ?? "";
 }
 
-function languages(): unknown {
+function promptLanguages(): unknown {
   return vscode.workspace.getConfiguration("promptls").get("documents.languages");
 }
 
-function inspect(key: string) {
+function inspectSetting(key: string) {
   return vscode.workspace.getConfiguration("promptls").inspect(key);
 }
-

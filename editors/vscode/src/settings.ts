@@ -1,69 +1,75 @@
-// The server's settings as the editor holds them.  What is the user's own goes along with `initialize`, where the
-// server trusts it; what a workspace sets is given when the server asks, which lets it refuse what is sensitive.  Pure.
+// Server settings.  The user's settings are sent with `initialize`, and the server trusts them.  Workspace settings
+// are sent when the server requests them, so that it can reject sensitive ones.  Pure: does not import vscode.
 
-/** A setting of the server as package.json declares it. */
-export interface Declared {
+/** A server setting declared in package.json. */
+export interface SettingDeclaration {
   /** "section.name" */
   key: string;
   default: unknown;
 }
 
-/** What `WorkspaceConfiguration.inspect` tells. */
-export interface Inspected {
+/** Result of `WorkspaceConfiguration.inspect`. */
+export interface InspectedSetting {
   globalValue?: unknown;
   workspaceValue?: unknown;
   workspaceFolderValue?: unknown;
 }
 
-export type Nested = Record<string, Record<string, unknown>>;
+type Inspect = (key: string) => InspectedSetting | undefined;
+
+/** Values by section and name. */
+export type NestedSettings = Record<string, Record<string, unknown>>;
 
 interface Manifest {
   contributes?: { configuration?: { title?: string; properties?: Record<string, { default?: unknown }> }[] };
 }
 
-/** The settings that are generated from the server's code. */
-export function declared(manifest: Manifest): Declared[] {
-  const group = manifest.contributes?.configuration?.find((g) => g.title === "Server");
+/** Return the settings of the generated group "Server". */
+export function serverSettings(manifest: Manifest): SettingDeclaration[] {
+  const group = manifest.contributes?.configuration?.find((candidate) => candidate.title === "Server");
   return Object.entries(group?.properties ?? {}).map(([name, schema]) => ({
     key: name.replace(/^promptls\./, ""),
     default: schema.default,
   }));
 }
 
-/** The user's own settings, as far as they differ from the default. */
-export function ownSettings(all: readonly Declared[], inspect: (key: string) => Inspected | undefined): Nested {
-  return nested(all, (setting) => {
+/** Return the user's settings that differ from the default. */
+export function userSettings(declarations: readonly SettingDeclaration[], inspect: Inspect): NestedSettings {
+  return nestSettings(declarations, (setting) => {
     const value = inspect(setting.key)?.globalValue;
-    return same(value, setting.default) ? undefined : value;
+    return equalJson(value, setting.default) ? undefined : value;
   });
 }
 
-/** What the workspace sets, the nearest first. */
-export function workspaceSettings(all: readonly Declared[], inspect: (key: string) => Inspected | undefined): Nested {
-  return nested(all, (setting) => {
-    const found = inspect(setting.key);
-    return found?.workspaceFolderValue ?? found?.workspaceValue;
+/** Return the settings of the workspace; those of a folder take precedence. */
+export function workspaceSettings(declarations: readonly SettingDeclaration[], inspect: Inspect): NestedSettings {
+  return nestSettings(declarations, (setting) => {
+    const inspected = inspect(setting.key);
+    return inspected?.workspaceFolderValue ?? inspected?.workspaceValue;
   });
 }
 
-/** Whether a setting of `before` is gone in `after`: the server keeps what it was told, so it must start anew. */
-export function lost(before: Nested, after: Nested): boolean {
+/** Check whether a setting was removed.  The server keeps values that it received, so it must be restarted. */
+export function hasRemovedSetting(before: NestedSettings, after: NestedSettings): boolean {
   return Object.entries(before).some(([section, values]) =>
     Object.keys(values).some((name) => after[section]?.[name] === undefined),
   );
 }
 
-export function same(a: unknown, b: unknown): boolean {
+export function equalJson(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function nested(all: readonly Declared[], value: (setting: Declared) => unknown): Nested {
-  const out: Nested = {};
-  for (const setting of all) {
-    const found = value(setting);
-    if (found === undefined) continue;
+function nestSettings(
+  declarations: readonly SettingDeclaration[],
+  valueOf: (setting: SettingDeclaration) => unknown,
+): NestedSettings {
+  const nested: NestedSettings = {};
+  for (const setting of declarations) {
+    const value = valueOf(setting);
+    if (value === undefined) continue;
     const dot = setting.key.indexOf(".");
-    (out[setting.key.slice(0, dot)] ??= {})[setting.key.slice(dot + 1)] = found;
+    (nested[setting.key.slice(0, dot)] ??= {})[setting.key.slice(dot + 1)] = value;
   }
-  return out;
+  return nested;
 }

@@ -1,6 +1,6 @@
-"""A terminal with a program in it: keys go in, the screen can be read, waited for and drawn.
+"""A terminal emulator that runs a program: send keys, read the screen, wait for text and take screenshots.
 
-The screen is pyte's; pictures show its cells as they are, in their colours.
+The screen is emulated by pyte. Screenshots draw its cells and their colours.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ NAMED = {
     "white": "#d8d8d8",
 }
 PRIVATE = re.compile(rb"\x1b\[[>=][0-9;]*[A-Za-z]")
-"""Sequences that pyte takes for others: it passes over the mark that makes them private."""
-OPEN = re.compile(rb"\x1b(\[[^A-Za-z@~]*)?$")
+"""Private control sequences. pyte ignores the prefix and interprets them as standard sequences."""
+INCOMPLETE = re.compile(rb"\x1b(\[[^A-Za-z@~]*)?$")
 
 
-class TooLate(AssertionError):
-    """What was waited for has not come; the text is the screen."""
+class ScreenTimeout(AssertionError):
+    """The screen did not match in time; the message contains the screen."""
 
 
 class Terminal:
-    """One program in a pty."""
+    """A program in a pseudo-terminal."""
 
     def __init__(self, command: list[str], env: dict[str, str], folder: Path) -> None:
         self.screen = pyte.Screen(COLUMNS, ROWS)
         self.stream = pyte.ByteStream(self.screen)
-        self.held = b""
+        self.pending = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
@@ -55,53 +55,53 @@ class Terminal:
         fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
 
     def read(self, seconds: float) -> bool:
-        """Take what the program writes within so many seconds; False if it has ended."""
+        """Read output of the program for at most `seconds`; return False if it has exited."""
         if not select.select([self.fd], [], [], seconds)[0]:
             return True
         try:
             data = os.read(self.fd, 1 << 16)
         except OSError:
             return False
-        data = self.held + data
-        unfinished = OPEN.search(data)
-        self.held = data[unfinished.start() :] if unfinished else b""
-        self.stream.feed(PRIVATE.sub(b"", data[: len(data) - len(self.held)]))
+        data = self.pending + data
+        incomplete = INCOMPLETE.search(data)
+        self.pending = data[incomplete.start() :] if incomplete else b""
+        self.stream.feed(PRIVATE.sub(b"", data[: len(data) - len(self.pending)]))
         return bool(data)
 
     def text(self) -> str:
-        """The screen, line by line."""
+        """Return the text of the screen."""
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def type(self, keys: str) -> None:
-        """Type keys one after the other, as a hand does: each is taken before the next."""
+        """Send keys one by one and read output after each."""
         for key in re.findall(r"\x1b?.", keys, re.DOTALL):
             os.write(self.fd, key.encode())
             self.read(0.02)
 
     def wait(self, pattern: str, seconds: float = 20) -> re.Match[str]:
-        """Wait until the screen matches; raise TooLate if it does not in time."""
+        """Wait until the screen matches `pattern`; raise ScreenTimeout after `seconds`."""
         end = time.monotonic() + seconds
         while True:
-            if found := re.search(pattern, self.text(), re.MULTILINE):
-                return found
+            if match := re.search(pattern, self.text(), re.MULTILINE):
+                return match
             if time.monotonic() > end or not self.read(0.05):
-                raise TooLate(f"no {pattern!r} on the screen:\n{self.text()}")
+                raise ScreenTimeout(f"no {pattern!r} on the screen:\n{self.text()}")
 
-    def gone(self, pattern: str, seconds: float = 20) -> None:
-        """Wait until the screen does not match any more."""
+    def wait_until_gone(self, pattern: str, seconds: float = 20) -> None:
+        """Wait until the screen no longer matches `pattern`; raise ScreenTimeout after `seconds`."""
         end = time.monotonic() + seconds
         while re.search(pattern, self.text(), re.MULTILINE):
             if time.monotonic() > end or not self.read(0.05):
-                raise TooLate(f"still {pattern!r} on the screen:\n{self.text()}")
+                raise ScreenTimeout(f"still {pattern!r} on the screen:\n{self.text()}")
 
-    def rest(self) -> None:
-        """Take what is still being drawn: nothing new for a moment, at most two seconds."""
+    def wait_until_idle(self) -> None:
+        """Read output until there is none for 0.3 s, for at most two seconds."""
         end = time.monotonic() + 2
         while time.monotonic() < end and select.select([self.fd], [], [], 0.3)[0]:
             self.read(0)
 
     def close(self) -> None:
-        """End the program."""
+        """Kill the program."""
         try:
             os.kill(self.pid, signal.SIGKILL)
             os.waitpid(self.pid, 0)
@@ -109,11 +109,11 @@ class Terminal:
             pass
         os.close(self.fd)
 
-    def picture(self, file: Path) -> None:
-        """Draw the screen into a PNG."""
-        self.rest()
+    def screenshot(self, file: Path) -> None:
+        """Save a screenshot as a PNG file."""
+        self.wait_until_idle()
         width, height = CELL
-        plain = ImageFont.truetype(str(FONTS / "DejaVuSansMono.ttf"), 15)
+        regular = ImageFont.truetype(str(FONTS / "DejaVuSansMono.ttf"), 15)
         bold = ImageFont.truetype(str(FONTS / "DejaVuSansMono-Bold.ttf"), 15)
         image = Image.new("RGB", (COLUMNS * width, ROWS * height), "#000000")
         draw = ImageDraw.Draw(image)
@@ -127,11 +127,11 @@ class Terminal:
                     fore, back = "#000000", "#ffffff"
                 x, y = column * width, row * height
                 draw.rectangle((x, y, x + width - 1, y + height - 1), fill=back)
-                if cell.data in "█░":  # drawn, so that neighbours touch
-                    shade = fore if cell.data == "█" else _mixed(fore, back)
+                if cell.data in "█░":  # drawn as rectangles, because glyphs leave gaps
+                    shade = fore if cell.data == "█" else _blend(fore, back)
                     draw.rectangle((x, y + 3, x + width - 1, y + height - 4), fill=shade)
                 elif cell.data.strip():
-                    draw.text((x, y), cell.data, font=bold if cell.bold else plain, fill=fore)
+                    draw.text((x, y), cell.data, font=bold if cell.bold else regular, fill=fore)
                 if cell.underscore:
                     draw.line((x, y + height - 2, x + width - 1, y + height - 2), fill=fore)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -145,6 +145,6 @@ def _colour(name: str, default: str) -> str:
     return NAMED.get(name) or f"#{name}"
 
 
-def _mixed(fore: str, back: str) -> str:
+def _blend(fore: str, back: str) -> str:
     pairs = zip(bytes.fromhex(fore[1:]), bytes.fromhex(back[1:]), strict=True)
     return "#" + "".join(f"{(f + 2 * b) // 3:02x}" for f, b in pairs)

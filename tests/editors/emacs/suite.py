@@ -1,6 +1,6 @@
-"""Runs all checks of the Emacs package: in batch, and with typed keys in a terminal; tests/editors/emacs/run calls it.
+"""Run all checks of the Emacs package in batch mode and with typed keys in a terminal (tests/editors/emacs/run).
 
-One line a check, "ok NAME" or "FAIL NAME: why", and a last line that counts them.
+Print one line per check, "ok NAME" or "FAIL NAME: reason", and a summary line.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from screen import Terminal, TooLate
+from screen import ScreenTimeout, Terminal
 
 HERE = Path(__file__).parent
 REPOSITORY = HERE.parents[2]
@@ -26,58 +26,58 @@ LISP = HERE / "lisp"
 PACKAGE = REPOSITORY / "editors" / "emacs"
 EMACS = os.environ.get("EMACS", "emacs")
 CLIENTS = ("lsp-mode", "eglot")
-BATCH_S = 300
-DOWN_TO_THE_END = "\x1b>"
+BATCH_TIMEOUT_S = 300
+END_OF_BUFFER = "\x1b>"
 
 
 class Report:
-    """Counts and prints checks."""
+    """Prints and counts the results of checks."""
 
     def __init__(self) -> None:
         self.passed = self.failed = 0
 
-    def add(self, name: str, ok: bool, why: str = "") -> None:
+    def add(self, name: str, ok: bool, reason: str = "") -> None:
         self.passed += ok
         self.failed += not ok
-        print(f"ok {name}" if ok else f"FAIL {name}: {why}", flush=True)
+        print(f"ok {name}" if ok else f"FAIL {name}: {reason}", flush=True)
 
 
 def servers() -> list[tuple[int, int]]:
-    """(pid, parent's pid) of every running server."""
+    """Return (pid, parent pid) of every running server."""
     out = subprocess.run(["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True).stdout
     fields = (line.split(None, 2) for line in out.splitlines())
     return [(int(f[0]), int(f[1])) for f in fields if len(f) == 3 and re.search(r"promptls\S* .*serve$", f[2])]
 
 
 def servers_in(folder: Path) -> list[int]:
-    """The servers that work in this folder."""
-    found = []
+    """Return the pids of the servers whose working directory is in this folder."""
+    pids = []
     for pid, _ in servers():
         try:
             if Path(f"/proc/{pid}/cwd").resolve().is_relative_to(folder):
-                found.append(pid)
+                pids.append(pid)
         except OSError:
-            pass  # it has ended, or is somebody else's
-    return found
+            pass  # the process has exited or belongs to another user
+    return pids
 
 
-def end_servers(folder: Path) -> None:
-    """See all servers of this folder ended: they write into it, so it could not be removed."""
-    end = time.monotonic() + 5
-    while left := servers_in(folder):
-        if time.monotonic() > end:
-            for pid in left:
+def stop_servers(folder: Path) -> None:
+    """Wait until all servers of this folder have exited and kill them after 5 s, so that it can be removed."""
+    deadline = time.monotonic() + 5
+    while pids := servers_in(folder):
+        if time.monotonic() > deadline:
+            for pid in pids:
                 os.kill(pid, signal.SIGKILL)
         time.sleep(0.05)
 
 
 @contextmanager
 def workspace() -> Iterator[tuple[Path, dict[str, str]]]:
-    """A workspace of its own, and the environment of an Emacs that works in it."""
+    """Yield a temporary workspace and the environment of an Emacs that uses it."""
     with tempfile.TemporaryDirectory(prefix="promptls-emacs-", ignore_cleanup_errors=True) as name:
         folder = Path(name).resolve()
         root, home = folder / "shop", folder / "home"
-        shutil.copytree(HERE.parent / "workspace", root)
+        shutil.copytree(HERE.parent / "workspace", root, ignore=shutil.ignore_patterns("__pycache__"))
         home.mkdir()
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "The shop"]):
             subprocess.run(
@@ -96,16 +96,16 @@ def workspace() -> Iterator[tuple[Path, dict[str, str]]]:
         try:
             yield root, env
         finally:
-            end_servers(folder)
+            stop_servers(folder)
 
 
-# ---- in batch
+# ---- batch mode
 
 
-def batch(report: Report, title: str, file: str, **more: str | None) -> None:
-    """Run a file of checks in a batch Emacs; a file that does not come to its end has failed."""
+def batch(report: Report, title: str, file: str, **environment: str | None) -> None:
+    """Run a file of checks in batch mode; a file that does not print "end" has failed."""
     with workspace() as (root, env):
-        env = {k: v for k, v in {**env, **more}.items() if v is not None}
+        env = {k: v for k, v in {**env, **environment}.items() if v is not None}
         try:
             done = subprocess.run(
                 [EMACS, "-Q", "--batch", "-l", str(LISP / file)],
@@ -114,32 +114,32 @@ def batch(report: Report, title: str, file: str, **more: str | None) -> None:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=BATCH_S,
+                timeout=BATCH_TIMEOUT_S,
             )
             out, err = done.stdout, done.stderr
-        except subprocess.TimeoutExpired as late:
-            out = (late.stdout or b"").decode(errors="replace")
-            err = f"Emacs has not ended within {BATCH_S} seconds"
+        except subprocess.TimeoutExpired as timeout:
+            out = (timeout.stdout or b"").decode(errors="replace")
+            err = f"Emacs did not exit within {BATCH_TIMEOUT_S} s"
         lines = out.splitlines()
         for line in lines:
             if line.startswith("ok "):
                 report.add(f"{title}: {line[3:]}", True)
             elif line.startswith("FAIL "):
-                name, _, why = line[5:].partition(": ")
-                report.add(f"{title}: {name}", False, why)
+                name, _, reason = line[5:].partition(": ")
+                report.add(f"{title}: {name}", False, reason)
         if "end" not in lines:
             report.add(
-                f"{title}: comes to its end",
+                f"{title}: runs to the end",
                 False,
                 " / ".join(line for line in err.splitlines() if "rror" in line)[-500:] or err[-500:],
             )
 
 
-# ---- with typed keys
+# ---- typed keys
 
 
 class Session:
-    """An Emacs in a terminal, with one client, in a workspace."""
+    """An Emacs in a terminal, with one LSP client and a workspace."""
 
     def __init__(self, report: Report, client: str, pictures: bool) -> None:
         self.report, self.client, self.pictures = report, client, pictures
@@ -156,16 +156,16 @@ class Session:
         self.stack.__exit__(None, None, None)
 
     def server(self) -> int:
-        """The server of this Emacs, 0 while there is none."""
+        """Return the pid of the server of this Emacs, or 0."""
         return next((pid for pid, parent in servers() if parent == self.terminal.pid), 0)
 
     def check(self, name: str, body: Callable[[], object]) -> None:
-        """One check: it passes unless its body raises."""
+        """Run a check; it passes unless `body` raises an exception."""
         try:
             body()
             self.report.add(f"{self.client} typed: {name}", True)
-        except Exception as problem:  # whatever went wrong is the report of this check, not the end of all
-            first, *rest = str(problem).splitlines() or [repr(problem)]
+        except Exception as error:  # any exception fails this check only
+            first, *rest = str(error).splitlines() or [repr(error)]
             self.report.add(f"{self.client} typed: {name}", False, first)
             print("\n".join(f"    | {line}" for line in rest if line.strip(" |")))
 
@@ -182,95 +182,95 @@ class Session:
         self.terminal.type("\x18b")
         self.terminal.wait("Switch to buffer")
         self.terminal.type(f"{name}\r")
-        self.terminal.gone("Switch to buffer")
+        self.terminal.wait_until_gone("Switch to buffer")
 
     def write(self, text: str) -> None:
-        """Make `text` the text of the buffer."""
+        """Replace the text of the buffer."""
         self.terminal.type("\x18h\x17" + text)
 
-    def picture(self, name: str) -> None:
+    def screenshot(self, name: str) -> None:
         if self.pictures and self.client == CLIENTS[0]:
-            self.terminal.picture(PACKAGE / "images" / f"{name}.png")
+            self.terminal.screenshot(PACKAGE / "images" / f"{name}.png")
 
 
 def typed(report: Report, client: str, pictures: bool) -> None:
-    """Everything a user does, in one session."""
+    """Run the checks of one interactive session."""
     lsp = client == "lsp-mode"
-    with Session(report, client, pictures) as at:
-        screen = at.terminal
+    with Session(report, client, pictures) as session:
+        screen = session.terminal
 
-        def starts() -> None:
+        def open_prompt_document() -> None:
             screen.wait("scratch")
-            at.visit("price.prompt.md")
+            session.visit("price.prompt.md")
             screen.wait(r"promptls\[ready\]", 60)
 
-        def offers() -> None:
+        def type_at_sign() -> None:
             screen.type("Why is the price wrong? @")
-            screen.wait(r"@selection  The lines that are selected")
+            screen.wait(r"@selection  The selected lines")
 
-        def takes() -> None:
+        def accept_completion() -> None:
             if lsp:
                 screen.type("car")
                 screen.wait(r"@tests/test_cart.py  python, 9 lines, \d+ tokens")
-                at.picture("completion")
+                session.screenshot("completion")
                 screen.type("\r")
             else:
                 screen.type("shop/ca\t")
             screen.wait(r"wrong\? @shop/cart\.py( |$)")
 
-        def hovers() -> None:
+        def hover() -> None:
             screen.type(" now\x1bb\x02\x02")
             if lsp:
-                at.command("lsp-describe-thing-at-point")
+                session.command("lsp-describe-thing-at-point")
             screen.wait(r"@shop/cart\.py.* is included, \d+ of 8,000 tokens")
             screen.type("\x181")
 
-        def goes() -> None:
+        def go_to_definition() -> None:
             screen.type("\x1b.")
             screen.wait(r"^class Cart:")
-            at.switch("price.prompt.md")
+            session.switch("price.prompt.md")
 
-        def counts() -> None:
+        def show_code_lenses() -> None:
             screen.wait(r"\d+ of 8,000 tokens, 1 mention")
             screen.wait(r"Build prompt.*Copy prompt")
 
-        def builds() -> None:
+        def build_prompt() -> None:
             screen.type("\x03\x03")
             screen.wait(r"In the prompt \(\d+\)")
             screen.wait(r"included +@shop/cart\.py")
-            at.picture("preview")
+            session.screenshot("preview")
 
-        def complains() -> None:
+        def show_diagnostic() -> None:
             screen.type("\x181")
-            at.write("Why is the price wrong? @shop/crat.py ?")
+            session.write("Why is the price wrong? @shop/crat.py ?")
             screen.wait(r"FlyC:1[|/]0|Flymake\[1 0\]")
             screen.type("\x1bb\x02\x02")
-            at.command("flycheck-list-errors" if lsp else "flymake-show-buffer-diagnostics")
+            session.command("flycheck-list-errors" if lsp else "flymake-show-buffer-diagnostics")
             screen.wait('error.*File "shop')
             screen.type("\x181")
 
-        def mends() -> None:
+        def apply_code_action() -> None:
             screen.type("\x03\x06")
             screen.wait("Select code action|Pick an action")
             screen.type("Change\t\r" if lsp else "\r")
             screen.wait(r"wrong\? @shop/cart\.py \?")
             screen.wait(r"FlyC(?!:[1-9])|Flymake\[0 0\]")
 
-        def unsaved() -> None:
-            at.visit("shop/cart.py")
-            screen.type(DOWN_TO_THE_END + "UNSAVED_LIMIT = 4711")
-            at.switch("price.prompt.md")
-            at.write("What is the limit? @shop/cart.py")
+        def build_with_unsaved_edit() -> None:
+            session.visit("shop/cart.py")
+            screen.type(END_OF_BUFFER + "UNSAVED_LIMIT = 4711")
+            session.switch("price.prompt.md")
+            session.write("What is the limit? @shop/cart.py")
             screen.type("\x03\x03")
             screen.wait(r"included +@shop/cart\.py")
             screen.type("\x18o\x13UNSAVED_LIM")
             screen.wait("UNSAVED_LIMIT = 4711")
             screen.type("\r\x18o\x181")
 
-        def asks() -> None:
-            at.switch("cart.py")
+        def ask_about_selection() -> None:
+            session.switch("cart.py")
             screen.type("\x1b<\x00" + "\x0e" * 8)
-            at.command("promptls-ask")
+            session.command("promptls-ask")
             screen.wait("Ask about the selection:")
             screen.type("what is @shop/mon\t")
             screen.wait(r"what is @shop/money\.py")
@@ -279,75 +279,75 @@ def typed(report: Report, client: str, pictures: bool) -> None:
             screen.wait(r"full +selection +shop/cart\.py")
             screen.type("\x181")
 
-        def menu() -> None:
+        def search_from_menu() -> None:
             screen.type("\x03p")
             screen.wait("Knowledge graph")
-            at.picture("menu")
+            session.screenshot("menu")
             screen.type("s")
             screen.wait("Search for")
             screen.type("regular customers pay less\r")
-            screen.wait(r"places for: regular customers")
+            screen.wait(r"results? for: regular customers")
             screen.type("\x1bgn")
             screen.wait(r"(cart|test_cart|orders)\.(py|md) ")
             screen.type("\x181")
 
-        def another(before: int) -> None:
-            end = time.monotonic() + 30
-            while at.server() in (0, before):
-                if time.monotonic() > end:
-                    raise TooLate(f"the server is still {before}:\n{screen.text()}")
+        def wait_for_new_server(before: int) -> None:
+            deadline = time.monotonic() + 30
+            while session.server() in (0, before):
+                if time.monotonic() > deadline:
+                    raise ScreenTimeout(f"the server is still {before}:\n{screen.text()}")
                 screen.read(0.1)
 
-        def restarts() -> None:
-            at.switch("price.prompt.md")
-            before = at.server()
-            at.command("promptls-restart")
-            another(before)
-            at.write("What is this? @shop/stock.py")
+        def restart_server() -> None:
+            session.switch("price.prompt.md")
+            before = session.server()
+            session.command("promptls-restart")
+            wait_for_new_server(before)
+            session.write("What is this? @shop/stock.py")
             screen.wait(r"promptls\[ready\]", 60)
             screen.type("\x03\x03")
             screen.wait(r"included +@shop/stock\.py")
             screen.type("\x181")
 
-        def survives() -> None:
-            before = at.server()
+        def kill_server() -> None:
+            before = session.server()
             os.kill(before, signal.SIGKILL)
             if lsp:
                 screen.wait("Do you want to restart it")
                 screen.type("y")
-            at.write("And this? @http.ts and @shop/cart.py")
+            session.write("And this? @http.ts and @shop/cart.py")
             screen.type("\x03\x03")
             screen.wait(r"included +@http\.ts", 60)
-            another(before)
+            wait_for_new_server(before)
             screen.type("\x18o\x13UNSAVED_LIM")
             screen.wait("UNSAVED_LIMIT = 4711")
 
-        at.check("a prompt document starts the server", starts)
-        at.check("@ offers what can be mentioned", offers)
-        at.check("what is taken is inserted", takes)
-        at.check("hovering tells what would be sent", hovers)
-        at.check("M-. goes to what is mentioned", goes)
-        at.check("tokens and what to do stand above the text", counts)
-        at.check("C-c C-c shows the prompt", builds)
-        at.check("a wrong mention is told", complains)
-        at.check("its fix mends the text", mends)
-        at.check("an unsaved edit is in the prompt", unsaved)
-        at.check("a question about a selection, mention completed in the minibuffer", asks)
-        at.check("the menu leads to a search, next-error to its places", menu)
-        at.check("restart starts another server", restarts)
-        at.check("a killed server is started anew and still knows unsaved edits", survives)
+        session.check("opening a prompt document starts the server", open_prompt_document)
+        session.check("@ lists the mention kinds", type_at_sign)
+        session.check("an accepted candidate is inserted", accept_completion)
+        session.check("hover shows the outcome of a mention", hover)
+        session.check("M-. visits the mentioned file", go_to_definition)
+        session.check("the header line shows the code lenses", show_code_lenses)
+        session.check("C-c C-c shows the preview", build_prompt)
+        session.check("an unresolved mention has a diagnostic", show_diagnostic)
+        session.check("C-c C-f applies the code action", apply_code_action)
+        session.check("an unsaved edit is in the prompt", build_with_unsaved_edit)
+        session.check("promptls-ask completes mentions and includes the selection", ask_about_selection)
+        session.check("the menu runs a search and next-error visits its results", search_from_menu)
+        session.check("restart starts a new server", restart_server)
+        session.check("a killed server is restarted and receives unsaved edits", kill_server)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Test the Emacs package in the real Emacs.")
-    parser.add_argument("--pictures", action="store_true", help="write the README's pictures")
-    parser.add_argument("--only", help="run only the parts whose name contains this")
+    parser.add_argument("--pictures", action="store_true", help="write the images of the README")
+    parser.add_argument("--only", help="run only the parts whose name contains this text")
     options = parser.parse_args()
     begin, report = time.monotonic(), Report()
     parts: dict[str, Callable[[], None]] = {
         "units": lambda: batch(report, "units", "units.el"),
         "package": lambda: batch(report, "package", "static.el"),
-        "bare package": lambda: batch(report, "package", "static.el", EMACS_PACKAGES=None),
+        "package without clients": lambda: batch(report, "package", "static.el", EMACS_PACKAGES=None),
     }
     for client in CLIENTS:
         parts[f"{client} batch"] = lambda client=client: batch(report, client, "e2e.el", CLIENT=client)

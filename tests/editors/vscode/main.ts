@@ -1,26 +1,26 @@
-// Runs the suites that are asked for and counts.
+// Entry point of the tests: runs the selected suites and prints the summary.
 
-import { runHost } from "./host/drive";
+import { runHostTests } from "./host/run_host_tests";
 import { createReport } from "./lib/report";
-import { runUi } from "./ui/drive";
-import { runUnits } from "./unit-runner";
+import { runUnitTests } from "./run_unit_tests";
+import { runUiTests } from "./ui/run_ui_tests";
 
 async function main(): Promise<void> {
-  const words = process.argv.slice(2);
-  const named = words.filter((word) => !word.startsWith("--"));
-  const only = words.find((word) => word.startsWith("--only="))?.slice("--only=".length) ?? "";
+  const args = process.argv.slice(2);
+  const selected = args.filter((arg) => !arg.startsWith("--"));
+  const only = args.find((arg) => arg.startsWith("--only="))?.slice("--only=".length) ?? "";
   const report = createReport();
   const suites: Record<string, () => Promise<void>> = {
-    unit: () => runUnits(report),
-    host: () => runHost(report, only),
-    ui: () => runUi(report, { pictures: words.includes("--pictures"), only }),
+    unit: () => runUnitTests(report),
+    host: () => runHostTests(report, only),
+    ui: () => runUiTests(report, { pictures: args.includes("--pictures"), only }),
   };
   for (const [name, run] of Object.entries(suites)) {
-    if (named.length > 0 && !named.includes(name)) continue;
+    if (selected.length > 0 && !selected.includes(name)) continue;
     try {
       await run();
     } catch (error) {
-      report.check(name, "the suite runs to its end", error);
+      report.check(name, "the suite runs to completion", error);
     }
   }
   const seconds = Math.round(Date.now() / 1000 - Number(process.env.PROMPTLS_BEGAN));

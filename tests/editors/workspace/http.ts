@@ -1,4 +1,4 @@
-/** Posts JSON; throws when the server is not there. */
+/** Posts JSON; throws if the server is unavailable. */
 export async function post(path: string, body: unknown): Promise<any> {
   const response = await fetch(path, { method: "POST", body: JSON.stringify(body) });
   return response.json();

@@ -1,58 +1,64 @@
-// The preview of the prompt that was built last, and what can be done with it.
+// Preview panel of a built prompt, and its actions: copy, open as document, send to chat, rebuild.
 
 import * as vscode from "vscode";
-import { BUILT } from "../documents";
+import { BUILT_PROMPT_LANGUAGE } from "../documents";
 import { UserError } from "../errors";
-import { plural, shortPath } from "../format";
-import type { Built } from "../protocol";
-import { patiently } from "../say";
-import { Panel } from "../view/panel";
-import { preview, previewTitle, promptText } from "./render";
+import { pluralize, relativePath } from "../format";
+import { withDelayedProgress } from "../notifications";
+import type { BuildResult } from "../protocol";
+import { WebviewPanel } from "../webview/panel";
+import { previewPage, previewTitle, promptText } from "./preview_page";
 
-const CHAT = "workbench.action.chat.open";
+const OPEN_CHAT_COMMAND = "workbench.action.chat.open";
+const STATUS_MESSAGE_MS = 5000;
 
-export type Build = (token: vscode.CancellationToken) => Promise<Built>;
+export type BuildFunction = (token: vscode.CancellationToken) => Promise<BuildResult>;
 
 export class Preview implements vscode.Disposable {
-  private readonly panel: Panel;
+  private readonly panel: WebviewPanel;
 
-  constructor(extension: vscode.Uri) {
-    this.panel = new Panel(extension, "promptls.preview");
+  constructor(extensionUri: vscode.Uri) {
+    this.panel = new WebviewPanel(extensionUri, "promptls.preview");
   }
 
   dispose(): void {
     this.panel.dispose();
   }
 
-  /** Build and show; "Build Again" in the page builds the same anew. */
-  async show(build: Build): Promise<void> {
-    const built = await patiently("building the prompt", build);
+  /** Build and show a prompt.  The page's button “Rebuild” calls `build` again. */
+  async show(build: BuildFunction): Promise<void> {
+    const result = await withDelayedProgress("building the prompt", build);
     const folders = (vscode.workspace.workspaceFolders ?? []).map((folder) => folder.uri.toString());
-    const deeds: Record<string, () => unknown> = {
-      copy: () => copy(built),
-      document: () => openAsDocument(built),
-      chat: () => sendToChat(built),
-      again: () => this.show(build),
+    const actions: Record<string, () => unknown> = {
+      copy: () => copyPrompt(result),
+      document: () => openAsDocument(result),
+      chat: () => sendToChat(result),
+      rebuild: () => this.show(build),
     };
-    this.panel.show(previewTitle(built), (places) => preview(built, places, (uri) => shortPath(uri, folders)), {
-      do: (what) => (Object.hasOwn(deeds, what) ? deeds[what]?.() : undefined),
-    });
+    this.panel.show(
+      previewTitle(result),
+      (links) => previewPage(result, links, (uri) => relativePath(uri, folders)),
+      { onAction: (name) => (Object.hasOwn(actions, name) ? actions[name]?.() : undefined) },
+    );
   }
 }
 
-export async function copy(built: Built): Promise<void> {
-  await vscode.env.clipboard.writeText(promptText(built));
-  vscode.window.setStatusBarMessage(`$(check) Copied the prompt, ${plural(built.tokens.used, "token")}`, 5000);
+/** Copy a prompt to the clipboard. */
+export async function copyPrompt(result: BuildResult): Promise<void> {
+  await vscode.env.clipboard.writeText(promptText(result));
+  const size = pluralize(result.tokens.used, "token");
+  vscode.window.setStatusBarMessage(`$(check) Copied the prompt (${size})`, STATUS_MESSAGE_MS);
 }
 
-export async function openAsDocument(built: Built): Promise<void> {
-  const document = await vscode.workspace.openTextDocument({ language: BUILT, content: promptText(built) });
+async function openAsDocument(result: BuildResult): Promise<void> {
+  const content = promptText(result);
+  const document = await vscode.workspace.openTextDocument({ language: BUILT_PROMPT_LANGUAGE, content });
   await vscode.window.showTextDocument(document, { preview: false });
 }
 
-async function sendToChat(built: Built): Promise<void> {
-  if (!(await vscode.commands.getCommands(true)).includes(CHAT)) {
-    throw new UserError("This editor has no chat view; copy the prompt instead.");
+async function sendToChat(result: BuildResult): Promise<void> {
+  if (!(await vscode.commands.getCommands(true)).includes(OPEN_CHAT_COMMAND)) {
+    throw new UserError("This editor has no chat view. Copy the prompt instead.");
   }
-  await vscode.commands.executeCommand(CHAT, { query: promptText(built), isPartialQuery: true });
+  await vscode.commands.executeCommand(OPEN_CHAT_COMMAND, { query: promptText(result), isPartialQuery: true });
 }

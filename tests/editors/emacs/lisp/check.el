@@ -1,11 +1,11 @@
-;;; check.el --- What all batch tests of the Emacs package share  -*- lexical-binding: t; -*-
+;;; check.el --- Helpers of the batch tests  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; Checks print one line each, "ok NAME" or "FAIL NAME: why", which suite.py
-;; counts.  The environment says where things are: EMACS_PACKAGES (folder with
-;; lsp-mode and the like), PROMPTLS_LISP (the package), PROMPTLS_COMMAND,
-;; WORKSPACE (a copy that may be changed).
+;; Each check prints one line, "ok NAME" or "FAIL NAME: reason"; suite.py counts
+;; them.  Environment variables: EMACS_PACKAGES (folders with lsp-mode and other
+;; packages), PROMPTLS_LISP (the package), PROMPTLS_COMMAND (the server),
+;; WORKSPACE (a copy that tests may modify).
 
 ;;; Code:
 
@@ -24,10 +24,10 @@
 (package-initialize)
 (add-to-list 'load-path (getenv "PROMPTLS_LISP"))
 
-(defvar check-failures 0 "How many checks have failed.")
+(defvar check-failures 0 "Number of failed checks.")
 
 (defun check (name ok &optional info)
-  "Report the check NAME: passed if OK is non-nil, else failed because of INFO."
+  "Report the check NAME as passed if OK is non-nil, else as failed with INFO."
   (unless ok (cl-incf check-failures))
   (let ((inhibit-message nil))
     (princ (if ok
@@ -38,19 +38,21 @@
                                                 (format "%S" info) 600)))))))
 
 (defmacro check-that (name &rest body)
-  "Report the check NAME: passed if BODY returns non-nil, failed if it does not or errs."
+  "Report the check NAME as passed if BODY returns non-nil.
+It fails if BODY returns nil or signals an error."
   (declare (indent 1))
   `(condition-case err
-       (check ,name (progn ,@body) "it returned nil")
+       (check ,name (progn ,@body) "returned nil")
      (error (check ,name nil err))
      (quit (check ,name nil 'quit))))
 
-(defun check-equal (name got wanted)
-  "Report the check NAME: GOT must be equal to WANTED."
-  (check name (equal got wanted) (list 'got got 'wanted wanted)))
+(defun check-equal (name actual expected)
+  "Report the check NAME as passed if ACTUAL is equal to EXPECTED."
+  (check name (equal actual expected) (list 'actual actual 'expected expected)))
 
 (defun wait-for (predicate &optional seconds)
-  "Wait until PREDICATE returns non-nil, at most SECONDS, 30 by default; return its value."
+  "Wait until PREDICATE returns non-nil and return its value.
+Return nil after SECONDS, 30 by default."
   (let ((deadline (+ (float-time) (or seconds 30))) value)
     (while (and (not (setq value (funcall predicate)))
                 (< (float-time) deadline))
@@ -58,11 +60,11 @@
     value))
 
 (defun workspace (&optional name)
-  "Return the path of NAME in the workspace."
+  "Return the absolute path of NAME in the workspace."
   (expand-file-name (or name "") (file-name-as-directory (getenv "WORKSPACE"))))
 
 (defun finish ()
-  "End Emacs, with the verdict as exit status."
+  "Exit Emacs with status 0 if all checks have passed, else 1."
   (dolist (buffer (buffer-list))
     (when (buffer-file-name buffer)
       (with-current-buffer buffer (set-buffer-modified-p nil))))

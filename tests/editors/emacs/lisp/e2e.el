@@ -1,10 +1,10 @@
-;;; e2e.el --- The package with the real server, in batch  -*- lexical-binding: t; -*-
+;;; e2e.el --- End-to-end tests with the real server  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; Run once for each client: CLIENT is lsp-mode or eglot.  Everything here goes
-;; through the package's own commands and through what the client itself does
-;; in a prompt document; nothing stands in for the server.
+;; Runs in batch, once per client: CLIENT is lsp-mode or eglot.  The tests use the
+;; commands of the package and the client's own features in a prompt document.
+;; The server is not mocked.
 
 ;;; Code:
 
@@ -35,23 +35,23 @@
   (switch-to-buffer (find-file-noselect (workspace name))))
 
 (defun e2e-write (text)
-  "Make TEXT the text of the current buffer."
+  "Replace the text of the current buffer with TEXT."
   (erase-buffer)
   (insert text))
 
-(defun e2e-settled ()
-  "Wait until the server has indexed everything."
+(defun e2e-wait-for-index ()
+  "Wait until the index is complete."
   (wait-for (lambda ()
               (equal "ready" (plist-get (promptls-request "promptls/status" nil) :state)))
             60))
 
 (defun e2e-pid ()
-  "Return the process id of the server, nil while there is none."
+  "Return the process id of the server, or nil."
   (when-let ((connection (promptls-connection)))
     (process-id (promptls-connection-process connection))))
 
 (defun e2e-build ()
-  "Run `promptls-build' and return what it shows, nil if it shows nothing."
+  "Run `promptls-build' and return the text of the preview, or nil."
   (when (get-buffer "*promptls prompt*")
     (kill-buffer "*promptls prompt*"))
   (save-window-excursion
@@ -60,8 +60,8 @@
     (when (get-buffer "*promptls prompt*")
       (with-current-buffer "*promptls prompt*" (buffer-string)))))
 
-(defun e2e-ask (method)
-  "Send the standard request METHOD about point, as the client does."
+(defun e2e-request-at-point (method)
+  "Send the standard LSP request METHOD for point and return the result."
   (promptls-request method
                     (list :textDocument (list :uri (promptls-buffer-uri (promptls-connection)
                                                                         (current-buffer)))
@@ -70,29 +70,29 @@
                                      (promptls-connection-encoding (promptls-connection))))))
 
 (defun e2e-hover ()
-  "Return what the client shows of the thing at point, as text."
+  "Return the hover text of the client at point."
   (promptls-connection-flush (promptls-connection))
   (pcase e2e-client
     ('lsp-mode
-     (let ((shown nil))
+     (let ((text nil))
        (lsp-request-async "textDocument/hover" (lsp--text-document-position-params)
                           (lambda (hover)
-                            (setq shown (lsp--render-on-hover-content
-                                         (lsp:hover-contents hover) t)))
+                            (setq text (lsp--render-on-hover-content
+                                        (lsp:hover-contents hover) t)))
                           :error-handler #'ignore)
-       (wait-for (lambda () shown) 10)))
+       (wait-for (lambda () text) 10)))
     ('eglot
      (switch-to-buffer (current-buffer))
-     (let ((shown nil))
-       (eglot-hover-eldoc-function (lambda (text &rest _) (setq shown (or text 'nothing))))
-       (wait-for (lambda () shown) 10)))))
+     (let ((hover nil))
+       (eglot-hover-eldoc-function (lambda (text &rest _) (setq hover (or text 'nothing))))
+       (wait-for (lambda () hover) 10)))))
 
 (defun e2e-diagnostics ()
-  "Return the texts of the diagnostics that are shown in this buffer."
+  "Return the messages of the Flymake diagnostics in this buffer."
   (mapcar #'flymake-diagnostic-text (flymake-diagnostics)))
 
-(defun e2e-traffic (text)
-  "Return non-nil if TEXT stands in the log of messages."
+(defun e2e-logged-p (text)
+  "Return non-nil if the message log of the client contains TEXT."
   (seq-some (lambda (buffer)
               (and (string-match-p "events\\*\\|\\*lsp-log" (buffer-name buffer))
                    (with-current-buffer buffer
@@ -101,59 +101,60 @@
                        (search-forward text nil t)))))
             (buffer-list)))
 
-;;;; Starting
+;;;; Server start
 
 (e2e-open "shop/cart.py")
 
 (let ((promptls-command "no-such-program"))
-  (check-that "a missing program is told in one sentence"
-    (string-match-p "no-such-program cannot be run; correct"
+  (check-that "a missing program is reported"
+    (string-match-p "Cannot run no-such-program; check"
                     (cadr (should-error (promptls-connect) :type 'user-error)))))
 
-(check-that "starts from a code buffer"
+(check-that "the server starts from a code buffer"
   (let ((connection (promptls-connect)))
     (promptls-connection-ready-p connection)))
-(check-that "a code buffer is not the client's own"
+(check-that "the client does not manage a code buffer"
   (not (promptls-connection-manages-p (promptls-connection) (current-buffer))))
-(check-that "a code buffer is kept in step"
+(check-that "a code buffer is synchronized"
   (eq promptls-sync--connection (promptls-connection)))
-(check-that "the index gets ready" (e2e-settled))
-(check-that "the server's state arrives unasked"
-  (wait-for (lambda () (equal "ready" (plist-get (promptls-known-status (promptls-connection))
+(check-that "the index becomes ready" (e2e-wait-for-index))
+(check-that "the server sends status notifications"
+  (wait-for (lambda () (equal "ready" (plist-get (promptls-last-status (promptls-connection))
                                                  :state)))))
-(check-that "the mode line tells the state"
+(check-that "the mode line shows the status"
   (equal " promptls[ready]" (promptls-mode-line)))
 
 ;;;; A prompt document
 
 (defvar e2e-prompt (e2e-open "question.prompt.md"))
 (set-buffer e2e-prompt)
-(check-that "a prompt document has its mode" (derived-mode-p 'promptls-mode))
+(check-that "a prompt document is in promptls-mode" (derived-mode-p 'promptls-mode))
 (promptls-connect-here)
 (check-that "the client manages a prompt document"
   (wait-for (lambda () (promptls-connection-manages-p (promptls-connection) e2e-prompt))))
 
 (set-buffer e2e-prompt)
 (insert "Why is the price wrong? @car")
-(check-that "what can be mentioned is offered, best first, with its cost"
-  (let* ((found (promptls-completion-at-point))
-         (all (all-completions "@car" (nth 2 found))))
-    (and (equal "@car" (buffer-substring (nth 0 found) (nth 1 found)))
-         (equal "@shop/cart.py" (substring-no-properties (car all)))
+(check-that "completion ranks candidates and shows token costs"
+  (pcase-let* ((`(,start ,end ,table . ,properties) (promptls-completion-at-point))
+               (candidates (all-completions "@car" table)))
+    (and (equal "@car" (buffer-substring start end))
+         (equal "@shop/cart.py" (substring-no-properties (car candidates)))
          (string-match-p "[0-9]+ tokens"
-                         (funcall (plist-get (nthcdr 3 found) :annotation-function) (car all))))))
+                         (funcall (plist-get properties :annotation-function)
+                                  (car candidates))))))
 (check-that "completion inserts the mention"
   (e2e-write "Why is the price wrong? @shop/ca")
   (goto-char (point-max))
   (completion-at-point)
   (equal "Why is the price wrong? @shop/cart.py" (buffer-string)))
-(check-that "completion in the middle of a mention replaces all of it"
+(check-that "completion inside a mention replaces the whole mention"
   (e2e-write "Why? @sho.py now")
   (goto-char (+ (point-min) (length "Why? @sho")))
-  (let ((found (promptls-completion-at-point)))
-    (or (null found)
-        (equal "@sho.py" (buffer-substring (nth 0 found) (nth 1 found))))))
-(check-that "emoji do not shift completion"
+  (let ((completion (promptls-completion-at-point)))
+    (or (null completion)
+        (equal "@sho.py" (buffer-substring (nth 0 completion) (nth 1 completion))))))
+(check-that "completion after emoji replaces the right range"
   (e2e-write "😀😀 why? @stoc")
   (goto-char (point-max))
   (completion-at-point)
@@ -161,15 +162,15 @@
 
 (e2e-write "Why is the price wrong? @shop/cart.py")
 (goto-char (point-max))
-(let ((shown (e2e-build)))
-  (check-that "build shows the prompt" (string-match-p "def apply_discount" shown))
-  (check-that "build shows tokens and what is in"
-    (and (string-match-p "[0-9,]+ of [0-9,]+ tokens" shown)
-         (string-match-p "In the prompt" shown)
-         (string-match-p "included +@shop/cart.py" shown))))
+(let ((preview (e2e-build)))
+  (check-that "build shows the prompt" (string-match-p "def apply_discount" preview))
+  (check-that "build shows tokens and included items"
+    (and (string-match-p "[0-9,]+ of [0-9,]+ tokens" preview)
+         (string-match-p "In the prompt" preview)
+         (string-match-p "included +@shop/cart.py" preview))))
 
 (with-current-buffer "*promptls prompt*"
-  (check-that "a button jumps to its place"
+  (check-that "a button visits its location"
     (save-window-excursion
       (goto-char (point-min))
       (search-forward "In the prompt")
@@ -187,53 +188,54 @@
     (with-current-buffer e2e-prompt
       (e2e-write "What is rounded? @shop/money.py"))
     (promptls-preview-rebuild)
-    (check-that "g builds what the document says now"
+    (check-that "g rebuilds from the current text of the document"
       (wait-for (lambda ()
                   (and (not (equal before (buffer-string)))
                        (string-match-p "included +@shop/money.py" (buffer-string))))))
     (promptls-preview-set-budget 400)
-    (check-that "b builds with another budget"
+    (check-that "b rebuilds with another budget"
       (wait-for (lambda () (string-match-p "of 400 tokens" (buffer-string)))))))
 
 (set-buffer e2e-prompt)
 (e2e-write "one @shop/money.py\n\ntwo @shop/stock.py")
-(check-that "a region is built alone"
+(check-that "only the active region is built"
   (let ((transient-mark-mode t))
     (goto-char (point-min))
     (push-mark (line-end-position) t t)
-    (let ((shown (e2e-build)))
+    (let ((preview (e2e-build)))
       (deactivate-mark)
-      (and (string-match-p "included +@shop/money.py" shown)
-           (not (string-match-p "included +@shop/stock.py" shown))))))
-(check-that "an empty document is no question"
+      (and (string-match-p "included +@shop/money.py" preview)
+           (not (string-match-p "included +@shop/stock.py" preview))))))
+(check-that "building an empty document is an error"
   (e2e-write " \n")
-  (string-match-p "no question" (cadr (should-error (promptls-build) :type 'user-error))))
+  (string-match-p "No question" (cadr (should-error (promptls-build) :type 'user-error))))
 
-;;;; The language of prompt documents, as the client shows it
+;;;; LSP features in prompt documents
 
 (e2e-write "Why is the price wrong? @shop/cart.py")
 (goto-char (- (point-max) 3))
-(check-that "hover tells what would be sent"
+(check-that "hover shows the mentioned file"
   (string-match-p "cart\\.py" (format "%s" (e2e-hover))))
-(check-that "the client's own completion works too"
+(check-that "standard LSP completion works"
   (e2e-write "See @car")
   (goto-char (point-max))
-  (let ((items (plist-get (e2e-ask "textDocument/completion") :items)))
+  (let ((items (plist-get (e2e-request-at-point "textDocument/completion") :items)))
     (equal "@shop/cart.py" (promptls-get (car items) :textEdit :newText))))
-(check-that "definition leads into the file"
+(check-that "go to definition finds the mentioned file"
   (e2e-write "See @shop/cart.py")
   (goto-char (- (point-max) 3))
-  (let ((found (e2e-ask "textDocument/definition")))
-    (string-match-p "shop/cart\\.py" (format "%s" found))))
+  (let ((locations (e2e-request-at-point "textDocument/definition")))
+    (string-match-p "shop/cart\\.py" (format "%s" locations))))
 
 (e2e-write "Why is the price wrong? @shop/crat.py")
 (flymake-mode 1)
-(let ((shown (lambda ()
-               (flymake-start)
-               (seq-some (lambda (text) (string-match-p "crat" text)) (e2e-diagnostics)))))
+(let ((reported-p
+       (lambda ()
+         (flymake-start)
+         (seq-some (lambda (text) (string-match-p "crat" text)) (e2e-diagnostics)))))
   (promptls-connection-flush (promptls-connection))
-  (check-that "a wrong mention gets a diagnostic" (wait-for shown 10))
-  (check-that "its fix is offered and mends the text, and the diagnostic goes away"
+  (check-that "an unresolved mention has a diagnostic" (wait-for reported-p 10))
+  (check-that "the code action corrects the mention and clears the diagnostic"
     (goto-char (- (point-max) 3))
     (cl-letf ((last-nonmenu-event t)
               ((symbol-function 'completing-read)
@@ -243,8 +245,8 @@
       (promptls-fix))
     (and (wait-for (lambda () (equal "Why is the price wrong? @shop/cart.py" (buffer-string))) 10)
          (progn (promptls-connection-flush (promptls-connection))
-                (wait-for (lambda () (not (funcall shown))) 10)))))
-(check-that "the command of a lens builds the prompt here"
+                (wait-for (lambda () (not (funcall reported-p))) 10)))))
+(check-that "the command of a code lens builds the prompt"
   (when (get-buffer "*promptls prompt*") (kill-buffer "*promptls prompt*"))
   (let* ((uri (promptls-buffer-uri (promptls-connection) e2e-prompt)))
     (pcase e2e-client
@@ -269,33 +271,33 @@
   (with-current-buffer e2e-prompt
     (e2e-write "What is @#price_of_unsaved ?")
     (string-match-p "4711" (e2e-build))))
-(check-that "and the next edit too"
+(check-that "the next unsaved edit is in the prompt"
   (e2e-open "shop/cart.py")
   (goto-char (point-min))
   (search-forward "4711")
   (replace-match "4712")
   (with-current-buffer e2e-prompt
-    (let ((shown (e2e-build)))
-      (and (string-match-p "4712" shown) (not (string-match-p "4711" shown))))))
-(check-that "what was given back is seen as well"
+    (let ((preview (e2e-build)))
+      (and (string-match-p "4712" preview) (not (string-match-p "4711" preview))))))
+(check-that "a reverted edit is not in the prompt"
   (e2e-open "shop/cart.py")
   (let ((revert-without-query '(".")))
     (revert-buffer t t))
   (with-current-buffer e2e-prompt
     (not (string-match-p "4712" (e2e-build)))))
-(check-that "a buffer of a new file is known before it is saved"
+(check-that "a new buffer is in the prompt before it is saved"
   (e2e-open "shop/brand_new.py")
   (insert "def brand_new_function():\n    return 42\n")
   (with-current-buffer e2e-prompt
     (e2e-write "What is @#brand_new_function ?")
     (string-match-p "return 42" (e2e-build))))
-(check-that "and forgotten when it is killed"
+(check-that "a killed unsaved buffer is not in the prompt"
   (with-current-buffer (get-file-buffer (workspace "shop/brand_new.py"))
     (set-buffer-modified-p nil)
     (kill-buffer))
   (with-current-buffer e2e-prompt
     (string-match-p "unresolved" (e2e-build))))
-(check-that "a saved file stays known"
+(check-that "a saved and killed buffer is in the prompt"
   (e2e-open "shop/saved.py")
   (insert "def saved_function():\n    return 43\n")
   (save-buffer)
@@ -304,17 +306,17 @@
     (e2e-write "What is @#saved_function ?")
     (string-match-p "return 43" (e2e-build))))
 
-;;;; What is no clean text
+;;;; Binary files and raw bytes
 
 (defun e2e-file (name bytes)
-  "Write BYTES into NAME of the workspace and visit it."
+  "Write BYTES to the file NAME of the workspace and visit it."
   (let ((coding-system-for-write 'no-conversion))
     (write-region bytes nil (workspace name) nil 'quiet))
   (e2e-open name))
 
 (pcase-dolist (`(,name ,bytes) '(("logo.png" "\211PNG\r\n\032\n\0\0\0\rIHDR\0")
                                  ("broken.py" "# caf\351 \377\n# \343\201\202 ok\nx = 1\n")))
-  (check-that (format "%s is visited, and left to the server's own reading" name)
+  (check-that (format "%s is visited but not synchronized" name)
     (e2e-file name bytes)
     (and (equal (workspace name) buffer-file-name)
          (null promptls-sync--connection)
@@ -323,7 +325,7 @@
            (string-match-p "class Money" (e2e-build)))))
   (kill-buffer (get-file-buffer (workspace name)))
   (delete-file (workspace name)))
-(check-that "a raw byte in an edit is no hindrance, neither to it nor to the next"
+(check-that "an edit with a raw byte is in the prompt"
   (e2e-file "bytes.py" "def whole_bytes():\n")
   (goto-char (point-max))
   (insert "    return '" (unibyte-char-to-multibyte 255) " 4713'\n")
@@ -333,19 +335,19 @@
     (set-buffer-modified-p nil)
     (kill-buffer)
     (delete-file (workspace "bytes.py"))))
-(check-that "a file is visited whatever goes wrong while the server is told"
-  (let ((fails (lambda (&rest _) (error "Nothing can be told"))))
-    (advice-add 'promptls-connection-tell :override fails)
+(check-that "a file is visited even if its synchronization fails"
+  (let ((fails (lambda (&rest _) (error "Synchronization failed"))))
+    (advice-add 'promptls-connection-notify :override fails)
     (unwind-protect
-        (prog1 (and (e2e-file "untold.py" "x = 1\n")
+        (prog1 (and (e2e-file "unsynchronized.py" "x = 1\n")
                     (null promptls-sync--connection))
           (kill-buffer)
-          (delete-file (workspace "untold.py")))
-      (advice-remove 'promptls-connection-tell fails))))
+          (delete-file (workspace "unsynchronized.py")))
+      (advice-remove 'promptls-connection-notify fails))))
 
 ;;;; Context
 
-(check-that "the selection goes along"
+(check-that "the selection is included"
   (e2e-open "shop/stock.py")
   (goto-char (point-min))
   (search-forward "def reserve")
@@ -360,7 +362,7 @@
              (seq-some (lambda (item) (equal "selection" (plist-get item :origin)))
                        (plist-get result :items)))
       (deactivate-mark))))
-(check-that "@active is the code in front, not the prompt"
+(check-that "@active is the last code buffer, not the prompt document"
   (e2e-open "shop/money.py")
   (set-buffer e2e-prompt)
   (e2e-write "What is in @active ?")
@@ -384,26 +386,27 @@
   (flymake-mode 1)
   (flymake-start)
   (wait-for (lambda () (flymake-diagnostics))))
-(let ((given (promptls-plain
-              (promptls-client-context (promptls-connection)
-                                       '("diagnostics" "terminal" "quickfix" "clipboard")))))
-  (check-that "the terminal's last lines are given"
-    (string-match-p "oven is cold" (plist-get given :terminal)))
-  (check-that "the clipboard is given" (equal "clipped text" (plist-get given :clipboard)))
-  (check-that "the locations of the last search are given"
-    (let ((place (car (plist-get given :quickfix))))
-      (and (string-suffix-p "/checkout.ts" (plist-get place :uri))
-           (= 3 (promptls-get place :range :start :line)))))
-  (check-that "diagnostics of others are given"
-    (let ((file (car (plist-get given :diagnostics))))
+(let ((context (promptls-normalize-json
+                (promptls-client-context (promptls-connection)
+                                         '("diagnostics" "terminal" "quickfix" "clipboard")))))
+  (check-that "the client context has the last terminal lines"
+    (string-match-p "oven is cold" (plist-get context :terminal)))
+  (check-that "the client context has the clipboard"
+    (equal "clipped text" (plist-get context :clipboard)))
+  (check-that "the client context has the next-error locations"
+    (let ((location (car (plist-get context :quickfix))))
+      (and (string-suffix-p "/checkout.ts" (plist-get location :uri))
+           (= 3 (promptls-get location :range :start :line)))))
+  (check-that "the client context has Flymake diagnostics"
+    (let ((file (car (plist-get context :diagnostics))))
       (and (string-suffix-p "/money.py" (plist-get file :uri))
            (equal "money is too cheap"
                   (plist-get (car (plist-get file :diagnostics)) :message))
            (= 2 (plist-get (car (plist-get file :diagnostics)) :severity))))))
-(check-that "diagnostics of Flycheck are given, with their code"
+(check-that "the client context has Flycheck errors with their codes"
   (require 'flycheck)
   (flycheck-define-generic-checker 'e2e-checker
-    "Finds one fault."
+    "Report one error."
     :start (lambda (checker callback)
              (funcall callback 'finished
                       (list (flycheck-error-new-at 2 3 'error "stock is too low"
@@ -414,36 +417,36 @@
   (flycheck-mode 1)
   (flycheck-buffer)
   (wait-for (lambda () flycheck-current-errors))
-  (let ((found (car (plist-get (car (promptls-plain (promptls-diagnostics (promptls-connection))))
-                               :diagnostics))))
-    (and (equal "stock is too low" (plist-get found :message))
-         (equal "E77" (plist-get found :code))
-         (equal '(:line 1 :character 2) (promptls-get found :range :start)))))
+  (let* ((files (promptls-normalize-json (promptls-diagnostics (promptls-connection))))
+         (diagnostic (car (plist-get (car files) :diagnostics))))
+    (and (equal "stock is too low" (plist-get diagnostic :message))
+         (equal "E77" (plist-get diagnostic :code))
+         (equal '(:line 1 :character 2) (promptls-get diagnostic :range :start)))))
 (pcase-dolist (`(,mention . ,text) '(("@problems" . "money is too cheap")
                                      ("@terminal" . "oven is cold")
                                      ("@clipboard" . "clipped text")
                                      ("@quickfix" . "Sends the cart to the bank")))
-  (check-that (format "%s brings what the server asks the editor for" mention)
+  (check-that (format "%s includes content of the client context" mention)
     (with-current-buffer e2e-prompt
       (e2e-write (format "What is wrong here? %s" mention))
       (string-match-p (regexp-quote text) (e2e-build)))))
 
-;; Last, because they stay the terminal and the clipboard.
+;; These checks come last because they replace the terminal and the clipboard.
 (with-current-buffer "*shell of the test*"
   (goto-char (point-max))
   (insert "byte " (unibyte-char-to-multibyte 255) " is printed\n"))
 (kill-new (concat "byte " (unibyte-string 254) " is copied"))
-(check-that "raw bytes of terminal and clipboard are no hindrance"
+(check-that "raw bytes in terminal and clipboard are replaced"
   (with-current-buffer e2e-prompt
     (e2e-write "What is wrong here? @terminal @clipboard")
-    (let ((shown (e2e-build)))
-      (and (string-match-p "byte \ufffd is printed" shown)
-           (string-match-p "byte \ufffd is copied" shown)))))
+    (let ((preview (e2e-build)))
+      (and (string-match-p "byte \ufffd is printed" preview)
+           (string-match-p "byte \ufffd is copied" preview)))))
 
-;;;; Everything else
+;;;; Other commands
 
 (set-buffer e2e-prompt)
-(check-that "copying in code asks for a question and copies its prompt"
+(check-that "copying in a code buffer reads a question and copies its prompt"
   (save-window-excursion
     (e2e-open "shop/stock.py")
     (kill-new "nothing")
@@ -452,37 +455,37 @@
       (promptls-copy))
     (and (wait-for (lambda () (string-match-p "def rounded" (current-kill 0))))
          (string-match-p "^What is rounded\\? @shop/money.py$" (current-kill 0)))))
-(check-that "copying an empty document says that there is no question"
+(check-that "copying an empty document is an error"
   (set-buffer e2e-prompt)
   (e2e-write " \n")
-  (string-match-p "no question" (cadr (should-error (promptls-copy) :type 'user-error))))
-(check-that "search finds, and next-error goes there"
+  (string-match-p "No question" (cadr (should-error (promptls-copy) :type 'user-error))))
+(check-that "next-error visits search results"
   (save-window-excursion
     (promptls-search "regular customers pay less")
     (next-error 1 t)
     (member (file-name-nondirectory (or (buffer-file-name (window-buffer)) ""))
             '("cart.py" "orders.md" "test_cart.py"))))
-(check-that "explain tells of a definition, with places to jump to"
+(check-that "explain shows a definition with buttons for locations"
   (save-window-excursion
     (with-current-buffer (promptls-explain "apply_discount")
       (and (string-match-p "apply_discount" (buffer-string))
            (progn (goto-char (point-min)) (forward-button 1))))))
-(check-that "explain takes the definition at point"
+(check-that "explain uses the definition at point"
   (save-window-excursion
     (e2e-open "shop/cart.py")
     (goto-char (point-min))
     (search-forward "def apply_disc")
     (with-current-buffer (promptls-explain nil)
       (string-match-p "# apply_discount" (buffer-string)))))
-(check-that "the graph is shown"
+(check-that "graph shows the components for a query"
   (save-window-excursion
     (with-current-buffer (promptls-graph "discount of the cart")
       (string-match-p "Code Components" (buffer-string)))))
-(check-that "call paths are shown"
+(check-that "graph shows call paths"
   (save-window-excursion
     (with-current-buffer (promptls-graph nil "Cart.total" "rounded")
       (string-match-p "apply_discount" (buffer-string)))))
-(check-that "the memory is kept, changed and forgotten"
+(check-that "memory entries are added, edited and removed"
   (save-window-excursion
     (with-current-buffer (promptls-memory)
       (promptls-memory-add "rule" "Money" "Money is counted in cents.")
@@ -494,7 +497,7 @@
              (goto-char (point-min))
              (promptls-memory-remove (tabulated-list-get-id))
              (string-empty-p (string-trim (buffer-string))))))))
-(check-that "a recipe is built"
+(check-that "a recipe builds a prompt"
   (kill-buffer "*promptls prompt*")
   (save-window-excursion
     (set-buffer e2e-prompt)
@@ -507,18 +510,18 @@
     (wait-for (lambda () (get-buffer "*promptls prompt*")))
     (with-current-buffer "*promptls prompt*"
       (string-match-p "wrong or risky\\|[Rr]eview" (buffer-string)))))
-(check-that "status tells of the index and of Emacs"
+(check-that "status shows the index and the connection"
   (save-window-excursion
     (with-current-buffer (promptls-status)
       (and (string-match-p "# ready\\|# indexing" (buffer-string))
            (string-match-p (if (eq e2e-client 'eglot) "by Eglot" "by lsp-mode") (buffer-string))
            (string-match-p "from the option promptls-command" (buffer-string))))))
-(check-that "the doctor's report is shown"
+(check-that "doctor shows the report of the program"
   (save-window-excursion
     (promptls-doctor)
     (with-current-buffer "*promptls doctor*"
       (wait-for (lambda () (string-match-p "## Program\n\n.*[^[:space:]]" (buffer-string))) 60))))
-(check-that "the scratch prompt mentions the selection and is no file"
+(check-that "the scratch prompt mentions the selection and is not saved"
   (save-window-excursion
     (e2e-open "shop/stock.py")
     (goto-char (point-min))
@@ -529,33 +532,33 @@
          (derived-mode-p 'promptls-mode)
          (not (file-exists-p buffer-file-name)))))
 
-(check-that "a file named like a kind of mention is mentioned as the file"
+(check-that "a mention of a file named like a mention kind resolves to the file"
   (save-window-excursion
     (e2e-file "map" "one\ntwo\nthree\n")
     (goto-char (point-min))
     (let* ((transient-mark-mode t)
            (mention (progn (push-mark (line-beginning-position 3) t t)
-                           (promptls--spell-selection (promptls-connection)))))
+                           (promptls--selection-mention (promptls-connection)))))
       (deactivate-mark)
       (prog1 (and (equal "@\"map\":1-2" mention)
-                  (let ((read (car (plist-get (promptls-request "promptls/resolveMentions"
-                                                                (list :message mention))
-                                              :mentions))))
-                    (and (equal "included" (plist-get read :status))
-                         (string-suffix-p "/map" (plist-get (car (plist-get read :targets))
+                  (let ((outcome (car (plist-get (promptls-request "promptls/resolveMentions"
+                                                                   (list :message mention))
+                                                 :mentions))))
+                    (and (equal "included" (plist-get outcome :status))
+                         (string-suffix-p "/map" (plist-get (car (plist-get outcome :targets))
                                                             :uri)))))
         (kill-buffer)
         (delete-file (workspace "map"))))))
 
-;;;; gptel, as it calls its transform functions
+;;;; gptel, with stubs of its functions
 
 (require 'promptls-gptel)
 (defvar-local gptel-mode nil)
-(defun gptel-fsm-info (fsm) "Return FSM, which is the information itself here." fsm)
+(defun gptel-fsm-info (fsm) "Return FSM, which is its own info in these tests." fsm)
 
-(defun gptel-prompt-prefix-string () "Return what gptel puts before a message." "### ")
+(defun gptel-prompt-prefix-string () "Return the prompt prefix." "### ")
 
-(check-that "a message to gptel is built, answers before it are left alone"
+(check-that "only the last gptel message is built into a prompt"
   (let ((done nil))
     (with-temp-buffer
       (insert "Hello" (propertize "Hi, @shop/stock.py is nice" 'gptel 'response)
@@ -565,7 +568,7 @@
            (string-match-p "\\`HelloHi, @shop/stock.py is nice" (buffer-string))
            (string-match-p "class Money" (buffer-string))
            (string-match-p "^What is in @shop/money.py\\'" (buffer-string))))))
-(check-that "@history is the chat before the message"
+(check-that "the history is the gptel chat without the last message"
   (with-current-buffer (get-buffer-create "*chat of the test*")
     (setq gptel-mode t)
     (insert "### What pings?\n" (propertize "Pinger does." 'gptel 'response) "\n### And then")
@@ -573,7 +576,7 @@
                   (plist-get (promptls-client-context (promptls-connection e2e-prompt) '("history"))
                              :history))
       (kill-buffer))))
-(check-that "a message to gptel without mentions stays as it is"
+(check-that "a gptel message without mentions is not modified"
   (let ((done nil))
     (with-temp-buffer
       (insert "Hello, me@example.org here")
@@ -583,7 +586,7 @@
 
 ;;;; Settings
 
-(check-that "a directory variable reaches the server"
+(check-that "directory variables are sent to the server"
   (let ((before (promptls-request "promptls/buildPrompt" '(:message "fix @shop/cart.py"))))
     (with-temp-file (workspace ".dir-locals.el")
       (insert "((nil . ((promptls-sections-instructions . nil) (promptls-budget-tokens . 1234))))"))
@@ -601,56 +604,56 @@
   (kill-local-variable 'promptls-budget-tokens)
   (kill-local-variable 'promptls-sections-instructions))
 
-;;;; Cancelling, restarting, dying
+;;;; Cancellation, restart and crash
 
 (set-buffer e2e-prompt)
 
-(defmacro e2e-while-it-builds (form &rest body)
-  "Run BODY; when the server, building, asks the editor for something, run FORM first."
+(defmacro e2e-on-client-context (form &rest body)
+  "Run BODY; evaluate FORM before each reply to promptls/clientContext."
   (declare (indent 1))
   `(let ((spy (lambda (&rest _) ,form)))
      (advice-add 'promptls-client-context :before spy)
      (unwind-protect (progn ,@body)
        (advice-remove 'promptls-client-context spy))))
 
-(check-that "a request can be cancelled: the server says so, and nobody hears of it"
-  (let ((heard nil) (asked nil) handle)
-    (e2e-while-it-builds (progn (setq asked t) (promptls-cancel-request handle))
+(check-that "cancelling a request reaches the server and suppresses the callbacks"
+  (let ((called nil) (cancelled nil) handle)
+    (e2e-on-client-context (progn (setq cancelled t) (promptls-cancel-request handle))
       (setq handle (promptls-request-async
                     (promptls-connection) "promptls/buildPrompt"
-                    (promptls-params "What is wrong here? @terminal" (promptls-connection))
-                    (lambda (_) (setq heard t))
-                    (lambda (&rest _) (setq heard t))))
-      (and (wait-for (lambda () asked))
+                    (promptls-build-params "What is wrong here? @terminal" (promptls-connection))
+                    (lambda (_) (setq called t))
+                    (lambda (&rest _) (setq called t))))
+      (and (wait-for (lambda () cancelled))
            (plist-get (promptls-request "promptls/status" nil) :state)
            (wait-for (lambda ()
-                       ;; lsp-mode forgets the id, so that its log has the call only.
+                       ;; lsp-mode drops the id and thus does not log the error response.
                        (if (eq e2e-client 'eglot)
-                           (e2e-traffic "-32800")
-                         (e2e-traffic "$/cancelRequest"))))
-           (not heard)))))
-(check-that "quitting while an answer is waited for cancels it, and the next request works"
-  (let ((left nil))
-    (e2e-while-it-builds (setq quit-flag t)
+                           (e2e-logged-p "-32800")
+                         (e2e-logged-p "$/cancelRequest"))))
+           (not called)))))
+(check-that "quitting cancels the request, and the next request succeeds"
+  (let ((quitted nil))
+    (e2e-on-client-context (setq quit-flag t)
       (condition-case nil
           (promptls-request "promptls/buildPrompt"
-                            (promptls-params "What is wrong here? @terminal"
-                                             (promptls-connection)))
-        (quit (setq left t))))
-    (and left (plist-get (promptls-request "promptls/status" nil) :state))))
+                            (promptls-build-params "What is wrong here? @terminal"
+                                                   (promptls-connection)))
+        (quit (setq quitted t))))
+    (and quitted (plist-get (promptls-request "promptls/status" nil) :state))))
 
 (let ((before (e2e-pid)))
   (promptls-restart)
-  (check-that "restart starts another server"
+  (check-that "restart starts a new server"
     (wait-for (lambda ()
                 (let ((connection (promptls-connection)))
                   (and connection
                        (promptls-connection-ready-p connection)
                        (not (equal before (e2e-pid))))))))
-  (check-that "the user's own settings are told at the start"
+  (check-that "user settings are sent at the start"
     (= 2345 (promptls-get (promptls-request "promptls/buildPrompt" '(:message "fix @shop/cart.py"))
                           :tokens :budget)))
-  (check-that "after a restart unsaved edits are seen as before"
+  (check-that "unsaved edits are in the prompt after a restart"
     (e2e-open "shop/cart.py")
     (goto-char (point-max))
     (insert "\n\ndef after_the_restart():\n    return 815\n")
@@ -658,7 +661,7 @@
       (e2e-write "What is @#after_the_restart ?")
       (string-match-p "return 815" (e2e-build)))))
 
-(check-that "the memory is shown, and added to, after a restart"
+(check-that "the memory buffer works after a restart"
   (save-window-excursion
     (set-buffer e2e-prompt)
     (promptls-memory)
@@ -671,44 +674,45 @@
 
 (set-buffer e2e-prompt)
 (promptls-connect)
-(let ((before (e2e-pid)) (heard nil) (gone nil)
-      (lost (lambda (send &rest args) (ignore-errors (apply send args)))))
-  ;; What it asks cannot be answered then.  In batch an error in a filter ends Emacs, and a throw out of a filter loses
-  ;; at times the notice that the server has died, so the answer is lost silently.
-  (advice-add 'process-send-string :around lost)
-  (e2e-while-it-builds (signal-process before 'SIGKILL)
+(let ((before (e2e-pid)) (failure nil) (sent nil)
+      (ignore-send-errors (lambda (send &rest args) (ignore-errors (apply send args)))))
+  ;; The reply to the killed server fails.  In batch mode, an error in a process filter
+  ;; exits Emacs, and a throw sometimes loses the exit event of the server.
+  (advice-add 'process-send-string :around ignore-send-errors)
+  (e2e-on-client-context (signal-process before 'SIGKILL)
     (promptls-request-async (promptls-connection) "promptls/buildPrompt"
-                            (promptls-params "What is wrong here? @terminal" (promptls-connection))
+                            (promptls-build-params "What is wrong here? @terminal"
+                                                   (promptls-connection))
                             #'ignore
-                            (lambda (_code text) (setq heard text)))
+                            (lambda (_code text) (setq failure text)))
     (with-temp-buffer
       (insert "What is wrong here? @terminal")
-      (promptls-gptel-transform (lambda () (setq gone t)) (list :buffer e2e-prompt)))
-    (wait-for (lambda () (and heard gone))))
-  (advice-remove 'process-send-string lost)
-  (check-that "a request whose server dies is told of it"
-    (string-match-p "stopped before it answered" heard))
-  (check-that "a message to gptel whose server dies is sent without its mentions" gone)
-  (check-that "and the next request is answered"
+      (promptls-gptel-transform (lambda () (setq sent t)) (list :buffer e2e-prompt)))
+    (wait-for (lambda () (and failure sent))))
+  (advice-remove 'process-send-string ignore-send-errors)
+  (check-that "a request fails if its server exits"
+    (string-match-p "exited before it responded" failure))
+  (check-that "a gptel message is sent unmodified if the server exits" sent)
+  (check-that "the next request succeeds with a new server"
     (plist-get (promptls-request "promptls/status" nil) :state)))
 
 (set-buffer e2e-prompt)
 (let ((before (e2e-pid)))
   (call-process "kill" nil nil nil "-9" (number-to-string before))
   (wait-for (lambda () (not (seq-find (lambda (pid) (= pid before)) (list-system-processes)))))
-  (check-that "after a kill the next prompt is built by another server, unsaved edits and all"
-    (let ((shown (e2e-build)))
-      (and (string-match-p "return 815" shown)
+  (check-that "a build after a crash uses a new server and includes unsaved edits"
+    (let ((preview (e2e-build)))
+      (and (string-match-p "return 815" preview)
            (not (equal before (e2e-pid)))))))
 
-;;;; Two projects
+;;;; Several projects
 
 (let ((other (make-temp-file "other" t)))
   (call-process "git" nil nil nil "-C" other "init" "-q")
   (with-temp-file (expand-file-name "lonely.py" other)
     (insert "def lonely():\n    pass\n"))
   (find-file (expand-file-name "lonely.py" other))
-  (check-that "another project has a server of its own, which knows nothing of the first"
+  (check-that "a second project has a separate server and index"
     (let ((connection (promptls-connect)))
       (and (/= (process-id (promptls-connection-process connection))
                (with-current-buffer e2e-prompt (e2e-pid)))
@@ -725,7 +729,7 @@
   (with-temp-file (expand-file-name "alone.py" plain)
     (insert "def alone():\n    pass\n"))
   (find-file (expand-file-name "alone.py" plain))
-  (check-that "a folder without version control is served too"
+  (check-that "a folder without version control is supported"
     (let ((connection (promptls-connect)))
       (equal (list (file-name-as-directory plain))
              (mapcar #'file-name-as-directory (promptls-connection-roots connection)))))
@@ -735,8 +739,8 @@
 (let ((default-directory (getenv "HOME")))
   (with-temp-buffer
     (setq default-directory (file-name-as-directory (getenv "HOME")))
-    (check-that "the home folder is not taken for a project"
-      (string-match-p "is no project"
+    (check-that "the home folder is not indexed as a project"
+      (string-match-p "is not a project"
                       (cadr (should-error (promptls-connect) :type 'user-error))))))
 
 (when (eq e2e-client 'lsp-mode)
@@ -749,9 +753,9 @@
                   (and connection
                        (promptls-connection-ready-p connection)
                        (not (equal before (e2e-pid))))))))
-  (pcase-dolist (`(,name . ,what) '(("docs/orders.md" . "Markdown")
+  (pcase-dolist (`(,name . ,kind) '(("docs/orders.md" . "Markdown")
                                     (".git/COMMIT_EDITMSG" . "commit messages")))
-    (check-that (format "where it is wanted, mentions in %s are looked at" what)
+    (check-that (format "mentions in %s have diagnostics if enabled" kind)
       (e2e-open name)
       (when (eq major-mode 'fundamental-mode) (text-mode))
       (goto-char (point-max))
@@ -771,7 +775,7 @@
     (with-temp-file (expand-file-name "third.py" third)
       (insert "def third():\n    pass\n"))
     (find-file (expand-file-name "third.py" third))
-    (check-that "with multi-root one server takes another folder in"
+    (check-that "with multi-root, one server handles a second folder"
       (let ((connection (promptls-connect)))
         (and (> (length (promptls-connection-roots connection)) 1)
              (wait-for

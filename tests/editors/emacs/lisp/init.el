@@ -1,9 +1,9 @@
-;;; init.el --- What a user of the terminal tests has configured  -*- lexical-binding: t; -*-
+;;; init.el --- User configuration of the terminal tests  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; As little as the README asks for.  CLIENT, PROMPTLS_COMMAND and the folders
-;; come from the environment.
+;; The minimal configuration of the README.  CLIENT, PROMPTLS_COMMAND and the
+;; folders are environment variables.
 
 ;;; Code:
 
@@ -20,7 +20,7 @@
       use-short-answers t
       custom-file (expand-file-name "custom.el" (getenv "HOME"))
       lsp-session-file (expand-file-name "lsp-session" (getenv "HOME"))
-      ;; What the terminal understands need not be asked for: it does not answer.
+      ;; The test terminal does not answer capability queries.
       xterm-extra-capabilities nil
       split-width-threshold 120)
 (menu-bar-mode -1)

@@ -1,10 +1,10 @@
-;;; static.el --- The package as a package  -*- lexical-binding: t; -*-
+;;; static.el --- Byte compilation, linters and installation  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; Byte-compiles every file with warnings as errors, lints them and installs
-;; the folder as Emacs installs packages.  Without EMACS_PACKAGES only the
-;; first is done: the files must compile where no LSP client is installed.
+;; Byte-compiles every file with warnings as errors, runs checkdoc and
+;; package-lint, and installs the folder with package.el.  Without EMACS_PACKAGES
+;; only the compilation runs: it must succeed without an installed LSP client.
 
 ;;; Code:
 
@@ -17,23 +17,15 @@
     (dolist (file (directory-files (getenv "PROMPTLS_LISP") t "\\.el\\'"))
       (copy-file file (file-name-as-directory folder)))
     folder)
-  "A copy of the package, so that nothing is written beside its files.")
+  "Temporary copy of the package, for the compiled files.")
 
 (defvar static-files (directory-files static-folder t "\\`promptls.*\\.el\\'")
-  "The package's files.")
+  "Source files of the package.")
 
 (setq load-path (cons static-folder (delete (getenv "PROMPTLS_LISP") load-path)))
 
-(defun static-problems (function)
-  "Return what is written to the messages while FUNCTION runs, as a list of lines."
-  (with-current-buffer (messages-buffer)
-    (let ((inhibit-read-only t)) (erase-buffer)))
-  (funcall function)
-  (with-current-buffer (messages-buffer)
-    (split-string (buffer-string) "\n" t)))
-
 (defun static-compile (name)
-  "Report whether all files compile without warnings, as the check NAME."
+  "Check that all files compile without warnings; NAME names the check."
   (let ((byte-compile-error-on-warn t)
         (byte-compile-warnings t)
         (problems nil))
@@ -46,7 +38,7 @@
 
 (static-compile (if (getenv "EMACS_PACKAGES")
                     "compiles without warnings"
-                  "compiles without warnings where no LSP client is"))
+                  "compiles without warnings without an LSP client"))
 
 (when (getenv "EMACS_PACKAGES")
   (let ((problems nil))
@@ -62,7 +54,7 @@
         (with-current-buffer (find-file-noselect file)
           (checkdoc-current-buffer t)
           (kill-buffer))))
-    (check "checkdoc finds nothing" (null problems) problems))
+    (check "checkdoc reports no problems" (null problems) problems))
 
   (when (require 'package-lint nil t)
     (let ((problems nil)
@@ -71,14 +63,14 @@
         (with-current-buffer (find-file-noselect file)
           (setq-local package-lint-main-file package-lint-main-file)
           (dolist (problem (package-lint-buffer))
-            ;; An old linter does not know Emacs 28, a new one not that Eglot, which is
-            ;; optional, is a package before Emacs 29; and there is no home page yet.
+            ;; Ignored: old versions do not know Emacs 28, new versions report the
+            ;; optional Eglot, and the package has no home page.
             (unless (string-match-p "all released Emacs versions\\|need .\\(eglot\\|jsonrpc\\)\\|Homepage or URL"
                                     (nth 3 problem))
               (push (cons (file-name-nondirectory file) problem) problems)))
           (kill-buffer)))
-      (check "package-lint finds nothing" (null problems) problems)))
-  (check "package-lint is there" (featurep 'package-lint))
+      (check "package-lint reports no problems" (null problems) problems)))
+  (check "package-lint is installed" (featurep 'package-lint))
 
   (setq package-user-dir (make-temp-file "elpa" t))
   (check-that "installs as a package"
@@ -95,16 +87,16 @@
                  (princ (format "%s is not autoloaded. " command))))
              (find-file (expand-file-name "x.prompt.md" temporary-file-directory))
              (unless (and (derived-mode-p 'promptls-mode) (featurep 'promptls))
-               (princ "A prompt document has the wrong mode."))))
-         (said (with-temp-buffer
-                 (call-process (expand-file-name invocation-name invocation-directory)
-                               nil t nil "-Q" "--batch"
-                               "--eval" "(require 'package)"
-                               "--eval" (format "(setq package-user-dir %S)" package-user-dir)
-                               "--eval" (format "%S" program))
-                 (buffer-string))))
-    (check-equal "in a new Emacs its commands load it, and prompt documents get their mode"
-                 said ""))
+               (princ "A prompt document is not in promptls-mode."))))
+         (output (with-temp-buffer
+                   (call-process (expand-file-name invocation-name invocation-directory)
+                                 nil t nil "-Q" "--batch"
+                                 "--eval" "(require 'package)"
+                                 "--eval" (format "(setq package-user-dir %S)" package-user-dir)
+                                 "--eval" (format "%S" program))
+                   (buffer-string))))
+    (check-equal "autoloads of the installed package load commands and the major mode"
+                 output ""))
   (check-that "the menu opens"
     (require 'promptls-menu)
     (get 'promptls-menu 'transient--prefix))

@@ -1,9 +1,9 @@
-;;; units.el --- What needs no server  -*- lexical-binding: t; -*-
+;;; units.el --- Unit tests without a server  -*- lexical-binding: t; -*-
 
 ;;; Commentary:
 
-;; The pure parts of the package, and its rendering of every answer that the
-;; server's own tests have recorded (PROMPTLS_GOLDEN names their folder).
+;; Tests of pure functions, and of the rendering of every recorded response of the
+;; server's protocol tests (in the folder PROMPTLS_GOLDEN).
 
 ;;; Code:
 
@@ -12,53 +12,54 @@
 (require 'promptls)
 
 (defun golden (name)
-  "Return the recorded answer NAME as the package sees answers."
+  "Return the recorded response NAME in normalized form."
   (with-temp-buffer
     (insert-file-contents (expand-file-name (format "golden/%s.json" name)
                                             (getenv "PROMPTLS_GOLDEN")))
-    (promptls-plain (json-parse-buffer :object-type 'hash-table :array-type 'array
-                                       :null-object :null :false-object :json-false))))
+    (promptls-normalize-json (json-parse-buffer :object-type 'hash-table :array-type 'array
+                                                :null-object :null :false-object :json-false))))
 
 (defun golden-cases ()
-  "Return (NAME . METHOD) of all recorded cases."
+  "Return an alist of the names and methods of all recorded responses."
   (with-temp-buffer
     (insert-file-contents (expand-file-name "cases.json" (getenv "PROMPTLS_GOLDEN")))
     (mapcar (lambda (case) (cons (gethash "name" case) (gethash "method" case)))
             (json-parse-buffer :object-type 'hash-table :array-type 'list))))
 
-(defun shown (function &rest arguments)
-  "Return the text that FUNCTION inserts when it is called with ARGUMENTS."
+(defun inserted-text (function &rest arguments)
+  "Return the text that FUNCTION inserts when called with ARGUMENTS."
   (with-temp-buffer
     (apply function arguments)
     (buffer-string)))
 
-(defun has (text &rest parts)
-  "Assert that each of PARTS stands in TEXT."
+(defun should-contain (text &rest parts)
+  "Assert that TEXT contains each of PARTS."
   (dolist (part parts)
     (should (string-match-p (regexp-quote part) text))))
 
-;;;; Recorded answers
+;;;; Recorded responses
 
-(defun holds (answer path)
-  "Return what lies at PATH in ANSWER; it must be there, if only as an empty object."
-  (should (plist-member answer (car path)))
-  (apply #'promptls-get answer path))
+(defun should-have (response path)
+  "Assert that RESPONSE has the element at PATH, which may be empty; return it."
+  (should (plist-member response (car path)))
+  (apply #'promptls-get response path))
 
 (defun rendered (method result)
-  "Return RESULT of METHOD as the package shows it."
+  "Return RESULT, a result of METHOD, as displayed by the package."
   (pcase method
-    ("promptls/buildPrompt" (shown #'promptls-preview-insert result))
+    ("promptls/buildPrompt" (inserted-text #'promptls-preview-insert result))
     ("promptls/resolveMentions"
-     (shown (lambda () (mapc #'promptls-preview--insert-mention (plist-get result :mentions)))))
+     (inserted-text
+      (lambda () (mapc #'promptls-preview--insert-mention (plist-get result :mentions)))))
     ("promptls/completeMention"
      (mapconcat (lambda (item)
                   (let ((candidate (promptls-complete--candidate item)))
                     (concat candidate (promptls-complete--annotation candidate))))
                 (plist-get result :items) "\n"))
     ("promptls/search"
-     (shown #'promptls-search-insert "pings" (plist-get result :hits) "/workspace/"))
+     (inserted-text #'promptls-search-insert "pings" (plist-get result :hits) "/workspace/"))
     ((or "promptls/graph" "promptls/explain")
-     (shown #'promptls-page-insert (plist-get result :markdown) result))
+     (inserted-text #'promptls-page-insert (plist-get result :markdown) result))
     ("promptls/status" (promptls-status-text result))
     ("promptls/memory"
      (mapconcat (lambda (row) (mapconcat #'identity (cadr row) " "))
@@ -66,40 +67,42 @@
     ("promptls/recipes"
      (mapconcat (lambda (recipe) (concat (plist-get recipe :name) (plist-get recipe :description)))
                 (plist-get result :recipes) "\n"))
-    (_ 'not-shown)))
+    (_ 'not-displayed)))
 
 (pcase-dolist (`(,name . ,method) (golden-cases))
   (let ((name name) (method method))
     (eval
      `(ert-deftest ,(intern (format "golden-%s" name)) ()
-        (let ((answer (golden ,name)))
-          (if (plist-get answer :error)
-              (should (stringp (promptls-get answer :error :message)))
-            (let ((text (rendered ,method (holds answer '(:result)))))
-              (should (or (eq text 'not-shown)
+        (let ((response (golden ,name)))
+          (if (plist-get response :error)
+              (should (stringp (promptls-get response :error :message)))
+            (let ((text (rendered ,method (should-have response '(:result)))))
+              (should (or (eq text 'not-displayed)
                           (not (string-empty-p text))))))))
      t)))
 
-(ert-deftest preview-of-a-prompt ()
+(ert-deftest preview-shows-tokens-items-and-prompt ()
   (let* ((result (plist-get (golden "buildPrompt") :result))
          (tokens (plist-get result :tokens))
          (text (rendered "promptls/buildPrompt" result)))
-    (has text
-         (format "%d of %d tokens" (plist-get tokens :used) (plist-get tokens :budget))
-         "(chars4, estimate)"
-         (format "context %d" (promptls-get tokens :sections :context))
-         (format "left %d" (- (plist-get tokens :budget) (plist-get tokens :used)))
-         (format "In the prompt (%d)" (length (plist-get result :items)))
-         "src/pinger.py:1-19" "Connection.close" "[P2]"
-         (format "Left out (%d)" (length (plist-get result :omitted)))
-         (plist-get (car (plist-get result :omitted)) :reason)
-         "# Question")))
+    (should-contain
+     text
+     (format "%d of %d tokens" (plist-get tokens :used) (plist-get tokens :budget))
+     "(chars4, estimate)"
+     (format "context %d" (promptls-get tokens :sections :context))
+     (format "free %d" (- (plist-get tokens :budget) (plist-get tokens :used)))
+     (format "In the prompt (%d)" (length (plist-get result :items)))
+     "src/pinger.py:1-19" "Connection.close" "[P2]"
+     (format "Omitted (%d)" (length (plist-get result :omitted)))
+     (plist-get (car (plist-get result :omitted)) :reason)
+     "# Question")))
 
-(ert-deftest preview-of-messages ()
-  (has (rendered "promptls/buildPrompt" (plist-get (golden "buildPrompt-selection") :result))
-       "[system]\nAnswer the question" "[user]\n# Context"))
+(ert-deftest preview-shows-roles-of-messages ()
+  (should-contain
+   (rendered "promptls/buildPrompt" (plist-get (golden "buildPrompt-selection") :result))
+   "[system]\nAnswer the question" "[user]\n# Context"))
 
-(ert-deftest preview-buttons-know-their-places ()
+(ert-deftest preview-buttons-have-locations ()
   (with-temp-buffer
     (promptls-preview-insert (plist-get (golden "buildPrompt") :result))
     (goto-char (point-min))
@@ -108,109 +111,113 @@
       (should (equal "file:///workspace/src/pinger.py" (button-get button 'promptls-uri)))
       (should (= 0 (promptls-get (button-get button 'promptls-range) :start :line))))))
 
-(ert-deftest preview-of-mentions ()
-  (has (rendered "promptls/resolveMentions" (plist-get (golden "resolveMentions") :result))
-       "included   @src/pinger.py:15-21  77 tokens"
-       "unresolved @#Pingr" "Did you mean @#Pinger?"
-       "refused    @dist/bundle.js" "ignored by the rule \"dist/\""))
+(ert-deftest preview-shows-outcomes-of-mentions ()
+  (should-contain
+   (rendered "promptls/resolveMentions" (plist-get (golden "resolveMentions") :result))
+   "included   @src/pinger.py:15-21  77 tokens"
+   "unresolved @#Pingr" "Did you mean @#Pinger?"
+   "refused    @dist/bundle.js" "ignored by the rule \"dist/\""))
 
-(ert-deftest completion-tells-costs ()
-  (has (rendered "promptls/completeMention" (plist-get (golden "completeMention") :result))
-       "@src/pinger.py  python, 19 lines, 126 tokens"))
+(ert-deftest completion-annotations-show-token-costs ()
+  (should-contain
+   (rendered "promptls/completeMention" (plist-get (golden "completeMention") :result))
+   "@src/pinger.py  python, 19 lines, 126 tokens"))
 
-(ert-deftest search-lines-can-be-gone-through ()
+(ert-deftest search-results-have-next-error-locations ()
   (with-temp-buffer
     (promptls-search-mode)
     (let ((inhibit-read-only t))
       (promptls-search-insert "pings" (promptls-get (golden "search") :result :hits)
                               "/workspace/"))
-    (has (buffer-string) "3 places for: pings" "src/pinger.py:14: method Pinger.tick to line 19")
+    (should-contain (buffer-string)
+                    "3 results for: pings" "src/pinger.py:14: method Pinger.tick to line 19")
     (should (equal '("/workspace/src/pinger.py" . 14)
                    (let ((default-directory "/workspace/"))
-                     (car (promptls--compilation-places)))))))
+                     (car (promptls--compilation-locations)))))))
 
-(ert-deftest pages-link-places ()
-  (let ((answer (plist-get (golden "explain") :result)))
+(ert-deftest pages-have-buttons-for-locations ()
+  (let ((result (plist-get (golden "explain") :result)))
     (with-temp-buffer
-      (promptls-page-insert (plist-get answer :markdown) answer)
+      (promptls-page-insert (plist-get result :markdown) result)
       (goto-char (point-min))
       (should (forward-button 1))
       (should (equal "src/pinger.py:6-19"
                      (buffer-substring (button-start (button-at (point)))
                                        (button-end (button-at (point)))))))))
 
-(ert-deftest status-in-words ()
+(ert-deftest status-text-and-summary ()
   (let ((status (plist-get (golden "status") :result)))
-    (should (equal "ready" (promptls-status-word status)))
-    (has (promptls-status-text status) "# ready" "4 files, 7 symbols, 8 pieces, 8 vectors"
-         "4 files indexed." "bundled"))
+    (should (equal "ready" (promptls-status-summary status)))
+    (should-contain (promptls-status-text status)
+                    "# ready" "4 files, 7 symbols, 8 chunks, 8 vectors"
+                    "4 files indexed." "bundled"))
   (should (equal "indexing 75%"
-                 (promptls-status-word
+                 (promptls-status-summary
                   '(:state "indexing" :complete 0.759 :roots ((:files 8 :pending 2))))))
-  (should (equal "starting" (promptls-status-word nil))))
+  (should (equal "starting" (promptls-status-summary nil))))
 
 ;;;; Data
 
-(ert-deftest plain-data-from-any-client ()
+(ert-deftest json-of-all-clients-is-normalized ()
   (should (equal '(:a (1 2) :b nil :c (:d "x"))
-                 (promptls-plain '(:a [1 2] :b :json-false :c (:d "x")))))
+                 (promptls-normalize-json '(:a [1 2] :b :json-false :c (:d "x")))))
   (should (equal '(:a ((:b nil)))
-                 (promptls-plain (let ((outer (make-hash-table :test #'equal))
-                                       (inner (make-hash-table :test #'equal)))
-                                   (puthash "b" :null inner)
-                                   (puthash "a" (vector inner) outer)
-                                   outer)))))
+                 (promptls-normalize-json (let ((outer (make-hash-table :test #'equal))
+                                                (inner (make-hash-table :test #'equal)))
+                                            (puthash "b" :null inner)
+                                            (puthash "a" (vector inner) outer)
+                                            outer)))))
 
-(ert-deftest what-json-cannot-hold-is-replaced ()
+(ert-deftest characters-invalid-in-json-are-replaced ()
   (let ((byte (string (unibyte-char-to-multibyte 255))))
-    (pcase-dolist (`(,given . ,wanted)
+    (pcase-dolist (`(,value . ,expected)
                    `(("aü😀\0" . "aü😀\0")
                      (,(concat "a" byte) . "a\ufffd")
                      (,(unibyte-string 97 233) . "a\ufffd")
                      (,(string #xd800 #x110000) . "\ufffd\ufffd")
                      ((:text ,byte :at 1 :all [,byte (:b t)]) . (:text "\ufffd" :at 1 :all ["\ufffd" (:b t)]))))
-      (should (equal wanted (promptls-unicode given)))
-      (should (json-serialize (promptls-unicode given))))))
+      (should (equal expected (promptls-replace-invalid-chars value)))
+      (should (json-serialize (promptls-replace-invalid-chars value))))))
 
-(ert-deftest uris-and-files ()
-  (should (equal "/a b/ü.py" (promptls-file "file:///a%20b/%C3%BC.py")))
-  (should (equal "c:/x.py" (promptls-file "file:///c:/x.py")))
-  (should-not (promptls-file "untitled:1"))
-  (should-not (promptls-file nil)))
+(ert-deftest file-names-of-uris ()
+  (should (equal "/a b/ü.py" (promptls-uri-to-file "file:///a%20b/%C3%BC.py")))
+  (should (equal "c:/x.py" (promptls-uri-to-file "file:///c:/x.py")))
+  (should-not (promptls-uri-to-file "untitled:1"))
+  (should-not (promptls-uri-to-file nil)))
 
-(ert-deftest lines-of-ranges ()
+(ert-deftest line-numbers-of-ranges ()
   (let ((range (lambda (a b &optional c)
                  (list :start (list :line a :character 0)
                        :end (list :line b :character (or c 0))))))
-    (should (equal '(1 . 19) (promptls-lines (funcall range 0 19))))
-    (should (equal '(3 . 3) (promptls-lines (funcall range 2 3))))
-    (should (equal '(3 . 4) (promptls-lines (funcall range 2 3 5))))
-    (should (equal '(3 . 3) (promptls-lines (funcall range 2 2))))))
+    (should (equal '(1 . 19) (promptls-range-lines (funcall range 0 19))))
+    (should (equal '(3 . 3) (promptls-range-lines (funcall range 2 3))))
+    (should (equal '(3 . 4) (promptls-range-lines (funcall range 2 3 5))))
+    (should (equal '(3 . 3) (promptls-range-lines (funcall range 2 2))))))
 
-(ert-deftest positions-in-three-encodings ()
-  (should (= 5 (promptls-units "aü😀x" "utf-16")))
-  (should (= 8 (promptls-units "aü😀x" "utf-8")))
-  (should (= 4 (promptls-units "aü😀x" "utf-32")))
-  (should (= 3 (promptls-index "aü😀x" 4)))
+(ert-deftest positions-in-all-encodings ()
+  (should (= 5 (promptls-code-units "aü😀x" "utf-16")))
+  (should (= 8 (promptls-code-units "aü😀x" "utf-8")))
+  (should (= 4 (promptls-code-units "aü😀x" "utf-32")))
+  (should (= 3 (promptls-utf16-index "aü😀x" 4)))
   (with-temp-buffer
     (insert "one\n😀 two")
     (should (equal '(:line 1 :character 3) (promptls-position (- (point-max) 3) "utf-16")))))
 
-(ert-deftest counts ()
-  (should (equal "0" (promptls-count nil)))
-  (should (equal "999" (promptls-count 999)))
-  (should (equal "7,812" (promptls-count 7812)))
-  (should (equal "1,234,567" (promptls-count 1234567))))
+(ert-deftest numbers-have-thousands-separators ()
+  (should (equal "0" (promptls-format-number nil)))
+  (should (equal "999" (promptls-format-number 999)))
+  (should (equal "7,812" (promptls-format-number 7812)))
+  (should (equal "1,234,567" (promptls-format-number 1234567))))
 
-(ert-deftest token-bar-never-wider-than-the-budget ()
-  (let ((parts (promptls-preview--widths '(:a 500 :b 1 :c 0 :d 499) 1000)))
-    (should (equal '(30 1 0 30) (mapcar (lambda (part) (nth 3 part)) parts))))
-  (should (promptls-preview--widths '(:a 5) 0)))
+(ert-deftest token-bar-fits-its-width ()
+  (let ((segments (promptls-preview--bar-segments '(:a 500 :b 1 :c 0 :d 499) 1000)))
+    (should (equal '(30 1 0 30) (mapcar (lambda (segment) (nth 3 segment)) segments))))
+  (should (promptls-preview--bar-segments '(:a 5) 0)))
 
 ;;;; Settings
 
 (defmacro with-settings (bindings &rest body)
-  "Run BODY with BINDINGS of the default values of variables, and undo them."
+  "Run BODY with BINDINGS, an alist of variables and temporary default values."
   (declare (indent 1))
   `(let ((saved (mapcar (lambda (pair) (cons (car pair) (default-value (car pair)))) ,bindings)))
      (unwind-protect
@@ -220,7 +227,7 @@
        (pcase-dolist (`(,variable . ,value) saved)
          (set-default variable value)))))
 
-(ert-deftest only-settings-that-differ-are-sent ()
+(ert-deftest only-changed-settings-are-sent ()
   (should (null (promptls-user-settings)))
   (with-settings '((promptls-budget-tokens . 900)
                    (promptls-index-exclude . ("*.min.js"))
@@ -233,13 +240,13 @@
                    (promptls-user-settings)))
     (should (json-serialize (promptls-user-settings) :false-object :json-false))))
 
-(ert-deftest every-setting-is-declared ()
+(ert-deftest every-setting-is-a-safe-user-option ()
   (pcase-dolist (`(,name ,variable ,_) promptls-settings)
     (should (string-match-p "\\`[a-zA-Z]+\\.[a-zA-Z]+\\'" name))
     (should (custom-variable-p variable))
     (should (functionp (get variable 'safe-local-variable)))))
 
-(ert-deftest workspace-settings-are-what-differs-from-the-start ()
+(ert-deftest workspace-settings-differ-from-initialization-options ()
   (promptls-initialization-options)
   (with-temp-buffer
     (should (zerop (hash-table-count (promptls-workspace-settings))))
@@ -248,7 +255,7 @@
 
 ;;;; Finding the program
 
-(ert-deftest the-program-is-looked-for-in-order ()
+(ert-deftest program-search-order ()
   (let* ((root (make-temp-file "project" t))
          (folder (make-temp-file "path" t))
          (exec-path (list folder))
@@ -262,24 +269,24 @@
     (let ((promptls-allow-project-server t))
       (should (equal "the project's .venv" (cdr (promptls-find-program root)))))
     (let ((promptls-command '("promptls" "--verbose" "serve")))
-      (should (equal '("promptls" "--verbose" "doctor") (promptls-program "doctor"))))
+      (should (equal '("promptls" "--verbose" "doctor") (promptls-command-line "doctor"))))
     (let ((exec-path nil))
-      (should-error (promptls-program "serve" root) :type 'user-error))
+      (should-error (promptls-command-line "serve" root) :type 'user-error))
     (delete-directory root t)
     (delete-directory folder t)))
 
-;;;; Mentions, as far as Emacs colours them
+;;;; Highlighting of mentions
 
-(ert-deftest mentions-get-their-colour ()
-  (let ((found (lambda (text)
-                 (when (string-match promptls-mention-regexp text)
-                   (match-string 1 text)))))
-    (should (equal "@src/a.py:1-2" (funcall found "see @src/a.py:1-2.")))
-    (should (equal "@#Name" (funcall found "@#Name, please")))
-    (should (equal "@\"a b.py\":3" (funcall found "(@\"a b.py\":3)")))
-    (should-not (funcall found "me@example.org"))))
+(ert-deftest mentions-are-highlighted ()
+  (let ((mention (lambda (text)
+                   (when (string-match promptls-mention-regexp text)
+                     (match-string 1 text)))))
+    (should (equal "@src/a.py:1-2" (funcall mention "see @src/a.py:1-2.")))
+    (should (equal "@#Name" (funcall mention "@#Name, please")))
+    (should (equal "@\"a b.py\":3" (funcall mention "(@\"a b.py\":3)")))
+    (should-not (funcall mention "me@example.org"))))
 
-(ert-deftest completion-style-shows-what-the-server-offers ()
+(ert-deftest completion-style-keeps-candidates-of-server ()
   (let ((table (lambda (_string _predicate action)
                  (if (eq action t) (list "@shop/cart.py" "@tests/test_cart.py") nil))))
     (should (equal '("@shop/cart.py" "@tests/test_cart.py")
@@ -293,7 +300,7 @@
 ;;;; Run
 
 (defun units-run ()
-  "Run all tests and report each as a check."
+  "Run all tests and report each one as a check."
   (dolist (test (ert-select-tests t t))
     (let ((result (ert-run-test test)))
       (check (format "%s" (ert-test-name test))

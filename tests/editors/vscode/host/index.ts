@@ -1,4 +1,4 @@
-// What the runner extension starts: mocha over the tests below, each result one line of JSON.
+// Entry point in the extension host: runs the tests with Mocha and writes each result as a line of JSON.
 
 import * as fs from "node:fs";
 import Mocha from "mocha";
@@ -11,11 +11,11 @@ export async function run(): Promise<void> {
   mocha.suite.emit("pre-require", globalThis, "tests", mocha);
   for (const load of [
     () => require("./server.test"),
-    () => require("./prompts.test"),
-    () => require("./language.test"),
-    () => require("./context.test"),
-    () => require("./models.test"),
-    () => require("./life.test"),
+    () => require("./mentions.test"),
+    () => require("./prompt_documents.test"),
+    () => require("./client_context.test"),
+    () => require("./language_models.test"),
+    () => require("./server_lifecycle.test"),
   ]) {
     load();
   }

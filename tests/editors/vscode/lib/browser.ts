@@ -1,10 +1,10 @@
-// A headless Chromium that sees nothing but the loopback, and the gestures of a user in the workbench.
+// Headless Chromium without access to other hosts, and user actions in the workbench.
 
 import { type Browser, type FrameLocator, type Locator, type Page, chromium } from "playwright-core";
-import { until } from "./report";
+import { waitFor } from "./report";
 import type { Workbench } from "./workbench";
 
-const FLAGS = [
+const CHROMIUM_FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -17,23 +17,23 @@ const FLAGS = [
 ];
 
 export async function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: FLAGS });
+  return chromium.launch({ executablePath: "/usr/bin/chromium", headless: true, args: CHROMIUM_FLAGS });
 }
 
-/** The workbench as one user sees it. */
-export class Screen {
+/** The page of a workbench. */
+export class WorkbenchPage {
   constructor(
     readonly page: Page,
-    readonly bench: Workbench,
+    readonly workbench: Workbench,
   ) {}
 
-  static async open(browser: Browser, bench: Workbench): Promise<Screen> {
+  static async open(browser: Browser, workbench: Workbench): Promise<WorkbenchPage> {
     const context = await browser.newContext({ viewport: { width: 1200, height: 760 } });
-    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: bench.url });
+    await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: workbench.url });
     const page = await context.newPage();
-    await page.goto(`${bench.url}/?folder=${bench.workspace}`);
+    await page.goto(`${workbench.url}/?folder=${workbench.workspace}`);
     await page.locator(".monaco-workbench .statusbar").waitFor({ timeout: 60_000 });
-    return new Screen(page, bench);
+    return new WorkbenchPage(page, workbench);
   }
 
   // ---- commands
@@ -46,10 +46,10 @@ export class Screen {
     return this.page.locator(".quick-input-list .monaco-list-row");
   }
 
-  /** Run a command from the palette.  One that is registered late is not seen by an open palette, so it is opened again. */
+  /** Run a command from the command palette.  The palette is reopened until it lists the command. */
   async run(title: string): Promise<void> {
     const row = this.quickRows.filter({ hasText: title }).first();
-    await until(`the command ${title}`, async () => {
+    await waitFor(`the command “${title}” runs`, async () => {
       await this.page.keyboard.press("Escape");
       await this.page.keyboard.press("F1");
       await this.quickInput.fill(`>${title}`, { timeout: 2000 });
@@ -58,15 +58,15 @@ export class Screen {
     });
   }
 
-  /** By the dialog that asks for a path: the quick way by name needs a search program that is not here. */
+  /** Open a file with the path dialog.  Quick Open needs ripgrep, which is not installed. */
   async openFile(name: string): Promise<void> {
     const [folder, base] = [name.includes("/") ? `/${name.replace(/\/[^/]*$/, "")}` : "", name.split("/").pop() as string];
-    await until(`the file ${name}`, async () => {
+    await waitFor(`the file ${name} opens`, async () => {
       await this.run("File: Open File...");
-      await until("the path to start from", async () => (await this.quickInput.inputValue()).startsWith("/"), 3000);
-      await this.quickInput.fill(`${this.bench.workspace}${folder}/`);
+      await waitFor("the path dialog shows a path", async () => (await this.quickInput.inputValue()).startsWith("/"), 3000);
+      await this.quickInput.fill(`${this.workbench.workspace}${folder}/`);
       await this.quickRows.first().waitFor({ timeout: 3000 });
-      await this.quickInput.fill(`${this.bench.workspace}${folder}/${base}`); // brings its row into sight
+      await this.quickInput.fill(`${this.workbench.workspace}${folder}/${base}`); // scrolls to the row of the file
       const row = this.quickRows.filter({ hasText: base }).first();
       await row.waitFor({ timeout: 3000 });
       await row.click();
@@ -76,9 +76,9 @@ export class Screen {
     await this.focusEditor();
   }
 
-  /** Keys go into the text of the active editor. */
+  /** Focus the text of the active editor. */
   async focusEditor(): Promise<void> {
-    await until("the focus in the editor", async () => {
+    await waitFor("the editor has the focus", async () => {
       await this.editor().locator(".view-lines").click({ timeout: 2000 });
       await this.page.locator(".editor-group-container.active .monaco-editor.focused").first().waitFor({ timeout: 1000 });
       return true;
@@ -91,22 +91,22 @@ export class Screen {
 
   // ---- editors
 
-  /** The editor that has the focus. */
+  /** The active editor. */
   editor(): Locator {
     return this.page.locator(".editor-group-container.active .monaco-editor[role=code]").first();
   }
 
-  /** Its text as it is seen, spaces made plain. */
-  async text(): Promise<string> {
+  /** Return the visible text of the active editor. */
+  async editorText(): Promise<string> {
     const lines = await this.editor().locator(".view-line").allInnerTexts();
     return lines.join("\n").replace(/\u00a0/g, " ");
   }
 
-  async sees(text: string | RegExp, ms = 20_000): Promise<void> {
-    await until(`${text} in the editor`, async () => {
-      const seen = await this.text();
-      return typeof text === "string" ? seen.includes(text) : text.test(seen);
-    }, ms);
+  async expectText(text: string | RegExp, timeoutMs = 20_000): Promise<void> {
+    await waitFor(`the editor shows ${text}`, async () => {
+      const visible = await this.editorText();
+      return typeof text === "string" ? visible.includes(text) : text.test(visible);
+    }, timeoutMs);
   }
 
   async type(text: string): Promise<void> {
@@ -125,20 +125,21 @@ export class Screen {
     await this.run("Notifications: Clear All Notifications");
   }
 
-  get status(): Locator {
+  get statusItem(): Locator {
     return this.page.locator(".statusbar-item[id*='promptls.status'] a").first();
   }
 
-  /** What the status item says to a screen reader. */
-  async statusSays(text: string, ms = 20_000): Promise<void> {
-    await until(`“${text}” in the status item`, async () => (await this.status.getAttribute("aria-label"))?.includes(text), ms);
+  /** Wait for a text in the accessible label of the status bar item. */
+  async expectStatus(text: string, timeoutMs = 20_000): Promise<void> {
+    const label = () => this.statusItem.getAttribute("aria-label");
+    await waitFor(`the status bar item shows “${text}”`, async () => (await label())?.includes(text), timeoutMs);
   }
 
   // ---- webviews
 
-  /** The page in the front-most webview with that heading. */
+  /** Wait for a webview with a heading and return its frame. */
   async webview(heading: string): Promise<FrameLocator> {
-    return until(`a page with the heading ${heading}`, async () => {
+    return waitFor(`a webview shows the heading ${heading}`, async () => {
       const count = await this.page.locator("iframe.webview.ready").count();
       for (let i = 0; i < count; i++) {
         const frame = this.page.frameLocator("iframe.webview.ready").nth(i).frameLocator("#active-frame");

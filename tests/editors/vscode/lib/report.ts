@@ -1,4 +1,4 @@
-// What the tests say: one line a check, and the count at the end.
+// Test report: one line per test and the counts; and a helper that waits for a condition.
 
 export interface Report {
   passed: number;
@@ -12,11 +12,11 @@ export function createReport(): Report {
     passed: 0,
     failed: 0,
     check(suite, name, error) {
-      const took = (Date.now() - last) / 1000;
+      const seconds = (Date.now() - last) / 1000;
       last = Date.now();
       if (error === undefined) {
         this.passed++;
-        console.log(`ok    ${suite}  ${name}${took >= 1 ? ` (${took.toFixed(1)} s)` : ""}`);
+        console.log(`ok    ${suite}  ${name}${seconds >= 1 ? ` (${seconds.toFixed(1)} s)` : ""}`);
       } else {
         this.failed++;
         const text = error instanceof Error ? error.message : String(error);
@@ -26,19 +26,26 @@ export function createReport(): Report {
   };
 }
 
-/** Wait until something is there: not nothing, not false.  Throws with `what` when it does not come. */
-export async function until<T>(what: string, look: () => T | PromiseLike<T>, ms = 20_000): Promise<NonNullable<T>> {
-  const end = Date.now() + ms;
-  let last: unknown;
+/** Poll until a value is truthy and return it.  Throws an error with `description` after the timeout. */
+export async function waitFor<T>(
+  description: string,
+  poll: () => T | PromiseLike<T>,
+  timeoutMs = 20_000,
+): Promise<NonNullable<T>> {
+  const end = Date.now() + timeoutMs;
+  let lastError: unknown;
   for (;;) {
     try {
-      const found = await look();
-      if (found) return found;
-      last = undefined;
+      const value = await poll();
+      if (value) return value;
+      lastError = undefined;
     } catch (error) {
-      last = error;
+      lastError = error;
     }
-    if (Date.now() > end) throw new Error(`${what} did not come within ${ms / 1000} s${last ? `: ${(last as Error).message}` : ""}`);
+    if (Date.now() > end) {
+      const cause = lastError ? `: ${(lastError as Error).message}` : "";
+      throw new Error(`Timeout after ${timeoutMs / 1000} s: ${description}${cause}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

@@ -1,17 +1,18 @@
-// The real workbench on a loopback port, with its own home, settings and extensions.  Everything it starts is in one
-// process group, which ends with it.
+// A code-server workbench on a loopback port, with its own home, settings and extensions.  Its processes are one
+// process group, which is terminated at the end.
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import * as fs from "node:fs";
 import * as net from "node:net";
 import * as path from "node:path";
-import { cache, command, work } from "./places";
-import { until } from "./report";
+import { cache, command, work } from "./paths";
+import { waitFor } from "./report";
 import { makeWorkspace } from "./workspace";
 
-const NOWHERE = "http://127.0.0.1:9/none";
+/** Unreachable extension gallery, so that nothing is downloaded. */
+const NO_GALLERY = "http://127.0.0.1:9/none";
 
-export interface Options {
+export interface WorkbenchOptions {
   name: string;
   vsix: string[];
   settings?: Record<string, unknown>;
@@ -23,19 +24,19 @@ export interface Workbench {
   url: string;
   home: string;
   workspace: string;
-  /** Where the server keeps its index; also tells its processes from others. */
+  /** Folder of the server's index; identifies the processes of this workbench. */
   index: string;
   settingsFile: string;
   stop(): Promise<void>;
 }
 
-export async function startWorkbench(options: Options): Promise<Workbench> {
+export async function startWorkbench(options: WorkbenchOptions): Promise<Workbench> {
   const home = path.join(work, options.name);
   const [user, extensions, index] = [path.join(home, "user"), path.join(home, "extensions"), path.join(home, "index")];
   fs.mkdirSync(extensions, { recursive: true });
   const workspace = makeWorkspace(path.join(home, "shop"));
-  const settings = JSON.stringify({ ...QUIET, "security.workspace.trust.enabled": options.trust ?? false, "promptls.server.path": command, ...options.settings });
-  // Settings of machine scope are read from Machine, all others from User.
+  const settings = JSON.stringify({ ...DEFAULT_SETTINGS, "security.workspace.trust.enabled": options.trust ?? false, "promptls.server.path": command, ...options.settings });
+  // Settings of machine scope are read from Machine, other settings from User.
   for (const scope of ["User", "Machine"]) {
     fs.mkdirSync(path.join(user, scope), { recursive: true });
     fs.writeFileSync(path.join(user, scope, "settings.json"), settings);
@@ -51,7 +52,7 @@ export async function startWorkbench(options: Options): Promise<Workbench> {
     XDG_CACHE_HOME: path.join(home, ".cache"),
     XDG_STATE_HOME: path.join(home, ".state"),
     SHELL: "/bin/bash",
-    EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: NOWHERE, itemUrl: NOWHERE, resourceUrlTemplate: NOWHERE }),
+    EXTENSIONS_GALLERY: JSON.stringify({ serviceUrl: NO_GALLERY, itemUrl: NO_GALLERY, resourceUrlTemplate: NO_GALLERY }),
     PROMPTLS_CACHE: index,
     ...options.env,
   };
@@ -65,10 +66,10 @@ export async function startWorkbench(options: Options): Promise<Workbench> {
   const flags = ["--disable-telemetry", "--disable-update-check", "--disable-proxy"];
   if (!options.trust) flags.push("--disable-workspace-trust");
   const child = spawn(process.execPath, [...base, ...flags, workspace], { env, stdio: ["ignore", log, log], detached: true });
-  const stopNow = () => kill(child);
-  process.once("exit", stopNow);
+  const terminateChild = () => terminate(child);
+  process.once("exit", terminateChild);
   const url = `http://127.0.0.1:${port}`;
-  await until("the workbench", async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok, 30_000);
+  await waitFor("the workbench responds", async () => (await fetch(`${url}/healthz`).catch(() => undefined))?.ok, 30_000);
   return {
     url,
     home,
@@ -76,15 +77,15 @@ export async function startWorkbench(options: Options): Promise<Workbench> {
     index,
     settingsFile: path.join(user, "Machine/settings.json"),
     async stop() {
-      const ended = new Promise((resolve) => child.once("exit", resolve));
-      stopNow();
-      await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, 5000))]);
-      process.off("exit", stopNow);
+      const exited = new Promise((resolve) => child.once("exit", resolve));
+      terminateChild();
+      await Promise.race([exited, new Promise((resolve) => setTimeout(resolve, 5000))]);
+      process.off("exit", terminateChild);
     },
   };
 }
 
-const QUIET = {
+const DEFAULT_SETTINGS = {
   "workbench.startupEditor": "none",
   "workbench.tips.enabled": false,
   "workbench.secondarySideBar.defaultVisibility": "hidden",
@@ -96,15 +97,15 @@ const QUIET = {
   "git.openRepositoryInParentFolders": "never",
   "typescript.disableAutomaticTypeAcquisition": true,
   "files.simpleDialog.enable": true,
-  "files.autoSave": "off", // in a browser it is on
+  "files.autoSave": "off", // on by default in a browser
   "editor.minimap.enabled": false,
 };
 
-function kill(child: ChildProcess): void {
+function terminate(child: ChildProcess): void {
   try {
     if (child.pid !== undefined) process.kill(-child.pid, "SIGTERM");
   } catch {
-    // it has ended by itself
+    // The process has already exited.
   }
 }
 

@@ -1,9 +1,9 @@
-// A fresh copy of the shared workspace, under git.
+// Copy of tests/editors/workspace in a new git repository.
 
 import { execFileSync } from "node:child_process";
 import * as fs from "node:fs";
 import * as path from "node:path";
-import { repository } from "./places";
+import { repository } from "./paths";
 
 export function makeWorkspace(folder: string): string {
   fs.cpSync(path.join(repository, "tests/editors/workspace"), folder, { recursive: true });

@@ -1,27 +1,26 @@
-// Runs inside the extension host: the tests that PROMPTLS_HOST_TESTS names, and a language model for both suites,
-// because a headless workbench brings none.  It writes down what it is asked.
+// Test extension: runs the tests of PROMPTLS_HOST_TESTS in the extension host, and registers a fake language model,
+// because code-server has none.  The model appends its requests to the file PROMPTLS_MODEL_LOG.
 
 import * as fs from "node:fs";
 import * as vscode from "vscode";
 
-interface ModelHost {
+interface ChatModelRegistry {
   registerChatModelProvider(id: string, provider: object, metadata: object): vscode.Disposable;
 }
 
-const ANSWER = "The scribe has read your prompt.";
+const ANSWER = "Answer of the fake model.";
 
 export function activate(context: vscode.ExtensionContext): void {
-  lendModel(context);
+  registerModel(context);
   const tests = process.env.PROMPTLS_HOST_TESTS;
   if (!tests) return;
-  // Set by the driver; a module of the tests, not of this extension.  Not waited for: whoever wants the model below
-  // waits for this extension to be active.
+  // Not awaited: the tests wait for the model, and the model is available only after this activation.
   void (require(tests) as { run(): Promise<void> }).run();
 }
 
-function lendModel(context: vscode.ExtensionContext): void {
-  const asked = process.env.PROMPTLS_ASKED;
-  if (!asked) return;
+function registerModel(context: vscode.ExtensionContext): void {
+  const log = process.env.PROMPTLS_MODEL_LOG;
+  if (!log) return;
   const provider = {
     async provideLanguageModelResponse(
       messages: { role: number; content: unknown }[],
@@ -29,7 +28,8 @@ function lendModel(context: vscode.ExtensionContext): void {
       extension: string,
       progress: vscode.Progress<{ index: number; part: unknown }>,
     ): Promise<void> {
-      fs.appendFileSync(asked, `${JSON.stringify({ extension, messages: messages.map((m) => ({ role: m.role, text: textOf(m.content) })) })}\n`);
+      const texts = messages.map((message) => ({ role: message.role, text: textOf(message.content) }));
+      fs.appendFileSync(log, `${JSON.stringify({ extension, messages: texts })}\n`);
       const Part = (vscode as unknown as { LanguageModelTextPart: new (text: string) => unknown }).LanguageModelTextPart;
       progress.report({ index: 0, part: new Part(ANSWER) });
     },
@@ -37,20 +37,20 @@ function lendModel(context: vscode.ExtensionContext): void {
       return Math.ceil(textOf(text).length / 4);
     },
   };
-  const about = {
+  const metadata = {
     vendor: "promptls-e2e",
-    name: "Scribe",
-    family: "scribe",
+    name: "Fake",
+    family: "fake",
     version: "1",
     maxInputTokens: 6000,
     maxOutputTokens: 1000,
     isDefault: true,
     isUserSelectable: true,
   };
-  const host = vscode.lm as unknown as ModelHost;
-  context.subscriptions.push(host.registerChatModelProvider("scribe", provider, about));
-  const answerDefault: vscode.ChatRequestHandler = (_request, _context, stream) => stream.markdown("Default.");
-  context.subscriptions.push(vscode.chat.createChatParticipant("promptls-e2e.default", answerDefault));
+  const registry = vscode.lm as unknown as ChatModelRegistry;
+  context.subscriptions.push(registry.registerChatModelProvider("fake", provider, metadata));
+  const handleDefault: vscode.ChatRequestHandler = (_request, _context, stream) => stream.markdown("Default.");
+  context.subscriptions.push(vscode.chat.createChatParticipant("promptls-e2e.default", handleDefault));
 }
 
 function textOf(content: unknown): string {

@@ -1,41 +1,41 @@
-// The messages that the real server has given, through everything that shows them.
+// Golden messages of the server, rendered by the functions that show them.
 
 import * as assert from "node:assert/strict";
 import * as fs from "node:fs";
 import * as path from "node:path";
 import { test } from "node:test";
-import { sentence } from "../../../../editors/vscode/src/errors";
+import { errorSentence } from "../../../../editors/vscode/src/errors";
 import * as format from "../../../../editors/vscode/src/format";
-import { explanationPage, graphPage, kindsPage } from "../../../../editors/vscode/src/pages";
-import { preview, promptText } from "../../../../editors/vscode/src/preview/render";
+import { explanationPage, graphPage, mentionKindsPage } from "../../../../editors/vscode/src/info_pages";
+import { previewPage, promptText } from "../../../../editors/vscode/src/preview/preview_page";
 import type * as wire from "../../../../editors/vscode/src/protocol";
-import { Places, escape, page } from "../../../../editors/vscode/src/view/html";
+import { type Html, PageLinks, escapeHtml, renderPage } from "../../../../editors/vscode/src/webview/html";
 
 const folder = path.join(process.env.PROMPTLS_REPOSITORY as string, "tests/protocol");
 const cases = JSON.parse(fs.readFileSync(path.join(folder, "cases.json"), "utf8")) as { name: string; method: string }[];
 
-/** Every method that this client shows; what is not here must stand in UNSHOWN, so that nothing new is passed over. */
-const SHOWN: Record<string, (result: never) => void> = {
-  buildPrompt(built: wire.Built) {
-    const places = new Places();
-    const shown = whole(preview(built, places));
-    assert.ok(promptText(built).length > 0);
-    for (const text of [built.prompt, ...(built.messages ?? []).map((m) => m.content)]) {
-      if (text !== undefined) assert.ok(shown.includes(escape(text)), "the text stands there whole");
+/** Checks by method.  A method without a check must be listed in `UNUSED_METHODS`, so that new methods are noticed. */
+const CHECKS: Record<string, (result: never) => void> = {
+  buildPrompt(result: wire.BuildResult) {
+    const links = new PageLinks();
+    const rendered = renderWhole(previewPage(result, links));
+    assert.ok(promptText(result).length > 0);
+    for (const text of [result.prompt, ...(result.messages ?? []).map((m) => m.content)]) {
+      if (text !== undefined) assert.ok(rendered.includes(escapeHtml(text)), "the text is complete");
     }
-    for (const [name, tokens] of Object.entries(built.tokens.sections)) {
-      if (tokens > 0) assert.ok(shown.includes(`<title>${name}: ${format.count(tokens)}</title>`), `${name} is in the bar`);
+    for (const [name, tokens] of Object.entries(result.tokens.sections)) {
+      if (tokens > 0) assert.ok(rendered.includes(`<title>${name}: ${format.formatCount(tokens)}</title>`), `${name} is in the bar`);
     }
-    for (const item of built.items) assert.ok(shown.includes(escape(format.where(item.path, item.range))), item.path);
-    for (const one of built.omitted) assert.ok(shown.includes(escape(one.reason)), one.reason);
-    for (const one of built.mentions) assert.ok(shown.includes(`<code>${escape(one.text)}</code> <span class="badge ${one.status === "included" ? "good" : "bad"}">${one.status}`));
-    for (const one of built.warnings) assert.ok(shown.includes(escape(one)), one);
-    assert.ok(shown.includes(escape(built.trace.line)));
-    const wanted = built.items.length + built.omitted.length + built.mentions.filter((m) => m.targets.length).length;
-    assert.equal(places.all.length, wanted, "each region can be opened");
-    assert.match(format.spent(built.tokens), /^[\d,]+ of [\d,]+ tokens \(.+\)$/);
+    for (const item of result.items) assert.ok(rendered.includes(escapeHtml(format.formatLocation(item.path, item.range))), item.path);
+    for (const one of result.omitted) assert.ok(rendered.includes(escapeHtml(one.reason)), one.reason);
+    for (const one of result.mentions) assert.ok(rendered.includes(`<code>${escapeHtml(one.text)}</code> <span class="badge ${one.status === "included" ? "good" : "bad"}">${one.status}`));
+    for (const one of result.warnings) assert.ok(rendered.includes(escapeHtml(one)), one);
+    assert.ok(rendered.includes(escapeHtml(result.trace.line)));
+    const expected = result.items.length + result.omitted.length + result.mentions.filter((m) => m.targets.length).length;
+    assert.equal(links.locations.length, expected, "each item can be opened");
+    assert.match(format.formatTokenUsage(result.tokens), /^[\d,]+ of [\d,]+ tokens \(.+\)$/);
   },
-  search({ hits }: wire.Hits) {
+  search({ hits }: wire.SearchResult) {
     assert.ok(hits.length > 0);
     for (const hit of hits) {
       const { label, description, detail } = format.hitLabel(hit);
@@ -45,45 +45,45 @@ const SHOWN: Record<string, (result: never) => void> = {
     }
   },
   status(status: wire.Status) {
-    const line = format.statusLine("running", status);
-    assert.equal(line.text, "$(mention) promptls");
-    assert.ok(line.tooltip.startsWith(status.message));
-    assert.match(line.tooltip, /\d files?, \d+ symbols?\./);
+    const content = format.statusBarContent("running", status);
+    assert.equal(content.text, "$(mention) promptls");
+    assert.ok(content.tooltip.startsWith(status.message));
+    assert.match(content.tooltip, /\d files?, \d+ symbols?\./);
   },
-  completeMention({ items }: wire.Completions) {
+  completeMention({ items }: wire.CompletionList) {
     assert.ok(items.length > 0);
     for (const item of items) {
       const { label, description } = format.completionLabel(item);
       assert.ok(label.endsWith(item.label));
-      if (item.tokens) assert.ok(description.includes(`${format.count(item.tokens)} tokens`));
+      if (item.tokens) assert.ok(description.includes(`${format.formatCount(item.tokens)} tokens`));
     }
   },
-  explain(found: wire.Explanation) {
-    const places = new Places();
-    const shown = whole(explanationPage(found, places));
-    if (found.node === undefined) {
-      assert.ok(shown.includes(escape(found.problem as string)));
-      assert.deepEqual(places.names, found.suggestions);
+  explain(explanation: wire.Explanation) {
+    const links = new PageLinks();
+    const rendered = renderWhole(explanationPage(explanation, links));
+    if (explanation.node === undefined) {
+      assert.ok(rendered.includes(escapeHtml(explanation.problem as string)));
+      assert.deepEqual(links.symbols, explanation.suggestions);
     } else {
-      assert.ok(shown.includes(`<h1>${escape(format.nodeName(found.node))} `));
-      for (const child of found.children ?? []) assert.ok(shown.includes(escape(format.nodeName(child))));
-      assert.equal(places.all.length, 1 + (found.children?.length ?? 0));
+      assert.ok(rendered.includes(`<h1>${escapeHtml(format.nodeName(explanation.node))} `));
+      for (const child of explanation.children ?? []) assert.ok(rendered.includes(escapeHtml(format.nodeName(child))));
+      assert.equal(links.locations.length, 1 + (explanation.children?.length ?? 0));
     }
   },
   graph(graph: wire.Graph) {
-    const places = new Places();
-    const shown = whole(graphPage(graph, "missed pings", places));
-    for (const node of graph.nodes) assert.ok(shown.includes(escape(format.where(node.path, node.range))), node.id);
-    assert.equal(places.all.length, graph.layers.flatMap((layer) => layer.nodes).length + graph.edges.length);
+    const links = new PageLinks();
+    const rendered = renderWhole(graphPage(graph, "missed pings", links));
+    for (const node of graph.nodes) assert.ok(rendered.includes(escapeHtml(format.formatLocation(node.path, node.range))), node.id);
+    assert.equal(links.locations.length, graph.layers.flatMap((layer) => layer.nodes).length + graph.edges.length);
   },
-  memory({ entries }: wire.Memory) {
+  memory({ entries }: wire.MemoryResult) {
     for (const entry of entries) {
       const { label, description, detail } = format.memoryLabel(entry);
       assert.deepEqual([label, detail], [entry.title, entry.content]);
       assert.ok(description.includes(entry.category));
     }
   },
-  recipes({ recipes }: wire.Recipes) {
+  recipes({ recipes }: wire.RecipeList) {
     assert.ok(recipes.length > 0);
     for (const recipe of recipes) {
       assert.deepEqual(Object.values(format.recipeLabel(recipe)).every(Boolean), true);
@@ -91,35 +91,35 @@ const SHOWN: Record<string, (result: never) => void> = {
     }
   },
   explainIgnore(verdict: wire.IgnoreVerdict) {
-    assert.match(format.verdict("dist/bundle.js", verdict), /^dist\/bundle\.js is not indexed: .+[^.]\.$/);
+    assert.match(format.ignoreMessage("dist/bundle.js", verdict), /^dist\/bundle\.js is not indexed: .+[^.]\.$/);
   },
-  mentionKinds(all: wire.MentionKinds) {
-    const shown = whole(kindsPage(all));
-    for (const kind of all.kinds) assert.ok(kind.syntax.every((one) => shown.includes(`<code>${escape(one)}</code>`)));
+  mentionKinds(result: wire.MentionKinds) {
+    const rendered = renderWhole(mentionKindsPage(result));
+    for (const kind of result.kinds) assert.ok(kind.syntax.every((one) => rendered.includes(`<code>${escapeHtml(one)}</code>`)));
   },
 };
 
-/** Asked by nobody here. */
-const UNSHOWN = ["models", "profiles", "reindex", "resolveMentions", "verifyCitations"];
+/** Methods that this extension does not show. */
+const UNUSED_METHODS = ["models", "profiles", "reindex", "resolveMentions", "verifyCitations"];
 
-for (const one of cases) {
-  test(`golden message ${one.name} is shown`, () => {
-    const message = JSON.parse(fs.readFileSync(path.join(folder, "golden", `${one.name}.json`), "utf8"));
-    const method = one.method.replace("promptls/", "");
+for (const testCase of cases) {
+  test(`golden message ${testCase.name} is rendered`, () => {
+    const message = JSON.parse(fs.readFileSync(path.join(folder, "golden", `${testCase.name}.json`), "utf8"));
+    const method = testCase.method.replace("promptls/", "");
     if ("error" in message) {
-      assert.equal(sentence(message.error), message.error.message);
+      assert.equal(errorSentence(message.error), message.error.message);
       return;
     }
-    const show = SHOWN[method];
-    if (show === undefined) assert.ok(UNSHOWN.includes(method), `nothing shows what ${one.method} answers`);
-    else show(message.result as never);
+    const check = CHECKS[method];
+    if (check === undefined) assert.ok(UNUSED_METHODS.includes(method), `no check for ${testCase.method}`);
+    else check(message.result as never);
   });
 }
 
-/** The page as the webview gets it; what came from outside has not opened a tag of its own. */
-function whole(body: ReturnType<typeof preview>): string {
-  const shown = page({ title: "t", body, nonce: "n", source: "s", style: "style", script: "script" });
-  assert.equal(shown.match(/<script/g)?.length, 1);
-  assert.doesNotMatch(shown, /<context-/);
-  return shown;
+/** Render the document of a webview and check that values of the server are escaped. */
+function renderWhole(body: Html): string {
+  const rendered = renderPage({ title: "t", body, nonce: "n", cspSource: "s", styleUri: "style", scriptUri: "script" });
+  assert.equal(rendered.match(/<script/g)?.length, 1);
+  assert.doesNotMatch(rendered, /<context-/);
+  return rendered;
 }

@@ -5,19 +5,19 @@ from shop.stock import reserve
 
 
 class Cart:
-    """What a customer has picked, until it is paid for."""
+    """The articles of a customer before payment."""
 
     def __init__(self, customer):
         self.customer = customer
         self.lines = []
 
     def add(self, article, count=1):
-        """Put an article into the cart; raises OutOfStock when too few are left."""
+        """Put an article into the cart; raises OutOfStock if too few are left."""
         reserve(article, count)
         self.lines.append((article, count))
 
     def total(self):
-        """The price of everything, discount included."""
+        """Return the price of all lines, including the discount."""
         price = sum(article.price * count for article, count in self.lines)
         return apply_discount(Money(price), self.customer)
 

@@ -10,7 +10,7 @@ class Money:
         self.cents = Decimal(cents)
 
     def times(self, factor):
-        """The amount multiplied; not rounded yet."""
+        """Return the product with a factor, not rounded."""
         return Money(self.cents * Decimal(str(factor)))
 
 

@@ -1,15 +1,15 @@
-"""What is on the shelves."""
+"""Stock of articles."""
 
 
 class OutOfStock(Exception):
-    """Fewer articles are left than were asked for."""
+    """Raised if fewer articles are left than requested."""
 
 
 shelves = {}
 
 
 def reserve(article, count):
-    """Set articles aside for a cart."""
+    """Reserve articles for a cart."""
     left = shelves.get(article.name, 0)
     if left < count:
         raise OutOfStock(f"{left} of {article.name} are left")

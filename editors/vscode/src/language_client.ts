@@ -1,0 +1,149 @@
+// Language client: document synchronization, language features of prompt documents, and requests of the server.
+
+import * as vscode from "vscode";
+import type { DocumentFilter, DynamicFeature, ServerCapabilities, StaticFeature } from "vscode-languageclient/node";
+import {
+  type ClientCapabilities,
+  type ErrorHandler,
+  LanguageClient,
+  type LanguageClientOptions,
+  type Middleware,
+  RevealOutputChannelOn,
+  TransportKind,
+} from "vscode-languageclient/node";
+import { additionalPromptLanguages, isSynchronized, promptSelector, syncSelector } from "./documents";
+import { errorSentence } from "./errors";
+import type { Context, Status } from "./protocol";
+import type { NestedSettings } from "./settings";
+
+export interface ClientOptions {
+  command: string;
+  /** Working directory of the server; not a workspace, because Python imports modules from the working directory. */
+  cwd: string;
+  log: vscode.LogOutputChannel;
+  userSettings: NestedSettings;
+  workspaceSettings(): NestedSettings;
+  clientContext(kinds: readonly string[]): Promise<Context>;
+  /** Handler of `promptls/complete`; undefined if the user does not allow it or the editor has no models. */
+  complete: CompleteHandler | undefined;
+  onStatusChanged(status: Status): void;
+  errorHandler: ErrorHandler;
+}
+
+export interface CompleteParams {
+  messages: { role: string; content: string }[];
+  maxTokens: number;
+}
+
+export type CompleteHandler = (params: CompleteParams, token: vscode.CancellationToken) => Promise<{ text: string }>;
+
+/** Create the client of one server process and register its handlers. */
+export function createClient(options: ClientOptions): LanguageClient {
+  const additionalLanguages = additionalPromptLanguages();
+  const clientOptions: LanguageClientOptions = {
+    documentSelector: syncSelector(additionalLanguages),
+    initializationOptions: options.userSettings,
+    outputChannel: options.log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    errorHandler: options.errorHandler,
+    initializationFailedHandler: (error) => {
+      options.log.error(errorSentence(error));
+      return false;
+    },
+    middleware: {
+      ...synchronizationMiddleware((document) => client.open(document)),
+      workspace: {
+        configuration: (params) =>
+          params.items.map((item) => (item.section === "promptls" ? options.workspaceSettings() : null)),
+      },
+    },
+  };
+  const run = {
+    command: options.command,
+    args: ["serve"],
+    transport: TransportKind.stdio,
+    options: { cwd: options.cwd },
+  };
+  const client: PromptLanguageClient = new PromptLanguageClient("promptls", "promptls", run, clientOptions);
+  client.featureSelector = promptSelector(additionalLanguages);
+  client.registerFeature(experimentalCapabilities({ clientContext: true, complete: options.complete !== undefined }));
+  client.onNotification("promptls/statusChanged", (status: Status) => options.onStatusChanged(status));
+  client.onRequest("promptls/clientContext", (params: { kinds?: string[] }) => options.clientContext(params.kinds ?? []));
+  const complete = options.complete;
+  if (complete !== undefined) {
+    client.onRequest("promptls/complete", async (params: CompleteParams, token: vscode.CancellationToken) => {
+      try {
+        return await complete(params, token);
+      } catch (error) {
+        options.log.warn(`The request to the editor's language model failed: ${errorSentence(error)}`);
+        throw error;
+      }
+    });
+  }
+  return client;
+}
+
+/**
+ * Forward only documents for which `isSynchronized` is true.
+ *
+ * A document that becomes part of the workspace while it is open is opened on the server at its next edit.
+ */
+function synchronizationMiddleware(openDocument: (document: vscode.TextDocument) => Promise<void>): Middleware {
+  const openUris = new Set<string>();
+  return {
+    didOpen: async (document, next) => {
+      if (!isSynchronized(document)) return;
+      openUris.add(document.uri.toString());
+      await next(document);
+    },
+    didChange: async (event, next) => {
+      if (openUris.has(event.document.uri.toString())) await next(event);
+      else await openDocument(event.document);
+    },
+    didSave: async (document, next) => {
+      if (openUris.has(document.uri.toString())) await next(document);
+    },
+    didClose: async (document, next) => {
+      if (openUris.delete(document.uri.toString())) await next(document);
+    },
+  };
+}
+
+const SYNC_METHODS = ["didOpen", "didChange", "didSave", "didClose", "willSave", "willSaveWaitUntil"];
+
+/** A language client that synchronizes all documents of its selector but adds language features to prompt documents only. */
+class PromptLanguageClient extends LanguageClient {
+  featureSelector: DocumentFilter[] = [];
+
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    const method = "registrationType" in feature ? feature.registrationType.method : "";
+    // The extension registers the commands itself, under the same names.
+    if (method === "workspace/executeCommand") return;
+    const [namespace, name = ""] = method.split("/");
+    if (namespace === "textDocument" && !SYNC_METHODS.includes(name)) {
+      const initialize = feature.initialize.bind(feature) as (c: ServerCapabilities, s: DocumentFilter[]) => void;
+      feature.initialize = (capabilities: ServerCapabilities) => initialize(capabilities, this.featureSelector);
+    }
+    super.registerFeature(feature);
+  }
+
+  /** Write errors to the log only; `server.ts` notifies the user. */
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+
+  async open(document: vscode.TextDocument): Promise<void> {
+    await this.getFeature("textDocument/didOpen").getProvider(document)?.send(document);
+  }
+}
+
+function experimentalCapabilities(promptls: { clientContext: boolean; complete: boolean }): StaticFeature {
+  return {
+    fillClientCapabilities(capabilities: ClientCapabilities): void {
+      capabilities.experimental = { ...(capabilities.experimental as object | undefined), promptls };
+    },
+    initialize(): void {},
+    getState: () => ({ kind: "static" }),
+    clear(): void {},
+  };
+}

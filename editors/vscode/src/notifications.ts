@@ -1,0 +1,43 @@
+// Notifications: errors as one sentence, and cancellable progress for long operations.
+
+import * as vscode from "vscode";
+import { ReportedError, errorSentence, isCancelled } from "./errors";
+
+/** Delay before a progress notification appears, in milliseconds; most operations finish earlier. */
+const PROGRESS_DELAY_MS = 400;
+
+/** Wrap a function so that its errors are shown as notifications. */
+export function withErrorNotification<A extends unknown[]>(
+  callback: (...args: A) => unknown,
+): (...args: A) => Promise<void> {
+  return async (...args) => {
+    try {
+      await callback(...args);
+    } catch (error) {
+      if (isCancelled(error) || error instanceof ReportedError) return;
+      void vscode.window.showErrorMessage(`promptls: ${errorSentence(error)}`);
+    }
+  };
+}
+
+/** Run a cancellable operation; after a delay, show a progress notification with a cancel button. */
+export async function withDelayedProgress<T>(
+  title: string,
+  operation: (token: vscode.CancellationToken) => Promise<T>,
+): Promise<T> {
+  const source = new vscode.CancellationTokenSource();
+  const running = operation(source.token);
+  const timer = setTimeout(() => {
+    const options = { location: vscode.ProgressLocation.Notification, title: `promptls: ${title}`, cancellable: true };
+    void vscode.window.withProgress(options, async (_, token) => {
+      token.onCancellationRequested(() => source.cancel());
+      await running.catch(() => undefined);
+    });
+  }, PROGRESS_DELAY_MS);
+  try {
+    return await running;
+  } finally {
+    clearTimeout(timer);
+    source.dispose();
+  }
+}

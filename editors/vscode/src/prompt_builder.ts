@@ -1,0 +1,113 @@
+// Building of prompts from the input box, prompt documents and selections.
+
+import * as vscode from "vscode";
+import { type ClientContextProvider, toProtocolRange } from "./client_context";
+import { PROMPT_LANGUAGE, isPromptDocument } from "./documents";
+import { UserError } from "./errors";
+import { formatMention } from "./mention";
+import { withDelayedProgress } from "./notifications";
+import { type BuildFunction, type Preview, copyPrompt } from "./preview/preview";
+import type { BuildParams, BuildResult, Context, Range } from "./protocol";
+import { type Question, showQuestionInput } from "./question_input";
+import type { Server } from "./server";
+
+const BUILD_PROGRESS = "building the prompt";
+
+export class PromptBuilder {
+  constructor(
+    private readonly server: Server,
+    private readonly clientContext: ClientContextProvider,
+    private readonly preview: Preview,
+  ) {}
+
+  /** Build a prompt; the default context is the current state of the editor. */
+  build(params: BuildParams, token?: vscode.CancellationToken): Promise<BuildResult> {
+    return this.server.request<BuildResult>("buildPrompt", { context: this.currentContext(), ...params }, token);
+  }
+
+  currentContext(): Context {
+    return this.clientContext.current();
+  }
+
+  /** Ask for a question and build its prompt. */
+  async ask(options: { title?: string; value?: string; params?: Partial<BuildParams> } = {}): Promise<void> {
+    const input = {
+      title: options.title ?? "Ask promptls",
+      ...(options.value !== undefined && { value: options.value }),
+    };
+    const question = await showQuestionInput(this.server, this.clientContext, input);
+    if (question !== undefined) await this.runAction(question, options.params ?? {});
+  }
+
+  private async runAction({ message, action }: Question, params: Partial<BuildParams>): Promise<void> {
+    const build: BuildFunction = (token) => this.build({ message, ...params }, token);
+    if (action === "preview") await this.preview.show(build);
+    else if (action === "copy") await copyPrompt(await withDelayedProgress(BUILD_PROGRESS, build));
+    else await openPromptDocument(message);
+  }
+
+  /** Ask a question about the selected lines. */
+  async askSelection(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const mention = editor === undefined ? undefined : selectionMention(editor);
+    if (mention === undefined) throw new UserError("Select lines of a workspace file first.");
+    await this.ask({ title: "Ask promptls about the selection", value: `${mention} ` });
+  }
+
+  /** Open a new prompt document that mentions the selected lines. */
+  async newPrompt(): Promise<void> {
+    const editor = vscode.window.activeTextEditor;
+    const mention = editor === undefined || editor.selection.isEmpty ? undefined : selectionMention(editor);
+    await openPromptDocument(mention === undefined ? "" : `\n\n${mention}\n`);
+  }
+
+  /** Build and preview a prompt document: the command's argument, else the active one. */
+  async openPrompt(argument?: unknown): Promise<void> {
+    await this.preview.show(await this.documentBuild(argument));
+  }
+
+  /** Build and copy a prompt document: the command's argument, else the active one. */
+  async copyPrompt(argument?: unknown): Promise<void> {
+    await copyPrompt(await withDelayedProgress(BUILD_PROGRESS, await this.documentBuild(argument)));
+  }
+
+  private async documentBuild(argument: unknown): Promise<BuildFunction> {
+    const document = await findPromptDocument(argument);
+    return (token) => this.build({ message: document.getText(), document: document.uri.toString() }, token);
+  }
+}
+
+async function findPromptDocument(argument: unknown): Promise<vscode.TextDocument> {
+  const argumentUri = (argument as { uri?: unknown } | undefined)?.uri;
+  if (typeof argumentUri === "string") {
+    const uri = vscode.Uri.parse(argumentUri);
+    const open = vscode.workspace.textDocuments.find((document) => document.uri.toString() === uri.toString());
+    return open ?? vscode.workspace.openTextDocument(uri);
+  }
+  if (argument instanceof vscode.Uri) return vscode.workspace.openTextDocument(argument);
+  const document = vscode.window.activeTextEditor?.document;
+  if (document !== undefined && isPromptDocument(document)) return document;
+  throw new UserError("Open a prompt document (*.prompt.md) first, or create one with “New Prompt Document”.");
+}
+
+/** Open an untitled prompt document with the cursor where the question goes. */
+export async function openPromptDocument(content: string): Promise<void> {
+  const document = await vscode.workspace.openTextDocument({ language: PROMPT_LANGUAGE, content });
+  const editor = await vscode.window.showTextDocument(document, { preview: false });
+  const cursor = content.startsWith("\n")
+    ? new vscode.Position(0, 0)
+    : document.lineAt(document.lineCount - 1).range.end;
+  editor.selection = new vscode.Selection(cursor, cursor);
+}
+
+function selectionMention(editor: vscode.TextEditor): string | undefined {
+  return editor.selection.isEmpty ? undefined : uriMention(editor.document.uri, toProtocolRange(editor.selection));
+}
+
+/** Return the mention of a workspace file or of a range of its lines; undefined outside of the workspace. */
+export function uriMention(uri: vscode.Uri, range?: Range): string | undefined {
+  const folder = vscode.workspace.getWorkspaceFolder(uri);
+  if (folder === undefined || uri.scheme !== "file") return undefined;
+  const multiRoot = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+  return formatMention(vscode.workspace.asRelativePath(uri, false), range, multiRoot ? folder.name : "");
+}

@@ -1,0 +1,352 @@
+// Main scenario: prompt documents, preview, question input, search, chat, and restarts of the server.
+
+import * as assert from "node:assert/strict";
+import * as fs from "node:fs";
+import * as path from "node:path";
+import { serverPid, serverPids } from "../lib/processes";
+import { waitFor } from "../lib/report";
+import type { ScenarioContext } from "./run_ui_tests";
+
+export async function mainScenario({ ui, check, picture }: ScenarioContext, modelLog: string): Promise<void> {
+  const { page, workbench } = ui;
+  const press = (name: string) => page.keyboard.press(name);
+  const closeAllEditors = async () => {
+    await ui.run("View: Close All Editors");
+    const discard = page.locator(".monaco-dialog-box .monaco-button", { hasText: "Don't Save" }).first();
+    await waitFor("all editors are closed", async () => {
+      if (await discard.isVisible()) await discard.click();
+      return (await page.locator(".tabs-container .tab").count()) === 0;
+    });
+  };
+
+  fs.writeFileSync(path.join(workbench.workspace, "stock.prompt.md"), "Who reserves articles? @#reserve\n");
+  await ui.run("View: Toggle Primary Side Bar Visibility");
+
+  await check("the status bar item shows that the workspace is indexed", async () => {
+    await ui.expectStatus("files indexed", 60_000);
+  });
+
+  await check("a typed mention is completed", async () => {
+    await ui.run("promptls: New Prompt Document");
+    await ui.tab(/Untitled/).waitFor(); // earlier keystrokes would go to another editor
+    await ui.focusEditor();
+    await ui.type("How is money rounded, and who gets a discount? @shop");
+    await ui.suggestions.filter({ hasText: "@shop/money.py" }).first().waitFor();
+    await picture("completion");
+    await ui.type("/mon");
+    await waitFor("one completion is left", async () => (await ui.suggestions.allInnerTexts()).length === 1);
+    await press("Enter");
+    await ui.expectText("discount? @shop/money.py");
+    await ui.type(" @#apply_d");
+    await ui.suggestions.filter({ hasText: "@#apply_discount" }).first().waitFor();
+    await press("Enter");
+    await ui.expectText("@#apply_discount");
+  });
+
+  await check("the hover of a mention shows its content", async () => {
+    const mention = ui.editor().locator(".view-line span", { hasText: "@shop/money.py" }).last();
+    await waitFor("the hover is shown", async () => {
+      await mention.hover({ timeout: 2000 });
+      const hover = page.locator(".monaco-hover:not(.hidden)", { hasText: "is included" }).first();
+      await hover.waitFor({ timeout: 3000 });
+      return (await hover.innerText()).includes("def rounded(money)");
+    });
+    await page.mouse.move(5, 5);
+  });
+
+  await check("an unknown symbol is marked, and its quick fix is applied", async () => {
+    await press("Control+End");
+    await ui.type(" @#rounde_up ");
+    await ui.editor().locator(".squiggly-error, .squiggly-warning, .squiggly-info").first().waitFor();
+    for (let i = 0; i < 4; i++) await press("ArrowLeft");
+    const fix = page.locator(".action-widget .monaco-list-row", { hasText: "@#rounded" }).first();
+    await waitFor("the quick fixes are shown", async () => {
+      await press("Control+.");
+      await fix.waitFor({ timeout: 3000 });
+      return true;
+    });
+    await press("Enter");
+    await ui.expectText(/@#rounded\s/);
+  });
+
+  await check("an unsaved edit is in the built prompt", async () => {
+    await ui.openFile("shop/money.py");
+    await press("Control+Home");
+    await ui.type("RATE_OF_THE_DAY = 1.07  # by courier");
+    await press("Enter");
+    await ui.expectText("RATE_OF_THE_DAY");
+    await ui.tab(/How is money/).click();
+    await ui.focusEditor();
+    await press("Control+End");
+    await press("Control+Enter");
+    const view = await ui.webview("Prompt");
+    await view.locator("pre", { hasText: "RATE_OF_THE_DAY = 1.07  # by courier" }).waitFor();
+    assert.ok(!fs.readFileSync(path.join(workbench.workspace, "shop/money.py"), "utf8").includes("RATE_OF_THE_DAY"));
+    await picture("preview");
+  });
+
+  await check("the preview shows items, tokens by section and outcomes of mentions", async () => {
+    const view = await ui.webview("Prompt");
+    assert.match(await view.locator(".token-usage").innerText(), /^[\d,]+ of [\d,]+ tokens/);
+    assert.ok((await view.locator("svg.bar rect.part").count()) >= 2);
+    assert.match((await view.locator("svg.bar").getAttribute("aria-label")) as string, /context [\d,]+/);
+    await view.locator("section li", { hasText: "@#apply_discount" }).locator(".badge.good").first().waitFor();
+    await view.locator("ol.rows li", { hasText: "shop/money.py" }).first().waitFor();
+  });
+
+  await check("arrow keys move through the preview, and an item can be opened", async () => {
+    const view = await ui.webview("Prompt");
+    const rows = view.locator("button.row");
+    await rows.first().focus();
+    await press("ArrowDown");
+    assert.equal(await rows.nth(1).evaluate((row: Element) => row === row.ownerDocument.activeElement), true);
+    await view.locator("ol.rows button", { hasText: "apply_discount" }).first().click();
+    await ui.tab("cart.py").waitFor();
+    await ui.expectText("def apply_discount");
+  });
+
+  await check("the preview copies the prompt, opens it as a document and rebuilds it", async () => {
+    const view = await ui.webview("Prompt");
+    await view.getByRole("button", { name: "Copy", exact: true }).click();
+    await waitFor("the prompt is copied", async () => (await ui.clipboard()).includes("RATE_OF_THE_DAY"));
+    await ui.tab("money.py").click();
+    await ui.focusEditor();
+    await press("Control+Home");
+    await ui.type("SECOND_RATE = 2");
+    await press("Enter");
+    await view.getByRole("button", { name: "Rebuild" }).click();
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "SECOND_RATE = 2" }).waitFor();
+    await (await ui.webview("Prompt")).getByRole("button", { name: "Open as Document" }).click();
+    await ui.expectText("Boundary:");
+  });
+
+  await check("the code lens builds the prompt", async () => {
+    await closeAllEditors();
+    await ui.openFile("stock.prompt.md");
+    await page.locator(".codelens-decoration a", { hasText: "Build prompt" }).first().click();
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve(article, count)" }).waitFor();
+    await closeAllEditors();
+  });
+
+  await check("a slow build can be cancelled, and the next one works", async () => {
+    await ui.openFile("stock.prompt.md");
+    await ui.focusEditor();
+    const pid = await serverPid(workbench.index);
+    process.kill(pid, "SIGSTOP"); // simulates a slow server
+    try {
+      await press("Control+Enter");
+      const toast = ui.notification("building the prompt");
+      await toast.waitFor();
+      await toast.getByRole("button", { name: "Cancel" }).click();
+      await toast.waitFor({ state: "detached" });
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    assert.equal(await page.locator("iframe.webview.ready").count(), 0, "no prompt was built");
+    await ui.focusEditor();
+    await press("Control+Enter");
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    assert.equal(await serverPid(workbench.index), pid);
+    await closeAllEditors();
+  });
+
+  await check("the question input completes mentions and builds the prompt", async () => {
+    await press("Control+k");
+    await press("a");
+    await ui.quickInput.waitFor();
+    await ui.type("Who reserves articles? @sto");
+    await ui.quickRows.filter({ hasText: "shop/stock.py" }).first().waitFor();
+    await picture("ask");
+    await press("Enter");
+    await waitFor("the mention is inserted", async () => (await ui.quickInput.inputValue()).endsWith("@shop/stock.py "));
+    await ui.quickRows.filter({ hasText: "Build prompt and preview it" }).first().waitFor();
+    await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
+    await press("Enter");
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "raise OutOfStock" }).waitFor();
+    await closeAllEditors();
+  });
+
+  await check("the context menu asks about the selection", async () => {
+    await ui.openFile("shop/cart.py");
+    await ui.focusEditor();
+    await ui.run("Go to Line/Column");
+    await ui.quickInput.fill(":25");
+    await press("Enter");
+    for (let i = 0; i < 4; i++) await press("Shift+ArrowDown");
+    await page.keyboard.press("Shift+F10");
+    const entry = page.locator(".context-view .action-item", { hasText: "Ask promptls About Selection" }).first();
+    await waitFor("the selection is mentioned", async () => {
+      if (await entry.isVisible()) await entry.click({ timeout: 2000 }); // a menu that has just opened ignores clicks
+      return (await ui.quickInput.inputValue({ timeout: 1000 })) === "@shop/cart.py:25-28 ";
+    });
+    await press("Escape");
+    await closeAllEditors();
+  });
+
+  await check("search shows results while typing, and opens a result", async () => {
+    await ui.run("promptls: Search");
+    await waitFor("the search input opens", async () => (await ui.quickInput.getAttribute("placeholder"))?.includes("plain words"));
+    await ui.type("loyal customers pay less");
+    await ui.quickRows.filter({ hasText: "apply_discount" }).first().waitFor();
+    await ui.quickRows.filter({ hasText: "apply_discount" }).first().click();
+    await ui.tab("cart.py").waitFor();
+    await ui.expectText("def apply_discount");
+  });
+
+  await check("a symbol is explained with its callers", async () => {
+    await ui.editor().locator(".view-line span", { hasText: "apply_discount" }).last().click();
+    await ui.run("promptls: Explain Symbol");
+    const view = await ui.webview("apply_discount");
+    await view.locator("section", { hasText: "Called by" }).locator("button", { hasText: "Cart.total" }).first().waitFor();
+    await closeAllEditors();
+  });
+
+  await check("call paths and the knowledge graph are shown", async () => {
+    await ui.run("promptls: Show Call Paths");
+    await ui.quickInput.fill("Cart.total");
+    await press("Enter");
+    await waitFor("the second input opens", async () => (await page.locator(".quick-input-message").innerText()).includes("paths from Cart.total"));
+    await ui.quickInput.fill("rounded");
+    await press("Enter");
+    const view = await ui.webview("Cart.total → rounded");
+    assert.deepEqual(await view.locator("ol.path b").allInnerTexts(), ["Cart.total", "apply_discount", "rounded"]);
+    await ui.run("promptls: Show Knowledge Graph");
+    await ui.quickInput.fill("money");
+    await press("Enter");
+    await (await ui.webview("money")).locator("button", { hasText: "Money" }).first().waitFor();
+    await closeAllEditors();
+  });
+
+  await check("a memory entry is added, listed and removed", async () => {
+    await ui.run("promptls: Remember");
+    for (const text of ["Amounts are kept in cents.", "Cents"]) {
+      await waitFor("the next input opens", async () => (await ui.quickInput.getAttribute("type")) === "text");
+      await ui.quickInput.fill(text);
+      await press("Enter");
+    }
+    await ui.quickRows.filter({ hasText: "rule" }).first().click();
+    await ui.quickRows.filter({ hasText: "User" }).first().click();
+    await waitFor("the entry is listed", async () => {
+      await ui.run("promptls: Show Memory");
+      const row = ui.quickRows.filter({ hasText: "Amounts are kept in cents." }).first();
+      await row.waitFor({ timeout: 3000 });
+      await row.hover();
+      await row.locator(".codicon-trash").click();
+      return true;
+    });
+    await ui.quickRows.filter({ hasText: "The memory is empty." }).first().waitFor();
+    await press("Escape");
+  });
+
+  await check("a recipe is selected, gets its arguments and builds a prompt", async () => {
+    await ui.run("promptls: Ask by Recipe");
+    await ui.quickInput.fill("defects");
+    await ui.quickRows.filter({ hasText: "Find defects and risks" }).first().click();
+    await waitFor("the argument input opens", async () => (await page.locator(".quick-input-title").innerText()).includes("(1/"));
+    await ui.quickInput.fill("rounding errors");
+    await press("Enter");
+    await waitFor("the question input opens", async () => (await ui.quickInput.getAttribute("placeholder"))?.startsWith("Question"));
+    await ui.quickInput.fill("See @#rounded ");
+    await waitFor("the preview action comes first", async () => (await ui.quickRows.first().innerText()).includes("preview it"));
+    await press("Enter");
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "rounding errors" }).waitFor();
+    await closeAllEditors();
+  });
+
+  await check("the rule that ignores a file is shown", async () => {
+    fs.writeFileSync(path.join(workbench.workspace, "secret.txt"), "hush\n");
+    await ui.openFile("secret.txt");
+    await ui.run("promptls: Why Is This File Not Indexed");
+    await ui.notification(/secret\.txt is not indexed: .*secret\.txt/).waitFor();
+    await ui.dismissNotifications();
+    await closeAllEditors();
+  });
+
+  await check("the status bar item opens the menu, and doctor and log are shown", async () => {
+    await ui.statusItem.click();
+    await ui.quickRows.filter({ hasText: "Doctor" }).first().click();
+    await ui.expectText("tree-sitter parses a file", 60_000);
+    await ui.expectText("the setting promptls.server.path");
+    await ui.run("promptls: Show Log");
+    await page.locator(".part.panel .view-line", { hasText: "Starting" }).first().waitFor();
+    await ui.run("View: Hide Panel");
+    await closeAllEditors();
+  });
+
+  await check("mention kinds are shown", async () => {
+    await ui.run("promptls: Show Mention Kinds");
+    await (await ui.webview("Mention kinds")).locator("code", { hasText: "@#Class.method" }).first().waitFor();
+    await closeAllEditors();
+  });
+
+  await check("@promptls in the chat sends the prompt to the selected model and shows references", async () => {
+    await ui.run("Chat: Open Chat");
+    const input = page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first();
+    await input.click();
+    await ui.type("@promptls When do customers pay less? @#apply_discount");
+    await press("Escape");
+    await press("Enter");
+    await page.locator(".interactive-response", { hasText: "Answer of the fake model." }).first().waitFor({ timeout: 30_000 });
+    await page.locator(".interactive-response .chat-used-context, .interactive-response", { hasText: /Used \d+ references?/ }).first().waitFor();
+    const last = fs.readFileSync(modelLog, "utf8").trim().split("\n").map((line) => JSON.parse(line)).at(-1);
+    assert.equal(last.extension, "promptls.promptls");
+    const sent = last.messages.map((m: { text: string }) => m.text).join("\n");
+    assert.ok(sent.includes("Regular customers pay five percent less") && sent.includes("When do customers pay less?"), sent);
+  });
+
+  await check("/prompt in the chat shows the prompt without sending it", async () => {
+    const before = fs.readFileSync(modelLog, "utf8");
+    await page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first().click();
+    await ui.type("/prompt How is money rounded? @#rounded");
+    await press("Escape");
+    await press("Enter");
+    await page.locator(".interactive-response", { hasText: "def rounded(money)" }).first().waitFor({ timeout: 30_000 });
+    assert.equal(fs.readFileSync(modelLog, "utf8"), before);
+  });
+
+  await check("the preview sends the prompt to the chat view", async () => {
+    await ui.openFile("stock.prompt.md");
+    await ui.focusEditor();
+    await press("Control+Enter");
+    await (await ui.webview("Prompt")).getByRole("button", { name: "Send to Chat" }).click();
+    await waitFor("the chat input contains the prompt", async () => {
+      const text = await page.locator(".interactive-input-editor .view-lines, .chat-input-container .view-lines").first().innerText();
+      return text.replace(/\u00a0/g, " ").includes("Answer the question from the");
+    });
+    await closeAllEditors();
+    await ui.run("View: Toggle Secondary Side Bar Visibility");
+  });
+
+  await check("the server is restarted by a command, and a build works", async () => {
+    const before = await serverPid(workbench.index);
+    await ui.run("promptls: Restart Server");
+    await waitFor("a new process runs", async () => (await serverPid(workbench.index)) !== before);
+    await ui.openFile("stock.prompt.md");
+    await ui.focusEditor();
+    await press("Control+Enter");
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    await closeAllEditors();
+  });
+
+  await check("a killed server is restarted, and a build works", async () => {
+    const before = await serverPid(workbench.index);
+    process.kill(before, "SIGKILL");
+    await ui.openFile("stock.prompt.md");
+    await ui.focusEditor();
+    await press("Control+Enter");
+    await (await ui.webview("Prompt")).locator("pre", { hasText: "def reserve" }).waitFor();
+    assert.notEqual(await serverPid(workbench.index), before);
+    await closeAllEditors();
+  });
+
+  await check("a server that crashes repeatedly is not restarted, and a restart is offered", async () => {
+    const offer = ui.notification("will not be restarted");
+    await waitFor("the restart is offered", async () => {
+      if (await offer.isVisible()) return true;
+      for (const pid of serverPids(workbench.index)) process.kill(pid, "SIGKILL");
+      return false;
+    });
+    await offer.getByRole("button", { name: "Restart Server" }).click();
+    await ui.expectStatus("files indexed", 60_000);
+  });
+}
