@@ -1,4 +1,4 @@
--- Prompt documents: Markdown with mentions.  Options of the buffer, and keys unless the user wants none.
+-- Buffer options and keys of prompt documents (Markdown with mentions).
 
 if vim.b.did_ftplugin then
   return
@@ -7,7 +7,7 @@ vim.b.did_ftplugin = 1
 
 local bufnr = vim.api.nvim_get_current_buf()
 
--- Without the parser, the syntax file gives the same colours less exactly.
+-- Without the tree-sitter parser, fall back to the less precise syntax file.
 if not pcall(vim.treesitter.start, bufnr, 'markdown') then
   vim.bo.syntax = 'promptls'
 end

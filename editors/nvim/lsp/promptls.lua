@@ -1,3 +1,3 @@
--- The configuration that `vim.lsp.enable('promptls')` uses.  Everything in it can be replaced by
+-- Client configuration used by `vim.lsp.enable('promptls')`. Override any field with
 -- `vim.lsp.config('promptls', { … })`.
 return require('promptls.client').config()

@@ -1,4 +1,4 @@
--- Declares what the plugin adds to Neovim; nothing else of it is loaded until it is used.
+-- Registers the file type, the command, the mappings and the LSP commands. Other modules are loaded on first use.
 
 if vim.g.loaded_promptls then
   return
@@ -6,13 +6,13 @@ end
 vim.g.loaded_promptls = true
 
 if vim.fn.has('nvim-0.11') == 0 then
-  vim.notify('promptls: Neovim 0.11 or newer is needed.', vim.log.levels.ERROR)
+  vim.notify('promptls requires Neovim 0.11 or newer.', vim.log.levels.ERROR)
   return
 end
 
 vim.filetype.add({ pattern = { ['.*%.prompt%.md'] = { 'promptls', { priority = 10 } } } })
 vim.treesitter.language.register('markdown', 'promptls')
-require('promptls.documents').track()
+require('promptls.documents').track_usage()
 
 vim.api.nvim_create_user_command('Promptls', function(command)
   require('promptls.usercmd').run(command)
@@ -26,20 +26,20 @@ end, {
   end,
 })
 
--- Code lenses and code actions carry these; here they lead to the preview instead of a file.
+-- Commands of code lenses and code actions. They run in the editor, to open the preview instead of a file.
 vim.lsp.commands['promptls.openPrompt'] = function(command)
-  require('promptls.prompt').run(command, function(bufnr)
+  require('promptls.prompt').run_command(command, function(bufnr)
     require('promptls.prompt').build(bufnr)
   end)
 end
 vim.lsp.commands['promptls.copyPrompt'] = function(command)
-  require('promptls.prompt').run(command, function(bufnr)
+  require('promptls.prompt').run_command(command, function(bufnr)
     require('promptls.prompt').copy(bufnr)
   end)
 end
 
-local function plug(name, modes, run, desc)
-  vim.keymap.set(modes, '<Plug>(promptls-' .. name .. ')', run, { desc = 'promptls: ' .. desc })
+local function plug(name, modes, action, desc)
+  vim.keymap.set(modes, '<Plug>(promptls-' .. name .. ')', action, { desc = 'promptls: ' .. desc })
 end
 
 plug('ask', 'n', '<Cmd>Promptls ask<CR>', 'ask a question')
@@ -49,12 +49,12 @@ plug('build', { 'n', 'i' }, function()
   vim.cmd('Promptls build')
 end, 'build the prompt of this document')
 plug('copy', 'n', '<Cmd>Promptls copy<CR>', 'copy the prompt of this document')
-plug('search', 'n', '<Cmd>Promptls search<CR>', 'look for the word under the cursor')
+plug('search', 'n', '<Cmd>Promptls search<CR>', 'search for the word under the cursor')
 plug('explain', 'n', '<Cmd>Promptls explain<CR>', 'explain the definition under the cursor')
 plug('recipes', 'n', '<Cmd>Promptls recipes<CR>', 'pick a recipe')
 plug('recipes', 'x', ':Promptls recipes<CR>', 'pick a recipe for the selection')
-plug('scratch', 'n', '<Cmd>Promptls scratch<CR>', 'a prompt without a file')
-plug('cancel', 'n', '<Cmd>Promptls cancel<CR>', 'cancel what is under way')
+plug('scratch', 'n', '<Cmd>Promptls scratch<CR>', 'open a prompt document without a file')
+plug('cancel', 'n', '<Cmd>Promptls cancel<CR>', 'cancel pending requests')
 plug('goto', 'n', function()
-  require('promptls.go').definition()
-end, 'go to what the mention names')
+  require('promptls.definition').jump()
+end, 'go to the target of the mention')

@@ -1,3 +1,3 @@
-" Prompt documents where the tree-sitter parser of Markdown is missing: Markdown's colours.
+" Syntax of prompt documents without the tree-sitter parser of Markdown: Vim's Markdown syntax.
 runtime! syntax/markdown.vim
 let b:current_syntax = 'promptls'

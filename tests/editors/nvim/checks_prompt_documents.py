@@ -1,214 +1,218 @@
-"""What a prompt document shows and does while a question is typed into it, with real keys on the real screen."""
+"""Checks of language features in prompt documents: completion, hover, diagnostics, hints, definition and rename."""
 
 from __future__ import annotations
 
-from suite import Session, attached, check, expect, line, offered, preview
+from suite import Session, check, current_line, expect, wait_attached, wait_completion, wait_preview
 
 
-@check("an @-mention is typed, the popup opens, and what is taken stands in the text")
-def takes_a_completion(session: Session) -> None:
-    editor = session.prompt()
+@check("typing a mention opens the completion popup, and the accepted item is inserted")
+def completion_inserts_the_accepted_item(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("iHow is the discount applied? @shop/ca")
-    expect(offered(editor, "@shop/ca") == ["@shop/cart.py"], "the file is offered")
-    expect("tokens" in editor.sees("python, 29 lines"), "the popup tells what a file costs")
+    expect(wait_completion(editor, "@shop/ca") == ["@shop/cart.py"], "the file is completed")
+    expect("tokens" in editor.wait_text("python, 29 lines"), "the popup shows the token cost of a file")
     editor.type("<C-n><C-y> then")
-    editor.wait("it is inserted", lambda: line(editor) == "How is the discount applied? @shop/cart.py then")
-    editor.wait("the popup is closed", lambda: not editor.call("nvim_call_function", "pumvisible", []))
+    editor.wait(
+        "the item is inserted", lambda: current_line(editor) == "How is the discount applied? @shop/cart.py then"
+    )
+    editor.wait("the popup closes", lambda: not editor.call("nvim_call_function", "pumvisible", []))
 
 
-@check("the list follows every letter, also when Neovim's own filter would have emptied it")
-def follows_letters(session: Session) -> None:
-    editor = session.prompt()
+@check("completion is updated for every typed and deleted character")
+def completion_follows_typing(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("i@")
-    expect("@active" in offered(editor, "@"), "the kinds are offered at once")
-    for letter in "stock":  # "@stock" is the beginning of no item: @shop/stock.py fits by its name
+    expect("@active" in wait_completion(editor, "@"), "the mention kinds are completed after @")
+    for letter in "stock":  # no item starts with "@stock"; the server matches @shop/stock.py by its file name
         editor.type(letter)
-    expect(offered(editor, "@stock")[0] == "@shop/stock.py", "the file is the first")
+    expect(wait_completion(editor, "@stock")[0] == "@shop/stock.py", "the file is the first item")
     editor.type("<BS><BS><BS><BS><BS>")
-    expect("@active" in offered(editor, "@"), "erasing asks again")
+    expect("@active" in wait_completion(editor, "@"), "deleting characters updates the items")
     editor.type("cart")
-    expect("@shop/cart.py" in offered(editor, "@cart"), "and typing on")
+    expect("@shop/cart.py" in wait_completion(editor, "@cart"), "typing again updates the items")
 
 
-@check("symbols are completed behind @#")
-def completes_symbols(session: Session) -> None:
-    editor = session.prompt()
+@check("symbols are completed after @#")
+def symbols_are_completed(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("i@#apply")
-    expect(offered(editor, "@#apply")[0] == "@#apply_discount", "the definition is the first")
+    expect(wait_completion(editor, "@#apply")[0] == "@#apply_discount", "the symbol is the first item")
     editor.type("<C-n><C-y>")
-    editor.wait("it is inserted", lambda: line(editor) == "@#apply_discount")
+    editor.wait("the item is inserted", lambda: current_line(editor) == "@#apply_discount")
 
 
-@check("a folder is completed, and then what is in it")
-def completes_folders(session: Session) -> None:
-    editor = session.prompt()
+@check("accepting a folder completes its content")
+def folders_are_completed(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("i@docs")
-    expect(offered(editor, "@docs")[0] == "@docs/", "the folder is the first")
+    expect(wait_completion(editor, "@docs")[0] == "@docs/", "the folder is the first item")
     editor.type("<C-n><C-y>")
-    editor.wait("the folder is inserted", lambda: line(editor) == "@docs/")
-    expect(offered(editor, "@docs/")[0] == "@docs/orders.md", "its files are offered at once")
+    editor.wait("the folder is inserted", lambda: current_line(editor) == "@docs/")
+    expect(wait_completion(editor, "@docs/")[0] == "@docs/orders.md", "its files are completed immediately")
     editor.type("<C-n><C-y>")
-    editor.wait("the file is inserted", lambda: line(editor) == "@docs/orders.md")
+    editor.wait("the file is inserted", lambda: current_line(editor) == "@docs/orders.md")
 
 
-@check("a name with spaces is inserted whole")
-def completes_spaces(session: Session) -> None:
-    editor = session.prompt()
+@check("a file name with spaces is inserted in quotes")
+def names_with_spaces_are_completed(session: Session) -> None:
+    editor = session.open_prompt()
     editor.lua("vim.cmd.split(...) vim.cmd.write()", "notes of today.md")
-    attached(editor)
+    wait_attached(editor)
     editor.lua("vim.cmd.close()")
     editor.type("i@notes")
-    offered(editor, "@notes")
+    wait_completion(editor, "@notes")
     editor.type("<C-n><C-y>")
-    editor.wait("it is quoted and whole", lambda: line(editor) == '@"notes of today.md"')
+    editor.wait("the quoted name is inserted", lambda: current_line(editor) == '@"notes of today.md"')
 
 
-@check("completing in the middle of a mention leaves no rest of it behind")
-def completes_inside(session: Session) -> None:
-    editor = session.prompt("Look at @shop/money.py please")
+@check("completion in the middle of a mention replaces the rest of the mention")
+def completion_replaces_the_rest(session: Session) -> None:
+    editor = session.open_prompt("Check @shop/money.py please")
     editor.type("0fmi")  # before the "m" of money
     editor.type("<BS>/ca")
-    offered(editor, "@shop/ca")
+    wait_completion(editor, "@shop/ca")
     editor.type("<C-n><C-y>")
-    editor.wait("the rest is gone", lambda: line(editor) == "Look at @shop/cart.py please")
+    editor.wait("the rest is replaced", lambda: current_line(editor) == "Check @shop/cart.py please")
 
 
-@check("other letters than ASCII before a mention do not shift it")
-def counts_right(session: Session) -> None:
-    editor = session.prompt()
+@check("completion inserts at the right column after non-ASCII characters")
+def completion_handles_non_ascii_text(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("iGrüße 😀 an @shop/mon")
-    offered(editor, "@shop/mon")
+    wait_completion(editor, "@shop/mon")
     editor.type("<C-n><C-y>!")
-    editor.wait("it is inserted", lambda: line(editor) == "Grüße 😀 an @shop/money.py!")
+    editor.wait("the item is inserted", lambda: current_line(editor) == "Grüße 😀 an @shop/money.py!")
 
 
-@check("hovering over a mention shows what would be sent")
-def hovers(session: Session) -> None:
-    editor = session.prompt("Is @shop/money.py:17-19 right?")
+@check("hover shows the content of a mention")
+def hover_shows_content(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/money.py:17-19 right?")
     editor.type("0f@lK")
-    editor.sees("Round half up to whole cents.")
+    editor.wait_text("Round half up to whole cents.")
 
 
-@check("a diagnostic names what is wrong, and its fix mends the text")
-def fixes(session: Session) -> None:
-    editor = session.prompt()
+@check("an unresolved mention has a diagnostic with a quick fix")
+def quick_fix_corrects_a_mention(session: Session) -> None:
+    editor = session.open_prompt()
     editor.type("iWhat is @#Monney for?<Esc>")
-    editor.wait("the sign of an error is drawn", lambda: editor.screen.lines()[0].startswith("E "))
+    editor.wait("the error sign is shown", lambda: editor.screen.lines()[0].startswith("E "))
     editor.type("0f@<C-w>d")
-    editor.sees('Symbol "Monney" not found')
+    editor.wait_text('Symbol "Monney" not found')
     editor.type("<Esc>0f@gra")
-    editor.sees("Change to: @#Money")
+    editor.wait_text("Change to: @#Money")
     editor.type("1<CR>")
-    editor.wait("the mention is mended", lambda: line(editor) == "What is @#Money for?")
-    editor.wait("nothing is wrong any more", lambda: not editor.lua("return #vim.diagnostic.get(0) > 0"))
+    editor.wait("the mention is corrected", lambda: current_line(editor) == "What is @#Money for?")
+    editor.wait("the diagnostic is removed", lambda: not editor.lua("return #vim.diagnostic.get(0) > 0"))
 
 
-@check("what mentions cost stands beside them, what is spent in the first line")
-def costs(session: Session) -> None:
-    editor = session.prompt("Is @shop/money.py right?")
-    hint = editor.sees(" tokens right?")
-    expect(hint.startswith("Is @shop/money.py "), "the cost stands behind the mention", hint)
-    lens = editor.sees("of 8,000 tokens")
-    expect("Build prompt" in lens and "Copy prompt" in lens, "the lens offers the prompt", lens)
+@check("inlay hints show the cost of mentions, a code lens shows the budget use")
+def token_costs_are_shown(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/money.py right?")
+    hint = editor.wait_text(" tokens right?")
+    expect(hint.startswith("Is @shop/money.py "), "the cost is shown after the mention", hint)
+    lens = editor.wait_text("of 8,000 tokens")
+    expect("Build prompt" in lens and "Copy prompt" in lens, "the code lens has commands", lens)
 
 
-@check("gd and CTRL-] go to the lines that a mention names")
-def goes_there(session: Session) -> None:
-    editor = session.prompt("Is @shop/money.py:17-19 right?")
-    place = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
+@check("gd and CTRL-] go to the target of a mention")
+def definition_opens_the_target(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/money.py:17-19 right?")
+    position = "return { vim.fn.expand('%:t'), vim.fn.line('.') }"
     for keys in ("0f@gd", "0f@<C-]>"):
         editor.type(keys)
-        editor.wait("the file is open", lambda: editor.lua(place) == ["money.py", 17])
+        editor.wait("the target is open", lambda: editor.lua(position) == ["money.py", 17])
         editor.command("buffer question")
-        editor.sees("Is @shop/money.py")
+        editor.wait_text("Is @shop/money.py")
 
 
-@check("mentions have colours of their own")
-def colours(session: Session) -> None:
-    editor = session.prompt("# Title\nIs @shop/money.py right? And @#Monney?")
+@check("mentions are highlighted")
+def mentions_are_highlighted(session: Session) -> None:
+    editor = session.open_prompt("# Title\nIs @shop/money.py right? And @#Monney?")
     tokens = """
       local found = {}
       for _, mark in ipairs(vim.inspect_pos(0, 1, 5).semantic_tokens) do found[#found + 1] = mark.opts.hl_group end
       return found
     """
-    editor.wait("semantic tokens are there", lambda: "@lsp.type.string.promptls" in editor.lua(tokens))
-    row = editor.screen.lines().index(editor.sees("# Title"))
+    editor.wait("semantic tokens are set", lambda: "@lsp.type.string.promptls" in editor.lua(tokens))
+    row = editor.screen.lines().index(editor.wait_text("# Title"))
     mention = editor.screen.lines()[row + 1].index("@shop")
 
-    def differs() -> bool:
+    def is_highlighted() -> bool:
         cells = editor.screen.cells[row + 1]
-        plain, marked = editor.screen.colour_of(cells[mention - 2]), editor.screen.colour_of(cells[mention + 2])
-        return plain[0] != marked[0]
+        text, highlighted = editor.screen.colour_of(cells[mention - 2]), editor.screen.colour_of(cells[mention + 2])
+        return text[0] != highlighted[0]
 
-    editor.wait("a mention is drawn in another colour than the text", differs)
+    editor.wait("a mention has a different colour than the text", is_highlighted)
 
 
-@check("renaming a mention changes it everywhere in the document")
-def renames(session: Session) -> None:
-    editor = session.prompt("Is @#Cart right?\nAnd @#Cart again?")
+@check("rename changes all occurrences of a mention")
+def rename_changes_all_occurrences(session: Session) -> None:
+    editor = session.open_prompt("Is @#Cart right?\nAnd @#Cart again?")
     editor.type("ggf@grn")
-    editor.sees("New Name")
+    editor.wait_text("New Name")
     editor.type("<C-u>@#Money<CR>")
-    both = "return vim.api.nvim_buf_get_lines(0, 0, -1, false)"
-    editor.wait("both are renamed", lambda: editor.lua(both) == ["Is @#Money right?", "And @#Money again?"])
+    buffer_lines = "return vim.api.nvim_buf_get_lines(0, 0, -1, false)"
+    editor.wait(
+        "both mentions are renamed", lambda: editor.lua(buffer_lines) == ["Is @#Money right?", "And @#Money again?"]
+    )
 
 
-@check("the outline of a prompt document lists its mentions")
-def outlines(session: Session) -> None:
-    editor = session.prompt("Is @shop/money.py right? And @#Cart?")
+@check("document symbols list the mentions")
+def document_symbols_list_mentions(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/money.py right? And @#Cart?")
     editor.type("gO")
-    editor.sees("[File] @shop/money.py")
-    editor.sees("@#Cart")
+    editor.wait_text("[File] @shop/money.py")
+    editor.wait_text("@#Cart")
 
 
-@check("a file that is edited and not saved is in the prompt as it is edited")
-def unsaved(session: Session) -> None:
-    editor = session.prompt("How much is it? @shop/cart.py")
+@check("an unsaved edit is used in the next prompt")
+def unsaved_edit_is_used(session: Session) -> None:
+    editor = session.open_prompt("How much is it? @shop/cart.py")
     editor.type(":edit shop/cart.py<CR>")
-    editor.sees("def apply_discount")
+    editor.wait_text("def apply_discount")
     editor.type("/0.95<CR>4s0.85<Esc>:buffer question<CR><CR>")
-    shown = preview(editor)
-    expect("price.times(0.85)" in shown, "the edit is in the prompt", shown)
-    expect("price.times(0.95)" not in shown, "the old text is not", shown)
+    text = wait_preview(editor)
+    expect("price.times(0.85)" in text, "the prompt contains the edit", text)
+    expect("price.times(0.95)" not in text, "the prompt does not contain the saved text", text)
     expect("0.95" in (session.workspace / "shop/cart.py").read_text(), "the file is not saved")
 
 
-@check("a lens and a code action lead to the preview, another lens to the register")
-def commands(session: Session) -> None:
-    editor = session.prompt("How is it rounded? @shop/money.py")
-    editor.sees("of 8,000 tokens")
+@check("code action and code lens open the preview, another code lens copies the prompt")
+def commands_build_and_copy(session: Session) -> None:
+    editor = session.open_prompt("How is it rounded? @shop/money.py")
+    editor.wait_text("of 8,000 tokens")
     editor.type("gra")
-    editor.sees("Build the prompt")
+    editor.wait_text("Build the prompt")
     editor.type("1<CR>")
-    expect("# Question" in preview(editor), "the code action builds")
+    expect("# Question" in wait_preview(editor), "the code action builds the prompt")
     editor.type("q")
-    editor.sees_no("In the prompt")
+    editor.wait_text_gone("In the prompt")
     editor.lua("vim.schedule(vim.lsp.codelens.run)")
-    editor.sees("2: Build prompt")
+    editor.wait_text("2: Build prompt")
     editor.type("2<CR>")
-    expect("# Question" in preview(editor), "the lens builds")
+    expect("# Question" in wait_preview(editor), "the code lens builds the prompt")
     editor.type("q")
-    editor.sees_no("In the prompt")
+    editor.wait_text_gone("In the prompt")
     editor.lua("vim.schedule(vim.lsp.codelens.run)")
-    editor.sees("3: Copy prompt")
+    editor.wait_text("3: Copy prompt")
     editor.type("3<CR>")
     register = "return vim.fn.getreg('\"')"
     editor.wait("the prompt is in the register", lambda: "How is it rounded?" in editor.lua(register))
-    editor.wait("with the file", lambda: "def rounded" in editor.lua(register))
+    editor.wait("the prompt contains the file", lambda: "def rounded" in editor.lua(register))
 
 
-@check("blink.cmp and nvim-cmp take over completion where they are", alone=True)
-def other_completion(session: Session) -> None:
-    session.init("package.loaded['blink.cmp'] = {} vim.lsp.enable('promptls')")
-    editor = session.prompt()
+@check("built-in completion is disabled if blink.cmp is loaded", isolated=True)
+def completion_plugins_are_detected(session: Session) -> None:
+    session.write_init("package.loaded['blink.cmp'] = {} vim.lsp.enable('promptls')")
+    editor = session.open_prompt()
     editor.type("i@shop/ca")
-    editor.wait("all is typed", lambda: line(editor) == "@shop/ca")
-    asked = "return vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/completion' })[1] ~= nil"
-    expect(editor.lua(asked), "their LSP source finds the server")
-    editor.wait("the lens has followed", lambda: "of 8,000 tokens" in editor.screen.text())
-    expect(not editor.call("nvim_call_function", "pumvisible", []), "Neovim's own popup stays closed")
-    again = "return vim.lsp.get_clients({ name = 'promptls' })[1]:request_sync('textDocument/completion', ...)"
-    where = {"textDocument": {"uri": f"file://{session.workspace}/question-1.prompt.md"}}
-    found = editor.lua(again, {**where, "position": {"line": 0, "character": 8}})
-    expect(found.get("result"), "it is answered", found)
-    expect("@shop/cart.py" in [item["label"] for item in found["result"]["items"]], "and gets the same items")
+    editor.wait("the text is typed", lambda: current_line(editor) == "@shop/ca")
+    has_client = "return vim.lsp.get_clients({ bufnr = 0, method = 'textDocument/completion' })[1] ~= nil"
+    expect(editor.lua(has_client), "an LSP source can request completion")
+    editor.wait("the code lens is updated", lambda: "of 8,000 tokens" in editor.screen.text())
+    expect(not editor.call("nvim_call_function", "pumvisible", []), "the built-in popup stays closed")
+    request = "return vim.lsp.get_clients({ name = 'promptls' })[1]:request_sync('textDocument/completion', ...)"
+    document = {"textDocument": {"uri": f"file://{session.workspace}/question-1.prompt.md"}}
+    response = editor.lua(request, {**document, "position": {"line": 0, "character": 8}})
+    expect(response.get("result"), "the server responds", response)
+    expect("@shop/cart.py" in [item["label"] for item in response["result"]["items"]], "the response contains the file")

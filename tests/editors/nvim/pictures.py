@@ -1,4 +1,4 @@
-"""Pictures for the documentation: the real screen of Neovim, used as the documentation describes."""
+"""Images for the documentation: screenshots and an animation of the real screen of Neovim."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from nvim import Nvim
 from PIL import Image, ImageDraw, ImageFont
 from screen import Cell
-from suite import PLUGIN, Session, attached, check, expect, offered, preview, ready
+from suite import PLUGIN, Session, check, expect, wait_attached, wait_completion, wait_preview, wait_ready
 
 FONTS = Path("/usr/share/fonts/truetype/dejavu")
 SIZE = 18
@@ -27,15 +27,15 @@ def picture(editor: Nvim) -> Image.Image:
     draw = ImageDraw.Draw(image)
     for y, row in enumerate(screen.cells):
         for x, cell in enumerate(row):
-            _, back, _ = screen.colour_of(cell)
-            draw.rectangle((x * width, y * height, (x + 1) * width, (y + 1) * height), _rgb(back))
+            _, background, _ = screen.colour_of(cell)
+            draw.rectangle((x * width, y * height, (x + 1) * width, (y + 1) * height), _rgb(background))
     for y, row in enumerate(screen.cells):
         for x, cell in enumerate(row):
-            front, _, attribute = screen.colour_of(cell)
+            foreground, _, attribute = screen.colour_of(cell)
             left, top = x * width, y * height
-            _glyph(draw, cell, left, top, width, height, front, bold if attribute.get("bold") else regular)
+            _glyph(draw, cell, left, top, width, height, foreground, bold if attribute.get("bold") else regular)
             if any(attribute.get(kind) for kind in ("underline", "undercurl")):
-                line = attribute.get("special", front)
+                line = attribute.get("special", foreground)
                 draw.line((left, top + height - 2, left + width, top + height - 2), _rgb(line))
     y, x = screen.cursor
     draw.rectangle((x * width, y * height, x * width + 2, (y + 1) * height - 1), _rgb(screen.colours["foreground"]))
@@ -47,7 +47,7 @@ def paint(editor: Nvim, name: str) -> None:
     file = PLUGIN / "images" / f"{name}.png"
     file.parent.mkdir(exist_ok=True)
     picture(editor).save(file, optimize=True)
-    expect(file.stat().st_size <= MAX_PICTURE_BYTES, f"{file.name} is small", file.stat().st_size)
+    expect(file.stat().st_size <= MAX_PICTURE_BYTES, f"{file.name} is within the size limit", file.stat().st_size)
 
 
 class Recorder:
@@ -59,7 +59,7 @@ class Recorder:
         self._durations: list[int] = []
 
     def frame(self, milliseconds: int) -> None:
-        """Add the present screen."""
+        """Add the current screen."""
         self._frames.append(picture(self._editor))
         self._durations.append(milliseconds)
 
@@ -76,7 +76,7 @@ class Recorder:
         for file in files:
             file.parent.mkdir(exist_ok=True)
             first.save(file, save_all=True, append_images=rest, duration=self._durations, loop=0, optimize=True)
-            expect(file.stat().st_size <= MAX_TOUR_BYTES, f"{file.name} is small", file.stat().st_size)
+            expect(file.stat().st_size <= MAX_TOUR_BYTES, f"{file.name} is within the size limit", file.stat().st_size)
 
 
 def _glyph(
@@ -119,72 +119,72 @@ def _rgb(colour: int) -> tuple[int, int, int]:
     return colour >> 16 & 255, colour >> 8 & 255, colour & 255
 
 
-@check("pictures: completion and preview", alone=True)
+@check("pictures: completion and preview", isolated=True)
 def pictures(session: Session) -> None:
-    """Take the pictures of the README."""
-    session.init("""
+    """Take the screenshots of the README."""
+    session.write_init("""
       vim.o.number, vim.o.ruler, vim.o.showcmd = true, false, false
       vim.g.promptls = { settings = { budget = { tokens = 1200 } } }
       vim.lsp.enable('promptls')
     """)
     editor = session.start("shop/cart.py", width=108, height=30)
-    attached(editor)
-    ready(editor)
-    session.write("discount.prompt.md", "")
+    wait_attached(editor)
+    wait_ready(editor)
+    session.write_file("discount.prompt.md", "")
     editor.type(":split discount.prompt.md<CR>:resize 16<CR>")
-    attached(editor)
+    wait_attached(editor)
     editor.type("i# A second discount<CR><CR>")
     editor.type("How is the discount of @shop/cart.py:25-29 rounded, and where would<CR>")
     editor.type("a voucher go? See @#Monney.times and @sho")
-    expect("@shop/cart.py" in offered(editor, "@sho"), "files are offered")
-    editor.sees("not found")
-    editor.sees(" of 1,200 tokens, 2 mentions")
+    expect("@shop/cart.py" in wait_completion(editor, "@sho"), "files are completed")
+    editor.wait_text("not found")
+    editor.wait_text(" of 1,200 tokens, 2 mentions")
     paint(editor, "completion")
     editor.type("<C-e><Esc>:only<CR>")
     editor.call("nvim_ui_try_resize", 108, 48)
     editor.type("Sa voucher go? See @#Money.times and @docs/orders.md<Esc>")
-    editor.sees(" of 1,200 tokens, 3 mentions")
+    editor.wait_text(" of 1,200 tokens, 3 mentions")
     editor.type("<CR>")
-    expect("@docs/orders.md" in preview(editor), "the prompt is built")
-    editor.sees("def apply_discount")
+    expect("@docs/orders.md" in wait_preview(editor), "the prompt is built")
+    editor.wait_text("def apply_discount")
     paint(editor, "preview")
 
 
-@check("pictures: the tour", alone=True)
+@check("pictures: the tour", isolated=True)
 def tour(session: Session) -> None:
     """Record a mention being typed and a prompt being built."""
-    session.init("""
+    session.write_init("""
       vim.o.number, vim.o.ruler, vim.o.showcmd = true, false, false
       vim.g.promptls = { settings = { budget = { tokens = 1200 } } }
       vim.lsp.enable('promptls')
     """)
     editor = session.start("shop/cart.py", width=96, height=26)
-    attached(editor)
-    ready(editor)
-    session.write("question.prompt.md", "")
+    wait_attached(editor)
+    wait_ready(editor)
+    session.write_file("question.prompt.md", "")
     editor.type(":edit question.prompt.md<CR>")
-    attached(editor)
+    wait_attached(editor)
     editor.type("i# Rounding<CR><CR>")
     recorder = Recorder(editor)
     recorder.frame(600)
     recorder.type("How is the discount rounded? See @sho")
-    expect("@shop/cart.py" in offered(editor, "@sho"), "files are offered")
+    expect("@shop/cart.py" in wait_completion(editor, "@sho"), "files are completed")
     recorder.frame(1200)
     editor.type("<C-e>")
     recorder.type("p/cart.py:25-29 ")
-    editor.sees(" of 1,200 tokens, 1 mention")
+    editor.wait_text(" of 1,200 tokens, 1 mention")
     recorder.frame(900)
     editor.type("<CR>")
     recorder.type("and the method @#Mon")
-    expect(any("Money" in label for label in offered(editor, "@#Mon")), "definitions are offered")
+    expect(any("Money" in label for label in wait_completion(editor, "@#Mon")), "symbols are completed")
     recorder.frame(1200)
     editor.type("<C-e>")
     recorder.type("ey.times")
     editor.type("<Esc>")
-    editor.sees(" of 1,200 tokens, 2 mentions")
+    editor.wait_text(" of 1,200 tokens, 2 mentions")
     recorder.frame(1000)
     editor.type("<CR>")
-    expect("shop/cart.py" in preview(editor), "the prompt is built")
-    editor.sees("In the prompt: ")
+    expect("shop/cart.py" in wait_preview(editor), "the prompt is built")
+    editor.wait_text("In the prompt: ")
     recorder.frame(4000)
     recorder.save(PLUGIN / "images" / "tour.gif", DOCS / "tour.gif")

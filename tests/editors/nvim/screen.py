@@ -1,7 +1,7 @@
-"""The screen of an attached user interface: what Neovim draws, as cells with colours.
+"""Screen of an attached user interface: cells with text and colours.
 
-Fed with the `redraw` notifications of ext_linegrid; floats and popup menus are drawn into the one grid, so this is
-what a person sees.
+The screen is updated from `redraw` notifications of ext_linegrid. Neovim draws floats and popup menus into the same
+grid, so that the screen equals the output of a terminal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass
 class Cell:
-    """One place of the screen; the right half of a wide character is an empty text."""
+    """One cell of the screen; the right half of a wide character has an empty text."""
 
     text: str = " "
     attribute: int = 0
@@ -20,7 +20,7 @@ class Cell:
 
 @dataclass
 class Screen:
-    """The cells of the grid as of the last flush."""
+    """The grid of cells as of the last flush."""
 
     width: int = 0
     height: int = 0
@@ -31,26 +31,27 @@ class Screen:
     flushes: int = 0
 
     def redraw(self, batches: list[Any]) -> None:
-        """Take the events of one notification."""
+        """Apply the events of one `redraw` notification."""
         for name, *calls in batches:
             handle = getattr(self, f"_{name}", None)
             for arguments in calls if handle else ():
                 handle(*arguments)
 
     def lines(self) -> list[str]:
-        """The text of each row."""
+        """Return the text of each row."""
         return ["".join(cell.text for cell in row).rstrip() for row in self.cells]
 
     def text(self) -> str:
-        """All that can be read."""
+        """Return the text of the whole screen."""
         return "\n".join(self.lines())
 
     def colour_of(self, cell: Cell) -> tuple[int, int, dict[str, Any]]:
-        """Foreground, background and the rest of a cell's attributes."""
+        """Return the foreground, the background and all attributes of a cell."""
         attribute = self.attributes.get(cell.attribute, {})
-        front = attribute.get("foreground", self.colours["foreground"])
-        back = attribute.get("background", self.colours["background"])
-        return (back, front, attribute) if attribute.get("reverse") else (front, back, attribute)
+        foreground = attribute.get("foreground", self.colours["foreground"])
+        background = attribute.get("background", self.colours["background"])
+        reverse = attribute.get("reverse")
+        return (background, foreground, attribute) if reverse else (foreground, background, attribute)
 
     def _grid_resize(self, grid: int, width: int, height: int) -> None:
         old = self.cells

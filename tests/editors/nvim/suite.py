@@ -1,7 +1,7 @@
-"""Runs the checks of the Neovim plugin: the real plugin in a real Neovim with the real server.
+"""Test runner of the Neovim plugin: runs the checks with the real plugin, Neovim and server.
 
-Each check is a function of a module `checks_*.py`, registered with `@check("what it proves")`.  It gets a `Session`:
-a workspace of its own, a home of its own with the plugin installed as a package, and Neovim when it asks for it.
+Each check is a function in a module `checks_*.py`, registered with `@check("behaviour")`. It receives a `Session` with
+a workspace, a home folder in which the plugin is installed as a package, and Neovim on demand.
 """
 
 from __future__ import annotations
@@ -19,77 +19,81 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from nvim import Crashed, Failed, Nvim
+from nvim import CheckFailedError, Nvim, NvimCrashedError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent.parent
 PLUGIN = ROOT / "editors" / "nvim"
-MODULES = ("checks_language", "checks_use", "checks_server", "checks_units")
-CRASHES_MOST = 1
-"""So many crashes of Neovim itself in a run are told, and the check is run again in a new one.
+MODULES = ("checks_prompt_documents", "checks_commands", "checks_server", "checks_headless")
+MAX_CRASHES = 1
+"""Maximum number of crashes of Neovim itself per run after which the check is repeated in a new process.
 
-Seen (0.11.4, signals 6 and 11) while everything is closed between two checks, in one whole run of four, and not in
-hundreds of runs of these two checks alone."""
+Neovim 0.11.4 crashed (signals 6 and 11) in one of four runs, while all windows were closed between two checks."""
 GIT = ["git", "-c", "user.name=Shop", "-c", "user.email=shop@example.org"]
 
 CHECKS: list[tuple[str, Callable[[Session], None], bool]] = []
 
 
-def check(what: str, alone: bool = False) -> Callable[[Callable[[Session], None]], Callable[[Session], None]]:
-    """Register a check under what it proves; `alone`: it needs surroundings that no other check has used."""
+def check(name: str, isolated: bool = False) -> Callable[[Callable[[Session], None]], Callable[[Session], None]]:
+    """Register a check under the behaviour that it tests.
+
+    Args:
+        name: The behaviour, as shown in the output and selected with `--only`.
+        isolated: Run the check in a new session instead of the shared one.
+    """
 
     def register(run: Callable[[Session], None]) -> Callable[[Session], None]:
-        CHECKS.append((what, run, alone))
+        CHECKS.append((name, run, isolated))
         return run
 
     return register
 
 
-def expect(condition: object, what: str, found: object = None) -> None:
-    """Fail with what was expected and what there was."""
+def expect(condition: object, expectation: str, actual: object = None) -> None:
+    """Fail the check with the expectation and the actual value if a condition is false."""
     if not condition:
-        raise Failed(f"{what}; found: {found!r}" if found is not None else what)
+        raise CheckFailedError(f"{expectation}; actual: {actual!r}" if actual is not None else expectation)
 
 
 class Session:
-    """The surroundings of one check."""
+    """The environment of a check: workspace, home folder, server and Neovim processes."""
 
     def __init__(self, folder: Path, nvim: str, server: list[str], cache: Path) -> None:
         self.folder, self._nvim = folder, nvim
         self.workspace, self.home, self.programs = folder / "shop", folder / "home", folder / "bin"
         shutil.copytree(HERE.parent / "workspace", self.workspace)
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "The shop"]):
-            subprocess.run([*GIT, *command], cwd=self.workspace, check=True, env=self.bare())
+            subprocess.run([*GIT, *command], cwd=self.workspace, check=True, env=self.base_env())
         site = self.home / ".local" / "share" / "nvim" / "site" / "pack" / "promptls" / "start"
         site.mkdir(parents=True)
         (site / "promptls").symlink_to(PLUGIN)
         self.programs.mkdir()
         self.server = server
-        self.program(self.programs / "promptls")
-        self.env = {**self.bare(), "PATH": f"{self.programs}:{os.environ['PATH']}", "PROMPTLS_CACHE": str(cache)}
-        self.init("vim.lsp.enable('promptls')")
+        self.write_server_script(self.programs / "promptls")
+        self.env = {**self.base_env(), "PATH": f"{self.programs}:{os.environ['PATH']}", "PROMPTLS_CACHE": str(cache)}
+        self.write_init("vim.lsp.enable('promptls')")
         self.editors: list[Nvim] = []
-        self._shared: Nvim | None = None
-        self._prompts = 0
+        self._shared_editor: Nvim | None = None
+        self._prompt_count = 0
 
-    def bare(self) -> dict[str, str]:
-        """Settings of the machine's own user must not be seen."""
+    def base_env(self) -> dict[str, str]:
+        """Return environment variables that hide the settings of the machine's user."""
         return {"HOME": str(self.home), "GIT_CONFIG_GLOBAL": "/dev/null", "TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
-    def program(self, path: Path, before: str = "") -> None:
-        """Write a program that is the server."""
+    def write_server_script(self, path: Path, preamble: str = "") -> None:
+        """Write an executable script that runs the server, after a preamble of shell commands."""
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("#!/bin/sh\n" + before + "exec " + " ".join(f"'{part}'" for part in self.server) + ' "$@"\n')
+        path.write_text("#!/bin/sh\n" + preamble + "exec " + " ".join(f"'{part}'" for part in self.server) + ' "$@"\n')
         path.chmod(0o755)
 
-    def init(self, text: str) -> None:
-        """The user's init.lua."""
+    def write_init(self, text: str) -> None:
+        """Write the user's init.lua."""
         file = self.home / ".config" / "nvim" / "init.lua"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text + "\n")
 
-    def write(self, name: str, text: str) -> Path:
-        """A file of the workspace."""
+    def write_file(self, name: str, text: str) -> Path:
+        """Write a file of the workspace."""
         file = self.workspace / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
@@ -101,10 +105,10 @@ class Session:
         self.editors.append(editor)
         return editor
 
-    def headless(self, script: Path, *arguments: str) -> str:
-        """Run a Lua script in a Neovim without a screen; its output."""
+    def run_headless(self, script: Path, *arguments: str) -> str:
+        """Run a Lua script in a headless Neovim and return its output."""
         command = [self._nvim, "-n", "-i", "NONE", "--clean", "--headless", "--cmd", f"set rtp^={PLUGIN}"]
-        done = subprocess.run(
+        completed = subprocess.run(
             [*command, "-l", str(script), *arguments],
             cwd=self.workspace,
             env={**os.environ, **self.env},
@@ -112,38 +116,38 @@ class Session:
             text=True,
             timeout=120,
         )
-        said = done.stdout + done.stderr
-        expect(done.returncode == 0, f"{script.name} ended with {done.returncode}:\n{said}")
-        return said
+        output = completed.stdout + completed.stderr
+        expect(completed.returncode == 0, f"{script.name} exited with {completed.returncode}:\n{output}")
+        return output
 
-    # ---- what most checks begin with
+    # ---- common start of checks
 
-    def code(self, name: str = "shop/cart.py") -> Nvim:
-        """Neovim with nothing but a file of the workspace open and the index ready; the same one in all checks."""
-        if self._shared is None:
-            self._shared = self.start(name)
+    def open_code(self, name: str = "shop/cart.py") -> Nvim:
+        """Return Neovim with only a workspace file open and a complete index; checks share the process."""
+        if self._shared_editor is None:
+            self._shared_editor = self.start(name)
         else:
-            self._shared.type("<C-\\><C-n>")
-            self._shared.lua(RESET, name)
-        drawn(self._shared, Path(name).name)
-        ready(self._shared)
-        attached(self._shared)
-        return self._shared
+            self._shared_editor.type("<C-\\><C-n>")
+            self._shared_editor.lua(RESET, name)
+        wait_drawn(self._shared_editor, Path(name).name)
+        wait_ready(self._shared_editor)
+        wait_attached(self._shared_editor)
+        return self._shared_editor
 
-    def prompt(self, text: str = "") -> Nvim:
-        """The same with a new prompt document in front, ready to be typed into."""
-        editor = self.code()
-        self._prompts += 1
-        name = f"question-{self._prompts}.prompt.md"
+    def open_prompt(self, text: str = "") -> Nvim:
+        """Return Neovim as `open_code` does, with a new prompt document in the current window."""
+        editor = self.open_code()
+        self._prompt_count += 1
+        name = f"question-{self._prompt_count}.prompt.md"
         if text:
-            self.write(name, text + "\n")
+            self.write_file(name, text + "\n")
         editor.lua("vim.cmd.edit(...)", name)
-        drawn(editor, name)
-        attached(editor)
+        wait_drawn(editor, name)
+        wait_attached(editor)
         return editor
 
     def close(self) -> None:
-        """Leave all editors."""
+        """Quit all editors."""
         for editor in self.editors:
             editor.close()
 
@@ -166,69 +170,70 @@ for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
 end
 vim.cmd.edit(...)
 """
-"""Leaves nothing but one window with the file named."""
+"""Lua code that closes all windows and buffers and opens one file."""
 
-STATE = """
+INDEX_STATE = """
 local client = vim.lsp.get_clients({ name = 'promptls' })[1]
 local status = client and require('promptls.client').states[client.id]
 return status and status.state or ''
 """
 
 
-def drawn(editor: Nvim, name: str) -> None:
-    """Wait until the screen shows a file, so that nothing of what was there before is taken for it."""
+def wait_drawn(editor: Nvim, name: str) -> None:
+    """Wait until the status line shows a file, so that the screen is not that of the previous check."""
     editor.wait(f"{name} is drawn", lambda: name in "".join(editor.screen.lines()[-2:-1]))
 
 
-def ready(editor: Nvim) -> None:
+def wait_ready(editor: Nvim) -> None:
     """Wait until the index is complete."""
-    editor.wait("the index is ready", lambda: editor.lua(STATE) == "ready", 60)
+    editor.wait("the index is ready", lambda: editor.lua(INDEX_STATE) == "ready", 60)
 
 
-def attached(editor: Nvim) -> None:
-    """Wait until the server sees the current buffer."""
-    ask = "return #vim.lsp.get_clients({ name = 'promptls', bufnr = 0 }) > 0"
-    editor.wait("the server is attached", lambda: editor.lua(ask))
+def wait_attached(editor: Nvim) -> None:
+    """Wait until the server is attached to the current buffer."""
+    is_attached = "return #vim.lsp.get_clients({ name = 'promptls', bufnr = 0 }) > 0"
+    editor.wait("the server is attached", lambda: editor.lua(is_attached))
 
 
-def line(editor: Nvim) -> str:
-    """The line under the cursor."""
+def current_line(editor: Nvim) -> str:
+    """Return the line under the cursor."""
     return str(editor.call("nvim_get_current_line"))
 
 
-OFFERED = """
+COMPLETION_WORDS = """
 if vim.fn.pumvisible() == 0 then return {} end
 local out = {}
 for _, item in ipairs(vim.fn.complete_info({ 'items' }).items) do
-  local of_server = vim.tbl_get(item, 'user_data', 'nvim', 'lsp', 'completion_item') or {}
-  if of_server.filterText ~= ... then return {} end
+  local lsp_item = vim.tbl_get(item, 'user_data', 'nvim', 'lsp', 'completion_item') or {}
+  if lsp_item.filterText ~= ... then return {} end
   out[#out + 1] = item.word
 end
 return out
 """
+"""Lua code that returns the words in the completion popup if they belong to the typed text."""
 
 
-def offered(editor: Nvim, typed: str) -> list[str]:
-    """Wait for the popup that belongs to what was typed; what would be inserted."""
-    return editor.wait(f"something is offered for {typed}", lambda: editor.lua(OFFERED, typed))
+def wait_completion(editor: Nvim, typed: str) -> list[str]:
+    """Wait for the completion popup of the typed text and return the words that it inserts."""
+    return editor.wait(f"completion items for {typed}", lambda: editor.lua(COMPLETION_WORDS, typed))
 
 
-def preview(editor: Nvim) -> str:
-    """Wait for the preview; its text."""
-    shown = "return vim.bo.filetype == 'promptls-preview'"
-    editor.wait("the preview is shown", lambda: editor.lua(shown))
+def wait_preview(editor: Nvim) -> str:
+    """Wait for the preview and return its text."""
+    is_open = "return vim.bo.filetype == 'promptls-preview'"
+    editor.wait("the preview is open", lambda: editor.lua(is_open))
     return "\n".join(editor.call("nvim_buf_get_lines", 0, 0, -1, False))
 
 
-def said(editor: Nvim) -> str:
-    """What Neovim has told so far; a message that waits for a key gets one."""
+def messages(editor: Nvim) -> str:
+    """Return all messages of Neovim. Confirms a message that waits for a key."""
     if editor.mode().startswith("r"):
         editor.type("<CR>")
     return str(editor.call("nvim_exec2", "messages", {"output": True})["output"])
 
 
 def server_pid(editor: Nvim) -> int:
-    """The process of the server that this Neovim has started; 0 for none."""
+    """Return the id of the server process of this Neovim; 0 without a server."""
     for task in Path(f"/proc/{editor.process.pid}/task").iterdir():
         for child in (task / "children").read_text().split():
             try:
@@ -241,12 +246,12 @@ def server_pid(editor: Nvim) -> int:
 
 
 def main() -> int:
-    """Run all checks, or those whose names hold a word; 1 if any failed."""
+    """Run the selected checks and return the exit status: 1 if any check failed."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--nvim", required=True, help="the Neovim to test")
-    parser.add_argument("--server", required=True, help="the server's command")
-    parser.add_argument("--only", default="", help="checks whose names hold this")
-    parser.add_argument("--pictures", action="store_true", help="write the pictures of the documentation instead")
+    parser.add_argument("--nvim", required=True, help="Neovim executable")
+    parser.add_argument("--server", required=True, help="command of the server")
+    parser.add_argument("--only", default="", help="run only the checks whose name contains this text")
+    parser.add_argument("--pictures", action="store_true", help="write the images of the documentation")
     arguments = parser.parse_args()
     server = arguments.server.split()
     server = server[:-1] if server[-1] == "serve" else server
@@ -254,41 +259,41 @@ def main() -> int:
         importlib.import_module(name)
     start, passed, failed, crashed = time.monotonic(), 0, 0, 0
     with tempfile.TemporaryDirectory(prefix="promptls-nvim-", ignore_cleanup_errors=True) as temporary:
-        shared: Session | None = None
-        due = [check for check in CHECKS if arguments.only in check[0]]
+        shared_session: Session | None = None
+        remaining = [check for check in CHECKS if arguments.only in check[0]]
         for number in itertools.count():
-            if not due:
+            if not remaining:
                 break
-            what, run, alone = due.pop(0)
-            session = shared if shared is not None and not alone else None
+            name, run, isolated = remaining.pop(0)
+            session = shared_session if shared_session is not None and not isolated else None
             if session is None:
                 session = Session(Path(temporary) / str(number), arguments.nvim, server, Path(temporary) / "cache")
-            shared = shared if alone else session
-            began = time.monotonic()
+            shared_session = shared_session if isolated else session
+            check_start = time.monotonic()
             try:
                 run(session)
             except Exception as error:
-                again = isinstance(error, Crashed) and crashed < CRASHES_MOST
-                crashed += isinstance(error, Crashed)
-                failed += not again
-                due = [(what, run, alone), *due] if again else due
-                text = str(error) if isinstance(error, Failed) else traceback.format_exc()
-                print(f"{'once more:' if again else 'FAIL'} {what}\n     " + text.replace("\n", "\n     "), flush=True)
+                retry = isinstance(error, NvimCrashedError) and crashed < MAX_CRASHES
+                crashed += isinstance(error, NvimCrashedError)
+                failed += not retry
+                remaining = [(name, run, isolated), *remaining] if retry else remaining
+                text = str(error) if isinstance(error, CheckFailedError) else traceback.format_exc()
+                print(f"{'RETRY' if retry else 'FAIL'} {name}\n     " + text.replace("\n", "\n     "), flush=True)
                 session.close()
-                shared = None if session is shared else shared
+                shared_session = None if session is shared_session else shared_session
             else:
                 passed += 1
-                print(f"ok   {what} ({time.monotonic() - began:.1f} s)", flush=True)
-            if alone:
+                print(f"ok   {name} ({time.monotonic() - check_start:.1f} s)", flush=True)
+            if isolated:
                 session.close()
-        if shared is not None:
-            shared.close()
+        if shared_session is not None:
+            shared_session.close()
     if crashed:
-        print(f"Neovim itself crashed {crashed}×.")
+        print(f"Neovim crashed {crashed} times.")
     print(f"nvim: {passed} passed, {failed} failed, {time.monotonic() - start:.0f} s")
     return 1 if failed or not passed else 0
 
 
 if __name__ == "__main__":
-    sys.modules["suite"] = sys.modules["__main__"]  # so that the checks register here
+    sys.modules["suite"] = sys.modules["__main__"]  # the checks register in this module
     sys.exit(main())

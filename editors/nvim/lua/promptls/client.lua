@@ -1,148 +1,42 @@
--- The language server as Neovim's client sees it: its configuration, requests, and what happens when it ends.
+-- LSP client: its configuration, life cycle and requests.
 
+local code_buffers = require('promptls.code_buffers')
 local config = require('promptls.config')
 local context = require('promptls.context')
 local documents = require('promptls.documents')
+local handlers = require('promptls.handlers')
+local notify = require('promptls.notify')
 local server = require('promptls.server')
-local tell = require('promptls.tell')
 
 local M = {}
 
 M.NAME = 'promptls'
-local CANCELLED = -32800
+local REQUEST_CANCELLED = -32800
+local RESTART_WINDOW = 60 -- seconds in which crashes are counted
+local TERMINATE_AFTER = 3000 -- milliseconds until a server that does not exit is killed
 
----@class promptls.RootStatus
----@field uri string
----@field name string
----@field files integer
----@field symbols integer
----@field chunks integer
----@field vectors integer
----@field pending integer
----@field skipped integer
----@field lastError string
+M.states = handlers.states
 
----@class promptls.Status As `promptls/status` answers.
----@field state 'scanning'|'indexing'|'ready'|'degraded'
----@field complete number Share of the work that is done, 0 to 1.
----@field generation integer
----@field roots promptls.RootStatus[]
----@field embedder {model: string, dimension: integer, problem: string, embedded: integer}
----@field disk {bytes: integer, rows: integer, versions: integer, fragments: integer}
----@field memoryBytes integer
----@field message string
----@field log string
-
----@type table<integer, promptls.Status> Client → what it last told of its index.
-M.states = {}
-
----@class promptls.Pending
+---@class promptls.PendingRequest
 ---@field cancel fun()
 ---@field fail fun(message: string)
 
----@type table<integer, table<integer, promptls.Pending>> Client → request → who waits for it.
+---@type table<integer, table<integer, promptls.PendingRequest>> Client id → request id → pending request.
 local pending = {}
----@type table<integer, fun(client: vim.lsp.Client)[]> Client → who waits until it has started.
-local waiting = {}
----@type table<integer, table> Client → settings that went with `initialize`.
-local told = {}
----@type table<integer, true> Clients that are stopped in order to be started again.
+---@type table<integer, fun(client: vim.lsp.Client)[]> Client id → callbacks to call once it is initialized.
+local on_initialized = {}
+---@type table<integer, true> Ids of clients that are being restarted by the user.
 local restarting = {}
----@type table<string, number[]> Workspace → when its server died, in seconds.
-local deaths = {}
----@type table<integer, table<string, string>> Buffer → options as they were before the client was attached.
-local before = {}
-
---- Options and keys that Neovim sets for any client.  In code they are other servers' business: this one only
---- reads it.
-local defaults = {
-  { option = 'tagfunc', value = 'v:lua.vim.lsp.tagfunc', method = 'textDocument/definition' },
-  { option = 'omnifunc', value = 'v:lua.vim.lsp.omnifunc', method = 'textDocument/completion' },
-}
-
----@param bufnr integer
-local function remember(bufnr)
-  before[bufnr] = before[bufnr] or {}
-  for _, default in ipairs(defaults) do
-    local value = vim.bo[bufnr][default.option]
-    if value ~= default.value then
-      before[bufnr][default.option] = value
-    end
-  end
-end
+---@type table<string, number[]> Workspace root → times of crashes, in seconds.
+local crashes = {}
 
 ---@param client vim.lsp.Client
----@param bufnr integer
-local function others_have(client, bufnr, method)
-  for _, other in ipairs(vim.lsp.get_clients({ bufnr = bufnr, method = method })) do
-    if other.id ~= client.id then
-      return true
-    end
-  end
-  return false
-end
-
----@param client vim.lsp.Client
----@param bufnr integer
-local function leave_alone(client, bufnr)
-  for _, default in ipairs(defaults) do
-    if vim.bo[bufnr][default.option] == default.value and not others_have(client, bufnr, default.method) then
-      vim.bo[bufnr][default.option] = (before[bufnr] or {})[default.option] or ''
-    end
-  end
-  if not others_have(client, bufnr, 'textDocument/hover') then
-    for _, map in ipairs(vim.api.nvim_buf_get_keymap(bufnr, 'n')) do
-      if map.lhs == 'K' and map.desc == 'vim.lsp.buf.hover()' then
-        vim.keymap.del('n', 'K', { buffer = bufnr })
-      end
-    end
-  end
-  -- Neovim starts semantic tokens one step after this; so they are stopped two steps after it.
-  vim.schedule(function()
-    vim.schedule(function()
-      if vim.api.nvim_buf_is_valid(bufnr) and vim.lsp.buf_is_attached(bufnr, client.id) then
-        vim.lsp.semantic_tokens.stop(bufnr, client.id)
-      end
-    end)
-  end)
-end
-
---- Whether a feature is the server's business in a buffer: all of them are in prompts, none is in code.
----@param method string
----@param bufnr integer
-local function concerns(method, bufnr)
-  if not method:find('^textDocument/') or method:find('^textDocument/did') or method:find('^textDocument/will') then
-    return true
-  end
-  if not vim.api.nvim_buf_is_valid(bufnr) then
-    return false
-  end
-  return documents.is_prompt(bufnr)
-    or (method == 'textDocument/foldingRange' and vim.bo[bufnr].filetype == 'promptls-built')
-end
-
---- Have Neovim ask only in prompts, so that `K`, renaming and the like stay with other servers in code.
----@param client vim.lsp.Client
-local function narrow(client)
-  local supports = client.supports_method
-  client.supports_method = function(...)
-    local arguments = select(1, ...) == client and { select(2, ...) } or { ... }
-    local method, bufnr = arguments[1], arguments[2]
-    if type(bufnr) == 'table' then
-      bufnr = bufnr.bufnr
-    end
-    if bufnr and not concerns(method, bufnr == 0 and vim.api.nvim_get_current_buf() or bufnr) then
-      return false
-    end
-    return supports(client, method, bufnr)
-  end
-end
-
----@param client vim.lsp.Client
-local function on_init(client)
-  narrow(client)
-  local callbacks = waiting[client.id] or {}
-  waiting[client.id] = nil
+---@param settings table Settings sent with `initialize`.
+local function on_init(client, settings)
+  handlers.initial_settings[client.id] = settings
+  code_buffers.limit_methods(client)
+  local callbacks = on_initialized[client.id] or {}
+  on_initialized[client.id] = nil
   vim.schedule(function()
     for _, callback in ipairs(callbacks) do
       callback(client)
@@ -156,24 +50,24 @@ local function on_attach(client, bufnr)
   if documents.is_prompt(bufnr) then
     require('promptls.prompt').attach(client, bufnr)
   else
-    leave_alone(client, bufnr)
+    code_buffers.restore_defaults(client, bufnr)
   end
 end
 
---- Settings as the server is told: those of the plugin's options, and of `vim.lsp.config('promptls', …)`.
----@param given vim.lsp.ClientConfig
+--- Return the server settings: the plugin's options, overridden by `vim.lsp.config('promptls', …)`.
+---@param client_config vim.lsp.ClientConfig
 ---@return table
-local function settings_of(given)
-  local named = vim.tbl_get(given, 'settings', M.NAME)
-  return vim.tbl_deep_extend('force', given.init_options or {}, config.get().settings, named or {})
+local function server_settings(client_config)
+  local overrides = vim.tbl_get(client_config, 'settings', M.NAME)
+  return vim.tbl_deep_extend('force', client_config.init_options or {}, config.get().settings, overrides or {})
 end
 
 ---@param params lsp.InitializeParams
----@param given vim.lsp.ClientConfig
-local function before_init(params, given)
-  params.initializationOptions = context.object(settings_of(given))
+---@param client_config vim.lsp.ClientConfig
+local function before_init(params, client_config)
+  params.initializationOptions = context.as_object(server_settings(client_config))
   if type(params.workspaceFolders) == 'table' then
-    -- Neovim names a folder by its whole path; in mentions (`@name:path`) its last part is the name.
+    -- Neovim uses the whole path as the name of a folder. Mentions (`@name:path`) use its last part.
     params.workspaceFolders = vim.tbl_map(function(folder)
       return { uri = folder.uri, name = vim.fs.basename((folder.name:gsub('/+$', ''))) }
     end, params.workspaceFolders)
@@ -181,43 +75,43 @@ local function before_init(params, given)
 end
 
 --- Start a server for some buffers.
----@param given vim.lsp.ClientConfig
+---@param client_config vim.lsp.ClientConfig
 ---@param bufnrs integer[]
 ---@return integer? client_id
-local function start(given, bufnrs)
+local function start(client_config, bufnrs)
   local id
   for _, bufnr in ipairs(bufnrs) do
     if vim.api.nvim_buf_is_loaded(bufnr) then
-      remember(bufnr)
-      id = vim.lsp.start(given, { bufnr = bufnr }) or id
+      code_buffers.save_options(bufnr)
+      id = vim.lsp.start(client_config, { bufnr = bufnr }) or id
     end
   end
-  return id or vim.lsp.start(given, { attach = false })
+  return id or vim.lsp.start(client_config, { attach = false })
 end
 
---- Whether a server may be started once more after it died.
+--- Record a crash and return whether the server may be restarted.
 ---@param root string
-local function may_restart(root)
+local function record_crash(root)
   local now = vim.uv.now() / 1000
-  deaths[root] = vim.tbl_filter(function(at)
-    return now - at < 60
-  end, deaths[root] or {})
-  table.insert(deaths[root], now)
-  return #deaths[root] <= config.get().restarts
+  crashes[root] = vim.tbl_filter(function(time)
+    return now - time < RESTART_WINDOW
+  end, crashes[root] or {})
+  table.insert(crashes[root], now)
+  return #crashes[root] <= config.get().restarts
 end
 
----@type {code: integer, signal: integer}? How a server has just ended.
-local ended
+---@type {code: integer, signal: integer}? Exit status of the server that is just exiting.
+local exit_status
 
---- Neovim warns of a server that died with a message that stops all work until a key is pressed.  What is started
---- by us is also missed by us, so Neovim is told that it just ended.
+--- Hide the exit status of the server from Neovim, which would report a crash with a blocking message.
+--- The plugin reports and restarts crashed servers itself.
 ---@param dispatchers vim.lsp.rpc.Dispatchers
-local function watched(dispatchers)
+local function hide_exit_status(dispatchers)
   return vim.tbl_extend('force', dispatchers, {
     on_exit = function(code, signal)
-      ended = { code = code, signal = signal }
+      exit_status = { code = code, signal = signal }
       dispatchers.on_exit(0, 0)
-      ended = nil
+      exit_status = nil
     end,
   })
 end
@@ -226,124 +120,45 @@ end
 ---@param signal integer
 ---@param id integer
 local function on_exit(code, signal, id)
-  if ended then
-    code, signal = ended.code, ended.signal
+  if exit_status then
+    code, signal = exit_status.code, exit_status.signal
   end
   local client = vim.lsp.get_client_by_id(id)
   local bufnrs = client and vim.tbl_keys(client.attached_buffers) or {}
-  local wanted = restarting[id]
+  local requested = restarting[id]
   restarting[id] = nil
   vim.schedule(function()
-    M.states[id], told[id], waiting[id] = nil, nil, nil
-    for _, one in pairs(pending[id] or {}) do
-      one.fail('The server ended before it had answered; ask again.')
+    handlers.states[id], handlers.initial_settings[id], on_initialized[id] = nil, nil, nil
+    for _, request in pairs(pending[id] or {}) do
+      request.fail('The server exited before it responded. Please try again.')
     end
     pending[id] = nil
     if not client or vim.v.exiting ~= vim.NIL then
       return
     end
-    local died = code ~= 0 or (signal ~= 0 and signal ~= 15)
-    if not wanted and not died then
+    local crashed = code ~= 0 or (signal ~= 0 and signal ~= 15)
+    if not requested and not crashed then
       return
     end
-    local how = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
-    if not wanted and not may_restart(client.root_dir or '') then
-      local text = 'The server has died again (%s) and is left alone; see :Promptls log and :Promptls restart.'
-      return tell.error(text:format(how))
+    local cause = signal ~= 0 and ('signal %d'):format(signal) or ('exit code %d'):format(code)
+    if not requested and not record_crash(client.root_dir or '') then
+      local text = 'The server crashed repeatedly (%s). See :Promptls log, then run :Promptls restart.'
+      return notify.error(text:format(cause))
     end
-    -- Neovim forgets the old client in a step of its own, which is already waiting.
+    -- Neovim removes the old client in a step of the event loop that is already scheduled.
     vim.schedule(function()
-      local again = start(client.config, bufnrs)
-      if again and not wanted then
-        waiting[again] = waiting[again] or {}
-        table.insert(waiting[again], function()
-          tell.warn(('The server had died (%s) and runs again.'):format(how))
+      local new_id = start(client.config, bufnrs)
+      if new_id and not requested then
+        on_initialized[new_id] = on_initialized[new_id] or {}
+        table.insert(on_initialized[new_id], function()
+          notify.warn(('The server crashed (%s) and was restarted.'):format(cause))
         end)
       end
     end)
   end)
 end
 
----@type table<string, lsp.Handler>
-local handlers = {}
-
-handlers['promptls/statusChanged'] = function(_, status, ctx)
-  M.states[ctx.client_id] = status
-  vim.api.nvim_exec_autocmds('User', {
-    pattern = 'PromptlsStatus',
-    modeline = false,
-    data = { client_id = ctx.client_id, status = status },
-  })
-  vim.cmd.redrawstatus({ bang = true })
-end
-
-handlers['promptls/clientContext'] = function(_, params, ctx)
-  local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
-  return context.answer(params.kinds or {}, client.offset_encoding)
-end
-
-handlers['promptls/complete'] = function(_, params)
-  local complete = config.get().complete
-  if not complete then
-    return nil, vim.lsp.rpc_response_error(vim.lsp.protocol.ErrorCodes.MethodNotFound)
-  end
-  local here, text, err, yielded = coroutine.running(), nil, nil, false
-  local finished = false
-  complete(params.messages, params.maxTokens, function(answer, problem)
-    if finished then
-      return
-    end
-    finished, text, err = true, answer, problem
-    if yielded then
-      vim.schedule(function()
-        coroutine.resume(here)
-      end)
-    end
-  end)
-  if not finished then
-    yielded = true
-    coroutine.yield()
-  end
-  if not text then
-    local failed = vim.lsp.protocol.ErrorCodes.RequestFailed
-    return nil, vim.lsp.rpc_response_error(failed, err or 'The language model gave no answer.')
-  end
-  return { text = text }
-end
-
---- What was told with `initialize` is not told again: from here it would count as a workspace's, which may set less.
-handlers['workspace/configuration'] = function(err, params, ctx)
-  local answers = vim.lsp.handlers['workspace/configuration'](err, params, ctx)
-  local known = told[ctx.client_id] or {}
-  for i, item in ipairs(params.items or {}) do
-    if item.section == M.NAME and type(answers[i]) == 'table' then
-      local changed = {}
-      for section, values in pairs(answers[i]) do
-        for name, value in pairs(type(values) == 'table' and values or {}) do
-          if not vim.deep_equal(value, vim.tbl_get(known, section, name)) then
-            changed[section] = changed[section] or {}
-            changed[section][name] = value
-          end
-        end
-      end
-      answers[i] = context.object(changed)
-    end
-  end
-  return answers
-end
-
-handlers['client/registerCapability'] = function(err, params, ctx)
-  local answer = vim.lsp.handlers['client/registerCapability'](err, params, ctx)
-  local client = vim.lsp.get_client_by_id(ctx.client_id)
-  for bufnr in pairs(client and client.attached_buffers or {}) do
-    if client and vim.api.nvim_buf_is_loaded(bufnr) and not documents.is_prompt(bufnr) then
-      leave_alone(client, bufnr) -- Neovim has just set its defaults again
-    end
-  end
-  return answer
-end
-
---- Whether `vim.lsp.enable('promptls')` was called; the first Neovim 0.11 has no function that tells.
+--- Return whether `vim.lsp.enable('promptls')` was called. Neovim 0.11.0 has no public function for this.
 ---@return boolean
 function M.enabled()
   if vim.lsp.is_enabled then
@@ -352,15 +167,15 @@ function M.enabled()
   return (vim.lsp._enabled_configs or {})[M.NAME] ~= nil
 end
 
---- The program is looked for by us, unless the user's configuration of the client names it.
-local function finds_itself()
+--- Return whether the plugin resolves the command, that is, the user's client configuration does not set `cmd`.
+local function resolves_command()
   return type((vim.lsp.config[M.NAME] or {}).cmd) == 'function'
 end
 
---- Whether a file is the server's to see.
+--- Return whether a buffer is sent to the server.
 ---@param bufnr integer
 ---@param root? string
-local function concerned(bufnr, root)
+local function should_attach(bufnr, root)
   return documents.is_file(bufnr) and (root ~= nil or documents.is_prompt(bufnr))
 end
 
@@ -368,35 +183,35 @@ end
 ---@param on_dir fun(root?: string)
 local function root_dir(bufnr, on_dir)
   local root = documents.root(bufnr)
-  if not concerned(bufnr, root) then
+  if not should_attach(bufnr, root) then
     return
   end
-  local found, problem = server.find(root)
-  if not found and finds_itself() then
-    tell.once(problem --[[@as string]])
+  local command, problem = server.find(root)
+  if not command and resolves_command() then
+    notify.warn_once(problem --[[@as string]])
     return
   end
-  vim.schedule(function() -- after the file type's own plugin has set its options, before the client is attached
+  vim.schedule(function() -- after the file type plugin has set its options, before the client is attached
     if vim.api.nvim_buf_is_valid(bufnr) then
-      remember(bufnr)
+      code_buffers.save_options(bufnr)
     end
   end)
   on_dir(root)
 end
 
---- What `vim.lsp.enable('promptls')` starts.
+--- Return the client configuration for `vim.lsp.enable('promptls')`.
 ---@return vim.lsp.Config
 function M.config()
   return {
-    cmd = function(dispatchers, given)
-      local found, problem = server.find(given.root_dir)
-      if not found then
+    cmd = function(dispatchers, client_config)
+      local command, problem = server.find(client_config.root_dir)
+      if not command then
         error('promptls: ' .. problem, 0)
       end
-      return vim.lsp.rpc.start(found.cmd, watched(dispatchers), {
-        cwd = given.cmd_cwd,
-        env = given.cmd_env,
-        detached = given.detached,
+      return vim.lsp.rpc.start(command.cmd, hide_exit_status(dispatchers), {
+        cwd = client_config.cmd_cwd,
+        env = client_config.cmd_env,
+        detached = client_config.detached,
       })
     end,
     root_dir = root_dir,
@@ -407,17 +222,16 @@ function M.config()
     before_init = before_init,
     on_init = {
       function(client)
-        told[client.id] = settings_of(client.config)
-        on_init(client)
+        on_init(client, server_settings(client.config))
       end,
     },
     on_attach = { on_attach },
     on_exit = { on_exit },
-    handlers = handlers,
+    handlers = handlers.handlers,
   }
 end
 
---- The client of a buffer that has started: its own, else that of its workspace.
+--- Return the running client of a buffer, else the client of its workspace.
 ---@param bufnr? integer
 ---@return vim.lsp.Client?
 function M.get(bufnr)
@@ -434,33 +248,33 @@ function M.get(bufnr)
   end
 end
 
---- The client of a buffer, started if need be; the buffer is attached to it when `attach` is set.
+--- Call back with the client of a buffer. Starts a server if none is running.
 ---@param bufnr integer
 ---@param callback fun(client: vim.lsp.Client)
----@param attach? boolean
+---@param attach? boolean Attach the buffer to the client.
 function M.ensure(bufnr, callback, attach)
-  local known = M.get(bufnr)
-  if known and attach and not vim.lsp.buf_is_attached(bufnr, known.id) then
-    remember(bufnr)
-    vim.lsp.buf_attach_client(bufnr, known.id)
+  local running = M.get(bufnr)
+  if running and attach and not vim.lsp.buf_is_attached(bufnr, running.id) then
+    code_buffers.save_options(bufnr)
+    vim.lsp.buf_attach_client(bufnr, running.id)
   end
-  if known then
-    return callback(known)
+  if running then
+    return callback(running)
   end
-  local given = vim.lsp.config[M.NAME]
-  if not given then
-    return tell.error("The plugin's folder is not on the 'runtimepath'; see :help promptls-install.")
+  local client_config = vim.lsp.config[M.NAME]
+  if not client_config then
+    return notify.error("The plugin folder is not in 'runtimepath'. See :help promptls-install.")
   end
-  given = vim.deepcopy(given)
-  given.root_dir = documents.root(bufnr)
-  local found, problem = server.find(given.root_dir)
-  if not found and finds_itself() then
-    return tell.error(problem --[[@as string]])
+  client_config = vim.deepcopy(client_config)
+  client_config.root_dir = documents.root(bufnr)
+  local command, problem = server.find(client_config.root_dir)
+  if not command and resolves_command() then
+    return notify.error(problem --[[@as string]])
   end
   if not M.enabled() then
-    tell.once("Edits that are not saved are not seen until you have vim.lsp.enable('promptls') in your settings.")
+    notify.warn_once("Unsaved edits are not used. Add vim.lsp.enable('promptls') to your init.lua.")
   end
-  local id = start(given, attach and { bufnr } or {})
+  local id = start(client_config, attach and { bufnr } or {})
   local client = id and vim.lsp.get_client_by_id(id)
   if not client then
     return
@@ -468,28 +282,28 @@ function M.ensure(bufnr, callback, attach)
   if client.initialized then
     return callback(client)
   end
-  waiting[client.id] = waiting[client.id] or {}
-  table.insert(waiting[client.id], callback)
+  on_initialized[client.id] = on_initialized[client.id] or {}
+  table.insert(on_initialized[client.id], callback)
 end
 
 ---@class promptls.RequestOptions
----@field bufnr? integer The buffer whose workspace is meant; default: the current one.
+---@field bufnr? integer Buffer that determines the workspace; default: the current one.
 ---@field on_result fun(result: any, client: vim.lsp.Client)
----@field on_error? fun(message: string, code?: integer) Default: it is told.
+---@field on_error? fun(message: string, code?: integer) Default: show the message.
 
 ---@class promptls.Handle
 ---@field cancel fun()
 ---@field done boolean
 
---- Ask the server; exactly one of the callbacks is called, once.
+--- Send a request to the server. Exactly one of the callbacks is called, once.
 ---@param method string
 ---@param params table|fun(client: vim.lsp.Client): table
 ---@param opts promptls.RequestOptions
 ---@return promptls.Handle
 function M.request(method, params, opts)
   local handle = { done = false }
-  local on_error = opts.on_error or tell.error
-  local stop ---@type fun()?
+  local on_error = opts.on_error or notify.error
+  local cancel_request ---@type fun()?
 
   local function finish(callback, ...)
     if handle.done then
@@ -500,27 +314,27 @@ function M.request(method, params, opts)
   end
 
   function handle.cancel()
-    if stop then
-      stop()
+    if cancel_request then
+      cancel_request()
     end
-    finish(on_error, 'Cancelled.', CANCELLED)
+    finish(on_error, 'Cancelled.', REQUEST_CANCELLED)
   end
 
   M.ensure(opts.bufnr or vim.api.nvim_get_current_buf(), function(client)
     if handle.done then
       return
     end
-    local given = type(params) == 'function' and params(client) or params
-    ---@cast given table
+    local request_params = type(params) == 'function' and params(client) or params
+    ---@cast request_params table
     local request_id ---@type integer?
-    local function forget()
+    local function remove_pending()
       if request_id and pending[client.id] then
         pending[client.id][request_id] = nil
       end
     end
-    -- Without a buffer Neovim sends the latest edits of all of them first.
-    local sent, id = client:request(method, context.object(given), function(err, result)
-      forget()
+    -- Without a buffer, Neovim flushes the pending edits of all buffers first.
+    local sent, id = client:request(method, context.as_object(request_params), function(err, result)
+      remove_pending()
       if err then
         finish(on_error, err.message, err.code)
       else
@@ -528,14 +342,14 @@ function M.request(method, params, opts)
       end
     end)
     if not sent or not id then
-      return finish(on_error, 'The server is not running; :Promptls restart starts it.')
+      return finish(on_error, 'The server is not running. Run :Promptls restart.')
     end
     request_id = id
     if handle.done then
       return
     end
-    stop = function()
-      forget()
+    cancel_request = function()
+      remove_pending()
       client:cancel_request(id)
     end
     pending[client.id] = pending[client.id] or {}
@@ -549,7 +363,7 @@ function M.request(method, params, opts)
   return handle
 end
 
---- Ask the server and wait for its answer.
+--- Send a request to the server and wait for the response.
 ---@param method string
 ---@param params table|fun(client: vim.lsp.Client): table
 ---@param timeout integer Milliseconds.
@@ -560,69 +374,69 @@ function M.request_sync(method, params, timeout, bufnr)
   local result, problem
   local handle = M.request(method, params, {
     bufnr = bufnr,
-    on_result = function(answer)
-      result = answer
+    on_result = function(response)
+      result = response
     end,
     on_error = function(message)
       problem = message
     end,
   })
-  local answered = vim.wait(timeout, function()
+  local responded = vim.wait(timeout, function()
     return handle.done
   end, 10)
-  if not answered then
+  if not responded then
     handle.cancel()
-    problem = ('The server has not answered within %d seconds.'):format(timeout / 1000)
+    problem = ('The server did not respond within %d seconds.'):format(timeout / 1000)
   end
   return result, problem
 end
 
---- Cancel all that was asked and is not answered.
+--- Cancel all pending requests.
 ---@return integer count
 function M.cancel()
   local count = 0
-  for _, of_client in pairs(pending) do
-    for _, one in ipairs(vim.tbl_values(of_client)) do
+  for _, requests in pairs(pending) do
+    for _, request in ipairs(vim.tbl_values(requests)) do
       count = count + 1
-      one.cancel()
+      request.cancel()
     end
   end
   return count
 end
 
---- Whether anything is asked that is not answered yet.
+--- Return whether any request is pending.
 ---@return boolean
 function M.busy()
-  for _, of_client in pairs(pending) do
-    if next(of_client) then
+  for _, requests in pairs(pending) do
+    if next(requests) then
       return true
     end
   end
   return false
 end
 
---- Buffers that no server sees although one should: theirs was left alone, or not installed when they were opened.
----@return integer[][] found Those of one workspace together.
-local function missed()
-  local types = (vim.lsp.config[M.NAME] or {}).filetypes
-  local found = {} ---@type table<string, integer[]>
+--- Return the buffers without a server that should have one, for example after repeated crashes.
+---@return integer[][] groups Buffers grouped by workspace.
+local function unattached_buffers()
+  local filetypes = (vim.lsp.config[M.NAME] or {}).filetypes
+  local groups = {} ---@type table<string, integer[]>
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
     if vim.api.nvim_buf_is_loaded(bufnr) and #vim.lsp.get_clients({ name = M.NAME, bufnr = bufnr }) == 0 then
       local root = documents.root(bufnr)
-      local named = not types or vim.list_contains(types, vim.bo[bufnr].filetype)
-      local opened = M.enabled() and named and concerned(bufnr, root)
-      if opened or vim.startswith(vim.api.nvim_buf_get_name(bufnr), documents.SCHEME) then
+      local has_filetype = not filetypes or vim.list_contains(filetypes, vim.bo[bufnr].filetype)
+      local is_file = M.enabled() and has_filetype and should_attach(bufnr, root)
+      if is_file or vim.startswith(vim.api.nvim_buf_get_name(bufnr), documents.SCHEME) then
         local key = root or ''
-        found[key] = vim.list_extend(found[key] or {}, { bufnr })
+        groups[key] = vim.list_extend(groups[key] or {}, { bufnr })
       end
     end
   end
-  return vim.tbl_values(found)
+  return vim.tbl_values(groups)
 end
 
---- Have a server see some buffers of one workspace.
+--- Attach buffers of one workspace to a server.
 ---@param bufnrs integer[]
-local function revive(bufnrs)
+local function attach_buffers(bufnrs)
   M.ensure(bufnrs[1], function()
     for _, bufnr in ipairs(bufnrs) do
       if vim.api.nvim_buf_is_loaded(bufnr) then
@@ -632,23 +446,23 @@ local function revive(bufnrs)
   end, true)
 end
 
---- Stop all servers and start them again for the buffers that they had, and for those that have none.
+--- Restart all servers for their buffers, and attach the buffers without a server.
 ---@param bufnr? integer
 function M.restart(bufnr)
-  server.forget()
-  deaths = {}
-  local clients, alone = vim.lsp.get_clients({ name = M.NAME }), missed()
-  vim.iter(alone):each(revive)
+  server.reset_trust()
+  crashes = {}
+  local clients, groups = vim.lsp.get_clients({ name = M.NAME }), unattached_buffers()
+  vim.iter(groups):each(attach_buffers)
   for _, client in ipairs(clients) do
     restarting[client.id] = true
     client:stop()
     vim.defer_fn(function()
-      if restarting[client.id] then -- it does not end by itself
+      if restarting[client.id] then -- the server did not exit
         client.rpc.terminate()
       end
-    end, 3000)
+    end, TERMINATE_AFTER)
   end
-  if #clients == 0 and #alone == 0 then
+  if #clients == 0 and #groups == 0 then
     M.ensure(bufnr or vim.api.nvim_get_current_buf(), function() end)
   end
 end

@@ -1,35 +1,35 @@
--- The plugin's own options: `vim.g.promptls` and what `setup()` was given, over the defaults.
--- What is wrong with them is told once, in a sentence, and the default is used instead.
+-- Plugin options: the arguments of `setup()`, then `vim.g.promptls`, then the defaults.
+-- An invalid option is reported once and replaced by its default.
 
 ---@class promptls.WindowOptions
 ---@field style? 'float'|'split'|'vsplit'|'tab'
----@field width? number Of a float: a share of the screen, or columns from 1 on.
----@field height? number Of a float: a share of the screen, or lines from 1 on.
+---@field width? number Width of a float: a fraction of the screen up to 1, else columns.
+---@field height? number Height of a float: a fraction of the screen up to 1, else lines.
 ---@field border? string|string[] As in 'winborder'.
 
 ---@class promptls.SearchOptions
----@field to? 'quickfix'|'select' Where hits are shown.
----@field limit? integer
+---@field to? 'quickfix'|'select' Destination of the results.
+---@field limit? integer Maximum number of results.
 
 ---@alias promptls.Message {role: string, content: string}
 ---@alias promptls.Done fun(text?: string, err?: string)
 ---@alias promptls.Complete fun(messages: promptls.Message[], max_tokens: integer, done: promptls.Done)
 
 ---@class promptls.Options
----@field cmd? string|string[] The server: a program, or the whole command. Empty: it is looked for.
----@field trust_workspace_venv? boolean|'ask' Whether `.venv` of the workspace may be used; 'ask' asks once a folder.
----@field settings? promptls.Settings The server's settings, as in its config.toml.
----@field root_markers? string[] A workspace is the nearest folder above a file that holds one of these.
----@field max_file_size? integer Bytes; larger files are not sent to the server.
----@field completion? boolean|'auto' Neovim's own completion; 'auto': unless blink.cmp or nvim-cmp is there.
----@field inlay_hints? boolean What each mention costs, behind it.
----@field code_lens? boolean What of the budget is spoken for, in the first line.
----@field keys? boolean Keys in prompt documents.
+---@field cmd? string|string[] Server executable, or the whole command. Empty: search .venv and the PATH.
+---@field trust_workspace_venv? boolean|'ask' Run the server from the workspace's `.venv`; 'ask' asks once per folder.
+---@field settings? promptls.Settings Server settings, as in its config.toml.
+---@field root_markers? string[] Names that mark a workspace root: the nearest parent folder that contains one.
+---@field max_file_size? integer Maximum file size in bytes; larger files are not sent to the server.
+---@field completion? boolean|'auto' Use Neovim's completion; 'auto': off if blink.cmp or nvim-cmp is loaded.
+---@field inlay_hints? boolean Show the token cost after each mention.
+---@field code_lens? boolean Show the budget use in the first line.
+---@field keys? boolean Map keys in prompt documents.
 ---@field preview? promptls.WindowOptions
 ---@field ask? promptls.WindowOptions
 ---@field search? promptls.SearchOptions
----@field terminal_lines? integer Lines that `@terminal` brings.
----@field restarts? integer How often within a minute a server that died is started again.
+---@field terminal_lines? integer Maximum number of lines sent for `@terminal`.
+---@field restarts? integer Maximum number of automatic restarts per minute after a crash.
 ---@field complete? promptls.Complete A language model, for `languageModel.use = "editor"`.
 
 local M = {}
@@ -70,99 +70,99 @@ local choices = {
 }
 
 ---@param values any[]
-local function listed(values)
+local function format_values(values)
   return table.concat(vim.tbl_map(vim.inspect, values), ', ')
 end
 
---- The options that are right, and a sentence for each that is not.
----@param given table
----@return promptls.Options
----@return string[] problems
-function M.check(given)
-  local good, problems = {}, {}
-  local function check(name, value, default)
+--- Validate options.
+---@param options table
+---@return promptls.Options valid
+---@return string[] problems A message for each invalid option.
+function M.check(options)
+  local valid, problems = {}, {}
+  local function check_value(name, value, default)
     local allowed = types[name] or { type(default) }
     if not name:find('.', 1, true) and default == nil and not types[name] then
       local known = vim.tbl_keys(M.defaults)
       vim.list_extend(known, { 'complete' })
       table.sort(known)
-      return ("There is no option '%s'; the options are %s."):format(name, table.concat(known, ', '))
+      return ("Unknown option '%s'. Valid options: %s."):format(name, table.concat(known, ', '))
     elseif not vim.list_contains(allowed, type(value)) then
-      return ('The option %s must be a %s, not a %s.'):format(name, table.concat(allowed, ' or a '), type(value))
+      return ('Option %s must be a %s, not a %s.'):format(name, table.concat(allowed, ' or a '), type(value))
     elseif choices[name] and not vim.list_contains(choices[name], value) then
-      return ('The option %s must be one of %s.'):format(name, listed(choices[name]))
+      return ('Option %s must be one of %s.'):format(name, format_values(choices[name]))
     end
   end
-  for name, value in pairs(given) do
+  for name, value in pairs(options) do
     local default = M.defaults[name]
-    local problem = check(name, value, default)
+    local problem = check_value(name, value, default)
     if not problem and vim.list_contains({ 'preview', 'ask', 'search' }, name) then
-      good[name] = {}
+      valid[name] = {}
       for key, inner in pairs(value) do
-        local full = name .. '.' .. key
+        local full_name = name .. '.' .. key
         if default[key] == nil then
-          problem = ("There is no option '%s'."):format(full)
+          problem = ("Unknown option '%s'."):format(full_name)
         elseif key ~= 'border' then
-          problem = check(full, inner, default[key])
+          problem = check_value(full_name, inner, default[key])
         end
         if problem then
           problems[#problems + 1] = problem
         else
-          good[name][key] = inner
+          valid[name][key] = inner
         end
       end
     elseif problem then
       problems[#problems + 1] = problem
     else
-      good[name] = value
+      valid[name] = value
     end
   end
   table.sort(problems)
-  return good, problems
+  return valid, problems
 end
 
----@type promptls.Options?
+---@type promptls.Options? Effective options; nil: not computed yet.
 local current
 ---@type promptls.Options
-local from_setup = {}
----@type table?
-local from_global
+local setup_options = {}
+---@type table? Value of `vim.g.promptls` that `current` was computed from.
+local global_options
 ---@type string[]
 M.problems = {}
 
---- The options as they are now.
+--- Return the effective options.
 ---@return promptls.Options
 function M.get()
   local global = vim.g.promptls
-  if current and vim.deep_equal(global, from_global) then
+  if current and vim.deep_equal(global, global_options) then
     return current
   end
-  from_global = global
-  local found, problems = {}, {}
-  for _, given in ipairs({ global or {}, from_setup }) do
-    if type(given) ~= 'table' then
+  global_options = global
+  local merged, problems = {}, {}
+  for _, options in ipairs({ global or {}, setup_options }) do
+    if type(options) ~= 'table' then
       problems[#problems + 1] = 'vim.g.promptls must be a table.'
     else
-      local good, bad = M.check(given)
-      found = vim.tbl_deep_extend('force', found, good)
-      vim.list_extend(problems, bad)
+      local valid, new_problems = M.check(options)
+      merged = vim.tbl_deep_extend('force', merged, valid)
+      vim.list_extend(problems, new_problems)
     end
   end
-  current = vim.tbl_deep_extend('force', M.defaults, found)
-  if found.root_markers then
-    current.root_markers = found.root_markers
+  current = vim.tbl_deep_extend('force', M.defaults, merged)
+  if merged.root_markers then
+    current.root_markers = merged.root_markers
   end
   M.problems = problems
   for _, problem in ipairs(problems) do
-    require('promptls.tell').warn(problem)
+    require('promptls.notify').warn(problem)
   end
   return current
 end
 
---- Options given by a call; they come before `vim.g.promptls`.
+--- Set the options of `setup()`; they take precedence over `vim.g.promptls`.
 ---@param opts? promptls.Options
 function M.set(opts)
-  from_setup = opts or {}
+  setup_options = opts or {}
   current = nil
 end
 

@@ -1,6 +1,6 @@
--- Where a finished prompt can go: the registers, a terminal, and what adapters register for chat plugins.
+-- Consumers of built prompts: the registers, a terminal, and the chat plugins registered by adapters.
 
-local tell = require('promptls.tell')
+local notify = require('promptls.notify')
 
 local M = {}
 
@@ -10,27 +10,28 @@ local M = {}
 ---@field available? fun(): boolean
 
 ---@type table<string, promptls.Consumer>
-local known = {}
+local registry = {}
 
---- Offer a place to send prompts to.
+--- Register a consumer of prompts.
 ---@param name string
 ---@param consumer promptls.Consumer
 function M.register(name, consumer)
   vim.validate('name', name, 'string')
   vim.validate('consumer.title', consumer.title, 'string')
   vim.validate('consumer.send', consumer.send, 'function')
-  known[name] = consumer
+  registry[name] = consumer
 end
 
 ---@param name string
 function M.unregister(name)
-  known[name] = nil
+  registry[name] = nil
 end
 
+--- Return the sorted names of the available consumers.
 ---@return string[]
 function M.names()
   local names = {}
-  for name, consumer in pairs(known) do
+  for name, consumer in pairs(registry) do
     if not consumer.available or consumer.available() then
       names[#names + 1] = name
     end
@@ -39,7 +40,7 @@ function M.names()
   return names
 end
 
---- Put a prompt into the registers from which `p` and other programs paste.
+--- Copy a prompt to the unnamed register and the clipboard.
 ---@param prompt string
 function M.yank(prompt)
   vim.fn.setreg('"', prompt)
@@ -48,43 +49,43 @@ function M.yank(prompt)
   end
 end
 
---- Send a prompt to a consumer; with several and no name, the user picks one.
+--- Send a prompt to a consumer. Without a name and with several consumers, the user picks one.
 ---@param prompt string
 ---@param result table
 ---@param question string
 ---@param name? string
----@param done? fun(name: string)
-function M.send(prompt, result, question, name, done)
-  local function to(chosen)
-    if not chosen then
+---@param on_selected? fun(name: string) Called before the prompt is sent.
+function M.send(prompt, result, question, name, on_selected)
+  local function send_to(selected)
+    if not selected then
       return
     end
-    if not known[chosen] then
-      return tell.error(
-        ("There is no consumer '%s'; there are: %s."):format(chosen, table.concat(M.names(), ', '))
+    if not registry[selected] then
+      return notify.error(
+        ("Unknown consumer '%s'. Available consumers: %s."):format(selected, table.concat(M.names(), ', '))
       )
     end
-    if done then
-      done(chosen)
+    if on_selected then
+      on_selected(selected)
     end
-    known[chosen].send(prompt, result, question)
+    registry[selected].send(prompt, result, question)
   end
   local names = M.names()
   if name or #names == 1 then
-    return to(name or names[1])
+    return send_to(name or names[1])
   elseif #names == 0 then
-    return tell.info('Nothing is there to send to: open a terminal, or set up an adapter (:help promptls-adapters).')
+    return notify.info('No consumer is available. Open a terminal or configure an adapter (:help promptls-adapters).')
   end
   vim.ui.select(names, {
     prompt = 'Send the prompt to',
-    format_item = function(one)
-      return known[one].title
+    format_item = function(item)
+      return registry[item].title
     end,
-  }, to)
+  }, send_to)
 end
 
 local function newest_terminal()
-  return require('promptls.documents').recent(function(bufnr)
+  return require('promptls.documents').most_recent(function(bufnr)
     return vim.bo[bufnr].buftype == 'terminal' and vim.b[bufnr].terminal_job_id ~= nil
   end)[1]
 end
@@ -97,9 +98,10 @@ M.register('terminal', {
   send = function(prompt)
     local bufnr = newest_terminal()
     if not bufnr then
-      return tell.info('No terminal is open.')
+      return notify.info('No terminal is open.')
     end
-    -- Between the marks of a paste a program takes the text as text; a control character could end the paste.
+    -- Bracketed paste: a program does not interpret the text. Control characters are removed because one of them
+    -- could end the paste.
     local plain = prompt:gsub('\r\n?', '\n'):gsub('[%z\1-\8\11-\31\127]', ''):gsub('\194[\128-\159]', '')
     vim.fn.chansend(vim.b[bufnr].terminal_job_id, '\27[200~' .. plain .. '\27[201~')
   end,

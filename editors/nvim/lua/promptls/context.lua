@@ -1,4 +1,5 @@
--- What the editor knows, as the server's `context`: a little with every request, the rest only when asked.
+-- Client context: the state of the editor sent to the server. A part accompanies every request; the rest is sent only
+-- when the server requests it.
 
 local config = require('promptls.config')
 local documents = require('promptls.documents')
@@ -28,17 +29,21 @@ local M = {}
 ---@field quickfix? promptls.Location[]
 ---@field history? {role: string, content: string}[]
 
---- A table that is an object on the wire even when it is empty.
+---@class promptls.TrackedLines
+---@field bufnr integer
+---@field mark integer Extmark that follows edits.
+
+--- Return a table that is encoded as a JSON object even when it is empty.
 ---@param values table
 ---@return table
-function M.object(values)
+function M.as_object(values)
   return next(values) and values or vim.empty_dict()
 end
 
---- A place in a buffer as the server counts; lines and columns from 0, columns in bytes.
+--- Convert a position in a buffer to an LSP position.
 ---@param bufnr integer
----@param line integer
----@param column integer
+---@param line integer 0-based.
+---@param column integer 0-based, in bytes.
 ---@param encoding string
 ---@return promptls.Position
 function M.position(bufnr, line, column, encoding)
@@ -47,69 +52,70 @@ function M.position(bufnr, line, column, encoding)
   return { line = line, character = vim.str_utfindex(text, encoding, column, false) }
 end
 
+--- Return the location of lines in a buffer.
 ---@param bufnr integer
----@param first integer From 0.
----@param last integer From 0, inclusive.
+---@param first integer 0-based.
+---@param last integer 0-based, inclusive.
 ---@param encoding string
 ---@return promptls.Location
-function M.lines(bufnr, first, last, encoding)
+function M.lines_location(bufnr, first, last, encoding)
   return {
     uri = vim.uri_from_bufnr(bufnr),
     range = { start = { line = first, character = 0 }, ['end'] = M.position(bufnr, last, math.huge, encoding) },
   }
 end
 
-local selected = vim.api.nvim_create_namespace('promptls.selected')
+local namespace = vim.api.nvim_create_namespace('promptls.selected')
 
---- Hold on to lines of a buffer: they move with what is edited above them.
+--- Track lines of a buffer with an extmark, so that they follow edits.
 ---@param bufnr integer
----@param first integer From 0.
----@param last integer From 0, inclusive.
----@return {bufnr: integer, mark: integer}
-function M.hold(bufnr, first, last)
-  local mark = vim.api.nvim_buf_set_extmark(bufnr, selected, first, 0, { end_row = last, end_right_gravity = true })
+---@param first integer 0-based.
+---@param last integer 0-based, inclusive.
+---@return promptls.TrackedLines
+function M.track_lines(bufnr, first, last)
+  local mark = vim.api.nvim_buf_set_extmark(bufnr, namespace, first, 0, { end_row = last, end_right_gravity = true })
   return { bufnr = bufnr, mark = mark }
 end
 
---- Where lines that were held are now.
----@param held {bufnr: integer, mark: integer}
+--- Return the current location of tracked lines; nil if the buffer is gone.
+---@param tracked promptls.TrackedLines
 ---@param encoding string
 ---@return promptls.Location?
-function M.held(held, encoding)
-  if not vim.api.nvim_buf_is_loaded(held.bufnr) then
+function M.tracked_location(tracked, encoding)
+  if not vim.api.nvim_buf_is_loaded(tracked.bufnr) then
     return nil
   end
-  local mark = vim.api.nvim_buf_get_extmark_by_id(held.bufnr, selected, held.mark, { details = true })
-  return mark[1] and M.lines(held.bufnr, mark[1], mark[3].end_row, encoding) or nil
+  local mark = vim.api.nvim_buf_get_extmark_by_id(tracked.bufnr, namespace, tracked.mark, { details = true })
+  return mark[1] and M.lines_location(tracked.bufnr, mark[1], mark[3].end_row, encoding) or nil
 end
 
----@type table<integer, {bufnr: integer, mark: integer}> Prompt → lines that it is about.
-M.about = {}
+---@type table<integer, promptls.TrackedLines> Prompt document → lines that the question is about.
+M.tracked_lines = {}
 
---- What is selected: the lines that the question in front is about, else what is selected now, in Visual mode, or
---- was last, in the file in front.
+--- Return the selection: the lines that the current question is about, else the Visual selection of the active file,
+--- else its last Visual selection.
 ---@param encoding string
----@param now_only? boolean
+---@param current_only? boolean Return only an active Visual selection.
 ---@return promptls.Location?
-local function selection(encoding, now_only)
-  local held = not now_only and M.about[vim.api.nvim_get_current_buf()]
-  if held then
-    return M.held(held, encoding)
+local function selection(encoding, current_only)
+  local tracked = not current_only and M.tracked_lines[vim.api.nvim_get_current_buf()]
+  if tracked then
+    return M.tracked_location(tracked, encoding)
   end
-  local front = documents.front()
-  if not front then
+  local file = documents.active_file()
+  if not file then
     return nil
   end
-  if vim.api.nvim_get_current_buf() == front and vim.fn.mode():find('^[vV\22]') then
+  if vim.api.nvim_get_current_buf() == file and vim.fn.mode():find('^[vV\22]') then
     local a, b = vim.fn.line('v') - 1, vim.fn.line('.') - 1
-    return M.lines(front, math.min(a, b), math.max(a, b), encoding)
+    return M.lines_location(file, math.min(a, b), math.max(a, b), encoding)
   end
-  if now_only then
+  if current_only then
     return nil
   end
-  local first = vim.api.nvim_buf_get_mark(front, '<')[1]
-  local last = vim.api.nvim_buf_get_mark(front, '>')[1]
-  return first > 0 and last >= first and M.lines(front, first - 1, last - 1, encoding) or nil
+  local first = vim.api.nvim_buf_get_mark(file, '<')[1]
+  local last = vim.api.nvim_buf_get_mark(file, '>')[1]
+  return first > 0 and last >= first and M.lines_location(file, first - 1, last - 1, encoding) or nil
 end
 
 ---@param bufnrs integer[]
@@ -118,50 +124,51 @@ local function uris(bufnrs)
 end
 
 ---@return integer[]
-local function visible()
-  local found, seen = {}, {}
+local function visible_files()
+  local files, seen = {}, {}
   for _, window in ipairs(vim.api.nvim_tabpage_list_wins(0)) do
     local bufnr = vim.api.nvim_win_get_buf(window)
     if not seen[bufnr] and documents.is_file(bufnr) and not documents.is_prompt(bufnr) then
       seen[bufnr] = true
-      found[#found + 1] = bufnr
+      files[#files + 1] = bufnr
     end
   end
-  return found
+  return files
 end
 
+--- Return the diagnostics of other language servers and linters, by file.
 ---@param encoding string
 local function diagnostics(encoding)
   local out = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    local found = {}
+    local converted = {}
     if vim.api.nvim_buf_is_loaded(bufnr) and documents.is_file(bufnr) then
-      for _, one in ipairs(vim.diagnostic.get(bufnr)) do
-        if one.source ~= 'promptls' then
-          local last, behind = one.end_lnum or one.lnum, one.end_col or one.col
-          found[#found + 1] = {
+      for _, diagnostic in ipairs(vim.diagnostic.get(bufnr)) do
+        if diagnostic.source ~= 'promptls' then
+          local end_line, end_column = diagnostic.end_lnum or diagnostic.lnum, diagnostic.end_col or diagnostic.col
+          converted[#converted + 1] = {
             range = {
-              start = M.position(bufnr, one.lnum, one.col, encoding),
-              ['end'] = M.position(bufnr, last, behind, encoding),
+              start = M.position(bufnr, diagnostic.lnum, diagnostic.col, encoding),
+              ['end'] = M.position(bufnr, end_line, end_column, encoding),
             },
-            message = one.message,
-            severity = one.severity,
-            code = one.code,
-            source = one.source,
+            message = diagnostic.message,
+            severity = diagnostic.severity,
+            code = diagnostic.code,
+            source = diagnostic.source,
           }
         end
       end
     end
-    if #found > 0 then
-      out[#out + 1] = { uri = vim.uri_from_bufnr(bufnr), diagnostics = found }
+    if #converted > 0 then
+      out[#out + 1] = { uri = vim.uri_from_bufnr(bufnr), diagnostics = converted }
     end
   end
   return out
 end
 
---- The last lines of the terminal used last.
+--- Return the last lines of the most recently used terminal.
 local function terminal()
-  local newest = documents.recent(function(bufnr)
+  local newest = documents.most_recent(function(bufnr)
     return vim.bo[bufnr].buftype == 'terminal'
   end)[1]
   if not newest then
@@ -174,6 +181,7 @@ local function terminal()
   return table.concat(lines, '\n', math.max(1, #lines - config.get().terminal_lines + 1))
 end
 
+--- Return the clipboard, or the unnamed register without a clipboard.
 local function clipboard()
   local text = vim.fn.has('clipboard') == 1 and vim.fn.getreg('+') or ''
   return text ~= '' and text or vim.fn.getreg('"')
@@ -186,34 +194,34 @@ local function quickfix(encoding)
     if item.valid == 1 and item.bufnr > 0 and vim.api.nvim_buf_get_name(item.bufnr) ~= '' then
       local first = math.max(0, item.lnum - 1)
       local last = math.max(first, item.end_lnum - 1)
-      local place = { uri = vim.uri_from_bufnr(item.bufnr) }
+      local location = { uri = vim.uri_from_bufnr(item.bufnr) }
       if vim.api.nvim_buf_is_loaded(item.bufnr) then
-        place = M.lines(item.bufnr, first, last, encoding)
-      else -- its text is not at hand: up to the beginning of the next line
-        place.range = { start = { line = first, character = 0 }, ['end'] = { line = last + 1, character = 0 } }
+        location = M.lines_location(item.bufnr, first, last, encoding)
+      else -- the text is not loaded: the range ends at the start of the next line
+        location.range = { start = { line = first, character = 0 }, ['end'] = { line = last + 1, character = 0 } }
       end
-      out[#out + 1] = place
+      out[#out + 1] = location
     end
   end
   return out
 end
 
---- What goes with every request.
+--- Return the context sent with every request.
 ---@param encoding string
----@param held? {bufnr: integer, mark: integer} Lines that the question is about.
+---@param tracked? promptls.TrackedLines Lines that the question is about.
 ---@return promptls.Context
-function M.base(encoding, held)
-  local open = documents.open()
-  local out = { openDocuments = uris(open), visibleDocuments = uris(visible()) }
+function M.request_context(encoding, tracked)
+  local open = documents.open_files()
+  local out = { openDocuments = uris(open), visibleDocuments = uris(visible_files()) }
   out.activeDocument = open[1] and vim.uri_from_bufnr(open[1]) or nil
-  out.selection = held and M.held(held, encoding) or selection(encoding, true)
+  out.selection = tracked and M.tracked_location(tracked, encoding) or selection(encoding, true)
   return out
 end
 
----@type fun(): {role: string, content: string}[]?
+---@type fun(): {role: string, content: string}[]? Conversation history; replaceable by chat plugins.
 M.history = function() end
 
---- What the server asks for by name (`promptls/clientContext`).
+--- Context kinds that the server can request (`promptls/clientContext`).
 ---@type table<string, {field: string, get: fun(encoding: string): any}>
 local kinds = {
   diagnostics = { field = 'diagnostics', get = diagnostics },
@@ -230,39 +238,39 @@ local kinds = {
   activeDocument = {
     field = 'activeDocument',
     get = function()
-      local front = documents.front()
-      return front and vim.uri_from_bufnr(front)
+      local file = documents.active_file()
+      return file and vim.uri_from_bufnr(file)
     end,
   },
   openDocuments = {
     field = 'openDocuments',
     get = function()
-      return uris(documents.open())
+      return uris(documents.open_files())
     end,
   },
   visibleDocuments = {
     field = 'visibleDocuments',
     get = function()
-      return uris(visible())
+      return uris(visible_files())
     end,
   },
 }
 kinds.problems, kinds.active, kinds.open, kinds.visible =
   kinds.diagnostics, kinds.activeDocument, kinds.openDocuments, kinds.visibleDocuments
 
---- The answer to `promptls/clientContext`.
----@param wanted string[]
+--- Return the response to a `promptls/clientContext` request.
+---@param names string[] Requested context kinds; unknown kinds are ignored.
 ---@param encoding string
 ---@return promptls.Context
-function M.answer(wanted, encoding)
+function M.client_context(names, encoding)
   local out = {}
-  for _, name in ipairs(wanted) do
+  for _, name in ipairs(names) do
     local kind = kinds[name]
     if kind then
       out[kind.field] = kind.get(encoding)
     end
   end
-  return M.object(out)
+  return M.as_object(out)
 end
 
 return M

@@ -1,47 +1,48 @@
--- Which buffers are prompts, which the server is to see, where their workspace is, and which were used last.
+-- Classification of buffers: prompt documents, files sent to the server, their workspace root and their last use.
 
 local config = require('promptls.config')
 
 local M = {}
 
 M.SCHEME = 'prompt://'
-local ENDING = '%.prompt%.md$'
+local PROMPT_NAME = '%.prompt%.md$'
 
---- Language ids where LSP's differ from Neovim's filetypes.
-local languages = { gitcommit = 'git-commit', gitrebase = 'git-rebase', text = 'plaintext', sh = 'shellscript' }
+--- LSP language ids that differ from Neovim's filetypes.
+local language_ids = { gitcommit = 'git-commit', gitrebase = 'git-rebase', text = 'plaintext', sh = 'shellscript' }
 
---- Languages whose documents are prompts as well, by the user's choice.  The server tells what is wrong with it.
+--- Return the languages whose documents are prompt documents (the setting `documents.languages`).
+--- An invalid value counts as empty; the server reports it.
 ---@return string[]
-local function opted()
-  local given = vim.tbl_get(config.get().settings, 'documents', 'languages')
-  local right = vim.islist(given) and vim.iter(given):all(function(language)
+local function prompt_languages()
+  local languages = vim.tbl_get(config.get().settings, 'documents', 'languages')
+  local valid = vim.islist(languages) and vim.iter(languages):all(function(language)
     return type(language) == 'string'
   end)
-  return right and given or {}
+  return valid and languages or {}
 end
 
---- Whether a buffer holds a question, with mentions in it.
+--- Return whether a buffer is a prompt document.
 ---@param bufnr integer
 ---@return boolean
 function M.is_prompt(bufnr)
   local name = vim.api.nvim_buf_get_name(bufnr)
   local filetype = vim.bo[bufnr].filetype
-  if filetype == 'promptls' or name:find(ENDING) then
+  if filetype == 'promptls' or name:find(PROMPT_NAME) then
     return true
   end
-  return vim.list_contains(opted(), languages[filetype] or filetype)
+  return vim.list_contains(prompt_languages(), language_ids[filetype] or filetype)
 end
 
---- The language that the server is told.
+--- Return the LSP language id of a buffer.
 ---@param bufnr integer
 ---@param filetype string
 ---@return string
 function M.language(bufnr, filetype)
   local name = vim.api.nvim_buf_get_name(bufnr)
-  return name:find(ENDING) and 'promptls' or languages[filetype] or filetype
+  return name:find(PROMPT_NAME) and 'promptls' or language_ids[filetype] or filetype
 end
 
---- Whether a buffer is a file's text, and small enough to be sent.
+--- Return whether a buffer is a text file small enough to be sent.
 ---@param bufnr integer
 ---@return boolean
 function M.is_file(bufnr)
@@ -56,92 +57,92 @@ function M.is_file(bufnr)
   return not stat or (stat.type == 'file' and stat.size <= config.get().max_file_size)
 end
 
---- Whether `folder` is `path` or lies above it.
+--- Return whether `path` is `folder` or is inside it.
 ---@param folder string
 ---@param path string
-local function holds(folder, path)
+local function contains(folder, path)
   return path == folder or vim.startswith(path, (folder:gsub('/+$', '')) .. '/')
 end
 
---- A folder that may be indexed although nothing marks it: not the home folder, nor one above it.
+--- Return whether a folder without a root marker may be a workspace: not the home folder or a parent of it.
 ---@param folder string
-local function modest(folder)
-  return not holds(folder, vim.fs.normalize(vim.uv.os_homedir() or '/'))
+local function may_be_workspace(folder)
+  return not contains(folder, vim.fs.normalize(vim.uv.os_homedir() or '/'))
 end
 
---- The nearest folder, this one or one above it, that holds a marker.  `vim.fs.root` takes the first marker first,
---- however far above.
+--- Return the nearest folder with a root marker, starting at `folder` and going up.
+--- `vim.fs.root` prefers the first marker, even if it is further up.
 ---@param folder string
 ---@return string?
-local function marked(folder)
-  local found = vim.fs.find(config.get().root_markers, { upward = true, path = folder })[1]
-  return found and vim.fs.normalize(vim.fs.dirname(found))
+local function marked_root(folder)
+  local marker = vim.fs.find(config.get().root_markers, { upward = true, path = folder })[1]
+  return marker and vim.fs.normalize(vim.fs.dirname(marker))
 end
 
---- The workspace of a buffer; nil if it has none.
+--- Return the workspace root of a buffer; nil without a workspace.
 ---@param bufnr integer
 ---@return string?
 function M.root(bufnr)
-  local here = vim.fs.normalize(vim.fn.getcwd())
+  local cwd = vim.fs.normalize(vim.fn.getcwd())
   if M.is_file(bufnr) then
     local file = vim.fs.normalize(vim.api.nvim_buf_get_name(bufnr))
-    return marked(vim.fs.dirname(file)) or holds(here, file) and modest(here) and here or nil
+    return marked_root(vim.fs.dirname(file)) or contains(cwd, file) and may_be_workspace(cwd) and cwd or nil
   end
-  local front = M.front()
-  return front and M.root(front) or marked(here) or modest(here) and here or nil
+  local file = M.active_file()
+  return file and M.root(file) or marked_root(cwd) or may_be_workspace(cwd) and cwd or nil
 end
 
----@type table<integer, integer> Buffer → when it was entered last, as a count.
-local entered = {}
-local count = 0
+---@type table<integer, integer> Buffer → sequence number of its last use.
+local last_used = {}
+local sequence = 0
 
---- Remember which buffers are used.
-function M.track()
+--- Record the order in which buffers are used.
+function M.track_usage()
   local group = vim.api.nvim_create_augroup('promptls.documents', {})
   vim.api.nvim_create_autocmd({ 'BufEnter', 'TermOpen', 'TermEnter' }, {
     group = group,
     callback = function(event)
-      count = count + 1
-      entered[event.buf] = count
+      sequence = sequence + 1
+      last_used[event.buf] = sequence
     end,
   })
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     callback = function(event)
-      entered[event.buf] = nil
+      last_used[event.buf] = nil
     end,
   })
 end
 
---- Loaded buffers, the one used last first.
----@param wanted fun(bufnr: integer): boolean
+--- Return the loaded buffers that satisfy a predicate, most recently used first.
+---@param predicate fun(bufnr: integer): boolean
 ---@return integer[]
-function M.recent(wanted)
-  local found = {}
+function M.most_recent(predicate)
+  local buffers = {}
   for _, bufnr in ipairs(vim.api.nvim_list_bufs()) do
-    if vim.api.nvim_buf_is_loaded(bufnr) and wanted(bufnr) then
-      found[#found + 1] = bufnr
+    if vim.api.nvim_buf_is_loaded(bufnr) and predicate(bufnr) then
+      buffers[#buffers + 1] = bufnr
     end
   end
-  table.sort(found, function(a, b)
-    local first, second = entered[a] or 0, entered[b] or 0
+  table.sort(buffers, function(a, b)
+    local first, second = last_used[a] or 0, last_used[b] or 0
     return first == second and a < b or first > second
   end)
-  return found
+  return buffers
 end
 
---- Files that are open, prompts left out, the one used last first.
+--- Return the open files without prompt documents, most recently used first.
 ---@return integer[]
-function M.open()
-  return M.recent(function(bufnr)
+function M.open_files()
+  return M.most_recent(function(bufnr)
     return vim.bo[bufnr].buflisted and M.is_file(bufnr) and not M.is_prompt(bufnr)
   end)
 end
 
---- The file in front of the user, or that was before the prompt.
+--- Return the most recently used file.
 ---@return integer? bufnr
-function M.front()
-  return M.open()[1]
+function M.active_file()
+  return M.open_files()[1]
 end
 
 return M

@@ -1,4 +1,4 @@
--- The colours: links to groups that every colour scheme has, so that they go with any of them.
+-- Highlight groups: links to groups that every colour scheme defines.
 
 local M = {}
 
@@ -23,6 +23,7 @@ local links = {
   PromptlsOther = 'Special',
 }
 
+--- Define the highlight groups; definitions of the user take precedence.
 function M.define()
   for group, target in pairs(links) do
     vim.api.nvim_set_hl(0, group, { default = true, link = target })

@@ -1,64 +1,78 @@
--- A prompt as lines, colours, folds and places to jump to.  Pure: from the server's answer to data, no windows.
-
-local tell = require('promptls.tell')
+-- Rendering: converts responses of the server to lines, highlights, folds and locations. Pure functions; no windows.
 
 local M = {}
 
----@class promptls.Mark
----@field row integer From 0.
----@field from integer Byte.
----@field to integer Byte, -1 for the end of the line.
+---@class promptls.Highlight
+---@field row integer 0-based.
+---@field from integer First byte.
+---@field to integer End byte, exclusive.
 ---@field group string
 
----@class promptls.Block
+---@class promptls.QuotedFile
 ---@field first integer Row of the opening fence.
 ---@field last integer Row of the closing fence.
 ---@field path string
 
----@class promptls.Rendered
+---@class promptls.RenderedPrompt
 ---@field lines string[]
----@field marks promptls.Mark[]
----@field levels string[] Value of 'foldexpr' for each line.
----@field closed integer[] Rows whose folds are closed at first.
----@field jumps table<integer, promptls.Location> Row → place.
----@field prompt integer Row at which the prompt begins.
----@field text string The prompt alone.
----@field blocks promptls.Block[] Quoted files.
+---@field highlights promptls.Highlight[]
+---@field fold_levels string[] Value of 'foldexpr' for each line.
+---@field closed_folds integer[] Rows whose folds are initially closed.
+---@field locations table<integer, promptls.Location> Row → location it refers to.
+---@field prompt_row integer Row at which the prompt begins.
+---@field text string The prompt without the statistics.
+---@field quoted_files promptls.QuotedFile[]
+
+---@class promptls.TextSpan
+---@field [1] string Text.
+---@field [2]? string Highlight group.
 
 local Canvas = {}
 Canvas.__index = Canvas
 
----@param level? string
-function Canvas:line(chunks, level)
+--- Append a line and return its row.
+---@param spans string|promptls.TextSpan[]
+---@param fold_level? string
+---@return integer row
+function Canvas:line(spans, fold_level)
   local text, row = '', #self.lines
-  for _, chunk in ipairs(type(chunks) == 'string' and { { chunks } } or chunks) do
-    local piece = (chunk[1]:gsub('[\r\n]+', ' '))
-    if chunk[2] and piece ~= '' then
-      table.insert(self.marks, { row = row, from = #text, to = #text + #piece, group = chunk[2] })
+  for _, span in ipairs(type(spans) == 'string' and { { spans } } or spans) do
+    local span_text = (span[1]:gsub('[\r\n]+', ' '))
+    if span[2] and span_text ~= '' then
+      table.insert(self.highlights, { row = row, from = #text, to = #text + #span_text, group = span[2] })
     end
-    text = text .. piece
+    text = text .. span_text
   end
   self.lines[row + 1] = text
-  self.levels[row + 1] = level or '='
+  self.fold_levels[row + 1] = fold_level or '='
   return row
+end
+
+--- Format a number with thousands separators.
+---@param number number
+---@return string
+function M.number(number)
+  local digits = tostring(math.floor(number))
+  local grouped = digits:reverse():gsub('(%d%d%d)', '%1,'):reverse()
+  return (grouped:gsub('^,', ''))
 end
 
 ---@param text string
 ---@param width integer
-local function pad(text, width)
+local function pad_right(text, width)
   return text .. (' '):rep(width - vim.fn.strdisplaywidth(text))
 end
 
 ---@param text string
 ---@param width integer
-local function right(text, width)
+local function pad_left(text, width)
   return (' '):rep(width - vim.fn.strdisplaywidth(text)) .. text
 end
 
---- A text cut to a width, its end kept: of a path the end says most.
+--- Truncate a text at its start to a display width: the end of a path is the most specific part.
 ---@param text string
 ---@param width integer
-local function fit(text, width)
+local function truncate_start(text, width)
   if vim.fn.strdisplaywidth(text) <= width then
     return text
   end
@@ -71,7 +85,8 @@ local function fit(text, width)
   return ''
 end
 
-local groups = {
+---@type table<string, string> Section → highlight group.
+local section_groups = {
   context = 'PromptlsContext',
   instructions = 'PromptlsInstructions',
   question = 'PromptlsQuestion',
@@ -84,13 +99,13 @@ local groups = {
   frame = 'PromptlsFrame',
 }
 
---- Sections by what they cost, the dearest first; "frame" is what holds them together and comes last.
+--- Sort sections by descending tokens. "frame" (headings and delimiters) comes last.
 ---@param sections table<string, integer>
 ---@return {name: string, tokens: integer, group: string}[]
-local function ordered(sections)
+local function sort_sections(sections)
   local out = {}
   for name, tokens in pairs(sections) do
-    out[#out + 1] = { name = name, tokens = tokens, group = groups[name] or 'PromptlsOther' }
+    out[#out + 1] = { name = name, tokens = tokens, group = section_groups[name] or 'PromptlsOther' }
   end
   table.sort(out, function(a, b)
     if (a.name == 'frame') ~= (b.name == 'frame') then
@@ -101,65 +116,67 @@ local function ordered(sections)
   return out
 end
 
+--- Render the number of tokens, the trace line, and the token bar with its legend.
 ---@param tokens {budget: integer, used: integer, counter: string, exact: boolean, sections: table<string, integer>}
-local function header(canvas, tokens, trace, width)
+local function render_header(canvas, tokens, trace, width)
   local over = tokens.used > tokens.budget
   canvas:line({
     { ' ' },
-    { tell.number(tokens.used), over and 'DiagnosticError' or 'PromptlsTitle' },
-    { (' of %s tokens (%s%s)'):format(tell.number(tokens.budget), tokens.counter, tokens.exact and ', exact' or '') },
+    { M.number(tokens.used), over and 'DiagnosticError' or 'PromptlsTitle' },
+    { (' of %s tokens (%s%s)'):format(M.number(tokens.budget), tokens.counter, tokens.exact and ', exact' or '') },
   })
   if trace and trace ~= '' then
     canvas:line({ { ' ' .. trace, 'PromptlsDim' } })
   end
   local cells = math.max(10, width - 2)
   local bar, legend, filled = { { ' ' } }, { { ' ' } }, 0
-  for _, section in ipairs(ordered(tokens.sections)) do
+  for _, section in ipairs(sort_sections(tokens.sections)) do
     local share = math.floor(section.tokens / math.max(tokens.budget, tokens.used, 1) * cells + 0.5)
     if section.tokens > 0 then
       share = math.min(math.max(share, 1), cells - filled)
       filled = filled + share
       bar[#bar + 1] = { ('█'):rep(share), section.group }
       legend[#legend + 1] = { '■ ', section.group }
-      legend[#legend + 1] = { ('%s %s  '):format(section.name, tell.number(section.tokens)) }
+      legend[#legend + 1] = { ('%s %s  '):format(section.name, M.number(section.tokens)) }
     end
   end
   bar[#bar + 1] = { ('░'):rep(cells - filled), 'PromptlsDim' }
   legend[#legend + 1] = { '□ ', 'PromptlsDim' }
-  legend[#legend + 1] = { 'free ' .. tell.number(math.max(0, tokens.budget - tokens.used)) }
+  legend[#legend + 1] = { 'free ' .. M.number(math.max(0, tokens.budget - tokens.used)) }
   canvas:line(bar)
-  -- A legend that is wider than the window goes on in the next line, whole entries at a time.
+  -- Wrap a legend that is wider than the window between entries.
   local row, used = {}, 0
   for i = 1, #legend do
-    local chunk = legend[i]
-    local starts = chunk[2] ~= nil
-    local entry = vim.fn.strdisplaywidth(chunk[1] .. (starts and legend[i + 1] and legend[i + 1][1] or ''))
-    if starts and used + entry > cells and used > 1 then
+    local span = legend[i]
+    local starts_entry = span[2] ~= nil
+    local entry_width = vim.fn.strdisplaywidth(span[1] .. (starts_entry and legend[i + 1] and legend[i + 1][1] or ''))
+    if starts_entry and used + entry_width > cells and used > 1 then
       canvas:line(row)
       row, used = { { ' ' } }, 1
     end
-    row[#row + 1] = chunk
-    used = used + vim.fn.strdisplaywidth(chunk[1])
+    row[#row + 1] = span
+    used = used + vim.fn.strdisplaywidth(span[1])
   end
   canvas:line(row)
 end
 
+--- Format a path with its line numbers.
 ---@param path string
 ---@param range? promptls.Range Whole lines.
-local function place(path, range)
+---@return string
+function M.path_with_lines(path, range)
   if not range then
     return path
   end
   local first, last = range.start.line + 1, math.max(range.start.line + 1, range['end'].line)
   return first == last and ('%s:%d'):format(path, first) or ('%s:%d-%d'):format(path, first, last)
 end
-M.place = place
 
---- The path of a file as it is shown: relative to the workspace where the answer says so.
+--- Return the display path of a file: relative to its workspace folder if known.
 ---@param uri string
 ---@param paths table<string, string> URI → path.
----@param roots string[] URIs of the workspace's folders.
-local function shown(uri, paths, roots)
+---@param roots string[] URIs of the workspace folders.
+local function display_path(uri, paths, roots)
   if paths[uri] then
     return paths[uri]
   end
@@ -171,19 +188,22 @@ local function shown(uri, paths, roots)
   return vim.uri_decode((uri:gsub('^file://', ''):gsub('^promptls:', '')))
 end
 
-local function section(canvas, title, count)
+--- Append the heading of a list, which starts a fold.
+local function render_heading(canvas, title, count)
   canvas:line('', '0')
   return canvas:line({ { (' %s: %d'):format(title, count), 'PromptlsTitle' } }, '>1')
 end
 
----@param range? promptls.Range
+--- Return the location of the start of a range.
 ---@param uri string
-local function location(uri, range)
+---@param range? promptls.Range
+local function start_location(uri, range)
   local start = range and range.start or { line = 0, character = 0 }
   return { uri = uri, range = { start = start, ['end'] = start } }
 end
 
-local signs = {
+---@type table<string, promptls.TextSpan> Outcome of a mention → its sign.
+local outcome_signs = {
   included = { '✓', 'DiagnosticOk' },
   partial = { '◐', 'DiagnosticWarn' },
   omitted = { '○', 'DiagnosticWarn' },
@@ -192,108 +212,111 @@ local signs = {
   refused = { '⊘', 'DiagnosticError' },
 }
 
-local function items(canvas, result, width)
+local function render_items(canvas, result, width)
   if #result.items == 0 then
     return
   end
-  section(canvas, 'In the prompt', #result.items)
-  local room = math.max(20, width - 34)
+  render_heading(canvas, 'In the prompt', #result.items)
+  local left_width = math.max(20, width - 34)
   for _, item in ipairs(result.items) do
-    local where = place(item.path, item.range)
+    local path = M.path_with_lines(item.path, item.range)
     local symbols = item.symbol and { item.symbol } or {}
-    for _, one in ipairs(item.joined or {}) do
-      if not item.symbol and one.symbol ~= '' then
-        table.insert(symbols, one.symbol)
+    for _, joined in ipairs(item.joined or {}) do
+      if not item.symbol and joined.symbol ~= '' then
+        table.insert(symbols, joined.symbol)
       end
     end
     local symbol = #symbols > 0 and '  ' .. table.concat(symbols, ', ') or ''
-    local left, at = where .. symbol, #where
-    if vim.fn.strdisplaywidth(left) > room then
-      symbol = vim.fn.strcharpart(symbol, 0, math.max(0, room - vim.fn.strdisplaywidth(where) - 1)) .. '…'
-      left = fit(#symbol > 5 and where .. symbol or where, room)
-      at = #symbol > 5 and #where or #left
+    local left, path_end = path .. symbol, #path
+    if vim.fn.strdisplaywidth(left) > left_width then
+      symbol = vim.fn.strcharpart(symbol, 0, math.max(0, left_width - vim.fn.strdisplaywidth(path) - 1)) .. '…'
+      left = truncate_start(#symbol > 5 and path .. symbol or path, left_width)
+      path_end = #symbol > 5 and #path or #left
     end
     local row = canvas:line({
-      { ' ' .. pad(item.citation or '', 4), 'PromptlsDim' },
-      { left:sub(1, at), 'PromptlsPath' },
-      { left:sub(at + 1), 'PromptlsSymbol' },
-      { (' '):rep(room - vim.fn.strdisplaywidth(left)) },
-      { ' ' .. pad(item.form, 9) .. ' ' .. pad(item.origin, 9), 'PromptlsDim' },
-      { right(tell.number(item.tokens), 7), 'PromptlsNumber' },
+      { ' ' .. pad_right(item.citation or '', 4), 'PromptlsDim' },
+      { left:sub(1, path_end), 'PromptlsPath' },
+      { left:sub(path_end + 1), 'PromptlsSymbol' },
+      { (' '):rep(left_width - vim.fn.strdisplaywidth(left)) },
+      { ' ' .. pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9), 'PromptlsDim' },
+      { pad_left(M.number(item.tokens), 7), 'PromptlsNumber' },
     }, '1')
-    canvas.jumps[row] = location(item.uri, item.range)
+    canvas.locations[row] = start_location(item.uri, item.range)
   end
 end
 
-local function omitted(canvas, result, paths, roots)
+local function render_omitted(canvas, result, paths, roots)
   if #result.omitted == 0 then
     return
   end
-  table.insert(canvas.closed, section(canvas, 'Left out', #result.omitted))
-  for _, one in ipairs(result.omitted) do
+  table.insert(canvas.closed_folds, render_heading(canvas, 'Left out', #result.omitted))
+  for _, item in ipairs(result.omitted) do
     local row = canvas:line({
       { '     ' },
-      { place(shown(one.uri, paths, roots), one.range), 'PromptlsPath' },
-      { '  ' .. one.reason, 'PromptlsDim' },
-      { one.tokens > 0 and ('  %s tokens'):format(tell.number(one.tokens)) or '', 'PromptlsNumber' },
+      { M.path_with_lines(display_path(item.uri, paths, roots), item.range), 'PromptlsPath' },
+      { '  ' .. item.reason, 'PromptlsDim' },
+      { item.tokens > 0 and ('  %s tokens'):format(M.number(item.tokens)) or '', 'PromptlsNumber' },
     }, '1')
-    canvas.jumps[row] = location(one.uri, one.range)
+    canvas.locations[row] = start_location(item.uri, item.range)
   end
 end
 
-local function mentions(canvas, result)
+local function render_mentions(canvas, result)
   if #result.mentions == 0 then
     return
   end
-  section(canvas, 'Mentions', #result.mentions)
-  for _, one in ipairs(result.mentions) do
-    local sign = signs[one.status] or { '·', 'PromptlsDim' }
+  render_heading(canvas, 'Mentions', #result.mentions)
+  for _, mention in ipairs(result.mentions) do
+    local sign = outcome_signs[mention.status] or { '·', 'PromptlsDim' }
     local row = canvas:line({
       { ' ' .. sign[1] .. '   ', sign[2] },
-      { one.text, 'PromptlsMention' },
-      { one.tokens > 0 and ('  %s tokens'):format(tell.number(one.tokens)) or '', 'PromptlsNumber' },
-      { one.status ~= 'included' and '  ' .. one.status or '', sign[2] },
-      { one.anchor and '  ' .. one.anchor or '', 'DiagnosticWarn' },
-      { one.reason ~= '' and '  ' .. one.reason or '', 'PromptlsDim' },
-      { one.suggestion and '  Did you mean ' .. one.suggestion .. '?' or '' },
+      { mention.text, 'PromptlsMention' },
+      { mention.tokens > 0 and ('  %s tokens'):format(M.number(mention.tokens)) or '', 'PromptlsNumber' },
+      { mention.status ~= 'included' and '  ' .. mention.status or '', sign[2] },
+      { mention.anchor and '  ' .. mention.anchor or '', 'DiagnosticWarn' },
+      { mention.reason ~= '' and '  ' .. mention.reason or '', 'PromptlsDim' },
+      { mention.suggestion and '  Did you mean ' .. mention.suggestion .. '?' or '' },
     }, '1')
-    local target = one.targets[1]
+    local target = mention.targets[1]
     if target then
-      canvas.jumps[row] = location(target.uri, target.range)
+      canvas.locations[row] = start_location(target.uri, target.range)
     end
-    for _, candidate in ipairs(one.candidates or {}) do
+    for _, candidate in ipairs(mention.candidates or {}) do
       canvas:line({ { '       ' .. candidate, 'PromptlsDim' } }, '1')
     end
   end
 end
 
-local function warnings(canvas, result)
+local function render_warnings(canvas, result)
   local index = result.index
-  local notes = vim.list_slice(result.warnings or {})
+  local warnings = vim.list_slice(result.warnings or {})
   if index and index.state ~= 'ready' then
-    table.insert(notes, 1, ('The index is %s (%d %%): %s'):format(index.state, index.complete * 100, index.message))
+    local incomplete = ('The index is %s (%d %%): %s'):format(index.state, index.complete * 100, index.message)
+    table.insert(warnings, 1, incomplete)
   end
-  if #notes == 0 then
+  if #warnings == 0 then
     return
   end
-  section(canvas, 'Warnings', #notes)
-  for _, note in ipairs(notes) do
-    canvas:line({ { ' !   ', 'DiagnosticWarn' }, { note } }, '1')
+  render_heading(canvas, 'Warnings', #warnings)
+  for _, warning in ipairs(warnings) do
+    canvas:line({ { ' !   ', 'DiagnosticWarn' }, { warning } }, '1')
   end
 end
 
---- The lines of a prompt with their folds: headings, and below them quoted files.  Only a fence that is closed
---- by the same name counts, so that nothing in a quoted file can pass for one.
-local function prompt_lines(canvas, text, blocks)
+--- Render the text of a prompt with folds for headings and for quoted files.
+--- A fence must be closed by the same name, so that the content of a quoted file cannot imitate a fence.
+---@param text string
+---@param quoted_files promptls.QuotedFile[] Extended with the quoted files of the text.
+local function render_text(canvas, text, quoted_files)
   local lines = vim.split(text, '\n', { plain = true })
-  local closing = {} ---@type table<integer, integer>
+  local closing_line = {} ---@type table<integer, integer> Line of an opening fence → line of its closing fence.
   local i = 1
   while i <= #lines do
     local name = lines[i]:match('^<context%-(%w+)[ >]')
     if name and not lines[i]:find('/>$') then
       for j = i + 1, #lines do
         if lines[j] == ('</context-%s>'):format(name) then
-          closing[i], i = j, j
+          closing_line[i], i = j, j
           break
         end
       end
@@ -302,10 +325,10 @@ local function prompt_lines(canvas, text, blocks)
   end
   local last = 0
   for n, line in ipairs(lines) do
-    if closing[n] then
-      last = closing[n]
+    if closing_line[n] then
+      last = closing_line[n]
       local row = canvas:line({ { line, 'PromptlsFence' } }, '>2')
-      blocks[#blocks + 1] = {
+      quoted_files[#quoted_files + 1] = {
         first = row,
         last = row + last - n,
         path = line:match(' path="([^"]*)"') or '',
@@ -324,8 +347,8 @@ local function prompt_lines(canvas, text, blocks)
   end
 end
 
---- The text of a prompt, whichever form it was asked for in.
----@param result table
+--- Return the text of a prompt, for both output formats ("text" and "messages").
+---@param result table Result of `promptls/buildPrompt`.
 ---@return string
 function M.text(result)
   if result.prompt then
@@ -339,68 +362,69 @@ function M.text(result)
   )
 end
 
---- A prompt as it is shown.
----@param result table The answer to `promptls/buildPrompt`.
+--- Render the preview of a prompt.
+---@param result table Result of `promptls/buildPrompt`.
 ---@param opts? {width?: integer, roots?: string[]}
----@return promptls.Rendered
+---@return promptls.RenderedPrompt
 function M.prompt(result, opts)
   opts = opts or {}
   local width = opts.width or 80
-  local canvas = setmetatable({ lines = {}, marks = {}, levels = {}, jumps = {}, closed = {} }, Canvas)
+  local canvas =
+    setmetatable({ lines = {}, highlights = {}, fold_levels = {}, locations = {}, closed_folds = {} }, Canvas)
   local paths = {}
   for _, item in ipairs(result.items) do
     paths[item.uri] = item.path
   end
-  header(canvas, result.tokens, result.trace and result.trace.line, width)
-  mentions(canvas, result)
-  items(canvas, result, width)
-  omitted(canvas, result, paths, opts.roots or {})
-  warnings(canvas, result)
+  render_header(canvas, result.tokens, result.trace and result.trace.line, width)
+  render_mentions(canvas, result)
+  render_items(canvas, result, width)
+  render_omitted(canvas, result, paths, opts.roots or {})
+  render_warnings(canvas, result)
   canvas:line('', '0')
   canvas:line({ { ('─'):rep(width), 'PromptlsDim' } }, '0')
-  local blocks, first = {}, #canvas.lines
+  local quoted_files, prompt_row = {}, #canvas.lines
   if result.prompt then
-    prompt_lines(canvas, result.prompt, blocks)
+    render_text(canvas, result.prompt, quoted_files)
   else
     for _, message in ipairs(result.messages or {}) do
       canvas:line({ { ('── %s '):format(message.role), 'PromptlsTitle' } }, '0')
-      prompt_lines(canvas, message.content, blocks)
+      render_text(canvas, message.content, quoted_files)
     end
   end
   return {
     lines = canvas.lines,
-    marks = canvas.marks,
-    levels = canvas.levels,
-    closed = canvas.closed,
-    jumps = canvas.jumps,
-    prompt = first,
+    highlights = canvas.highlights,
+    fold_levels = canvas.fold_levels,
+    closed_folds = canvas.closed_folds,
+    locations = canvas.locations,
+    prompt_row = prompt_row,
     text = M.text(result),
-    blocks = blocks,
+    quoted_files = quoted_files,
   }
 end
 
---- A hit of a search as one line.
+--- Render a search result as one line: score, kind, symbol and the features that contributed to the score.
 ---@param hit table
 ---@return string
 function M.hit(hit)
-  local why = {}
+  local features = {}
   for name, value in pairs(hit.reasons or {}) do
-    why[#why + 1] = { name, value }
+    features[#features + 1] = { name, value }
   end
-  table.sort(why, function(a, b)
+  table.sort(features, function(a, b)
     return a[2] == b[2] and a[1] < b[1] or a[2] > b[2]
   end)
   local reasons = table.concat(
-    vim.tbl_map(function(one)
-      return ('%s %.2f'):format(one[1], one[2])
-    end, why),
+    vim.tbl_map(function(feature)
+      return ('%s %.2f'):format(feature[1], feature[2])
+    end, features),
     ', '
   )
   local symbol = hit.symbol and ' ' .. hit.symbol or ''
   return ('%.2f %s%s%s'):format(hit.score, hit.kind, symbol, reasons ~= '' and ' (' .. reasons .. ')' or '')
 end
 
---- Hits as entries of a quickfix list.
+--- Convert search results to entries of the quickfix list.
 ---@param hits table[]
 ---@return vim.quickfix.entry[]
 function M.quickfix(hits)
@@ -422,7 +446,7 @@ local function megabytes(bytes)
   return ('%.1f MB'):format(bytes / 1e6)
 end
 
---- The state of the index as Markdown lines.
+--- Render the index status as Markdown lines.
 ---@param status promptls.Status
 ---@return string[]
 function M.status(status)
@@ -433,18 +457,18 @@ function M.status(status)
       '',
       vim.uri_decode((root.uri:gsub('^file://', ''))),
       '',
-      ('- %s files, %s definitions, %s passages, %s vectors'):format(
-        tell.number(root.files),
-        tell.number(root.symbols),
-        tell.number(root.chunks),
-        tell.number(root.vectors)
+      ('- %s files, %s symbols, %s chunks, %s vectors'):format(
+        M.number(root.files),
+        M.number(root.symbols),
+        M.number(root.chunks),
+        M.number(root.vectors)
       ),
     })
     if root.pending > 0 then
-      table.insert(lines, ('- %s files are waiting'):format(tell.number(root.pending)))
+      table.insert(lines, ('- %s files pending'):format(M.number(root.pending)))
     end
     if root.skipped > 0 then
-      table.insert(lines, ('- %s files are left out'):format(tell.number(root.skipped)))
+      table.insert(lines, ('- %s files skipped'):format(M.number(root.skipped)))
     end
     if root.lastError ~= '' then
       table.insert(lines, '- last error: ' .. root.lastError)
@@ -458,15 +482,15 @@ function M.status(status)
       embedder.dimension,
       embedder.problem ~= '' and '; ' .. embedder.problem or ''
     ),
-    ('- on disk %s, in memory %s'):format(megabytes(status.disk.bytes), megabytes(status.memoryBytes)),
+    ('- disk: %s, memory: %s'):format(megabytes(status.disk.bytes), megabytes(status.memoryBytes)),
   })
   return lines
 end
 
---- The state of the index in a few words, for a statusline.
+--- Render the index status in a few words, for a statusline.
 ---@param status? promptls.Status
 ---@return string
-function M.brief(status)
+function M.short_status(status)
   if not status then
     return 'promptls …'
   end
@@ -475,21 +499,21 @@ function M.brief(status)
     files = files + root.files
   end
   if status.state == 'ready' then
-    return ('promptls %s files'):format(tell.number(files))
+    return ('promptls %s files'):format(M.number(files))
   elseif status.state == 'degraded' then
     return 'promptls !'
   end
   return ('promptls %s %d%%'):format(status.state, math.floor((status.complete or 0) * 100))
 end
 
---- What is remembered, as lines; which line is which entry.
+--- Render memory entries as Markdown lines.
 ---@param entries table[]
 ---@return string[] lines
----@return table<integer, table> entries Row → entry.
+---@return table<integer, table> entry_at Row → entry.
 function M.memory(entries)
-  local lines, at = { '# Memory', '' }, {}
+  local lines, entry_at = { '# Memory', '' }, {}
   if #entries == 0 then
-    table.insert(lines, 'Nothing is remembered yet; press a to add something.')
+    table.insert(lines, 'No memory entries. Press a to add one.')
   end
   for _, entry in ipairs(entries) do
     local tags = #entry.tags > 0 and '  #' .. table.concat(entry.tags, ' #') or ''
@@ -500,20 +524,20 @@ function M.memory(entries)
     vim.list_extend(lines, vim.split(entry.content, '\n', { plain = true }))
     table.insert(lines, '')
     for row = first, #lines - 1 do
-      at[row] = entry
+      entry_at[row] = entry
     end
   end
-  return lines, at
+  return lines, entry_at
 end
 
---- The kinds of mentions as Markdown lines.
+--- Render the mention kinds as Markdown lines.
 ---@param kinds {name: string, syntax: string[], help: string}[]
 ---@return string[]
-function M.kinds(kinds)
+function M.mention_kinds(kinds)
   local lines = { '# Mentions', '' }
   for _, kind in ipairs(kinds) do
-    local written = '`' .. table.concat(kind.syntax, '` `') .. '`'
-    vim.list_extend(lines, { '## ' .. kind.name, '', written, '', kind.help, '' })
+    local syntax = '`' .. table.concat(kind.syntax, '` `') .. '`'
+    vim.list_extend(lines, { '## ' .. kind.name, '', syntax, '', kind.help, '' })
   end
   return lines
 end

@@ -1,80 +1,80 @@
--- Where the server's program is: named by the user, else in the workspace's virtual environment if that is
--- trusted, else on the PATH.
+-- Resolution of the server command: the option `cmd`, then the workspace's virtual environment if it is trusted, then
+-- the PATH.
 
 local config = require('promptls.config')
 
 local M = {}
 
----@class promptls.Found
+---@class promptls.ServerCommand
 ---@field cmd string[] The whole command.
----@field from string Where it was found, for people.
+---@field source string Human-readable origin of the command.
 
----@param folder string
----@return string? program
-local function in_venv(folder)
-  local places = vim.fn.has('win32') == 1 and { 'Scripts/promptls.exe' } or { 'bin/promptls' }
-  for _, place in ipairs(places) do
-    local program = vim.fs.joinpath(folder, place)
-    if vim.fn.executable(program) == 1 then
-      return program
+---@param venv string
+---@return string? executable
+local function executable_in_venv(venv)
+  local paths = vim.fn.has('win32') == 1 and { 'Scripts/promptls.exe' } or { 'bin/promptls' }
+  for _, path in ipairs(paths) do
+    local executable = vim.fs.joinpath(venv, path)
+    if vim.fn.executable(executable) == 1 then
+      return executable
     end
   end
 end
 
---- Whether programs of a workspace's virtual environment may be run.
----@param folder string
-local function trusted(folder)
+--- Return whether executables of a workspace's virtual environment may be run.
+---@param venv string
+local function is_trusted(venv)
   local trust = config.get().trust_workspace_venv
   if trust ~= 'ask' then
     return trust == true
   end
-  -- vim.secure asks in a dialog and remembers; without a screen nobody could answer.
-  return #vim.api.nvim_list_uis() > 0 and vim.secure.read(folder) == true
+  -- vim.secure asks in a dialog and stores the answer. Without a user interface the dialog cannot be answered.
+  return #vim.api.nvim_list_uis() > 0 and vim.secure.read(venv) == true
 end
 
----@type table<string, boolean>
-local asked = {}
+---@type table<string, boolean> Virtual environment → whether it is trusted.
+local trust_cache = {}
 
---- The command that starts the server for a workspace.
+--- Return the command that starts the server for a workspace.
 ---@param root? string
----@return promptls.Found? found
----@return string? problem What is wrong and what to do.
+---@return promptls.ServerCommand? command
+---@return string? problem Error message.
 function M.find(root)
-  local named = config.get().cmd
-  if type(named) == 'string' and named ~= '' then
-    named = { vim.fn.expand(named), 'serve' }
+  local configured = config.get().cmd
+  if type(configured) == 'string' and configured ~= '' then
+    configured = { vim.fn.expand(configured), 'serve' }
   end
-  if type(named) == 'table' and #named > 0 then
-    if vim.fn.executable(named[1]) == 0 then
-      return nil, ("The option cmd names %s, which cannot be run; correct it or remove it."):format(named[1])
+  if type(configured) == 'table' and #configured > 0 then
+    if vim.fn.executable(configured[1]) == 0 then
+      return nil, ('Option cmd: %s is not executable. Correct or remove the option.'):format(configured[1])
     end
-    return { cmd = named, from = 'the option cmd' }
+    return { cmd = configured, source = 'the option cmd' }
   end
   local venv = root and vim.fs.joinpath(root, '.venv')
-  local program = venv and in_venv(venv)
-  if venv and program then
-    if asked[venv] == nil then
-      asked[venv] = trusted(venv)
+  local executable = venv and executable_in_venv(venv)
+  if venv and executable then
+    if trust_cache[venv] == nil then
+      trust_cache[venv] = is_trusted(venv)
     end
-    if asked[venv] then
-      return { cmd = { program, 'serve' }, from = "the workspace's .venv" }
+    if trust_cache[venv] then
+      return { cmd = { executable, 'serve' }, source = "the workspace's .venv" }
     end
   end
   local path = vim.fn.exepath('promptls')
-  -- On Windows the current folder counts as on the PATH; what lies there has not been trusted by anybody.
+  -- On Windows the search path includes the current folder, whose executables are not trusted.
   if path ~= '' and vim.fn.has('win32') == 1 and vim.fs.dirname(vim.fs.normalize(path)) == vim.fn.getcwd() then
     path = ''
   end
   if path ~= '' then
-    return { cmd = { path, 'serve' }, from = 'the PATH' }
+    return { cmd = { path, 'serve' }, source = 'the PATH' }
   end
-  local hint = program and ' The .venv of this workspace has one (option trust_workspace_venv).' or ''
-  return nil, 'The program promptls was not found; see :help promptls-install.' .. hint
+  local hint = executable and " To use the one in this workspace's .venv, set trust_workspace_venv." or ''
+  return nil, 'Executable promptls not found. See :help promptls-install.' .. hint
 end
 
---- Ask about virtual environments again.
-function M.forget()
-  asked = {}
+--- Clear the cached trust decisions.
+function M.reset_trust()
+  trust_cache = {}
 end
 
 return M

@@ -1,20 +1,20 @@
--- The state of the index for a statusline.
+-- Statusline text: the status of the index.
 
 local client = require('promptls.client')
 local render = require('promptls.render')
 
 local M = {}
 
---- A few words about the server of a buffer; empty where there is none.
+--- Return the index status of a buffer's server; empty without a server.
 ---@param bufnr? integer
 ---@return string
 function M.text(bufnr)
   bufnr = bufnr and bufnr ~= 0 and bufnr or vim.api.nvim_get_current_buf()
-  local found = vim.lsp.get_clients({ name = client.NAME, bufnr = bufnr })[1]
-  if not found then
+  local attached = vim.lsp.get_clients({ name = client.NAME, bufnr = bufnr })[1]
+  if not attached then
     return ''
   end
-  return render.brief(client.states[found.id]) .. (client.busy() and ' …' or '')
+  return render.short_status(client.states[attached.id]) .. (client.busy() and ' …' or '')
 end
 
 return M

@@ -1,29 +1,29 @@
--- `:Promptls`: its subcommands, their arguments and what completes them.
+-- The command `:Promptls`: subcommands, parsing of arguments and command-line completion.
 
 local client = require('promptls.client')
 local config = require('promptls.config')
 local documents = require('promptls.documents')
-local tell = require('promptls.tell')
+local notify = require('promptls.notify')
 
 local M = {}
 
 ---@class promptls.Call
----@field text string What stands behind the options.
+---@field text string Arguments after the options.
 ---@field options table<string, string>
 ---@field lines? {[1]: integer, [2]: integer}
 ---@field bang boolean
 
 ---@class promptls.Subcommand
----@field about string
+---@field description string
 ---@field run fun(call: promptls.Call)
----@field options? string[] Names of options that it takes; "arg." takes any name behind it.
----@field words? string[] First words that it knows.
----@field symbols? boolean Whether its text is the name of a definition.
----@field mentions? boolean Whether its text is a question.
+---@field options? string[] Accepted options; "arg." accepts any name with this prefix.
+---@field words? string[] Accepted first words.
+---@field symbols? boolean Whether the text is the name of a definition.
+---@field mentions? boolean Whether the text is a question.
 
-local BUILD = { 'budget', 'model', 'recipe', 'variant', 'profile', 'arg.' }
+local BUILD_OPTIONS = { 'budget', 'model', 'recipe', 'variant', 'profile', 'arg.' }
 
---- The options of a request for a prompt.
+--- Convert command options to the options of a build request.
 ---@param options table<string, string>
 ---@return promptls.BuildOptions? opts
 ---@return string? problem
@@ -33,7 +33,7 @@ local function build_options(options)
     if name == 'budget' then
       local tokens = tonumber(value)
       if not tokens or tokens % 1 ~= 0 then
-        return nil, ('budget=%s: it must be a number of tokens.'):format(value)
+        return nil, ('budget=%s: must be an integer number of tokens.'):format(value)
       end
       out.budget = vim.tbl_extend('force', out.budget or {}, { tokens = tokens })
     elseif name == 'model' then
@@ -50,13 +50,14 @@ local function build_options(options)
   return out
 end
 
+--- Wrap a subcommand that is_allowed build options.
 ---@param run fun(call: promptls.Call, opts: promptls.BuildOptions)
 ---@return fun(call: promptls.Call)
-local function with_options(run)
+local function with_build_options(run)
   return function(call)
     local opts, problem = build_options(call.options)
     if not opts then
-      return tell.error(problem --[[@as string]])
+      return notify.error(problem --[[@as string]])
     end
     run(call, opts)
   end
@@ -65,10 +66,10 @@ end
 ---@type table<string, promptls.Subcommand>
 local subcommands = {
   build = {
-    about = 'Build the prompt of this document, of the lines, or of the question behind it, and show it.',
-    options = BUILD,
+    description = 'Build the prompt of this document, a range or a given question, and open the preview.',
+    options = BUILD_OPTIONS,
     mentions = true,
-    run = with_options(function(call, opts)
+    run = with_build_options(function(call, opts)
       local bufnr = vim.api.nvim_get_current_buf()
       if call.text ~= '' then
         return require('promptls.prompt').show({ message = call.text, opts = opts, bufnr = bufnr }, function()
@@ -81,19 +82,19 @@ local subcommands = {
     end),
   },
   ask = {
-    about = 'Ask a question in a small window; with lines, about them.',
-    options = BUILD,
+    description = 'Ask a question in a small window; with a range, about these lines.',
+    options = BUILD_OPTIONS,
     mentions = true,
-    run = with_options(function(call, opts)
+    run = with_build_options(function(call, opts)
       require('promptls.ask').open({ text = call.text, opts = opts, lines = call.lines })
     end),
   },
   search = {
-    about = 'Look for something by meaning and by word; with !, choose from a list.',
+    description = 'Search by meaning and keyword; with !, choose from a list.',
     options = { 'limit', 'path', 'kind' },
     run = function(call)
       local text = call.text ~= '' and call.text or vim.fn.expand('<cword>')
-      require('promptls.pages').search({
+      require('promptls.queries').search({
         query = text,
         limit = tonumber(call.options.limit),
         paths = call.options.path and vim.split(call.options.path, ','),
@@ -102,14 +103,14 @@ local subcommands = {
     end,
   },
   explain = {
-    about = 'What a definition is, who calls it, what it calls: the one named, or the one under the cursor.',
+    description = 'Describe a definition with its callers and callees, by name or under the cursor.',
     symbols = true,
     run = function(call)
-      require('promptls.pages').explain(call.text)
+      require('promptls.queries').explain(call.text)
     end,
   },
   graph = {
-    about = 'The part of the knowledge graph that a question is about, or the paths from=A to=B.',
+    description = 'Show the part of the knowledge graph for a question, or call paths with from=A to=B.',
     options = { 'from', 'to', 'symbol', 'limit' },
     run = function(call)
       local params = { from = call.options.from, to = call.options.to, symbol = call.options.symbol }
@@ -119,92 +120,93 @@ local subcommands = {
       elseif not next(params) then
         params.query = vim.fn.expand('<cword>')
       end
-      require('promptls.pages').graph(params)
+      require('promptls.queries').graph(params)
     end,
   },
   memory = {
-    about = 'What is remembered; add, search.',
+    description = 'List, add or search memory entries.',
     words = { 'list', 'add', 'search' },
     run = function(call)
       local word, rest = call.text:match('^(%S+)%s*(.*)$')
       if word == 'add' then
-        return require('promptls.pages').remember(rest)
+        return require('promptls.memory').add(rest)
       elseif word == 'search' then
-        return require('promptls.pages').memory(rest)
+        return require('promptls.memory').search(rest)
       elseif word == nil or word == 'list' then
-        return require('promptls.pages').memory()
+        return require('promptls.memory').list()
       end
-      tell.error(("memory: '%s' is none of list, add, search."):format(word))
+      notify.error(("memory: unknown action '%s'. Valid actions: list, add, search."):format(word))
     end,
   },
   recipes = {
-    about = 'Pick a recipe, then ask; with lines, about them.',
+    description = 'Pick a recipe, then ask; with a range, about these lines.',
     run = function(call)
-      require('promptls.pages').recipes(call.lines)
+      require('promptls.recipes').select(call.lines)
     end,
   },
   mentions = {
-    about = 'The kinds of mentions and how they are written.',
+    description = 'List the mention kinds and their syntax.',
     run = function()
-      require('promptls.pages').mentions()
+      require('promptls.queries').mention_kinds()
     end,
   },
   status = {
-    about = 'How far the index is.',
+    description = 'Show the status of the index.',
     run = function()
-      require('promptls.pages').status()
+      require('promptls.queries').status()
     end,
   },
   ignored = {
-    about = 'Why this file is indexed, or is not.',
+    description = 'Show why this file is indexed or ignored.',
     run = function()
-      require('promptls.pages').ignored()
+      require('promptls.queries').explain_ignore()
     end,
   },
   reindex = {
-    about = 'Walk the workspace again; with !, read every file again.',
+    description = 'Scan the workspace for changes; with !, index every file again.',
     run = function(call)
       client.request('promptls/reindex', { full = call.bang }, { on_result = function() end })
     end,
   },
   copy = {
-    about = 'Build the prompt of this document and put it into the registers.',
+    description = 'Build the prompt of this document and copy it to the registers.',
     run = function()
       local bufnr = vim.api.nvim_get_current_buf()
       if not documents.is_prompt(bufnr) then
-        return tell.error('This is no prompt document; :Promptls ask opens one.')
+        return notify.error('The current buffer is not a prompt document. Run :Promptls ask to open one.')
       end
       require('promptls.prompt').copy(bufnr)
     end,
   },
   scratch = {
-    about = 'A prompt document without a file.',
+    description = 'Open a prompt document without a file.',
     run = function(call)
       require('promptls.ask').scratch(call.text)
     end,
   },
   cancel = {
-    about = 'Cancel what is asked and not answered.',
+    description = 'Cancel pending requests.',
     run = function()
       if client.cancel() == 0 then
-        tell.info('Nothing is under way.')
+        notify.info('No request is pending.')
       end
     end,
   },
   restart = {
-    about = 'Stop the server and start it again.',
+    description = 'Restart the server.',
     run = function()
       client.restart()
     end,
   },
   log = {
-    about = "The server's log.",
+    description = "Open the server's log.",
     run = function()
-      require('promptls.pages').log()
+      require('promptls.log').open()
     end,
   },
 }
 
+--- Return the sorted names of the subcommands.
 ---@return string[]
 function M.names()
   local names = vim.tbl_keys(subcommands)
@@ -212,24 +214,24 @@ function M.names()
   return names
 end
 
---- What a subcommand does.
+--- Return the description of a subcommand.
 ---@param name string
-function M.about(name)
-  return subcommands[name].about
+function M.description(name)
+  return subcommands[name].description
 end
 
 ---@param name string
 ---@param allowed string[]
-local function takes(name, allowed)
-  for _, one in ipairs(allowed) do
-    if name == one or (vim.endswith(one, '.') and vim.startswith(name, one)) then
+local function is_allowed(name, allowed)
+  for _, option in ipairs(allowed) do
+    if name == option or (vim.endswith(option, '.') and vim.startswith(name, option)) then
       return true
     end
   end
   return false
 end
 
---- Options (`name=value`, `name="a value"`) at the front of the arguments, and the text behind them.
+--- Parse leading options (`name=value`, `name="a value"`) and return them with the remaining text.
 ---@param text string
 ---@param allowed string[]
 ---@return table<string, string> options
@@ -238,18 +240,19 @@ function M.parse(text, allowed)
   local options = {}
   text = vim.trim(text)
   while true do
-    local name, behind = text:match('^([%w.]+)=(.*)$')
-    if not name or not takes(name, allowed) then
+    local name, tail = text:match('^([%w.]+)=(.*)$')
+    if not name or not is_allowed(name, allowed) then
       return options, text
     end
-    local value, rest = behind:match('^"([^"]*)"%s*(.*)$')
+    local value, rest = tail:match('^"([^"]*)"%s*(.*)$')
     if not value then
-      value, rest = behind:match('^(%S*)%s*(.*)$')
+      value, rest = tail:match('^(%S*)%s*(.*)$')
     end
     options[name], text = value, rest
   end
 end
 
+--- Run the command; default subcommand: `ask`.
 ---@param command vim.api.keyset.create_user_command.command_args
 function M.run(command)
   local name, rest = command.args:match('^%s*(%S+)%s*(.*)$')
@@ -258,9 +261,9 @@ function M.run(command)
   end
   local subcommand = subcommands[name]
   if not subcommand then
-    return tell.error(("There is no subcommand '%s'; there are %s."):format(name, table.concat(M.names(), ', ')))
+    return notify.error(("Unknown subcommand '%s'. Valid: %s."):format(name, table.concat(M.names(), ', ')))
   end
-  config.get()
+  config.get() -- reports invalid options
   local options, text = M.parse(rest, subcommand.options or {})
   subcommand.run({
     text = text,
@@ -272,23 +275,23 @@ end
 
 -- ---- completion
 
-local WAIT = 500 -- milliseconds; who presses Tab does not wait longer
+local COMPLETION_TIMEOUT = 500 -- milliseconds; command-line completion blocks the editor
 
 ---@param method string
 ---@param params table
----@return any?
-local function answer(method, params)
+---@return any? result nil without a running server
+local function request(method, params)
   if not client.get() then
     return nil
   end
-  return (client.request_sync(method, params, WAIT))
+  return (client.request_sync(method, params, COMPLETION_TIMEOUT))
 end
 
 ---@param list string[]
----@param lead string
-local function starting(list, lead)
-  return vim.tbl_filter(function(one)
-    return vim.startswith(one, lead)
+---@param prefix string
+local function with_prefix(list, prefix)
+  return vim.tbl_filter(function(word)
+    return vim.startswith(word, prefix)
   end, list)
 end
 
@@ -302,35 +305,36 @@ end
 
 ---@param text string
 ---@return string[]
-local function mentions_for(text)
+local function complete_mention(text)
   local offset = vim.str_utfindex(text, 'utf-16')
-  local found = answer('promptls/completeMention', { text = text, offset = offset, limit = 30 })
+  local result = request('promptls/completeMention', { text = text, offset = offset, limit = 30 })
   return vim.tbl_map(function(item)
     return item.insertText
-  end, found and found.items or {})
+  end, result and result.items or {})
 end
 
----@param lead string
-local function symbols_for(lead)
+---@param prefix string
+local function complete_symbol(prefix)
   return vim.tbl_map(function(mention)
     return (mention:gsub('^@.-#', ''))
-  end, mentions_for('@#' .. lead))
+  end, complete_mention('@#' .. prefix))
 end
 
-local values = {
+---@type table<string, fun(): string[]> Option → its possible values.
+local option_values = {
   recipe = function()
-    return names_of((answer('promptls/recipes', {}) or {}).recipes)
+    return names_of((request('promptls/recipes', {}) or {}).recipes)
   end,
   profile = function()
-    return names_of((answer('promptls/profiles', {}) or {}).profiles)
+    return names_of((request('promptls/profiles', {}) or {}).profiles)
   end,
   model = function()
-    return names_of((answer('promptls/models', {}) or {}).models)
+    return names_of((request('promptls/models', {}) or {}).models)
   end,
 }
 
---- What completes the command line.
----@param lead string The word under the cursor, up to it.
+--- Complete the command line.
+---@param lead string The part of the current word before the cursor.
 ---@param line string
 ---@param position integer
 ---@return string[]
@@ -338,36 +342,36 @@ function M.complete(lead, line, position)
   local before = line:sub(1, position):gsub('^.-Promptls!?%s+', '', 1)
   local name, rest = before:match('^(%S+)%s+(.*)$')
   if not name then
-    return starting(M.names(), lead)
+    return with_prefix(M.names(), lead)
   end
   local subcommand = subcommands[name]
   if not subcommand then
     return {}
   end
   local option, value = lead:match('^([%w.]+)=(.*)$')
-  if option and takes(option, subcommand.options or {}) then
-    local list = values[option] and values[option]() or {}
+  if option and is_allowed(option, subcommand.options or {}) then
+    local values = option_values[option] and option_values[option]() or {}
     if vim.list_contains({ 'from', 'to', 'symbol' }, option) then
-      list = symbols_for(value)
+      values = complete_symbol(value)
       value = ''
     end
-    return vim.tbl_map(function(one)
-      return option .. '=' .. one
-    end, starting(list, value))
+    return vim.tbl_map(function(completed)
+      return option .. '=' .. completed
+    end, with_prefix(values, value))
   end
   if subcommand.mentions and lead:find('^@') then
-    return mentions_for(lead)
+    return complete_mention(lead)
   elseif subcommand.symbols then
-    return symbols_for(lead)
+    return complete_symbol(lead)
   end
   local out = {}
   if rest == lead then
-    vim.list_extend(out, starting(subcommand.words or {}, lead))
+    vim.list_extend(out, with_prefix(subcommand.words or {}, lead))
   end
-  local offered = vim.tbl_map(function(one)
-    return vim.endswith(one, '.') and one or one .. '='
+  local options = vim.tbl_map(function(option_name)
+    return vim.endswith(option_name, '.') and option_name or option_name .. '='
   end, subcommand.options or {})
-  return vim.list_extend(out, starting(offered, lead))
+  return vim.list_extend(out, with_prefix(options, lead))
 end
 
 return M

@@ -1,10 +1,10 @@
--- Windows for what the plugin shows: a float, or a split or tab page where the user prefers one.
+-- Windows of the plugin: a float, a split or a tab page, depending on the options.
 
 local M = {}
 
---- The last window that is no float: where files are opened.
+--- Return the most recent window that is not a float. Files are opened there.
 ---@return integer
-function M.ground()
+function M.non_floating()
   local current = vim.api.nvim_get_current_win()
   if vim.api.nvim_win_get_config(current).relative == '' then
     return current
@@ -18,18 +18,19 @@ function M.ground()
   return current
 end
 
----@param wanted number
----@param all integer
----@param least integer
-local function size(wanted, all, least)
-  local absolute = wanted <= 1 and wanted * all or wanted
-  return math.max(math.min(least, all), math.min(all, math.floor(absolute)))
+--- Convert a size option to cells.
+---@param option number A fraction up to 1, else cells.
+---@param available integer
+---@param minimum integer
+local function to_cells(option, available, minimum)
+  local cells = option <= 1 and option * available or option
+  return math.max(math.min(minimum, available), math.min(available, math.floor(cells)))
 end
 
 ---@param opts promptls.WindowOptions
 local function geometry(opts)
   local columns, lines = vim.o.columns - 2, vim.o.lines - vim.o.cmdheight - 3
-  local width, height = size(opts.width or 0.8, columns, 40), size(opts.height or 0.8, lines, 5)
+  local width, height = to_cells(opts.width or 0.8, columns, 40), to_cells(opts.height or 0.8, lines, 5)
   return {
     relative = 'editor',
     width = width,
@@ -39,24 +40,24 @@ local function geometry(opts)
   }
 end
 
-local splits = {
+local split_commands = {
   split = 'botright split',
   vsplit = 'botright vsplit',
   tab = 'tab split',
 }
 
---- Show a buffer in a window of its own and go there.
+--- Open a window for a buffer and enter it.
 ---@param bufnr integer
 ---@param opts promptls.WindowOptions
 ---@param labels? {title?: string, footer?: string}
 ---@return integer window
 function M.open(bufnr, opts, labels)
   labels = labels or {}
-  local split = splits[opts.style or 'float']
+  local split_command = split_commands[opts.style or 'float']
   local window
-  if split then
-    vim.api.nvim_set_current_win(M.ground())
-    vim.cmd(split)
+  if split_command then
+    vim.api.nvim_set_current_win(M.non_floating())
+    vim.cmd(split_command)
     window = vim.api.nvim_get_current_win()
     vim.api.nvim_win_set_buf(window, bufnr)
     if labels.title then
@@ -88,6 +89,7 @@ function M.open(bufnr, opts, labels)
   return window
 end
 
+--- Close a window unless it is the last one.
 ---@param window? integer
 function M.close(window)
   if not window or not vim.api.nvim_win_is_valid(window) then
@@ -98,11 +100,11 @@ function M.close(window)
   end
 end
 
---- A buffer of text that is only shown.
+--- Create a read-only buffer that is deleted when its window closes.
 ---@param lines string[]
 ---@param filetype string
 ---@return integer bufnr
-function M.page(lines, filetype)
+function M.create_buffer(lines, filetype)
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, lines)
   vim.bo[bufnr].modifiable = false
@@ -111,22 +113,23 @@ function M.page(lines, filetype)
   return bufnr
 end
 
+--- Map keys of a buffer in Normal mode.
 ---@param bufnr integer
 ---@param keys table<string, {[1]: fun(), desc: string}>
-function M.keys(bufnr, keys)
+function M.map_keys(bufnr, keys)
   for key, map in pairs(keys) do
     vim.keymap.set('n', key, map[1], { buffer = bufnr, nowait = true, desc = 'promptls: ' .. map.desc })
   end
 end
 
---- Go to a place in a file, in a window that is no float.
+--- Go to a location in a file, in a window that is not a float.
 ---@param location {uri: string, range?: promptls.Range}
 ---@param encoding string
 function M.jump(location, encoding)
   if not vim.startswith(location.uri, 'file:') then
-    return require('promptls.tell').info('That is no file; it stands in the prompt as a whole.')
+    return require('promptls.notify').info('This item is not a file. The preview shows its full text.')
   end
-  vim.api.nvim_set_current_win(M.ground())
+  vim.api.nvim_set_current_win(M.non_floating())
   vim.cmd("normal! m'")
   vim.lsp.util.show_document(location, encoding, { focus = true, reuse_win = true })
   vim.cmd('normal! zv')

@@ -1,19 +1,19 @@
--- The adapters with the plugins they are for, and the real server.  The plugins are those of the folder that the
--- first argument names: their own sources, or stand-ins that have the shape of what is used of them.
+-- Tests of the adapters with the real server. The first argument is the folder with the chat plugins: their sources, or
+-- the fakes that implement the API used by the adapters.
 
 local folder = arg[1]
 for name in vim.fs.dir(folder) do
   vim.opt.runtimepath:append(vim.fs.joinpath(folder, name))
 end
 
-local function expect(condition, what, found)
+local function expect(condition, expectation, actual)
   if not condition then
-    error(('%s; found: %s'):format(what, vim.inspect(found)), 0)
+    error(('%s; actual: %s'):format(expectation, vim.inspect(actual)), 0)
   end
 end
 
-local function wait(what, condition)
-  expect(vim.wait(20000, condition, 20), what)
+local function wait(expectation, condition)
+  expect(vim.wait(20000, condition, 20), expectation)
 end
 
 vim.cmd.runtime('plugin/promptls.lua')
@@ -28,9 +28,10 @@ wait('the index is ready', function()
 end)
 
 local QUESTION = 'How is it rounded? @#rounded'
-local BUILD = { budget = { tokens = 3000 } }
+local BUILD_OPTIONS = { budget = { tokens = 3000 } }
 
-local function send(name)
+--- Build the prompt of the question, send it to a consumer, and return its text.
+local function send_to(name)
   local prompt = require('promptls.prompt')
   local result = assert(prompt.request_sync({ message = QUESTION }))
   require('promptls.consumers').send(require('promptls.render').text(result), result, QUESTION, name)
@@ -42,65 +43,66 @@ local checks = {}
 function checks.codecompanion()
   require('codecompanion').setup({
     interactions = { chat = { adapter = 'openai' } },
-    extensions = { promptls = { callback = 'promptls.adapters.codecompanion', opts = { build = BUILD } } },
+    extensions = { promptls = { callback = 'promptls.adapters.codecompanion', opts = { build = BUILD_OPTIONS } } },
   })
-  local function submitted(chat)
+  local function submit(chat)
     local payload
-    chat._submit_http = function(_, given)
-      payload = given
+    chat._submit_http = function(_, submitted)
+      payload = submitted
     end
     chat:submit()
     return payload.messages[#payload.messages].content, payload.messages
   end
   local chat = require('codecompanion').chat({})
   chat:add_buf_message({ role = 'user', content = QUESTION })
-  local sent = submitted(chat)
+  local sent = submit(chat)
   expect(sent:find('def rounded', 1, true), 'the prompt is sent', sent)
-  expect(sent:find('# Question\n' .. QUESTION, 1, true), 'with the question', sent)
-  local shown = table.concat(vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, false), '\n')
-  expect(shown:find(QUESTION, 1, true) and not shown:find('def rounded', 1, true), 'the question is shown', shown)
-  expect(vim.bo[chat.bufnr].completefunc:find('promptls'), 'mentions are completed', vim.bo[chat.bufnr].completefunc)
+  expect(sent:find('# Question\n' .. QUESTION, 1, true), 'the prompt contains the question', sent)
+  local text = table.concat(vim.api.nvim_buf_get_lines(chat.bufnr, 0, -1, false), '\n')
+  expect(text:find(QUESTION, 1, true) and not text:find('def rounded', 1, true), 'the chat shows the question', text)
+  local completefunc = vim.bo[chat.bufnr].completefunc
+  expect(completefunc:find('promptls'), 'mentions are completed', completefunc)
 
   chat = require('codecompanion').chat({})
   chat:add_buf_message({ role = 'user', content = 'Mail a@example.org a thank you.' })
-  sent = submitted(chat)
-  expect(vim.trim(sent) == 'Mail a@example.org a thank you.', 'without mentions nothing is changed', sent)
+  sent = submit(chat)
+  expect(vim.trim(sent) == 'Mail a@example.org a thank you.', 'a message without mentions is unchanged', sent)
 
-  local prompt = send('codecompanion')
+  local prompt = send_to('codecompanion')
   chat = require('codecompanion').last_chat()
-  local all
-  sent, all = submitted(chat)
+  local messages
+  sent, messages = submit(chat)
   expect(vim.trim(sent) == QUESTION, 'the question is the last message', sent)
-  local found = vim.iter(all):any(function(message)
+  local has_prompt = vim.iter(messages):any(function(message)
     return message.content == prompt
   end)
-  expect(found, 'after the prompt, as it was built', all)
+  expect(has_prompt, 'the chat contains the unchanged prompt', messages)
 end
 
 function checks.CopilotChat()
   local adapter = require('promptls.adapters.copilotchat')
   local chat = require('CopilotChat')
-  chat.setup({ functions = adapter.functions({ build = BUILD }) })
+  chat.setup({ functions = adapter.functions({ build = BUILD_OPTIONS }) })
   local function resolve(text)
     local resources, rest, done
     require('plenary.async').run(function()
       resources, _, rest = require('CopilotChat.prompts').resolve_functions(text, { resources = {} })
       done = true
     end)
-    wait('the function has answered', function()
+    wait('the function has returned', function()
       return done
     end)
     return resources, rest
   end
   local resources = resolve('#promptls:`' .. QUESTION .. '` Be short.')
-  expect(#resources == 1 and resources[1].data:find('def rounded', 1, true), 'a resource is the prompt', resources)
-  local asked
+  expect(#resources == 1 and resources[1].data:find('def rounded', 1, true), 'the prompt is a resource', resources)
+  local asked_text
   chat.ask = function(text)
-    asked = text
+    asked_text = text
   end
-  local prompt = send('copilotchat')
+  local prompt = send_to('copilotchat')
   local rest
-  resources, rest = resolve(asked)
+  resources, rest = resolve(asked_text)
   expect(#resources == 1 and resources[1].data == prompt, 'the prompt is sent as a resource', resources)
   expect(rest:find(QUESTION, 1, true), 'the question is sent', rest)
 end
@@ -110,13 +112,13 @@ function checks.avante()
   require('avante').setup({
     provider = 'ollama',
     behaviour = { auto_set_keymaps = false, auto_suggestions = false },
-    slash_commands = { adapter.slash_command({ build = BUILD }) },
+    slash_commands = { adapter.slash_command({ build = BUILD_OPTIONS }) },
   })
   local command
-  for _, one in ipairs(require('avante.utils').get_commands()) do
-    command = one.name == 'promptls' and one or command
+  for _, candidate in ipairs(require('avante.utils').get_commands()) do
+    command = candidate.name == 'promptls' and candidate or command
   end
-  expect(command and command.description ~= '', 'the command is known')
+  expect(command and command.description ~= '', 'the slash command is registered')
   local submitted
   vim.api.nvim_create_autocmd('User', {
     pattern = 'AvanteInputSubmitted',
@@ -125,16 +127,16 @@ function checks.avante()
     end,
   })
   command.callback({}, QUESTION)
-  wait('the prompt is asked', function()
+  wait('the prompt is submitted', function()
     return submitted
   end)
-  expect(submitted:find('def rounded', 1, true), 'with the code', submitted)
+  expect(submitted:find('def rounded', 1, true), 'the prompt contains the code', submitted)
   submitted = nil
-  local prompt = send('avante')
-  wait('it is sent', function()
+  local prompt = send_to('avante')
+  wait('the preview sends the prompt', function()
     return submitted
   end)
-  expect(submitted == prompt, 'as it was built', submitted)
+  expect(submitted == prompt, 'the prompt is sent unchanged', submitted)
 end
 
 for _, name in ipairs({ 'codecompanion', 'CopilotChat', 'avante' }) do
@@ -145,6 +147,6 @@ for _, name in ipairs({ 'codecompanion', 'CopilotChat', 'avante' }) do
     io.stderr:write(name, ': ', problem, '\n')
     os.exit(1)
   end
-  print(name .. ' works')
+  print(name .. ' passed')
 end
 vim.cmd('qall!')

@@ -1,47 +1,46 @@
--- Shows every golden message of the server with the plugin's own pages, as if the server had just sent it.
--- Run headless with the folder of the messages as argument; prints a line a message, fails at the first that
--- is not shown as it should be.
+-- Displays every golden message of the server with the plugin, as if the server had just sent it.
+-- Run headless with the folder of the protocol tests as argument. Exits with status 1 at the first message that is not
+-- displayed correctly.
 
 local folder = arg[1]
 local client = require('promptls.client')
 
-local function read(path)
+local function read_json(path)
   return vim.json.decode(table.concat(vim.fn.readfile(path), '\n'), { luanil = { object = true } })
 end
 
-local function expect(condition, what, found)
+local function expect(condition, expectation, actual)
   if not condition then
-    error(('%s; found: %s'):format(what, vim.inspect(found)), 0)
+    error(('%s; actual: %s'):format(expectation, vim.inspect(actual)), 0)
   end
 end
 
-local asked = {
+local fake_client = {
   id = 1,
   offset_encoding = 'utf-8',
   workspace_folders = { { uri = 'file:///workspace', name = '/workspace' } },
 }
 
---- The page that is open, and then closed.
-local function page()
+--- Return the text of the open page and close it.
+local function take_page()
   local lines = vim.api.nvim_buf_get_lines(0, 0, -1, false)
-  local opened = vim.api.nvim_get_current_win()
-  vim.api.nvim_win_close(opened, true)
+  vim.api.nvim_win_close(vim.api.nvim_get_current_win(), true)
   return table.concat(lines, '\n')
 end
 
---- What was told while something ran.
-local function told(run)
-  local said, notify = {}, vim.notify
+--- Return the notifications shown by a function.
+local function notifications(run)
+  local texts, notify = {}, vim.notify
   vim.notify = function(text)
-    said[#said + 1] = text
+    texts[#texts + 1] = text
   end
   run()
   vim.notify = notify
-  return table.concat(said, '\n')
+  return table.concat(texts, '\n')
 end
 
---- The entries that were offered while something ran.
-local function offered(run)
+--- Return the entries of the selection menus opened by a function.
+local function menu_entries(run)
   local entries, select = {}, vim.ui.select
   vim.ui.select = function(items, opts)
     for _, item in ipairs(items) do
@@ -53,223 +52,230 @@ local function offered(run)
   return entries
 end
 
-local show = {}
+---@type table<string, fun(case: table, result: table)> Method → check of the displayed result.
+local checks = {}
 
-show['promptls/buildPrompt'] = function(case, result)
+checks['promptls/buildPrompt'] = function(case, result)
   require('promptls.prompt').show({ message = case.params.message })
   local preview = assert(require('promptls.preview').current(), 'no preview is open')
   local rendered = preview.rendered
   local lines = vim.api.nvim_buf_get_lines(preview.bufnr, 0, -1, false)
-  expect(vim.deep_equal(lines, rendered.lines), 'the preview shows what was rendered')
+  expect(vim.deep_equal(lines, rendered.lines), 'the preview shows the rendered lines')
   local text = table.concat(lines, '\n')
-  local head = table.concat(vim.list_slice(lines, 1, rendered.prompt), '\n')
-  local tell = require('promptls.tell')
-  local spent = ('%s of %s tokens'):format(tell.number(result.tokens.used), tell.number(result.tokens.budget))
-  expect(head:find(spent, 1, true), 'tokens', head)
+  local header = table.concat(vim.list_slice(lines, 1, rendered.prompt_row), '\n')
+  local number = require('promptls.render').number
+  local tokens_line = ('%s of %s tokens'):format(number(result.tokens.used), number(result.tokens.budget))
+  expect(header:find(tokens_line, 1, true), 'tokens', header)
   for name, tokens in pairs(result.tokens.sections) do
-    expect(tokens == 0 or head:find(name .. ' ' .. tell.number(tokens), 1, true), 'section ' .. name, head)
+    expect(tokens == 0 or header:find(name .. ' ' .. number(tokens), 1, true), 'section ' .. name, header)
   end
-  local bar, cells = head:match('\n ([█░]+)\n'), vim.api.nvim_win_get_width(preview.window) - 2
+  local bar, cells = header:match('\n ([█░]+)\n'), vim.api.nvim_win_get_width(preview.window) - 2
   expect(bar and vim.fn.strdisplaywidth(bar) == cells, 'the bar is as wide as the window', bar)
-  expect(head:find(result.trace.line, 1, true), 'trace', head)
+  expect(header:find(result.trace.line, 1, true), 'trace', header)
   for _, item in ipairs(result.items) do
-    expect(head:find(item.path .. ':', 1, true), 'item ' .. item.path, head)
-    expect(head:find(item.form, 1, true) and head:find(item.origin, 1, true), 'form and origin of ' .. item.path, head)
+    expect(header:find(item.path .. ':', 1, true), 'item ' .. item.path, header)
+    local has_details = header:find(item.form, 1, true) and header:find(item.origin, 1, true)
+    expect(has_details, 'form and origin of ' .. item.path, header)
   end
-  for _, one in ipairs(result.omitted) do
-    expect(head:find(one.reason, 1, true), 'reason ' .. one.reason, head)
+  for _, item in ipairs(result.omitted) do
+    expect(header:find(item.reason, 1, true), 'reason ' .. item.reason, header)
   end
   for _, mention in ipairs(result.mentions) do
-    expect(head:find(mention.text, 1, true), 'mention ' .. mention.text, head)
-    expect(mention.reason == '' or head:find(mention.reason, 1, true), 'reason ' .. mention.reason, head)
+    expect(header:find(mention.text, 1, true), 'mention ' .. mention.text, header)
+    expect(mention.reason == '' or header:find(mention.reason, 1, true), 'reason ' .. mention.reason, header)
   end
   for _, warning in ipairs(result.warnings) do
-    expect(head:find(warning, 1, true), 'warning ' .. warning, head)
+    expect(header:find(warning, 1, true), 'warning ' .. warning, header)
   end
-  for _, part in ipairs(result.prompt and { result.prompt } or vim.tbl_map(function(m)
-    return m.content
+  for _, part in ipairs(result.prompt and { result.prompt } or vim.tbl_map(function(message)
+    return message.content
   end, result.messages)) do
-    expect(text:find(part, 1, true), 'the prompt is shown whole', text)
-    expect(rendered.text:find(part, 1, true), 'and yanked whole', rendered.text)
+    expect(text:find(part, 1, true), 'the preview shows the whole prompt', text)
+    expect(rendered.text:find(part, 1, true), 'the yanked text is the whole prompt', rendered.text)
   end
-  expect(#rendered.levels == #rendered.lines, 'a fold level for each line')
-  for _, mark in ipairs(rendered.marks) do
-    local line = rendered.lines[mark.row + 1]
-    expect(line and mark.from < mark.to and mark.to <= #line, 'a colour lies in its line', mark)
-    expect(vim.fn.hlexists(mark.group) == 1, 'its group exists', mark.group)
+  expect(#rendered.fold_levels == #rendered.lines, 'every line has a fold level')
+  for _, highlight in ipairs(rendered.highlights) do
+    local line = rendered.lines[highlight.row + 1]
+    local is_valid = line and highlight.from < highlight.to and highlight.to <= #line
+    expect(is_valid, 'a highlight is within its line', highlight)
+    expect(vim.fn.hlexists(highlight.group) == 1, 'the highlight group exists', highlight.group)
   end
   local fences = select(2, rendered.text:gsub('\n<context%-[^\n]*[^/]>\n', ''))
-  expect(#rendered.blocks == fences, 'every quoted file is a block', { #rendered.blocks, fences })
-  for _, block in ipairs(rendered.blocks) do
-    expect(rendered.lines[block.last + 1]:find('^</context%-'), 'a block ends at its fence', block)
-    expect(vim.fn.foldlevel(block.first + 1) >= 1, 'and is a fold', block)
+  expect(#rendered.quoted_files == fences, 'every fence is a quoted file', { #rendered.quoted_files, fences })
+  for _, quoted in ipairs(rendered.quoted_files) do
+    expect(rendered.lines[quoted.last + 1]:find('^</context%-'), 'a quoted file ends at its fence', quoted)
+    expect(vim.fn.foldlevel(quoted.first + 1) >= 1, 'a quoted file is a fold', quoted)
   end
-  for row, place in pairs(rendered.jumps) do
-    expect(rendered.lines[row + 1] and place.uri:find('^file:///workspace/'), 'a line leads to a file', place)
+  for row, location in pairs(rendered.locations) do
+    local is_valid = rendered.lines[row + 1] and location.uri:find('^file:///workspace/')
+    expect(is_valid, 'a location is a workspace file', location)
   end
   require('promptls.preview').close()
 end
 
-show['promptls/search'] = function(case, result)
-  require('promptls.pages').search({ query = case.params.query }, 'quickfix')
+checks['promptls/search'] = function(case, result)
+  require('promptls.queries').search({ query = case.params.query }, 'quickfix')
   local list = vim.fn.getqflist()
-  expect(#list == #result.hits, 'an entry for each hit', list)
+  expect(#list == #result.hits, 'the quickfix list has an entry per result', list)
   for i, hit in ipairs(result.hits) do
-    expect(list[i].lnum == hit.range.start.line + 1, 'the line of ' .. hit.path, list[i])
-    expect(vim.api.nvim_buf_get_name(list[i].bufnr) == vim.uri_to_fname(hit.uri), 'the file of ' .. hit.path)
-    expect(not hit.symbol or list[i].text:find(hit.symbol, 1, true), 'the name of ' .. hit.path, list[i].text)
+    expect(list[i].lnum == hit.range.start.line + 1, 'line of ' .. hit.path, list[i])
+    expect(vim.api.nvim_buf_get_name(list[i].bufnr) == vim.uri_to_fname(hit.uri), 'file of ' .. hit.path)
+    expect(not hit.symbol or list[i].text:find(hit.symbol, 1, true), 'symbol of ' .. hit.path, list[i].text)
   end
   vim.cmd.cclose()
-  local entries = offered(function()
-    require('promptls.pages').search({ query = case.params.query }, 'select')
+  local entries = menu_entries(function()
+    require('promptls.queries').search({ query = case.params.query }, 'select')
   end)
-  expect(#entries == #result.hits and entries[1]:find(result.hits[1].path, 1, true), 'hits to choose from', entries)
+  local has_all = #entries == #result.hits and entries[1]:find(result.hits[1].path, 1, true)
+  expect(has_all, 'the menu has an entry per result', entries)
 end
 
-show['promptls/status'] = function(_, result)
-  require('promptls.pages').status()
-  local text = page()
+checks['promptls/status'] = function(_, result)
+  require('promptls.queries').status()
+  local text = take_page()
   expect(text:find(result.state, 1, true) and text:find(result.message, 1, true), 'state and message', text)
-  expect(text:find(('%d files'):format(result.roots[1].files), 1, true), 'files', text)
-  local brief = require('promptls.render').brief(result)
-  expect(brief == ('promptls %d files'):format(result.roots[1].files), 'the statusline', brief)
+  expect(text:find(('%d files'):format(result.roots[1].files), 1, true), 'number of files', text)
+  local short_status = require('promptls.render').short_status(result)
+  expect(short_status == ('promptls %d files'):format(result.roots[1].files), 'statusline', short_status)
 end
 
-local function markdown(run)
+local function check_markdown(run)
   return function(case, result)
     run(case)
-    expect(page() == result.markdown, 'the page is shown as it came')
+    expect(take_page() == result.markdown, 'the page shows the Markdown unchanged')
   end
 end
 
-show['promptls/explain'] = markdown(function(case)
-  require('promptls.pages').explain(case.params.symbol)
+checks['promptls/explain'] = check_markdown(function(case)
+  require('promptls.queries').explain(case.params.symbol)
 end)
 
-show['promptls/graph'] = markdown(function(case)
-  require('promptls.pages').graph(case.params)
+checks['promptls/graph'] = check_markdown(function(case)
+  require('promptls.queries').graph(case.params)
 end)
 
-show['promptls/memory'] = function(case, result)
+checks['promptls/memory'] = function(case, result)
   if case.params.action == 'add' then
-    local said = told(function()
+    local text = notifications(function()
       local select = vim.ui.select
-      vim.ui.select = function(items, _, done)
-        done(items[1])
+      vim.ui.select = function(items, _, on_choice)
+        on_choice(items[1])
       end
-      require('promptls.pages').remember(case.params.content)
+      require('promptls.memory').add(case.params.content)
       vim.ui.select = select
     end)
-    return expect(said:find(result.entries[1].title, 1, true), 'what was remembered is told', said)
+    return expect(text:find(result.entries[1].title, 1, true), 'the new entry is reported', text)
   end
-  require('promptls.pages').memory()
-  local text = page()
+  require('promptls.memory').list()
+  local text = take_page()
   for _, entry in ipairs(result.entries) do
-    for _, what in ipairs({ entry.title, entry.content, entry.category, entry.scope }) do
-      expect(text:find(what, 1, true), what, text)
+    for _, field in ipairs({ entry.title, entry.content, entry.category, entry.scope }) do
+      expect(text:find(field, 1, true), field, text)
     end
   end
 end
 
-show['promptls/recipes'] = function(_, result)
-  local entries = offered(require('promptls.pages').recipes)
-  expect(#entries == #result.recipes, 'a choice for each recipe', entries)
+checks['promptls/recipes'] = function(_, result)
+  local entries = menu_entries(require('promptls.recipes').select)
+  expect(#entries == #result.recipes, 'the menu has an entry per recipe', entries)
   for i, recipe in ipairs(result.recipes) do
     expect(entries[i] == recipe.name .. ': ' .. recipe.description, 'name and description', entries[i])
   end
 end
 
-show['promptls/mentionKinds'] = function(_, result)
-  require('promptls.pages').mentions()
-  local text = page()
+checks['promptls/mentionKinds'] = function(_, result)
+  require('promptls.queries').mention_kinds()
+  local text = take_page()
   for _, kind in ipairs(result.kinds) do
     expect(text:find('## ' .. kind.name, 1, true) and text:find(kind.help, 1, true), kind.name, text)
   end
 end
 
-show['promptls/explainIgnore'] = function(_, result)
+checks['promptls/explainIgnore'] = function(_, result)
   vim.cmd.edit('bundle.js')
-  local said = told(require('promptls.pages').ignored)
-  expect(said:find(result.reason, 1, true), 'the reason is told', said)
+  local text = notifications(require('promptls.queries').explain_ignore)
+  expect(text:find(result.reason, 1, true), 'the reason is shown', text)
 end
 
-show['promptls/completeMention'] = function(case, result)
+checks['promptls/completeMention'] = function(case, result)
   vim.cmd.enew()
   vim.api.nvim_set_current_line(case.params.text)
   vim.api.nvim_win_set_cursor(0, { 1, #case.params.text })
-  local inputs = require('promptls.inputs')
-  expect(inputs.completefunc(1, '') == result.replace.start, 'where the mention begins')
-  local items = inputs.completefunc(0, '')
-  expect(#items == #result.items and items[1].word == result.items[1].insertText, 'what is offered', items)
+  local completefunc = require('promptls.completefunc').complete
+  expect(completefunc(1, '') == result.replace.start, 'start of the mention')
+  local items = completefunc(0, '')
+  expect(#items == #result.items and items[1].word == result.items[1].insertText, 'completion items', items)
   vim.cmd.bwipeout({ bang = true })
 end
 
-local function names(option, field)
+local function check_option_values(option, field)
   return function(_, result)
     client.get = function()
-      return asked
+      return fake_client
     end
     local line = ('Promptls build %s='):format(option)
-    local offers = require('promptls.usercmd').complete(option .. '=', line, #line)
-    expect(#offers == #result[field], 'all are offered', offers)
-    expect(offers[1] == option .. '=' .. result[field][1].name, 'by name', offers[1])
+    local values = require('promptls.usercmd').complete(option .. '=', line, #line)
+    expect(#values == #result[field], 'all values are completed', values)
+    expect(values[1] == option .. '=' .. result[field][1].name, 'values are names', values[1])
   end
 end
 
-show['promptls/models'] = names('model', 'models')
-show['promptls/profiles'] = names('profile', 'profiles')
+checks['promptls/models'] = check_option_values('model', 'models')
+checks['promptls/profiles'] = check_option_values('profile', 'profiles')
 
-show['promptls/resolveMentions'] = function(case, result)
+checks['promptls/resolveMentions'] = function(case, result)
   local codecompanion = require('promptls.adapters.codecompanion')
-  local built
+  local built_message
   require('promptls.prompt').request_sync = function(request)
-    built = request.message
+    built_message = request.message
     return { prompt = 'the prompt' }
   end
   local sent = codecompanion.decorate(case.params.message)
-  expect(#result.mentions > 0 and built == case.params.message and sent == 'the prompt', 'mentions make a prompt', sent)
+  local is_replaced = #result.mentions > 0 and built_message == case.params.message and sent == 'the prompt'
+  expect(is_replaced, 'a message with mentions is replaced by its prompt', sent)
 end
 
-show['promptls/reindex'] = function()
+checks['promptls/reindex'] = function()
   require('promptls.usercmd').run({ args = 'reindex', range = 0, bang = true })
 end
 
--- The plugin has no use of these.
-show['promptls/verifyCitations'] = function() end
+-- The plugin does not use this method.
+checks['promptls/verifyCitations'] = function() end
 
 local count = 0
-for _, case in ipairs(read(folder .. '/cases.json')) do
-  local golden = read(('%s/golden/%s.json'):format(folder, case.name))
-  local run = show[case.method]
-  expect(run, 'something shows ' .. case.method, case.name)
-  local given
+for _, case in ipairs(read_json(folder .. '/cases.json')) do
+  local golden = read_json(('%s/golden/%s.json'):format(folder, case.name))
+  local check = checks[case.method]
+  expect(check, 'a check exists for ' .. case.method, case.name)
+  local requested_method
   client.request = function(method, _, opts)
-    given = method
+    requested_method = method
     if golden.error then
-      (opts.on_error or require('promptls.tell').error)(golden.error.message, golden.error.code)
+      (opts.on_error or require('promptls.notify').error)(golden.error.message, golden.error.code)
     else
-      opts.on_result(golden.result, asked)
+      opts.on_result(golden.result, fake_client)
     end
     return { done = true, cancel = function() end }
   end
   client.request_sync = function(method)
-    given = method
+    requested_method = method
     return golden.result, golden.error and golden.error.message
   end
   local ok, problem = xpcall(function()
     if golden.error then
-      local said = told(function()
+      local text = notifications(function()
         if case.method == 'promptls/buildPrompt' then
           require('promptls.prompt').show({ message = case.params.message })
         else
-          require('promptls.pages').memory()
+          require('promptls.memory').list()
         end
       end)
-      expect(said:find(golden.error.message, 1, true), 'the error is told', said)
+      expect(text:find(golden.error.message, 1, true), 'the error is shown', text)
     else
-      run(case, golden.result)
+      check(case, golden.result)
     end
-    expect(given == case.method or case.method == 'promptls/verifyCitations', 'the request was sent', given)
+    local is_requested = requested_method == case.method or case.method == 'promptls/verifyCitations'
+    expect(is_requested, 'the request was sent', requested_method)
   end, function(message)
     return type(message) == 'string' and debug.traceback(message, 2) or message
   end)
@@ -279,5 +285,5 @@ for _, case in ipairs(read(folder .. '/cases.json')) do
   end
   count = count + 1
 end
-print(('%d messages are shown'):format(count))
+print(('%d golden messages displayed'):format(count))
 vim.cmd('qall!')

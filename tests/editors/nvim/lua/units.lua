@@ -1,112 +1,117 @@
--- The parts of the plugin that are functions of their arguments.  Run headless; fails at the first that is wrong.
+-- Unit tests of the plugin's pure functions. Run headless; exits with status 1 at the first failure.
 
-local function equal(found, wanted, what)
-  if not vim.deep_equal(found, wanted) then
-    error(('%s\nfound  %s\nwanted %s'):format(what, vim.inspect(found), vim.inspect(wanted)), 2)
+local function equal(actual, expected, description)
+  if not vim.deep_equal(actual, expected) then
+    error(('%s\nactual   %s\nexpected %s'):format(description, vim.inspect(actual), vim.inspect(expected)), 2)
   end
 end
 
-local units = {}
+local tests = {}
 
-function units.options()
+function tests.options()
   local config = require('promptls.config')
-  local good, problems = config.check({ restarts = 1, trust_workspace_venv = 'ask', preview = { width = 100 } })
-  equal(good, { restarts = 1, trust_workspace_venv = 'ask', preview = { width = 100 } }, 'right options are taken')
-  equal(problems, {}, 'without a word')
-  good, problems = config.check({ restarts = {}, trust_workspace_venv = 'yes', ask = { size = 1 }, cmd = 1 })
-  equal(good, { ask = {} }, 'wrong ones are not')
+  local valid, problems = config.check({ restarts = 1, trust_workspace_venv = 'ask', preview = { width = 100 } })
+  equal(valid, { restarts = 1, trust_workspace_venv = 'ask', preview = { width = 100 } }, 'valid options are accepted')
+  equal(problems, {}, 'valid options cause no message')
+  valid, problems = config.check({ restarts = {}, trust_workspace_venv = 'yes', ask = { size = 1 }, cmd = 1 })
+  equal(valid, { ask = {} }, 'invalid options are dropped')
   equal(problems, {
-    'The option cmd must be a string or a table, not a number.',
-    'The option restarts must be a number, not a table.',
-    'The option trust_workspace_venv must be one of true, false, "ask".',
-    "There is no option 'ask.size'.",
-  }, 'and are told')
-  config.set({ root_markers = { 'here' } })
-  equal(config.get().root_markers, { 'here' }, 'a list is replaced, not mixed with the default')
-  equal(config.get().restarts, 3, 'the rest keeps its default')
-  vim.g.promptls = { restarts = 7, root_markers = { 'there' } }
-  equal({ config.get().restarts, config.get().root_markers }, { 7, { 'here' } }, 'setup() wins over vim.g.promptls')
+    'Option cmd must be a string or a table, not a number.',
+    'Option restarts must be a number, not a table.',
+    'Option trust_workspace_venv must be one of true, false, "ask".',
+    "Unknown option 'ask.size'.",
+  }, 'invalid options are reported')
+  config.set({ root_markers = { 'first' } })
+  equal(config.get().root_markers, { 'first' }, 'a list replaces the default list')
+  equal(config.get().restarts, 3, 'other options keep their defaults')
+  vim.g.promptls = { restarts = 7, root_markers = { 'second' } }
+  local effective = { config.get().restarts, config.get().root_markers }
+  equal(effective, { 7, { 'first' } }, 'setup() takes precedence over vim.g.promptls')
   vim.g.promptls = nil
   config.set()
 end
 
-function units.command_line()
+function tests.command_line()
   local usercmd = require('promptls.usercmd')
   local allowed = { 'budget', 'recipe', 'arg.' }
   local function parsed(text)
     return { usercmd.parse(text, allowed) }
   end
-  equal(parsed('why? a=b'), { {}, 'why? a=b' }, 'a text')
+  equal(parsed('why? a=b'), { {}, 'why? a=b' }, 'text without options')
   equal(parsed(' budget=400 recipe=review  why  so?'), {
     { budget = '400', recipe = 'review' },
     'why  so?',
   }, 'options before a text')
   equal(parsed('arg.focus="two words" x'), { { ['arg.focus'] = 'two words' }, 'x' }, 'a value with spaces')
-  equal(parsed('color=red budget=4'), { {}, 'color=red budget=4' }, 'what is no option is text')
+  equal(parsed('color=red budget=4'), { {}, 'color=red budget=4' }, 'an unknown option is text')
   equal(parsed('budget='), { { budget = '' }, '' }, 'an empty value')
   for _, name in ipairs(usercmd.names()) do
-    equal(type(usercmd.about(name)), 'string', 'every subcommand says what it does')
+    equal(type(usercmd.description(name)), 'string', 'every subcommand has a description')
   end
 end
 
-function units.positions()
+function tests.positions()
   local context = require('promptls.context')
   local bufnr = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, { 'aä😀b' }) -- bytes: a 1, ä 2, 😀 4, b 1
   local bytes = { 0, 1, 3, 7, 8 }
-  local wanted = { ['utf-8'] = bytes, ['utf-16'] = { 0, 1, 2, 4, 5 }, ['utf-32'] = { 0, 1, 2, 3, 4 } }
-  for encoding, columns in pairs(wanted) do
+  local expected = { ['utf-8'] = bytes, ['utf-16'] = { 0, 1, 2, 4, 5 }, ['utf-32'] = { 0, 1, 2, 3, 4 } }
+  for encoding, columns in pairs(expected) do
     for i, byte in ipairs(bytes) do
       equal(context.position(bufnr, 0, byte, encoding).character, columns[i], encoding)
     end
-    equal(context.position(bufnr, 0, math.huge, encoding).character, columns[5], 'the end of the line')
-    equal(context.position(bufnr, 5, 3, encoding), { line = 5, character = 0 }, 'a line that is not there')
+    equal(context.position(bufnr, 0, math.huge, encoding).character, columns[5], 'end of the line')
+    equal(context.position(bufnr, 5, 3, encoding), { line = 5, character = 0 }, 'a missing line')
   end
 end
 
-function units.held_lines()
+function tests.tracked_lines()
   local context = require('promptls.context')
-  vim.cmd.edit('held.txt')
+  vim.cmd.edit('tracked.txt')
   local bufnr = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_set_lines(bufnr, 0, -1, false, { 'a', 'b', 'c', 'd' })
-  local held = context.hold(bufnr, 1, 2)
+  local tracked = context.track_lines(bufnr, 1, 2)
   vim.api.nvim_buf_set_lines(bufnr, 0, 0, false, { 'new', 'lines' })
-  local range = context.held(held, 'utf-8').range
-  equal({ range.start.line, range['end'].line }, { 3, 4 }, 'lines that are held move')
+  local range = context.tracked_location(tracked, 'utf-8').range
+  equal({ range.start.line, range['end'].line }, { 3, 4 }, 'tracked lines follow edits above them')
   vim.api.nvim_buf_delete(bufnr, { force = true })
-  equal(context.held(held, 'utf-8'), nil, 'and are gone with their buffer')
+  equal(context.tracked_location(tracked, 'utf-8'), nil, 'a deleted buffer has no location')
 end
 
-function units.kinds_of_context()
+function tests.client_context()
   local context = require('promptls.context')
   vim.fn.setreg('"', 'copied')
-  equal(context.answer({ 'clipboard', 'unheard of' }, 'utf-8'), { clipboard = 'copied' }, 'only what is asked for')
-  equal(vim.json.encode(context.answer({}, 'utf-8')), '{}', 'nothing is an object, too')
-  equal(context.answer({ 'quickfix', 'diagnostics' }, 'utf-8'), { quickfix = {}, diagnostics = {} }, 'empty lists')
+  local only_clipboard = context.client_context({ 'clipboard', 'unknown' }, 'utf-8')
+  equal(only_clipboard, { clipboard = 'copied' }, 'only requested kinds are sent')
+  equal(vim.json.encode(context.client_context({}, 'utf-8')), '{}', 'an empty context is a JSON object')
+  local empty_lists = context.client_context({ 'quickfix', 'diagnostics' }, 'utf-8')
+  equal(empty_lists, { quickfix = {}, diagnostics = {} }, 'empty lists')
 end
 
-function units.documents()
+function tests.documents()
   local documents = require('promptls.documents')
   vim.cmd.edit('a.prompt.md')
-  equal(vim.bo.filetype, 'promptls', 'the file type is found by the name')
-  equal(documents.is_prompt(0), true, 'a prompt by its name')
-  equal(documents.language(0, 'markdown'), 'promptls', 'and its language, whatever the file type')
+  equal(vim.bo.filetype, 'promptls', 'the file name determines the file type')
+  equal(documents.is_prompt(0), true, 'the file name marks a prompt document')
+  equal(documents.language(0, 'markdown'), 'promptls', 'the language does not depend on the file type')
   vim.cmd.edit('a.md')
-  equal({ vim.bo.filetype, documents.is_prompt(0) }, { 'markdown', false }, 'other Markdown is none')
+  local markdown = { vim.bo.filetype, documents.is_prompt(0) }
+  equal(markdown, { 'markdown', false }, 'other Markdown files are not prompt documents')
   require('promptls.config').set({ settings = { documents = { languages = { 'markdown', 'git-commit' } } } })
-  equal(documents.is_prompt(0), true, 'unless it is opted in')
-  for _, wrong in ipairs({ 'markdown', 7, { markdown = true }, { 'markdown', 7 } }) do
-    require('promptls.config').set({ settings = { documents = { languages = wrong } } })
-    equal(documents.is_prompt(0), false, 'what is no list of strings opts nothing in')
+  equal(documents.is_prompt(0), true, 'documents.languages adds languages')
+  for _, invalid in ipairs({ 'markdown', 7, { markdown = true }, { 'markdown', 7 } }) do
+    require('promptls.config').set({ settings = { documents = { languages = invalid } } })
+    equal(documents.is_prompt(0), false, 'an invalid documents.languages counts as empty')
   end
   require('promptls.config').set({ settings = { documents = { languages = { 'markdown', 'git-commit' } } } })
   vim.cmd.edit('COMMIT_EDITMSG')
   vim.bo.filetype = 'gitcommit'
-  equal({ documents.is_prompt(0), documents.language(0, 'gitcommit') }, { true, 'git-commit' }, "by LSP's names")
+  local commit_message = { documents.is_prompt(0), documents.language(0, 'gitcommit') }
+  equal(commit_message, { true, 'git-commit' }, 'LSP language ids')
   require('promptls.config').set()
 end
 
-function units.roots()
+function tests.roots()
   local documents = require('promptls.documents')
   local folder = vim.fn.tempname()
   vim.fn.mkdir(folder .. '/project/.git', 'p')
@@ -114,40 +119,40 @@ function units.roots()
   vim.fn.mkdir(folder .. '/loose', 'p')
   local real = vim.uv.fs_realpath(folder)
   vim.cmd.edit(folder .. '/project/src/a.txt')
-  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/project', 'the marked folder above')
+  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/project', 'the parent folder with a marker')
   vim.fn.mkdir(folder .. '/mono/.promptls', 'p')
   vim.fn.mkdir(folder .. '/mono/inner/.git', 'p')
   vim.cmd.edit(folder .. '/mono/inner/c.txt')
-  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/mono/inner', 'the nearest one, whatever marks it')
+  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/mono/inner', 'the nearest marker wins over the first')
   vim.cmd.edit(folder .. '/loose/b.txt')
-  equal(documents.root(0), nil, 'none where nothing is marked')
-  local here = vim.fn.getcwd()
+  equal(documents.root(0), nil, 'no root without a marker')
+  local cwd = vim.fn.getcwd()
   vim.cmd.cd(folder .. '/loose')
-  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/loose', 'unless it is the current directory')
+  equal(vim.uv.fs_realpath(documents.root(0)), real .. '/loose', 'the current directory is a root')
   vim.env.HOME = real .. '/loose'
   vim.uv.os_setenv('HOME', real .. '/loose')
-  equal(documents.root(0), nil, 'which must not be the home directory')
+  equal(documents.root(0), nil, 'the home directory is not a root')
   vim.cmd.cd(folder)
-  equal(documents.root(0), nil, 'nor one above it')
-  vim.cmd.cd(here)
+  equal(documents.root(0), nil, 'a parent of the home directory is not a root')
+  vim.cmd.cd(cwd)
 end
 
-function units.enabled()
+function tests.enabled()
   local client = require('promptls.client')
-  local tells = vim.lsp.is_enabled
-  for _, tell in ipairs({ tells, false }) do -- the first Neovim 0.11 has no such function
-    vim.lsp.is_enabled = tell or nil
-    equal(client.enabled(), false, 'not unless it was')
+  local original = vim.lsp.is_enabled
+  for _, is_enabled in ipairs({ original, false }) do -- Neovim 0.11.0 does not have this function
+    vim.lsp.is_enabled = is_enabled or nil
+    equal(client.enabled(), false, 'disabled by default')
     vim.lsp.enable('promptls')
-    equal(client.enabled(), true, 'once it was')
+    equal(client.enabled(), true, 'enabled by vim.lsp.enable')
     vim.lsp.enable('promptls', false)
   end
-  vim.lsp.is_enabled = tells
+  vim.lsp.is_enabled = original
 end
 
-function units.rendering()
+function tests.rendering()
   local render = require('promptls.render')
-  local base = {
+  local result = {
     tokens = { budget = 100, used = 150, counter = 'o200k', exact = true, sections = { context = 150, frame = 0 } },
     items = {},
     omitted = {},
@@ -165,25 +170,28 @@ function units.rendering()
       'open',
     }, '\n'),
   }
-  local found = render.prompt(base, { width = 40 })
-  local head = table.concat(vim.list_slice(found.lines, 1, found.prompt), '\n')
-  equal(head:find('150 of 100 tokens (o200k, exact)', 1, true) ~= nil, true, 'the counter is named')
-  equal(head:find('The index is indexing (50 %): 5 of 10 files', 1, true) ~= nil, true, 'an index that is not ready')
-  equal(head:find('frame', 1, true), nil, 'empty sections are not shown')
-  equal(vim.list_slice(found.levels, found.prompt + 1), { '>1', '>2', '2', '2', '<2', '>1', '1', '1' }, 'folds')
-  equal(#found.blocks, 1, 'a fence that is not closed by its own name is none')
-  for _, line in ipairs(vim.list_slice(found.lines, 1, 3)) do
-    equal(vim.fn.strdisplaywidth(line) <= 40, true, 'the header fits: ' .. line)
+  local rendered = render.prompt(result, { width = 40 })
+  local header = table.concat(vim.list_slice(rendered.lines, 1, rendered.prompt_row), '\n')
+  equal(header:find('150 of 100 tokens (o200k, exact)', 1, true) ~= nil, true, 'the token counter is shown')
+  local warning = 'The index is indexing (50 %): 5 of 10 files'
+  equal(header:find(warning, 1, true) ~= nil, true, 'an incomplete index is shown')
+  equal(header:find('frame', 1, true), nil, 'empty sections are hidden')
+  local fold_levels = vim.list_slice(rendered.fold_levels, rendered.prompt_row + 1)
+  equal(fold_levels, { '>1', '>2', '2', '2', '<2', '>1', '1', '1' }, 'folds')
+  equal(#rendered.quoted_files, 1, 'a fence without its closing fence is text')
+  for _, line in ipairs(vim.list_slice(rendered.lines, 1, 3)) do
+    equal(vim.fn.strdisplaywidth(line) <= 40, true, 'the header fits the width: ' .. line)
   end
-  equal(render.place('a.py', { start = { line = 4 }, ['end'] = { line = 5 } }), 'a.py:5', 'one line')
-  equal(render.place('a.py', { start = { line = 4 }, ['end'] = { line = 9 } }), 'a.py:5-9', 'several')
-  equal(render.brief(nil), 'promptls …', 'a server that has told nothing yet')
+  equal(render.path_with_lines('a.py', { start = { line = 4 }, ['end'] = { line = 5 } }), 'a.py:5', 'one line')
+  equal(render.path_with_lines('a.py', { start = { line = 4 }, ['end'] = { line = 9 } }), 'a.py:5-9', 'several lines')
+  equal(render.short_status(nil), 'promptls …', 'no status reported yet')
   local roots = { { files = 10, pending = 6 } }
-  equal(render.brief({ state = 'indexing', complete = 0.409, roots = roots }), 'promptls indexing 40%', 'how far it is')
-  equal(require('promptls.tell').number(1234567), '1,234,567', 'numbers have commas')
+  local short_status = render.short_status({ state = 'indexing', complete = 0.409, roots = roots })
+  equal(short_status, 'promptls indexing 40%', 'indexing progress')
+  equal(render.number(1234567), '1,234,567', 'thousands separators')
 end
 
-function units.pasting()
+function tests.pasting()
   local job = vim.fn.jobstart({ 'cat' }, { term = true })
   local sent
   local chansend = vim.fn.chansend
@@ -193,18 +201,18 @@ function units.pasting()
   require('promptls.consumers').send('one\27[201~\r\ntwo\194\155x\7ä', {}, 'q', 'terminal')
   vim.fn.chansend = chansend
   vim.fn.jobstop(job)
-  equal(sent, '\27[200~one[201~\ntwoxä\27[201~', 'a prompt cannot end the paste that it is in')
+  equal(sent, '\27[200~one[201~\ntwoxä\27[201~', 'a prompt cannot end the bracketed paste')
 end
 
 vim.cmd.runtime('plugin/promptls.lua')
 local count = 0
-for name, unit in vim.spairs(units) do
-  local ok, problem = xpcall(unit, debug.traceback)
+for name, test in vim.spairs(tests) do
+  local ok, problem = xpcall(test, debug.traceback)
   if not ok then
     io.stderr:write(name, ': ', problem, '\n')
     os.exit(1)
   end
   count = count + 1
 end
-print(('%d units are right'):format(count))
+print(('%d unit tests passed'):format(count))
 vim.cmd('qall!')

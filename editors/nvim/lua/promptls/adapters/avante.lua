@@ -1,4 +1,5 @@
--- avante.nvim: a slash command `/promptls <question>`, which asks with the prompt that promptls builds for it.
+-- Adapter for avante.nvim: the slash command `/promptls <question>` sends the prompt that promptls builds for the
+-- question.
 
 local consumers = require('promptls.consumers')
 local prompt = require('promptls.prompt')
@@ -7,14 +8,14 @@ local render = require('promptls.render')
 local M = {}
 
 ---@class promptls.AvanteOptions
----@field build? promptls.BuildOptions How prompts are built, such as their budget.
+---@field build? promptls.BuildOptions Options of the build request, such as the budget.
 
 ---@param text string
-local function ask(text)
+local function send_to_avante(text)
   require('avante.api').ask({ question = text })
 end
 
---- For `slash_commands` of avante's `setup()`.
+--- Return an entry for `slash_commands` in avante's `setup()`.
 ---@param opts? promptls.AvanteOptions
 ---@return table
 function M.slash_command(opts)
@@ -22,16 +23,16 @@ function M.slash_command(opts)
   consumers.register('avante', {
     title = 'avante',
     send = function(text)
-      ask(text)
+      send_to_avante(text)
     end,
   })
   return {
     name = 'promptls',
     description = '/promptls <question>',
-    details = 'Ask with the code that promptls chooses for the question, @-mentions included',
+    details = 'Ask with the code that promptls selects for the question; supports @-mentions',
     callback = function(_, question, done)
       prompt.request({ message = question, opts = opts.build }, function(result)
-        ask(render.text(result))
+        send_to_avante(render.text(result))
         if done then
           done(question)
         end

@@ -1,5 +1,5 @@
--- CopilotChat.nvim: a function `#promptls`, whose resource is the prompt for the question behind it.  A resource is
--- sent as it is; text of the chat would be searched for `#…` and `@…`, and code may hold some.
+-- Adapter for CopilotChat.nvim: the function `#promptls` returns the prompt for its question as a resource.
+-- CopilotChat sends resources unchanged; in chat text it would expand `#…` and `@…` inside the quoted code.
 
 local consumers = require('promptls.consumers')
 local prompt = require('promptls.prompt')
@@ -8,19 +8,19 @@ local render = require('promptls.render')
 local M = {}
 
 ---@class promptls.CopilotChatOptions
----@field build? promptls.BuildOptions How prompts are built, such as their budget.
----@field timeout? integer Milliseconds that a question waits for its prompt.
+---@field build? promptls.BuildOptions Options of the build request, such as the budget.
+---@field timeout? integer Timeout of the build request in milliseconds.
 
-local count = 0
----@type table<string, string> Name → a prompt that is built already.
-local kept = {}
+local built_count = 0
+---@type table<string, string> Name → prompt sent from the preview.
+local built_prompts = {}
 
 ---@param question string
 ---@param opts promptls.CopilotChatOptions
 ---@return string
 local function prompt_for(question, opts)
-  if kept[question] then
-    return kept[question]
+  if built_prompts[question] then
+    return built_prompts[question]
   end
   local result, problem = prompt.request_sync({ message = question, opts = opts.build }, opts.timeout)
   if not result then
@@ -29,7 +29,7 @@ local function prompt_for(question, opts)
   return render.text(result)
 end
 
---- For `functions` of CopilotChat's `setup()`.
+--- Return entries for `functions` in CopilotChat's `setup()`.
 ---@param opts? promptls.CopilotChatOptions
 ---@return table<string, table>
 function M.functions(opts)
@@ -37,16 +37,16 @@ function M.functions(opts)
   consumers.register('copilotchat', {
     title = 'CopilotChat',
     send = function(text, _, question)
-      count = count + 1
-      local name = ('built-%d'):format(count)
-      kept = { [name] = text }
+      built_count = built_count + 1
+      local name = ('built-%d'):format(built_count)
+      built_prompts = { [name] = text }
       require('CopilotChat').ask(('#promptls:`%s`\n\n%s'):format(name, question))
     end,
   })
   return {
     promptls = {
       uri = 'promptls://{question}',
-      description = 'The code of the workspace that a question needs, chosen by promptls within a token budget.',
+      description = 'Workspace code relevant to a question, selected by promptls within a token budget.',
       schema = {
         type = 'object',
         required = { 'question' },

@@ -1,4 +1,4 @@
--- A stand-in for CopilotChat.nvim 4: functions of the configuration, as its README has them.
+-- Fake CopilotChat.nvim 4: functions of the configuration, as documented.
 
 local M = { config = { functions = {} } }
 

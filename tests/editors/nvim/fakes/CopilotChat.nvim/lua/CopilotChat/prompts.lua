@@ -1,4 +1,4 @@
--- A stand-in for CopilotChat.nvim: calls the functions that a message names as #name:`input`.
+-- Fake CopilotChat.nvim: resolves the functions in a message, written as #name:`input`.
 
 local M = {}
 
@@ -6,11 +6,11 @@ function M.resolve_functions(text)
   local resources = {}
   local functions = require('CopilotChat').config.functions
   local rest = text:gsub('#([^%s:]+):`([^`]+)`', function(name, input)
-    local one = functions[name]
-    local field = one.schema.required[1]
-    local found = one.resolve({ [field] = input }, {})
-    vim.list_extend(resources, found)
-    return '##' .. found[1].uri
+    local func = functions[name]
+    local field = func.schema.required[1]
+    local resolved = func.resolve({ [field] = input }, {})
+    vim.list_extend(resources, resolved)
+    return '##' .. resolved[1].uri
   end)
   return resources, {}, rest
 end

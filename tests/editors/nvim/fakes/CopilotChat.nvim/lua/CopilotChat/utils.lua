@@ -1,2 +1,2 @@
--- A stand-in for CopilotChat.nvim.
+-- Fake CopilotChat.nvim: no scheduling.
 return { schedule_main = function() end }

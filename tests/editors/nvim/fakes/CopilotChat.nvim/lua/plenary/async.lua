@@ -1,4 +1,4 @@
--- A stand-in for plenary.nvim: runs what CopilotChat runs beside the editor.
+-- Fake plenary.nvim: runs the asynchronous functions of CopilotChat in a coroutine.
 return {
   run = function(job)
     coroutine.wrap(job)()

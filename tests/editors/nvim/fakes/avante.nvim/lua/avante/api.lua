@@ -1,4 +1,4 @@
--- A stand-in for avante.nvim: a question is submitted to the sidebar by an autocommand.
+-- Fake avante.nvim: submits a question with an autocommand.
 return {
   ask = function(opts)
     vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = opts.question } })

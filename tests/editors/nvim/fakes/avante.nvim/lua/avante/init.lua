@@ -1,4 +1,4 @@
--- A stand-in for avante.nvim: slash commands of the configuration.
+-- Fake avante.nvim: stores the slash commands of the configuration.
 
 local M = { slash_commands = {} }
 

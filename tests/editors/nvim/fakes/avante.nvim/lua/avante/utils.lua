@@ -1,4 +1,4 @@
--- A stand-in for avante.nvim.
+-- Fake avante.nvim: lists the slash commands.
 return {
   get_commands = function()
     return require('avante').slash_commands

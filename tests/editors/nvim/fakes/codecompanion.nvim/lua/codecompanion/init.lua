@@ -1,4 +1,4 @@
--- A stand-in for codecompanion.nvim 19: chats, extensions and the prompt decorator, as its documentation has them.
+-- Fake codecompanion.nvim 19: chats, extensions and the prompt decorator, as documented.
 
 local config = require('codecompanion.config')
 

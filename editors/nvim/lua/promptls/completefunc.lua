@@ -1,18 +1,18 @@
--- Mentions in input buffers that are no prompt documents, such as those of chat plugins: a 'completefunc'.
+-- 'completefunc' for mentions in buffers that are not prompt documents, such as the input windows of chat plugins.
 
 local client = require('promptls.client')
 
 local M = {}
 
-local WAIT = 1000 -- milliseconds
+local TIMEOUT = 1000 -- milliseconds; completion blocks the editor
 
----@type {start: integer, items: table[]}
+---@type {start: integer, items: table[]} Result of the last call with `findstart` 1.
 local last = { start = -3, items = {} }
 
 ---@param findstart 0|1
 ---@param base string
 ---@return integer|table
-function M.completefunc(findstart, base)
+function M.complete(findstart, base)
   if findstart == 0 then
     return vim.tbl_map(function(item)
       return {
@@ -26,15 +26,15 @@ function M.completefunc(findstart, base)
   end
   local column = vim.api.nvim_win_get_cursor(0)[2]
   local text = vim.api.nvim_get_current_line():sub(1, column)
-  local found = client.request_sync('promptls/completeMention', {
+  local result = client.request_sync('promptls/completeMention', {
     text = text,
     offset = vim.str_utfindex(text, 'utf-16'),
     limit = 50,
-  }, WAIT)
-  if not found or #found.items == 0 then
+  }, TIMEOUT)
+  if not result or #result.items == 0 then
     return -3
   end
-  last = { start = vim.str_byteindex(text, 'utf-16', found.replace.start), items = found.items }
+  last = { start = vim.str_byteindex(text, 'utf-16', result.replace.start), items = result.items }
   return last.start
 end
 

@@ -1,0 +1,53 @@
+-- Opens the log file of the server.
+
+local notify = require('promptls.notify')
+local window = require('promptls.window')
+
+local M = {}
+
+local DOCTOR_TIMEOUT = 60000 -- milliseconds
+
+--- Return the default path of the log file on this system. `promptls doctor` reports the path as well but is slow.
+---@return string
+local function default_log_file()
+  local home = vim.uv.os_homedir() or ''
+  local folder = vim.fs.joinpath(vim.env.XDG_STATE_HOME or vim.fs.joinpath(home, '.local', 'state'), 'promptls', 'log')
+  if vim.fn.has('mac') == 1 then
+    folder = vim.fs.joinpath(home, 'Library', 'Logs', 'promptls')
+  elseif vim.fn.has('win32') == 1 then
+    folder = vim.fs.joinpath(vim.env.LOCALAPPDATA or home, 'promptls', 'Logs')
+  end
+  return vim.fs.joinpath(folder, 'promptls.log')
+end
+
+---@param file string
+local function view(file)
+  vim.api.nvim_set_current_win(window.non_floating())
+  vim.cmd('botright split')
+  vim.cmd.view({ args = { file }, magic = { file = false } })
+  vim.cmd('normal! G')
+end
+
+--- Open the log file in a split, with the cursor on the newest line.
+function M.open()
+  local file = default_log_file()
+  if vim.uv.fs_stat(file) then
+    return view(file)
+  end
+  local command, problem = require('promptls.server').find(require('promptls.documents').root(0))
+  if not command then
+    return notify.error(problem --[[@as string]])
+  end
+  local doctor = vim.list_extend(vim.list_slice(command.cmd, 1, #command.cmd - 1), { 'doctor' })
+  vim.system(doctor, { text = true, timeout = DOCTOR_TIMEOUT }, function(completed)
+    vim.schedule(function()
+      local reported = (completed.stdout or ''):match('log: ([^\n]+)')
+      if reported and vim.uv.fs_stat(reported) then
+        return view(reported)
+      end
+      notify.info('The server has not written a log file.')
+    end)
+  end)
+end
+
+return M

@@ -1,0 +1,108 @@
+-- Requests whose response is displayed: search, explain, graph, status, mention kinds and ignore rules.
+
+local client = require('promptls.client')
+local config = require('promptls.config')
+local context = require('promptls.context')
+local notify = require('promptls.notify')
+local page = require('promptls.page')
+local render = require('promptls.render')
+local window = require('promptls.window')
+
+local M = {}
+
+--- Search the workspace; results go to the quickfix list or a selection menu.
+---@param params {query: string, limit?: integer, paths?: string[], kinds?: string[]}
+---@param to? 'quickfix'|'select'
+function M.search(params, to)
+  local opts = config.get().search
+  params.limit = params.limit or opts.limit
+  client.request('promptls/search', params, {
+    on_result = function(result, lsp_client)
+      if #result.hits == 0 then
+        return notify.info(('No results for "%s".'):format(params.query))
+      end
+      if (to or opts.to) == 'select' then
+        return vim.ui.select(result.hits, {
+          prompt = 'promptls: ' .. params.query,
+          format_item = function(hit)
+            return render.path_with_lines(hit.path, hit.range) .. '  ' .. render.hit(hit)
+          end,
+        }, function(hit)
+          if hit then
+            local start = hit.range.start
+            window.jump({ uri = hit.uri, range = { start = start, ['end'] = start } }, lsp_client.offset_encoding)
+          end
+        end)
+      end
+      vim.fn.setqflist({}, ' ', { title = 'promptls: ' .. params.query, items = render.quickfix(result.hits) })
+      vim.cmd('botright copen')
+    end,
+  })
+end
+
+--- Describe a definition, by name or under the cursor.
+---@param symbol? string
+function M.explain(symbol)
+  local bufnr = vim.api.nvim_get_current_buf()
+  local row, column = unpack(vim.api.nvim_win_get_cursor(0))
+  local function params(lsp_client)
+    if symbol and symbol ~= '' then
+      return { symbol = symbol }
+    end
+    return {
+      uri = vim.uri_from_bufnr(bufnr),
+      position = context.position(bufnr, row - 1, column, lsp_client.offset_encoding),
+    }
+  end
+  client.request('promptls/explain', params, {
+    on_result = function(result, lsp_client)
+      page.show_markdown(result, result.node and result.node.name or symbol or 'Not found', lsp_client)
+    end,
+  })
+end
+
+--- Show the part of the knowledge graph for a question, or the call paths between two definitions.
+---@param params {query?: string, symbol?: string, from?: string, to?: string, limit?: integer}
+function M.graph(params)
+  client.request('promptls/graph', params, {
+    on_result = function(result, lsp_client)
+      page.show_markdown(result, 'Graph', lsp_client)
+    end,
+  })
+end
+
+--- Show the status of the index.
+function M.status()
+  client.request('promptls/status', {}, {
+    on_result = function(result, lsp_client)
+      client.states[lsp_client.id] = result
+      page.show(render.status(result), { title = 'Status', encoding = lsp_client.offset_encoding })
+    end,
+  })
+end
+
+--- Show the mention kinds and their syntax.
+function M.mention_kinds()
+  client.request('promptls/mentionKinds', {}, {
+    on_result = function(result)
+      page.show(render.mention_kinds(result.kinds), { title = 'Mentions' })
+    end,
+  })
+end
+
+--- Show why the active file is indexed or ignored.
+function M.explain_ignore()
+  local bufnr = require('promptls.documents').active_file()
+  if not bufnr then
+    return notify.info('No file is open.')
+  end
+  client.request('promptls/explainIgnore', { uri = vim.uri_from_bufnr(bufnr) }, {
+    bufnr = bufnr,
+    on_result = function(result)
+      local name = vim.fn.fnamemodify(vim.api.nvim_buf_get_name(bufnr), ':~:.')
+      notify.info(('%s is %s: %s'):format(name, result.indexed and 'indexed' or 'not indexed', result.reason))
+    end,
+  })
+end
+
+return M
