@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from promptls.index.snapshot import split_lines
 from promptls.model import FileEntry, FileText, Item, Origin, Outline, Span, Symbol, encode_outline
-from promptls.prompt.forms import ItemForms, item_forms
 from promptls.prompt.profile import profile, profile_names
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.forms import ItemForms, item_forms
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.tokens import counter
 
 ROOT = "/w"

@@ -10,7 +10,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from promptls.prompt.fences import boundary, fence
+from promptls.prompt.rendering.fences import boundary, fence
 
 SECRET = b"for tests"
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from promptkit import files, label, renderer
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.assemble import BudgetTooSmall, assemble, frame_tokens
-from promptls.prompt.fences import SPECIMEN
-from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import PackingCandidate, PackResult, pack
-from promptls.prompt.render import Renderer, render_element
+from promptls.prompt.rendering.fences import SPECIMEN
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer, render_element
 
 COUNTERS = st.sampled_from(["chars4", "estimate"])
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from promptkit import files, label, renderer
 from promptls.model import Item, Origin, RenderedItem, Span
-from promptls.prompt.fences import SPECIMEN
-from promptls.prompt.forms import ItemForms, item_forms, render_definitions
-from promptls.prompt.render import render_element
+from promptls.prompt.rendering.fences import SPECIMEN
+from promptls.prompt.rendering.forms import ItemForms, item_forms, render_definitions
+from promptls.prompt.rendering.renderer import render_element
 
 
 @st.composite

@@ -22,7 +22,7 @@ import pytest
 import request_fields
 from conftest import make_shop
 from lsp import Client, Json, ResponseError
-from promptls.lsp.framing import FramingError, read_frame
+from promptls.lsp.transport.framing import FramingError, read_frame
 from tally import Tries
 
 NOTIFICATIONS = [

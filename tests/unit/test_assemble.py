@@ -19,9 +19,9 @@ from promptls.prompt.assemble import (
     frame_tokens,
 )
 from promptls.prompt.errors import UnknownName
-from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import PackingCandidate, PackResult, pack
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.tokens import counter
 from promptls.prompt.variants import variant_text
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.model import Span
-from promptls.prompt.citations import CitableItem, verify
+from promptls.prompt.rendering.citations import CitableItem, verify
 
 ITEMS = [
     CitableItem("P1", "src/cart.py", Span(9, 20)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, boundary, fence
+from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, boundary, fence
 
 SECRET = b"for tests"
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from graphkit import calls, edges, ref_of, short_name, view_of
-from promptls.graph.name_lookup import MAX_CANDIDATES
-from promptls.graph.signatures import callback_parameter_type, return_type
+from promptls.graph.resolution.name_lookup import MAX_CANDIDATES
+from promptls.graph.resolution.signatures import callback_parameter_type, return_type
 from promptls.model import CALL, Span, Symbol
 
 SHOP = """

@@ -12,9 +12,9 @@ from promptls.compat.codebuddy.layout import question_type_label
 from promptls.compat.prompto import task_templates
 from promptls.model import Origin
 from promptls.prompt.assemble import AssembledPrompt, assemble
-from promptls.prompt.forms import item_forms
 from promptls.prompt.layouts import Message, PromptMetadata, Section
 from promptls.prompt.pack import PackedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.rendering.forms import item_forms
 
 GREET = text_file(
     'def greet(name):\n    return f"Hello, {name}!"\n\n\ndef part(name):\n    return name\n', "src/greet.py"

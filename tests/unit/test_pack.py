@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import FileText, Item, Origin, Span
-from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
+from promptls.prompt.rendering.forms import item_forms
 
 USING = renderer()  # chars4
 

@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from promptkit import forms_of, item, label, renderer, symbol_item, text_file
 from promptls.model import FileEntry, FileText, Item, Origin, RenderedItem, Span
-from promptls.prompt.fences import SPECIMEN
-from promptls.prompt.forms import item_forms, render_definitions
-from promptls.prompt.render import SEPARATOR, render_element
+from promptls.prompt.rendering.fences import SPECIMEN
+from promptls.prompt.rendering.forms import item_forms, render_definitions
+from promptls.prompt.rendering.renderer import SEPARATOR, render_element
 from promptls.prompt.tokens import counter
 from promptls.util.hashing import content_hash
 
@@ -471,7 +471,7 @@ def test_forms_are_rendered_once_and_lazily() -> None:
             Counting.texts += 1
             return len(text)
 
-    from promptls.prompt.render import Renderer
+    from promptls.prompt.rendering.renderer import Renderer
 
     rendered = forms_of(symbol_item(CART, "Cart"), CART, Renderer(Counting(), label))
     assert Counting.texts == 0

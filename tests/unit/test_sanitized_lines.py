@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.model import FileEntry, FileText, Span
+from promptls.prompt.rendering.sanitized_lines import BATCH_LINES, SanitizedLines
 from promptls.prompt.sanitize import clean, find_injections
-from promptls.prompt.sanitized_lines import BATCH_LINES, SanitizedLines
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 KEY = ["-----BEGIN PRIVATE KEY-----", *["MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7" + "x" * 12] * 3]

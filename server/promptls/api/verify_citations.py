@@ -8,7 +8,7 @@ from promptls.api.results import encode_span, path_of, utf16_offset
 from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.model import CancelToken, FileText
-from promptls.prompt.citations import CitableItem, Citation, verify
+from promptls.prompt.rendering.citations import CitableItem, Citation, verify
 
 UNKNOWN_LINE_COUNT = 1 << 30
 """Line count assumed for a file that is not parsed yet, so that no citation of it is rejected."""

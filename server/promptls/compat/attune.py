@@ -22,7 +22,7 @@ from promptls.compat.markdown import block_quote
 from promptls.index import find_words, split_identifier, stem
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent
 from promptls.prompt.profile import ProfileHooks, read_profile
-from promptls.prompt.render import SEPARATOR, Renderer
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.scoring import (
     RRF_K,
     CorpusStatistics,

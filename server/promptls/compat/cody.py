@@ -12,7 +12,7 @@ from promptls.index import tokenize
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, heading
 from promptls.prompt.pack import PackedItem
 from promptls.prompt.profile import ProfileHooks, read_profile
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import header_text
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoredItem, ScoringQuery
 from promptls.prompt.variants import variant_text

@@ -6,7 +6,7 @@ import re
 
 from promptls.languages import language_of
 from promptls.prompt.pack import PackedItem
-from promptls.prompt.render import Renderer, clean_symbol_name
+from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
 from promptls.prompt.sanitize import header_text
 
 _BACKTICKS = re.compile(r"`{3,}")

@@ -18,7 +18,7 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.pack import PackedItem
 from promptls.prompt.profile import Classification, ProfileHooks, read_profile
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import header_text
 from promptls.prompt.scoring import (
     RRF_K,

@@ -16,7 +16,7 @@ from promptls.knowledge import project
 from promptls.model import SectionEntry
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.profile import ProfileHooks, read_profile
-from promptls.prompt.render import SEPARATOR, Renderer
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.section_types import SectionContext, SectionNotes
 from promptls.prompt.variants import variant_text
 

@@ -12,13 +12,14 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from promptls.graph import name_lookup, node_summary
-from promptls.graph.file_tables import FileSymbols, FileSymbolsCache
-from promptls.graph.name_resolution import NameResolver
+from promptls.graph import node_summary
 from promptls.graph.nodes import Edge, EdgeType, Node
 from promptls.graph.packages import common_segments
 from promptls.graph.reference_index import IMPORT, ReferenceIndex, update_reference_index
-from promptls.graph.resolution import CERTAINTY, Imports, Instance, Resolution
+from promptls.graph.resolution import name_lookup
+from promptls.graph.resolution.file_tables import FileSymbols, FileSymbolsCache
+from promptls.graph.resolution.name_resolution import NameResolver
+from promptls.graph.resolution.types import CERTAINTY, Imports, Instance, Resolution
 from promptls.index import Derived, OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 
-from promptls.graph.file_tables import FileSymbols
 from promptls.graph.nodes import Complexity
-from promptls.graph.signatures import after_arrow
+from promptls.graph.resolution.file_tables import FileSymbols
+from promptls.graph.resolution.signatures import after_arrow
 from promptls.index import split_identifier
 from promptls.knowledge.project.layers import CORE, TEST
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS

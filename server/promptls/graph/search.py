@@ -12,9 +12,9 @@ from math import log2
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
-from promptls.graph.file_tables import MAX_CACHED_FILES
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Node
+from promptls.graph.resolution.file_tables import MAX_CACHED_FILES
 from promptls.index import STOP_WORDS, OutlineRef, find_words, split_identifier, stem
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
 from promptls.model import CancelToken

@@ -4,7 +4,7 @@ Start with `server` (handler registration), `connection` (state of one client), 
 (table of requests and LSP features).
 """
 
-from promptls.lsp.fast_lsprotocol import import_lsprotocol
+from promptls.lsp.transport.fast_lsprotocol import import_lsprotocol
 
 import_lsprotocol()
 

@@ -18,11 +18,11 @@ from promptls import __version__
 from promptls.api import params as protocol
 from promptls.api.params import Json
 from promptls.index import Workspace
-from promptls.lsp.configuration import Configuration
+from promptls.lsp.client.configuration import Configuration
+from promptls.lsp.client.progress import IndexingProgress
 from promptls.lsp.documents import OpenDocuments
-from promptls.lsp.framing import FramingError, read_frame
-from promptls.lsp.jsonrpc import PromptServerProtocol
-from promptls.lsp.progress import IndexingProgress
+from promptls.lsp.transport.framing import FramingError, read_frame
+from promptls.lsp.transport.jsonrpc import PromptServerProtocol
 from promptls.model import CancelToken, Root
 from promptls.settings import Settings
 

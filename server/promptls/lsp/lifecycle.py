@@ -16,14 +16,14 @@ from pygls.exceptions import JsonRpcException
 
 from promptls.api.params import Json
 from promptls.index import from_uri
-from promptls.lsp.client_context import client_supports
+from promptls.lsp.client.client_context import client_supports
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import EngineStartError
-from promptls.lsp.jsonrpc import to_json
 from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.lsp.status import schedule_status
 from promptls.lsp.synced_workspace import SyncedWorkspace
 from promptls.lsp.text_sync import reclassify_documents
+from promptls.lsp.transport.jsonrpc import to_json
 from promptls.model import Root
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered

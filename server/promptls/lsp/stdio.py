@@ -8,8 +8,8 @@ import os
 import sys
 
 from promptls.lsp.connection import PromptServer
-from promptls.lsp.jsonrpc import GuardedWriter
 from promptls.lsp.server import create_server
+from promptls.lsp.transport.jsonrpc import GuardedWriter
 
 log = logging.getLogger(__name__)
 

@@ -13,7 +13,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import Item, RenderedItem
-from promptls.prompt import fences
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.layouts import (
     Chat,
@@ -26,7 +25,8 @@ from promptls.prompt.layouts import (
     default_layout,
 )
 from promptls.prompt.pack import OmittedItem, PackedItem, PackResult
-from promptls.prompt.render import SEPARATOR, Renderer
+from promptls.prompt.rendering import fences
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS

@@ -21,7 +21,6 @@ from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome
 from promptls.prompt import explicit, implicit
 from promptls.prompt.assemble import AssembledPrompt, PromptItem, assemble, frame_tokens
-from promptls.prompt.forms import item_forms
 from promptls.prompt.history import select_turns
 from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
@@ -30,7 +29,8 @@ from promptls.prompt.options import PromptOptions
 from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
 from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
 from promptls.prompt.rank import split_by_threshold
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections

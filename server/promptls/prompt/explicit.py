@@ -16,9 +16,9 @@ from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, Span
 from promptls.prompt.assemble import AssembledPrompt, PromptItem
-from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import PackingCandidate
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer
 
 MAX_DEFINITIONS = 12
 """Maximum number of definitions that represent a mentioned file that does not fit."""

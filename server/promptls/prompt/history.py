@@ -17,9 +17,9 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from promptls.prompt.fences import BOUNDARY_LENGTH, SPECIMEN, fence
 from promptls.prompt.layouts.types import Message
-from promptls.prompt.render import SEPARATOR
+from promptls.prompt.rendering.fences import BOUNDARY_LENGTH, SPECIMEN, fence
+from promptls.prompt.rendering.renderer import SEPARATOR
 from promptls.prompt.sanitize import escape_invisible
 from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import variant_text

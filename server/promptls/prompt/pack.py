@@ -14,7 +14,6 @@ from typing import Literal
 from msgspec import Struct
 
 from promptls.model import Item, RenderedItem
-from promptls.prompt.forms import ItemForms, render_definitions, render_full_forms
 from promptls.prompt.packer import (
     DEFINITIONS,
     FULL,
@@ -25,7 +24,8 @@ from promptls.prompt.packer import (
     Packer,
     PackerEntry,
 )
-from promptls.prompt.spans import count_lines
+from promptls.prompt.rendering.forms import ItemForms, render_definitions, render_full_forms
+from promptls.prompt.rendering.spans import count_lines
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
 Order = Literal["file", "score", "reverse"]

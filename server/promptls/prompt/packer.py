@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from promptls.model import RenderedItem, Span
-from promptls.prompt.forms import ItemForms
-from promptls.prompt.spans import count_lines, merge_across_blank_lines, subtract_spans
+from promptls.prompt.rendering.forms import ItemForms
+from promptls.prompt.rendering.spans import count_lines, merge_across_blank_lines, subtract_spans
 
 MIN_REMAINDER, MAX_REMAINDER, REMAINDER_SHARE = 24, 48, 1 / 80
 """Tokens that are not worth filling: a share of the budget, between the cost of a fence and of two lines of code."""

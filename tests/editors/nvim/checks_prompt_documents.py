@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from suite import Session, check, current_line, expect, wait_attached, wait_completion, wait_preview
+from suite import ROOT, Session, check, current_line, expect, wait_attached, wait_completion, wait_preview
 
 
 @check("typing a mention opens the completion popup, and the accepted item is inserted")
@@ -216,3 +216,13 @@ def completion_plugins_are_detected(session: Session) -> None:
     response = editor.lua(request, {**document, "position": {"line": 0, "character": 8}})
     expect(response.get("result"), "the server responds", response)
     expect("@shop/cart.py" in [item["label"] for item in response["result"]["items"]], "the response contains the file")
+
+
+@check("the minimal configuration of the examples starts the server", isolated=True)
+def minimal_configuration_works(session: Session) -> None:
+    init = ROOT / "server" / "examples" / "nvim-minimal" / "init.lua"
+    session.write_file("question.prompt.md", "")
+    editor = session.start("--clean", "-u", str(init), "question.prompt.md")
+    wait_attached(editor)
+    editor.type("iSee @shop/ca")
+    expect(wait_completion(editor, "@shop/ca") == ["@shop/cart.py"], "the file is completed")

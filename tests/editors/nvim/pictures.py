@@ -165,6 +165,8 @@ def tour(session: Session) -> None:
     editor.type(":edit question.prompt.md<CR>")
     wait_attached(editor)
     editor.type("i# Rounding<CR><CR>")
+    editor.sees("# Rounding")
+    editor.sees(" of 1,200 tokens")
     recorder = Recorder(editor)
     recorder.frame(600)
     recorder.type("How is the discount rounded? See @sho")

@@ -17,14 +17,14 @@ from promptls.index.snapshot import split_lines
 from promptls.index.syntax import structural_search
 from promptls.index.syntax.parse import parse_source
 from promptls.languages import LANGUAGES
-from promptls.lsp.framing import FramingError, read_frame
+from promptls.lsp.transport.framing import FramingError, read_frame
 from promptls.mentions.grammar import parse, strip_mentions, utf16_offset
 from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
-from promptls.prompt import fences
-from promptls.prompt.forms import item_forms
 from promptls.prompt.pack import PackingCandidate, pack
 from promptls.prompt.recipes import Recipe, context_values, parse_recipe, render_recipe
-from promptls.prompt.render import Renderer, render_element
+from promptls.prompt.rendering import fences
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer, render_element
 from promptls.prompt.sanitize import clean, header_text, redact
 from promptls.prompt.tokens import counter
 from promptls.settings import Settings

@@ -11,7 +11,7 @@ from promptls.compat import markdown
 from promptls.compat.markdown import block_quote
 from promptls.prompt.layouts import Chat, MessageParts, PromptContent, arrange_messages
 from promptls.prompt.pack import PackedItem
-from promptls.prompt.render import SEPARATOR, Renderer
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.variants import variant_text
 
 PERSONA = "You are a senior engineer of this project. Help with the question below, from the context given."

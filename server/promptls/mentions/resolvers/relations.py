@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from promptls.graph.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
 from promptls.graph.graph import GraphView
-from promptls.graph.name_lookup import equivalent_definitions
 from promptls.graph.nodes import Edge
+from promptls.graph.resolution.name_lookup import equivalent_definitions
 from promptls.graph.test_names import find_tests_named_after
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS

@@ -14,10 +14,10 @@ from importlib.resources import files
 from typing import Any
 
 from promptls.model import CancelToken, Problem
-from promptls.prompt import fences
 from promptls.prompt.intent.types import ACTIONS, QUESTION_TYPES, Interpretation
 from promptls.prompt.language_model.client import LanguageModel, LanguageModelError
 from promptls.prompt.layouts.types import Message
+from promptls.prompt.rendering import fences
 from promptls.prompt.sanitize import clean
 
 MAX_TERMS = 10

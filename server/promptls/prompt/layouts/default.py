@@ -5,9 +5,9 @@ Stable parts come first, so that a prompt cache can keep the prefix; the questio
 
 from __future__ import annotations
 
-from promptls.prompt import fences
 from promptls.prompt.layouts.types import Chat, MessageParts, PromptContent, arrange_messages, heading
-from promptls.prompt.render import SEPARATOR, Renderer, render_element
+from promptls.prompt.rendering import fences
+from promptls.prompt.rendering.renderer import SEPARATOR, Renderer, render_element
 from promptls.prompt.variants import variant_text
 
 

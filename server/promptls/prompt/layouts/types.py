@@ -12,7 +12,7 @@ from typing import Literal
 from msgspec import Struct
 
 from promptls.prompt.pack import PackedItem
-from promptls.prompt.render import Renderer
+from promptls.prompt.rendering.renderer import Renderer
 
 SectionPlacement = Literal["instructions", "context", "task"]
 Role = Literal["system", "user", "assistant"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 
-from promptls.graph.file_tables import FileSymbols
-from promptls.graph.module_paths import imported_elixir_modules
-from promptls.graph.resolution import CERTAINTY, Entity, External, ImportTarget, Lookup, Module, Resolution
-from promptls.graph.type_hierarchy import TypeHierarchy
+from promptls.graph.resolution.file_tables import FileSymbols
+from promptls.graph.resolution.module_paths import imported_elixir_modules
+from promptls.graph.resolution.type_hierarchy import TypeHierarchy
+from promptls.graph.resolution.types import CERTAINTY, Entity, External, ImportTarget, Lookup, Module, Resolution
 from promptls.index import OutlineRef
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 

@@ -14,10 +14,10 @@ from itertools import chain
 from msgspec.structs import replace
 
 from promptls.model import AnyOutline, FileText, FormName, Item, RenderedItem, Span, Symbol
-from promptls.prompt.render import Renderer, clean_symbol_name
+from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
+from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans
+from promptls.prompt.rendering.truncation import cut_position, elision_lines, largest_fitting
 from promptls.prompt.sanitize import Finding, clean, header_text
-from promptls.prompt.spans import count_lines, first_lines, intersect_spans, merge_spans
-from promptls.prompt.truncation import cut_position, elision_lines, largest_fitting
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""

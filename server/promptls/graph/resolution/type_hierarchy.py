@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import threading
 
-from promptls.graph.file_tables import FileSymbols, is_type_named_constructor
-from promptls.graph.module_paths import resolve_path, using_macro
-from promptls.graph.resolution import MAX_DEPTH, Lookup, Resolution
+from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.resolution.module_paths import resolve_path, using_macro
+from promptls.graph.resolution.types import MAX_DEPTH, Lookup, Resolution
 from promptls.index import OutlineRef
 from promptls.languages.kinds import TYPE_KINDS
 

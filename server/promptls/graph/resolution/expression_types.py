@@ -8,9 +8,11 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from promptls.graph.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
-from promptls.graph.module_paths import resolve_prefix
-from promptls.graph.resolution import (
+from promptls.graph.resolution.file_tables import SELF_NAMES, SUPER_NAMES, FileSymbols
+from promptls.graph.resolution.module_paths import resolve_prefix
+from promptls.graph.resolution.signatures import callback_parameter_type, return_type
+from promptls.graph.resolution.type_hierarchy import TypeHierarchy
+from promptls.graph.resolution.types import (
     EXTERNAL,
     MAX_DEPTH,
     Entity,
@@ -21,9 +23,7 @@ from promptls.graph.resolution import (
     Resolution,
     Value,
 )
-from promptls.graph.signatures import callback_parameter_type, return_type
-from promptls.graph.type_hierarchy import TypeHierarchy
-from promptls.graph.visible_names import VisibleNames
+from promptls.graph.resolution.visible_names import VisibleNames
 from promptls.index import RETURN_VALUE, UNCERTAIN
 from promptls.languages import PLAIN_TEXT, Language
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from promptls.graph.file_tables import FileSymbols, is_type_named_constructor
 from promptls.graph.packages import common_segments, module_prefix, package_of
-from promptls.graph.resolution import Resolution
+from promptls.graph.resolution.file_tables import FileSymbols, is_type_named_constructor
+from promptls.graph.resolution.types import Resolution
 from promptls.index import UNKNOWN_RECEIVER, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, Language, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS

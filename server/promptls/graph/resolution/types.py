@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from promptls.graph.file_tables import FileSymbols
+from promptls.graph.resolution.file_tables import FileSymbols
 from promptls.index import OutlineRef, Snapshot
 from promptls.model import FileEntry, Import, Reference
 

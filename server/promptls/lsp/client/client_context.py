@@ -12,7 +12,7 @@ from pygls.exceptions import JsonRpcException
 from promptls.api import params as protocol
 from promptls.api.params import InvalidParams
 from promptls.lsp.connection import PromptServer
-from promptls.lsp.jsonrpc import to_json
+from promptls.lsp.transport.jsonrpc import to_json
 
 log = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from promptls.model import FileText, FormName, Item, RenderedItem, Span, Symbol
-from promptls.prompt.fences import SPECIMEN, fence
+from promptls.prompt.rendering.fences import SPECIMEN, fence
+from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, header_text, redact
-from promptls.prompt.sanitized_lines import SanitizedLines
 from promptls.prompt.tokens import Counter, count_all
 
 SEPARATOR = "\n\n"

@@ -10,10 +10,10 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from promptls.graph.file_tables import FileSymbols
-from promptls.graph.name_lookup import MAX_AMBIGUOUS, is_in_package
 from promptls.graph.packages import common_segments, module_prefix
-from promptls.graph.resolution import Resolution
+from promptls.graph.resolution.file_tables import FileSymbols
+from promptls.graph.resolution.name_lookup import MAX_AMBIGUOUS, is_in_package
+from promptls.graph.resolution.types import Resolution
 from promptls.index import NUMBER_LITERAL, STRING_LITERAL, OutlineRef, Snapshot
 from promptls.languages import LANGUAGES, language_named
 from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS

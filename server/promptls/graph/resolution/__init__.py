@@ -1,0 +1,1 @@
+"""Name resolution: the definitions that a name, expression or reference refers to."""

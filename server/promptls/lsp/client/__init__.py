@@ -1,0 +1,1 @@
+"""Requests to the client: configuration, client context and progress bars."""

@@ -1,0 +1,1 @@
+"""Transport: message framing, JSON-RPC and fast construction of lsprotocol types."""

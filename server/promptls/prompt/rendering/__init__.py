@@ -1,0 +1,1 @@
+"""Rendering of items: forms, fences, sanitized lines and citations."""
