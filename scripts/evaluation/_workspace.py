@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from promptls.engine import Engine
+from promptls.index.client import IndexClient
 from promptls.index.files.uris import to_uri
-from promptls.index.indexer import Indexer
 from promptls.index.snapshot import Snapshot
 from promptls.index.workspace import Workspace
 from promptls.model import Root
@@ -33,7 +33,7 @@ def engine_of(folder: Path) -> Iterator[tuple[Engine, str]]:
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[tuple[Indexer, Snapshot, str]]:
-    """Yield (indexer, snapshot, root) with a complete index."""
+def opened(folder: Path) -> Iterator[tuple[IndexClient, Snapshot, str]]:
+    """Yield (index, snapshot, root) with a complete index."""
     with engine_of(folder) as (engine, root):
-        yield engine.indexer, engine.indexer.client.snapshot(), root
+        yield engine.indexer.client, engine.indexer.client.snapshot(), root
