@@ -1,4 +1,4 @@
-"""Installation checks of `promptls doctor`: packages, git, settings, cache, parser and embedding model."""
+"""Installation checks of `promptls doctor`: packages, git, settings, cache, mention kinds, parser and embedding model."""
 
 from __future__ import annotations
 
@@ -66,7 +66,9 @@ def run_checks() -> list[CheckResult]:
         _check_cache(settings),
         CheckResult(True, f"log: {log_file()}"),
     ]
-    return results + _check_worker(settings) if all(package.ok for package in packages) else results
+    if all(package.ok for package in packages):
+        results += [*_check_mention_kinds(), *_check_worker(settings)]
+    return results
 
 
 def _check_package(name: str) -> CheckResult:
@@ -113,6 +115,16 @@ def _check_cache(settings: Settings) -> CheckResult:
     free = shutil.disk_usage(directory).free
     message = f"cache: {directory} uses {used / 1e6:,.1f} MB, {free / 1e9:,.1f} GB free"
     return CheckResult(free > MIN_FREE_BYTES, message, "Free disk space, or set cache.folder to another folder.")
+
+
+def _check_mention_kinds() -> list[CheckResult]:
+    from promptls.mentions.registry import registry  # imports packages that are checked before
+
+    kinds = registry()
+    return [
+        CheckResult(True, f"{len(kinds.kinds)} mention kinds"),
+        *(CheckResult(False, problem.message, problem.suggestion) for problem in kinds.problems),
+    ]
 
 
 def _file_size(file: Path) -> int:

@@ -30,6 +30,11 @@ def plugin(tmp_path: Path) -> Path:
     return site
 
 
+def python_path(folder: Path) -> str:
+    """Return PYTHONPATH with the folder in front."""
+    return os.pathsep.join(filter(None, (str(folder), os.environ.get("PYTHONPATH", ""))))
+
+
 def run(*command: str, **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, **env})
 
@@ -51,6 +56,19 @@ def test_client_is_as_short_as_documented() -> None:
 def test_mention_kind_of_a_plugin_is_resolved(plugin: Path, shop: Path, tmp_path: Path) -> None:
     (shop / "web" / "later.js").write_text("// TODO: rotate the key\nexport const key = 1;\n", encoding="utf-8")
     command = [sys.executable, "-m", "promptls", "prompt", "--root", str(shop), "what is left? @todo"]
-    done = run(*command, PYTHONPATH=str(plugin), PROMPTLS_CACHE=str(tmp_path / "cache"))
+    done = run(*command, PYTHONPATH=python_path(plugin), PROMPTLS_CACHE=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert "// TODO: rotate the key" in done.stdout
+    shown = [line.split() for line in done.stderr.splitlines() if "later.js" in line]
+    assert ["mention", "web/later.js:1-1"] in [words[-2:] for words in shown], done.stderr
+
+
+def test_doctor_reports_a_plugin_that_cannot_be_loaded(plugin: Path, tmp_path: Path) -> None:
+    (plugin / "promptls_todo.py").write_text("from promptls.model import NoSuchName\n", encoding="utf-8")
+    done = run(
+        *(sys.executable, "-m", "promptls", "doctor"),
+        PYTHONPATH=python_path(plugin),
+        PROMPTLS_CACHE=str(tmp_path / "cache"),
+    )
+    assert done.returncode == 1
+    assert 'BAD  Cannot load the mention kind "todo"' in done.stdout

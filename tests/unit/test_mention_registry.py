@@ -31,7 +31,7 @@ def careless(mention: Mention, context: ResolveContext) -> MentionOutcome:
 
 TICKET = MentionKind("ticket", ("@ticket", "@ticket:7"), "What was asked for.", echo, 10, argument="optional")
 MORE = [
-    MentionKind("todo", ("@todo",), "Open ends.", echo),
+    MentionKind("ends", ("@ends",), "Open ends.", echo),
     MentionKind("crash", ("@crash",), "Always fails.", broken),
     MentionKind("lazy", ("@lazy",), "No answer.", careless),
 ]
@@ -72,16 +72,16 @@ def test_plugin_kinds(tmp_path: Path) -> None:
     kinds = load_kinds([point("ticket", f"{EXAMPLE}:TICKET"), point("more", f"{EXAMPLE}:MORE")])
     assert not kinds.problems
     context = context_of(snapshot_of("-- a.py --\nx = 1", tmp_path))
-    outcomes = resolve_mentions("@ticket @ticket:7 @todo @crash @lazy @a.py", context, kinds)
+    outcomes = resolve_mentions("@ticket @ticket:7 @ends @crash @lazy @a.py", context, kinds)
     assert [(o.mention.text, o.status, o.reason) for o in outcomes] == [
         ("@ticket", "omitted", "ticket of nothing."),
         ("@ticket:7", "omitted", "ticket of 7."),
-        ("@todo", "omitted", "todo of nothing."),
+        ("@ends", "omitted", "ends of nothing."),
         ("@crash", "omitted", 'The mention kind "crash" failed: no such luck.'),
         ("@lazy", "omitted", 'The mention kind "lazy" failed: expected a MentionOutcome, got None.'),
         ("@a.py", "included", ""),
     ]
-    assert resolve_mentions("@ticket @todo", context) == ()
+    assert resolve_mentions("@ticket @ends", context) == ()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.outcomes import included, unresolved
 from promptls.mentions.registry import MentionKind
-from promptls.model import Item, Mention, MentionOutcome, Origin, Span, TextView
+from promptls.model import FileText, Item, Mention, MentionOutcome, Origin, Span
 
 
 def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
@@ -12,7 +12,7 @@ def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
     for path in context.snapshot.files:
         context.token.check()
         view = context.sources.read(path)
-        lines = view.text.split("\n") if isinstance(view, TextView) else []
+        lines = view.text.split("\n") if isinstance(view, FileText) else []
         items += [Item(path, Span(n, n + 1), "match", Origin.MENTION, 1.0) for n, x in enumerate(lines) if "TODO" in x]
     return included(mention, items) if items else unresolved(mention, "The workspace contains no TODO comments.")
 
