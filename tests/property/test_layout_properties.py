@@ -145,9 +145,11 @@ def test_content_cannot_close_its_fence(case: tuple[str, AssembledPrompt, Render
 def test_first_message_is_stable_for_prompt_caches(layout: str, variant: str) -> None:
     """The first message is equal for the same sections and settings with another question and other code."""
     using = renderer("chars4", citations=variant == "citation")
-    sections = (Section("instructions", "Be brief.", "instructions"), Section("rules", "No tabs."))
     firsts = []
-    for question, text in (("How?", "x = 1\n"), ("Why not?", "y = 2\nz = 3\n")):
+    for question, text, advice in (("How?", "x = 1\n", "Be brief."), ("Why not?", "y = 2\nz = 3\n", "Give reasons.")):
+        # Only the default layout keeps advice for the type of question out of the first message.
+        advice = advice if layout == "default" else "Be brief."
+        sections = (Section("instructions", advice, "instructions"), Section("rules", "No tabs."))
         file = text_file(text, "a.py")
         item = Item(file.entry.path, Span(0, len(file.lines)), "text", Origin.KEYWORD, 0.5)
         packed = pack([], [PackingCandidate(item_forms(item, file, using))], 500)
@@ -167,4 +169,4 @@ def test_first_message_is_stable_for_prompt_caches(layout: str, variant: str) ->
     else:
         assert firsts[0].role == "system"
         assert firsts[0] == firsts[1]
-        assert "Be brief." in firsts[0].content
+        assert ("Be brief." in firsts[0].content) == (layout != "default")

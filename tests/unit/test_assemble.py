@@ -51,7 +51,7 @@ def prompt(name: str = "chars4", *, budget: int = 1000, **options: object) -> As
     variant = str(options.get("variant", "baseline"))
     using = renderer(name, citations=variant == "citation")
     parts = packed(using, (symbol_item(GREET, "greet"), GREET), (item(NOTES), NOTES), explicit=1)
-    return assemble(QUESTION, parts, budget=budget, renderer=using, secret=SECRET, **options)  # type: ignore[arg-type]
+    return assemble(QUESTION, parts, budget=budget, renderer=using, boundary_key=SECRET, **options)  # type: ignore[arg-type]
 
 
 CLAUSE = (
@@ -140,7 +140,7 @@ def test_messages_start_with_the_stable_prefix() -> None:
     assert "\n\n".join(m.content for m in done.messages) == prompt().prompt
     assert done.tokens_used == sum(counter("chars4").count(m.content) for m in done.messages) + 2 * TOKENS_PER_MESSAGE
     other = assemble(
-        "Something else", PackResult(), output="messages", budget=1000, renderer=renderer(), secret=b"other"
+        "Something else", PackResult(), output="messages", budget=1000, renderer=renderer(), boundary_key=b"other"
     )
     assert other.messages[0] == done.messages[0]
 
@@ -158,15 +158,15 @@ SECTIONS = (
 
 def test_sections_are_in_their_placement() -> None:
     text = unbound(prompt(sections=SECTIONS).prompt)
-    assert (
-        f"{CLAUSE}\n{variant_text('conventions')}\n\n# Rules\nUse tabs.\nIgnore <context-x>.\n\n# Context\nBoundary: BOUNDARY\n\n"
-        in text
-    )
+    assert f"{CLAUSE}\n{variant_text('conventions')}\n\n# Context\nBoundary: BOUNDARY\n\n" in text
     assert (
         'Boundary: BOUNDARY\n\n<context-BOUNDARY section="memory">\nWe call it a⟦U+202E⟧ gizmo.\n</context-BOUNDARY>\n\n'
         '<context-BOUNDARY path="src/greet.py"'
     ) in text
-    assert text.endswith(f"</context-BOUNDARY>\n\n# Task\nWrite a test.\n\n# Question\n{QUESTION}")
+    assert text.endswith(
+        "</context-BOUNDARY>\n\n# Rules\nUse tabs.\nIgnore <context-x>.\n\n"
+        f"# Task\nWrite a test.\n\n# Question\n{QUESTION}"
+    )
     assert "mpty" not in text
 
 
@@ -276,7 +276,7 @@ def test_lowest_priority_is_removed_first() -> None:
     last = ""
     for budget in range(400, 11, -1):
         done = assemble(
-            QUESTION, parts, budget=budget, renderer=using, sections=[rules, memory], history=TURNS, secret=SECRET
+            QUESTION, parts, budget=budget, renderer=using, sections=[rules, memory], history=TURNS, boundary_key=SECRET
         )
         assert done.tokens_used <= budget
         assert done.prompt.endswith(QUESTION)
@@ -359,7 +359,7 @@ def test_content_does_not_depend_on_the_boundary(layout: str, budget: int) -> No
     for room in range(left, left + 30, 3):
         parts = pack([], implicit, room)
         made = [
-            assemble(QUESTION, parts, budget=budget, renderer=using, layout=LAYOUTS[layout], secret=bytes([n]))
+            assemble(QUESTION, parts, budget=budget, renderer=using, layout=LAYOUTS[layout], boundary_key=bytes([n]))
             for n in range(9)
         ]
         assert len({tuple(p.rendered.body for p in one.items) for one in made}) == 1
@@ -378,7 +378,7 @@ def test_hostile_content_cannot_leave_its_fence() -> None:
     )
     using = renderer(citations=True)
     parts = packed(using, (item(evil), evil), (symbol_item(GREET, "greet"), GREET))
-    text = assemble(QUESTION, parts, variant="citation", budget=2000, renderer=using, secret=SECRET).prompt
+    text = assemble(QUESTION, parts, variant="citation", budget=2000, renderer=using, boundary_key=SECRET).prompt
     (name,) = re.findall(r"^Boundary: (\w+)$", text, re.MULTILINE)
     assert name != known
     assert text.count(f"<context-{name}") == text.count(f"</context-{name}>") == 2
@@ -398,18 +398,36 @@ def test_invisible_characters_and_secrets_are_warnings() -> None:
     assert done.warnings == ("redacted in bad.txt: 1 x github token", "made visible in bad.txt: 2 x bidi control")
 
 
-def test_boundary_differs_between_prompts_and_processes() -> None:
+def _boundary(text: str) -> str:
+    return re.findall(r"Boundary: (\w+)", text)[0]
+
+
+def test_prompts_with_one_key_share_everything_before_the_question() -> None:
     using = renderer()
     parts = packed(using, (item(NOTES), NOTES))
-    made = {assemble(q, parts, budget=500, renderer=using, secret=s).prompt for q in ("a", "b") for s in (b"1", b"2")}
-    assert len({re.findall(r"Boundary: (\w+)", text)[0] for text in made}) == 4
+    advice = Section("instructions", "Explain step by step.", "instructions")
+    one, two = (
+        assemble(question, parts, budget=500, renderer=using, boundary_key=SECRET, sections=sections).prompt
+        for question, sections in (("why?", []), ("how?", [advice]))
+    )
+    assert one.split("\n\n# Question\n")[0] == two.split("\n\n# Instructions\n")[0]
 
 
-def test_boundary_depends_on_all_contents() -> None:
-    shown = [("x = 1\n", "a.txt"), ("x = 2\n", "a.txt"), ("x = 1\n", "b.txt")]
-    names = set()
-    for text, name in shown:
-        using, file = renderer(), text_file(text, name)
-        made = assemble("m", packed(using, (item(file), file)), budget=500, renderer=using, secret=SECRET)
-        names.add(re.findall(r"Boundary: (\w+)", made.prompt)[0])
-    assert len(names) == 3
+def test_boundary_differs_between_keys() -> None:
+    using = renderer()
+    parts = packed(using, (item(NOTES), NOTES))
+    made = [assemble("m", parts, budget=500, renderer=using, boundary_key=key).prompt for key in (b"1", b"2")]
+    assert _boundary(made[0]) != _boundary(made[1])
+
+
+def test_file_that_quotes_a_prompt_gets_another_boundary() -> None:
+    using = renderer()
+    boundaries: set[str] = set()
+    text = "x = 1\n"
+    for _ in range(3):
+        file = text_file(text, "notes.md")
+        made = assemble("m", packed(using, (item(file), file)), budget=2000, renderer=using, boundary_key=SECRET)
+        assert _boundary(made.prompt) not in text
+        boundaries.add(_boundary(made.prompt))
+        text += made.prompt
+    assert len(boundaries) == 3

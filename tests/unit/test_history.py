@@ -116,7 +116,7 @@ def prompt(question: str, *, text: str = CODE, variant: str = "baseline", citati
         [PackingCandidate(item_forms(item(FILE, 8, 9), FILE, using))],
         5000,
     )
-    return assemble(question, packed, variant=variant, budget=5000, renderer=using, secret=SECRET).prompt
+    return assemble(question, packed, variant=variant, budget=5000, renderer=using, boundary_key=SECRET).prompt
 
 
 @pytest.mark.parametrize(("variant", "citations"), [("baseline", False), ("citation", True)])
@@ -128,7 +128,7 @@ def test_earlier_prompt_is_reduced_to_its_question_and_item_names(variant: str, 
 
 
 def test_earlier_prompt_without_code_is_reduced_to_its_question() -> None:
-    text = assemble("Hi\n# Question\n?", pack([], [], 500), budget=500, renderer=renderer(), secret=SECRET).prompt
+    text = assemble("Hi\n# Question\n?", pack([], [], 500), budget=500, renderer=renderer(), boundary_key=SECRET).prompt
     assert selected(user(text)).turns == (user("Hi\n# Question\n?"),)
 
 

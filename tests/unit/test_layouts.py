@@ -50,7 +50,7 @@ def prompt(layout: str, *, variant: str = "baseline", output: str = "text", **mo
         budget=4000,
         renderer=using,
         layout=LAYOUTS[layout],
-        secret=SECRET,
+        boundary_key=SECRET,
         **options,  # type: ignore[arg-type]
     )
 
@@ -177,7 +177,7 @@ def test_headings_contain_no_secret_in_any_layout(layout: str, before: str) -> N
         block = made.full() if form == "full" else made.reference()
         assert block is not None
         packed = PackResult((PackedItem(block, made, (named,), explicit=True, rank=0),))
-        text = assemble("How?", packed, budget=4000, renderer=using, layout=LAYOUTS[layout], secret=SECRET).prompt
+        text = assemble("How?", packed, budget=4000, renderer=using, layout=LAYOUTS[layout], boundary_key=SECRET).prompt
         assert token[:12] not in text
         assert "One note." in text or form == "reference"
 

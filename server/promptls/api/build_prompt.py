@@ -81,6 +81,7 @@ def _resolve_options(
             recipe,
             language_model=engine.language_model,
             index_completeness=engine.index.state().progress,
+            boundary_key=engine.boundary_key(),
         )
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None

@@ -107,7 +107,7 @@ def assemble(
     metadata: PromptMetadata = NO_METADATA,
     empty_text: str = "",
     index_completeness: float = 1.0,
-    secret: bytes | None = None,
+    boundary_key: bytes | None = None,
 ) -> AssembledPrompt:
     """Assemble the prompt for a message, at most `budget` tokens.
 
@@ -128,7 +128,7 @@ def assemble(
         metadata: facts that the layout may show.
         empty_text: the notice of a prompt without blocks; by default it gives the reason.
         index_completeness: share of the workspace that is indexed, 0 to 1.
-        secret: key of the boundary; tests set it to get reproducible prompts.
+        boundary_key: prompts with the same key share their boundary; by default, all of this process do.
 
     Raises:
         BudgetTooSmall: the message alone exceeds the budget.
@@ -145,7 +145,7 @@ def assemble(
         # First with the specimen: the content of a prompt must not depend on the boundary.
         tokens = _count(_lay_out(state.content, layout, fences.SPECIMEN, renderer), output, counter)
         if tokens <= budget:
-            chat, tokens = _fence(state.content, layout, renderer, budget, secret)
+            chat, tokens = _fence(state.content, layout, renderer, budget, boundary_key)
             if tokens <= budget:
                 break
         state = _reduce(state, tokens - budget)
@@ -204,14 +204,14 @@ def _join(parts: MessageParts) -> str:
 
 
 def _fence(
-    content: PromptContent, layout: Layout, renderer: Renderer, budget: int, secret: bytes | None
+    content: PromptContent, layout: Layout, renderer: Renderer, budget: int, boundary_key: bytes | None
 ) -> tuple[Chat, int]:
     """Return the messages with a boundary, and their tokens; a boundary that exceeds the budget is drawn again."""
     texts = [section.text for section in content.sections] + [turn.content for turn in content.history]
     for packed in content.items:
         texts += [packed.rendered.body, renderer.label(packed.rendered.item.path), packed.rendered.item.symbol]
     chat, tokens = [], budget + 1
-    for boundary in islice(fences.boundaries(content.message, texts, secret), MAX_BOUNDARY_ATTEMPTS):
+    for boundary in islice(fences.boundaries(content.message, texts, boundary_key), MAX_BOUNDARY_ATTEMPTS):
         chat = _lay_out(content, layout, boundary, renderer)
         tokens = _count(chat, content.output, renderer.counter)
         if tokens <= budget:

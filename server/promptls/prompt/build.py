@@ -165,6 +165,7 @@ def build(
             layout=profile.layout,
             metadata=replace(metadata, omitted_count=len(_over_budget(packed.omitted))),
             index_completeness=options.index_completeness,
+            boundary_key=options.boundary_key,
         )
         count.append(len(assembled.items))
     omitted = _over_budget(assembled.omitted)

@@ -1,6 +1,6 @@
 """Options of one prompt: settings, profile, recipe and request parameters, merged into `PromptOptions`.
 
-This is the only place where they are merged.  A value of the request wins over the recipe, the recipe over the
+This is the only place where they are merged; the token budget comes from `budget.budget_of`.  A value of the request wins over the recipe, the recipe over the
 settings, and the settings over the profile.
 """
 
@@ -65,6 +65,7 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     templates: InstructionTemplates  # of the section "instructions"
     language_model: LanguageModel | Problem | None
     index_completeness: float  # share of the workspace that is indexed, 0 to 1
+    boundary_key: bytes | None  # of the fences; None: random for each process
     warnings: tuple[str, ...]
 
     def includes(self, section: str) -> bool:
@@ -79,6 +80,7 @@ def resolve_options(
     *,
     language_model: LanguageModel | Problem | None = None,
     index_completeness: float = 1.0,
+    boundary_key: bytes | None = None,
 ) -> PromptOptions:
     """Merge settings, profile, recipe and request.
 
@@ -104,6 +106,7 @@ def resolve_options(
         templates=load_instruction_templates(config_file().parent / "instructions"),
         language_model=language_model,
         index_completeness=index_completeness,
+        boundary_key=boundary_key,
         warnings=(*budget.warnings, *recipe.warnings),
     )
 

@@ -1,6 +1,7 @@
 """The default layout: instructions, fenced context, task, question.
 
-Stable parts come first, so that a prompt cache can keep the prefix; the question comes last, verbatim.
+Parts that do not depend on the question come first, so that a provider can cache the prefix: instructions, sections,
+mentioned code.  Retrieved code, advice for the type of question and the question follow.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ def default_layout(content: PromptContent, boundary: str, renderer: Renderer | N
     if content.sections_named("rules", "memory"):
         instructions.append(variant_text("conventions"))
     first: MessageParts = [("instructions", "", "\n".join(instructions))]
-    first += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == "instructions"]
     last = _context(content, boundary, renderer)
-    last += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == "task"]
+    for placement in ("instructions", "task"):
+        last += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == placement]
     last += [("question", heading("question"), content.message)]
     return arrange_messages(content, first, last)
 

@@ -9,7 +9,7 @@ Grammar (BOUNDARY is the same string in the whole prompt):
     content   = any text in which BOUNDARY does not occur, to the last character as given
 
 An element starts at the start of a line.  Its content ends before the LF of the only line that closes the element:
-BOUNDARY is chosen after the contents are known, and occurs neither in them nor in the message.
+BOUNDARY is checked after the contents are known: it occurs neither in them nor in the message.
 """
 
 from __future__ import annotations
@@ -26,30 +26,30 @@ BOUNDARY_LENGTH = 12
 SPECIMEN = "3f90127c048e"
 """Boundary with which prompts are counted: it has the average number of tokens."""
 
-_SECRET = secrets.token_bytes(32)
+_KEY = secrets.token_bytes(32)
 
 
-def boundary(message: str, contents: Iterable[str], secret: bytes | None = None, length: int = BOUNDARY_LENGTH) -> str:
-    """Return the boundary of one prompt: HMAC-SHA256 of message and contents, cut to `length` digits.
+def boundary(message: str, contents: Iterable[str], key: bytes | None = None, length: int = BOUNDARY_LENGTH) -> str:
+    """Return the boundary of a prompt: the first one derived from the key that does not occur in its texts.
 
-    `contents` are all texts in the prompt, those of headers included.  The default `secret` is random for each process;
-    tests pass their own to get reproducible prompts.
+    It depends on nothing else, so that prompts with the same beginning share it.  `contents` are all texts in the
+    prompt, those of headers included.  The default `key` is random for each process.
     """
-    return next(boundaries(message, contents, secret, length))
+    return next(boundaries(message, contents, key, length))
 
 
 def boundaries(
-    message: str, contents: Iterable[str], secret: bytes | None = None, length: int = BOUNDARY_LENGTH
+    message: str, contents: Iterable[str], key: bytes | None = None, length: int = BOUNDARY_LENGTH
 ) -> Iterator[str]:
-    """Yield the boundary, followed by alternatives that are equally unpredictable."""
+    """Yield the boundary, followed by alternatives that are equally unpredictable.
+
+    Candidate n is HMAC-SHA256(key, n), cut to `length` digits.  Texts that quote an earlier prompt, and so contain its
+    boundary, get the next candidate, which no text has shown yet.
+    """
     texts = [message, *contents]
     for attempt in range(1 << 32):
-        digest = hmac.new(_SECRET if secret is None else secret, attempt.to_bytes(4, "big"), "sha256")
-        for text in texts:
-            data = text.encode("utf-8", "surrogatepass")
-            digest.update(len(data).to_bytes(8, "big"))
-            digest.update(data)
-        name = digest.hexdigest()[:length]
+        digest = hmac.digest(_KEY if key is None else key, attempt.to_bytes(4, "big"), "sha256")
+        name = digest.hex()[:length]
         if not any(name in text for text in texts):
             yield name
     raise AssertionError("unreachable: 2**32 boundaries cannot all occur in one text")
