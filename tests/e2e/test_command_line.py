@@ -219,6 +219,12 @@ def test_doctor_checks_every_dependency() -> None:
     assert sorted(re.split(r"[<>=!~]", one)[0] for one in required) == sorted(PACKAGES)
 
 
+def test_prompt_is_the_same_after_a_restart(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
+    first, second = (run("prompt", "how is @#apply_discount rounded?", cwd=shop).stdout for _ in range(2))
+    assert "\nBoundary: " in first
+    assert first == second
+
+
 def test_workspace_is_not_modified(run, shop: Path) -> None:  # type: ignore[no-untyped-def]
     before = sorted(p.relative_to(shop) for p in shop.rglob("*") if ".git/" not in p.as_posix())
     run("prompt", "discount", cwd=shop)
