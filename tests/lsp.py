@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -125,14 +125,18 @@ class Client:
     def wait_response(self, request: Any, timeout: float = TIMEOUT_S) -> Any:
         """Wait for the result of a request.  Raises ResponseError."""
         with self.received:
-            if not self.received.wait_for(lambda: request in self.responses or self.ended, timeout):
-                raise TimeoutError(f"no response to request {request}; threads of the server: {self.thread_stacks()}")
-            if request not in self.responses:
-                raise ConnectionError("the server has closed its output: " + self.stderr.read_text(errors="replace"))
+            self._wait_for(lambda: request in self.responses, f"response to request {request}", timeout)
             message = self.responses[request][0]
         if "error" in message:
             raise ResponseError(message["error"])
         return message["result"]
+
+    def _wait_for(self, condition: Callable[[], bool], awaited: str, timeout: float) -> None:
+        """Wait for a message while `received` is held.  Raises TimeoutError, and ConnectionError if the server ends."""
+        if not self.received.wait_for(lambda: condition() or self.ended, timeout):
+            raise TimeoutError(f"no {awaited}; threads of the server: {self.thread_stacks()}")
+        if not condition():
+            raise ConnectionError("the server has closed its output: " + self.stderr.read_text(errors="replace"))
 
     def thread_stacks(self) -> str:
         """Return the stacks of all threads of the server."""
@@ -161,8 +165,7 @@ class Client:
             )
 
         with self.received:
-            if not self.received.wait_for(lambda: found() is not None, timeout):
-                raise TimeoutError(method)
+            self._wait_for(lambda: found() is not None, method, timeout)
             params = found()
         assert params is not None
         return params
@@ -174,8 +177,7 @@ class Client:
             return next((a for a in self.server_requests if a["method"] == method), None)
 
         with self.received:
-            if not self.received.wait_for(lambda: found() is not None, timeout):
-                raise TimeoutError(method)
+            self._wait_for(lambda: found() is not None, method, timeout)
             request = found()
         assert request is not None
         return request

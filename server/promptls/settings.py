@@ -18,6 +18,7 @@ import platformdirs
 from msgspec import Meta, Struct
 
 from promptls.model import Problem
+from promptls.util.decode import convert
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -245,7 +246,7 @@ def parse(data: Any, base: Settings | None = None, trusted: bool = False) -> tup
                 continue
             try:
                 merged = {**msgspec.to_builtins(current), name: value} if name else values
-                current = msgspec.convert(merged, kind)
+                current = convert(merged, kind)
             except (msgspec.ValidationError, UnicodeEncodeError) as error:  # a lone surrogate in a name
                 problems.append(Problem(f"The setting {full} is ignored: {_reason(error)}."))
         settings = msgspec.structs.replace(settings, **{attribute: current})

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 
 from promptls.model import FormName, Span
+from promptls.util.decode import convert
 
 Json = dict[str, Any]
 """A JSON object."""
@@ -303,7 +304,7 @@ def decode(kind: type[P], data: Any) -> P:
         InvalidParams: The params do not match the type; the error names the field.
     """
     try:
-        return msgspec.convert({} if data is None else data, kind)
+        return convert({} if data is None else data, kind)
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `")
         field = path.rstrip("`").removeprefix("$.") or _missing_field(text)

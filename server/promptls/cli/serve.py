@@ -27,7 +27,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     prestart_worker()
     limit_memory()
-    _dump_stacks_on_signal()
+    _enable_stack_dumps()
     from promptls.lsp import serve_stdio, serve_tcp
 
     if not options.tcp:
@@ -42,8 +42,10 @@ def _serve(options: argparse.Namespace) -> int:
         raise UsageError(f"cannot listen on {options.tcp}: {error.strerror or error}. Choose another port.") from None
 
 
-def _dump_stacks_on_signal() -> None:
-    """Print the stacks of all threads to stderr on SIGUSR1, where signals exist."""
+def _enable_stack_dumps() -> None:
+    """Print the stacks of all threads to stderr when the interpreter crashes, and on SIGUSR1, where signals exist."""
+    with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
+        faulthandler.enable()
     if hasattr(faulthandler, "register"):
         with suppress(OSError, RuntimeError, ValueError):  # stderr is closed
             faulthandler.register(signal.SIGUSR1)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -29,6 +28,7 @@ from promptls.prompt.scoring import (
     reciprocal_rank_fusion,
 )
 from promptls.prompt.variants import variant_text
+from promptls.util.decode import convert
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -177,7 +177,7 @@ class TaskTemplate(Struct, frozen=True, forbid_unknown_fields=True):
 def task_templates() -> dict[str, TaskTemplate]:
     """Return the templates by action; "other" is the fallback."""
     text = files(__package__).joinpath("prompto_templates.toml").read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), dict[str, TaskTemplate])
+    return convert(tomllib.loads(text), dict[str, TaskTemplate])
 
 
 def prompto_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from promptls.mentions.anchors import Anchor
+from promptls.util.decode import decode_msgpack
 
 log = getLogger(__name__)
 
@@ -93,7 +94,7 @@ class AnchorStore:
             checksum, body = data[:CHECKSUM_BYTES], data[CHECKSUM_BYTES:]
             if _checksum(body) != checksum:
                 raise ValueError("checksum mismatch")
-            return msgspec.msgpack.decode(body, type=dict[str, Anchor])
+            return decode_msgpack(body, dict[str, Anchor])
         except FileNotFoundError:
             return {}
         except (OSError, ValueError, msgspec.MsgspecError) as error:

@@ -23,6 +23,7 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, default_layout
 from promptls.prompt.scoring import BOOSTS, FORMULAS, Boost, Formula
 from promptls.prompt.section_types import SectionProducer
+from promptls.util.decode import convert
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -154,7 +155,7 @@ class ProfileError(ValueError):
 def parse_profile(name: str, text: str, hooks: ProfileHooks | None = None) -> Profile:
     """Parse a profile's TOML text.  Raises `ProfileError`."""
     try:
-        config = msgspec.convert({"name": name, **tomllib.loads(text)}, ProfileConfig)
+        config = convert({"name": name, **tomllib.loads(text)}, ProfileConfig)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ProfileError(f"profiles/{name}.toml: {error}") from None
     hooks = hooks or ProfileHooks()

@@ -9,10 +9,11 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-import msgspec
 import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
+
+from promptls.util.decode import decode_json
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 
@@ -45,4 +46,4 @@ class RankerWeights(Struct, frozen=True):
 @lru_cache(maxsize=1)
 def bundled_weights() -> RankerWeights:
     """Return the weights that ship with this package."""
-    return msgspec.json.decode(WEIGHTS_FILE.read_bytes(), type=RankerWeights)
+    return decode_json(WEIGHTS_FILE.read_bytes(), RankerWeights)

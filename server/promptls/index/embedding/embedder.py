@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from promptls.index.embedding.fast_tokenizer import FastTokenizer, TokenIds, token_weights
 from promptls.index.search.interning import RunBatch
 from promptls.settings import BUNDLED
+from promptls.util.decode import decode_json
 from promptls.util.import_stubs import import_with_stubs, import_without_stubs
 
 log = logging.getLogger(__name__)
@@ -177,7 +178,7 @@ class _ModelConfig(Struct):
 
 def _read_config(directory: Path) -> _ModelConfig:
     try:
-        return msgspec.json.decode((directory / "config.json").read_bytes(), type=_ModelConfig)
+        return decode_json((directory / "config.json").read_bytes(), _ModelConfig)
     except (OSError, msgspec.MsgspecError, UnicodeError):
         return _ModelConfig()
 

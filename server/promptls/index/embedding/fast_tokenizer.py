@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from itertools import chain, pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
 from promptls.index.search.analyzer import split_identifiers, split_runs
 from promptls.index.search.interning import RunBatch, RunTable
+from promptls.util.decode import decode_json
 
 TokenIds = NDArray[np.int32]
 
@@ -141,7 +141,7 @@ def token_weights(token_ids: Sequence[TokenIds], position_weights: NDArray[np.fl
 
 def is_supported(tokenizer: Any) -> bool:
     """Return whether a tokenizer is of the kind that `FastTokenizer` implements."""
-    config = msgspec.json.decode(tokenizer.to_str(), type=_TokenizerConfig)
+    config = decode_json(tokenizer.to_str(), _TokenizerConfig)
     return (
         (config.normalizer, config.pre_tokenizer, config.post_processor) == (_NORMALIZER, _PRE_TOKENIZER, None)
         and tokenizer.truncation is not None

@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from promptls.index.search.segment import Segment
 from promptls.index.store.cache_dir import remove_directory_at
+from promptls.util.decode import decode_msgpack
 
 log = logging.getLogger(__name__)
 
@@ -118,7 +119,7 @@ def _read_segments(stream: BinaryIO, identity: bytes) -> Iterator[tuple[bytes, S
         body = stream.read(size) if magic == _MAGIC and size < _MAX_HEADER_BYTES else b""
         if zlib.crc32(body) != checksum or not body:
             raise ValueError("a header is damaged")
-        header = msgspec.msgpack.decode(body, type=_Header)
+        header = decode_msgpack(body, _Header)
         if header.identity != identity:
             raise ValueError("the store has another identity")
         sections = [stream.read(size) for size in header.sizes]

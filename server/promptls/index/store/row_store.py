@@ -40,6 +40,7 @@ from promptls.index.workers.messages import (
 )
 from promptls.index.workers.pool import WorkerChannel, WorkerError
 from promptls.index.workers.spawn import STORE_MODULE
+from promptls.util.decode import decode_msgpack
 
 log = logging.getLogger(__name__)
 
@@ -191,7 +192,7 @@ class RowStore:
             file.unlink()
             if zlib.crc32(data[4:] + self._encoded_identity).to_bytes(4, "big") != data[:4]:
                 return []
-            return [batch for batch in msgspec.msgpack.decode(data[4:], type=list[RowBatch]) if batch.vectors]
+            return [batch for batch in decode_msgpack(data[4:], list[RowBatch]) if batch.vectors]
         except (OSError, msgspec.MsgspecError):
             return []
 

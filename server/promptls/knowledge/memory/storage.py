@@ -29,6 +29,7 @@ from promptls.knowledge.memory.entries import (
     parse_title,
 )
 from promptls.model import Problem
+from promptls.util.decode import decode_json
 
 FORMAT_VERSION = 1
 MAX_BYTES = 24_000_000
@@ -72,7 +73,7 @@ class _File(Struct):
 def decode(data: bytes, label: str, scope: Scope, root: str) -> MemoryContent:
     """Decode the bytes of a memory file; problems refer to it as `label`."""
     try:
-        file = msgspec.json.decode(data, type=_File)
+        file = decode_json(data, _File)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         reason = "invalid JSON" if not isinstance(error, msgspec.ValidationError) else str(error)
         return MemoryContent(
@@ -107,7 +108,7 @@ _DAMAGED_HINT = 'Fix the file by hand; the next change backs it up with the suff
 
 
 def _decode_entry(raw: msgspec.Raw, scope: Scope, root: str) -> MemoryEntry:
-    stored = msgspec.json.decode(raw, type=StoredEntry)
+    stored = decode_json(raw, StoredEntry)
     return MemoryEntry(
         id=stored.id,
         category=stored.category,

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct
 
 from promptls.git.log import display_name, printable_line
 from promptls.index import SourceReader, exclusion_reason, read_own_file
 from promptls.model import Problem
+from promptls.util.decode import convert
 from promptls.util.toml import parse_toml
 
 TEAM_FILE = ".promptls/team.toml"
@@ -59,7 +59,7 @@ def load_people(sources: SourceReader) -> tuple[tuple[RootPeople, ...], tuple[Pr
             problems.append(Problem(f"Cannot read {TEAM_FILE}: {data.reason}."))
             continue
         try:
-            file = msgspec.convert(parse_toml(data.decode("utf-8")), _TeamFile)
+            file = convert(parse_toml(data.decode("utf-8")), _TeamFile)
         except (ValueError, RecursionError) as error:  # errors of TOML, UTF-8 and msgspec
             message = printable_line(str(error).encode("utf-8", "replace"))[:200]
             problems.append(

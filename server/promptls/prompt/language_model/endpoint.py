@@ -169,7 +169,7 @@ class Endpoint:
     def _message_text(self, body: bytes) -> str:
         """Return the text of the first choice of a chat completion."""
         try:
-            choice = msgspec.json.decode(body)["choices"][0]
+            choice = msgspec.json.decode(body)["choices"][0]  # noqa: TID251  (plain values)
             content = choice["message"]["content"]
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, LookupError, TypeError):
             raise AttemptFailed(f"{self.url} did not answer with a chat completion") from None

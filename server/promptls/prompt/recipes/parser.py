@@ -30,6 +30,7 @@ from msgspec import Meta, Struct
 
 from promptls.model import Problem
 from promptls.prompt.sanitize import clean
+from promptls.util.decode import convert
 from promptls.util.toml import parse_toml
 
 RecipeOrigin = Literal["built-in", "yours", "workspace"]
@@ -119,11 +120,11 @@ def parse_recipe(name: str, text: str, origin: RecipeOrigin, source: str) -> tup
         return None, (problem(1, "the front matter between two lines +++ is missing", 'Begin with a line "+++".'),)
     key_path: list[str] = []  # of the table being converted, because its errors do not contain it
     try:
-        front_matter = msgspec.convert(parse_toml(match[1]), _RecipeFrontMatter)
+        front_matter = convert(parse_toml(match[1]), _RecipeFrontMatter)
         tables: dict[str, _ArgumentTable] = {}
         for key, value in front_matter.arguments.items():
             key_path = ["arguments", key]
-            tables[key] = msgspec.convert(value, _ArgumentTable)
+            tables[key] = convert(value, _ArgumentTable)
     except msgspec.ValidationError as error:
         return None, (problem(*_validation_problem(match[1], key_path, str(error))),)
     except ValueError as error:

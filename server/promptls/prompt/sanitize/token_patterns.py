@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
 
-import msgspec
 from msgspec import Struct
+
+from promptls.util.decode import convert
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -66,7 +67,7 @@ class _Table(Struct, frozen=True, forbid_unknown_fields=True):
 def token_patterns() -> tuple[TokenPattern, ...]:
     """Load the table of token shapes."""
     text = files(__package__).joinpath(TABLE).read_text("utf-8")
-    return msgspec.convert(tomllib.loads(text), _Table).token
+    return convert(tomllib.loads(text), _Table).token
 
 
 @cache
