@@ -296,3 +296,17 @@ def test_search_filters_by_path_and_kind(client: Client) -> None:
     assert {h["path"] for h in hits} == {"other/money.py"}
     kinds = client.request("promptls/search", {"query": "amount of money", "kinds": ["class"]})["hits"]
     assert {h["kind"] for h in kinds} == {"class"}
+
+
+def test_unresolved_mentions_are_named_in_one_line(client: Client) -> None:
+    result = client.build("does @vanished/file.py:3 or @shop/crat.py, or @vanished/file.py:3, use @shop/cart.py?")
+    line = "Not included, because it could not be resolved: @vanished/file.py:3, @shop/crat.py."
+    assert result["prompt"].split("\n").count(line) == 1
+    assert result["prompt"].index(line) > result["prompt"].rindex("</context-")
+    assert "could not be resolved" not in client.build("what does @shop/cart.py do?")["prompt"]
+
+
+def test_at_most_ten_unresolved_mentions_are_named(client: Client) -> None:
+    prompt = client.build("compare " + " ".join(f"@vanished/file_{n}.py" for n in range(14)))["prompt"]
+    assert "resolved: @vanished/file_0.py, " in prompt
+    assert ", @vanished/file_9.py, 4 more." in prompt

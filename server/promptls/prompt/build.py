@@ -124,7 +124,8 @@ def build(
         candidates = implicit.exclude_shown(candidates, gathered.shown)
         task = [Section("task", options.task, "task")] if options.task else []
         sections = (*gathered.sections, *task)
-        metadata = PromptMetadata(intent.types, intent.action, options.budget)
+        unresolved = explicit.unresolved_mentions(outcomes)
+        metadata = PromptMetadata(intent.types, intent.action, options.budget, unresolved=unresolved)
         frame = _frame_tokens(message, options, sections, (), metadata)
         history, history_warnings = _redact_turns(() if "history" in mentioned_kinds else options.history)
         quoted = profile.hooks.quotes_history

@@ -19,11 +19,16 @@ from promptls.prompt.assemble import AssembledPrompt, PromptItem
 from promptls.prompt.pack import PackingCandidate
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
+from promptls.util.truncate import truncate_words
 
 MAX_DEFINITIONS = 12
 """Maximum number of definitions that represent a mentioned file that does not fit."""
 MAX_FOLDER_FILES = 40
 """Maximum number of files in the outline of a mentioned folder."""
+MAX_UNRESOLVED = 10
+"""Maximum number of mentions without a target that the prompt names."""
+MAX_MENTION_CHARACTERS = 80
+"""Maximum length of such a mention."""
 
 _DEICTIC = re.compile(r"\b(?:this|current|active) (?:file|document|module|buffer|class|function)\b|\bhere\b", re.I)
 """A reference to the active document in the message."""
@@ -140,6 +145,17 @@ def locate_item(item: Item, view: FileText, context: ResolveContext) -> Item | N
 
 
 # ---------------------------------------------------------------- outcomes
+
+
+def unresolved_mentions(outcomes: Sequence[MentionOutcome]) -> tuple[str, ...]:
+    """Return the mentions that have no target, as written in the message but shortened, each once."""
+    texts = dict.fromkeys(
+        truncate_words(" ".join(o.mention.text.split()), MAX_MENTION_CHARACTERS)
+        for o in outcomes
+        if o.status not in ("included", "partial") and not o.targets
+    )
+    shown = tuple(texts)[:MAX_UNRESOLVED]
+    return (*shown, f"{len(texts) - len(shown)} more") if len(texts) > len(shown) else shown
 
 
 def final_outcome(outcome: MentionOutcome, assembled: AssembledPrompt, unreadable: UnreadableItems) -> MentionOutcome:

@@ -44,4 +44,6 @@ def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -
     head = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
     if content.empty_notice and not content.items:
         parts.append(("context", "", content.empty_notice))
+    if unresolved := content.metadata.unresolved:
+        parts.append(("context", "", f"Not included, because it could not be resolved: {', '.join(unresolved)}."))
     return [(name, head if i == 0 else "", text) for i, (name, _, text) in enumerate(parts)]

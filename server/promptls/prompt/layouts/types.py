@@ -46,6 +46,7 @@ class PromptMetadata(Struct, frozen=True):
     action: str = "other"
     budget: int = 0  # tokens
     omitted_count: int = 0  # number of items that the budget left out
+    unresolved: tuple[str, ...] = ()  # mentions without a target, as written in the message
 
 
 class PromptContent(Struct, frozen=True):
