@@ -26,6 +26,7 @@ from scipy.optimize import minimize
 from promptls.model import CancelToken
 from promptls.prompt.intent.detect import detect_intent
 from promptls.retrieval import file_ranking as of_files
+from promptls.retrieval.calibration import CALIBRATION_FEATURES, Calibration, calibration_features
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits
 from promptls.retrieval.features import FEATURE_NAMES
 from promptls.retrieval.linear_model import WEIGHTS_FILE, LinearModel, RankerWeights
@@ -36,6 +37,8 @@ HELD_OUT = Path(corpora.DATA) / "held_out.json"
 FOLDS = 6
 RIDGE, RIDGE_FILES = 10.0, 1.0
 """Strength of the L2 penalty on weights of standardized features."""
+RIDGE_CALIBRATION = 1.0
+"""The same for the calibration."""
 LOWER_BOUNDS = {
     "spelled": 3.0,
     "brief": 4.5,
@@ -169,15 +172,31 @@ def fit(
     return {**{name: value for name, value in lower_bounds.items() if value and name in names}, **weights}
 
 
-def calibrate(weights: dict[str, float], scores: Floats, labels: NDArray[np.bool_]) -> LinearModel:
-    """Return the model with calibrated slope and offset (Platt 1999)."""
+def calibrate(samples: Sequence[Sample], scores: Sequence[Floats]) -> Calibration:
+    """Fit the calibration to the scores of samples, which must be cross-validated."""
+    every = np.concatenate([calibration_features(row) for row in scores])
+    relevant = np.concatenate([s.labels > 0 for s in samples])
+    mean, deviation = every.mean(axis=0), every.std(axis=0)
+    values = (every - mean) / deviation
 
-    def loss(w: Floats) -> float:
-        z = w[0] * scores + w[1]
-        return float(np.mean(np.logaddexp(0, z) - labels * z))
+    def loss(w: Floats) -> tuple[float, Floats]:
+        z = values @ w[1:] + w[0]
+        error = 1 / (1 + np.exp(-z)) - relevant
+        penalty = RIDGE_CALIBRATION * w[1:]
+        total = float((np.logaddexp(0, z) - relevant * z).sum() + 0.5 * penalty @ w[1:])
+        return total, np.concatenate([[error.sum()], values.T @ error + penalty])
 
-    slope, offset = minimize(loss, np.array([1.0, -3.0 - float(scores.mean())])).x
-    return LinearModel(_rounded(weights), round(float(slope), 5), round(float(offset), 5))
+    fitted = minimize(loss, np.zeros(values.shape[1] + 1), jac=True, method="L-BFGS-B").x
+    weights = fitted[1:] / deviation
+    names = zip(CALIBRATION_FEATURES, map(float, weights), strict=True)
+    return Calibration(_rounded(dict(names)), round(float(fitted[0] - weights @ mean), 5))
+
+
+def calibration_error(probabilities: Floats, relevant: NDArray[np.bool_], bins: int = 10) -> float:
+    """Return the expected calibration error with bins of equal width (Naeini et al. 2015)."""
+    by_bin = np.minimum((probabilities * bins).astype(int), bins - 1)
+    gaps = (abs(float((probabilities - relevant)[by_bin == i].sum())) for i in range(bins))
+    return sum(gaps) / max(1, len(probabilities))
 
 
 def _rounded(weights: Mapping[str, float]) -> dict[str, float]:
@@ -207,6 +226,25 @@ def cross_validate(
     vectors = [np.array([w.get(name, 0.0) for name in names]) for w in by_fold]
     scores = [s.values @ vectors[fold[s.group]] for s in samples]
     return scores, [([n for n, of in fold.items() if of == f], w) for f, w in enumerate(by_fold)]
+
+
+def _cross_validate_calibration(samples: Sequence[Sample], scores: Sequence[Floats]) -> list[Calibration]:
+    """Return the calibration of each fold, fitted to the other folds, and print its error."""
+    fold = assign_folds(samples)
+    pairs = list(zip(samples, scores, strict=True))
+    by_fold, probabilities, relevant = [], [], []
+    for f in range(FOLDS):
+        others = [(s, row) for s, row in pairs if fold[s.group] != f]
+        calibration = calibrate([s for s, _ in others], [row for _, row in others])
+        by_fold.append(calibration)
+        for s, row in pairs:
+            if fold[s.group] == f:
+                probabilities.append(calibration.probabilities(row))
+                relevant.append(s.labels > 0)
+    p, y = np.concatenate(probabilities), np.concatenate(relevant)
+    above = p >= 0.02
+    print(f"calibration error {calibration_error(p, y):.4f}, from .02 up {calibration_error(p[above], y[above]):.4f}")
+    return by_fold
 
 
 # ---------------------------------------------------------------- what it is worth
@@ -303,8 +341,8 @@ def main(arguments: list[str]) -> int:
     samples = candidate_samples(corpora.questions(), options.corpora)
     scores, by_fold = cross_validate(samples, fit_candidates, FEATURE_NAMES)
     table = list(_table(samples, scores, options.ablation))
-    flat, truth = np.concatenate(scores), np.concatenate([s.labels > 0 for s in samples])
-    units = calibrate(fit_candidates(samples), flat, truth)
+    by_fold_calibration = _cross_validate_calibration(samples, scores)
+    units = LinearModel(_rounded(fit_candidates(samples)))
     files = (
         msgspec.json.decode(WEIGHTS_FILE.read_bytes(), type=RankerWeights).files
         if WEIGHTS_FILE.is_file()
@@ -322,11 +360,12 @@ def main(arguments: list[str]) -> int:
         (corpora.DATA / "ablation.md").write_text("\n".join(table) + "\n")
     if options.write:
         WEIGHTS_FILE.write_bytes(
-            msgspec.json.format(msgspec.json.encode(RankerWeights(units, files)), indent=1) + b"\n"
+            msgspec.json.format(msgspec.json.encode(RankerWeights(units, files, calibrate(samples, scores))), indent=1)
+            + b"\n"
         )
         held = [
-            (packages, RankerWeights(LinearModel(_rounded(w), units.slope, units.offset), files))
-            for packages, w in by_fold
+            (packages, RankerWeights(LinearModel(_rounded(w)), files, calibration))
+            for (packages, w), calibration in zip(by_fold, by_fold_calibration, strict=True)
         ]
         HELD_OUT.write_bytes(b"[\n" + b",\n".join(map(msgspec.json.encode, held)) + b"\n]\n")
         print(f"written: {WEIGHTS_FILE.name}, {HELD_OUT.name}")

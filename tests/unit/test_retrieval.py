@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from promptls.index.search import vectors
 from promptls.index.search.analyzer import tokenize
@@ -15,6 +17,7 @@ from promptls.index.snapshot import Snapshot
 from promptls.model import CancelToken
 from promptls.retrieval import RetrievalStrategy, retrieve, search
 from promptls.retrieval import file_ranking as of_files
+from promptls.retrieval.calibration import Calibration, calibration_features
 from promptls.retrieval.candidates import CandidateLimits
 from promptls.retrieval.features import FEATURE_NAMES
 from promptls.retrieval.linear_model import LinearModel, bundled_weights
@@ -342,11 +345,36 @@ def test_weights_match_features() -> None:
         assert weights.candidates.weights[name] >= 0, f"{name} can only speak for a unit"
 
 
-def test_probabilities_increase_with_score_within_0_and_1() -> None:
-    sum_ = LinearModel({"a": 2.0, "c": -1.0}, slope=0.5, offset=-1.0)
-    sums = sum_.score(np.array([[1, 5, 0], [3, 5, 1]], np.float32), ("a", "b", "c"))
-    assert sums.tolist() == [2.0, 5.0]
-    assert sum_.probabilities(sums).tolist() == pytest.approx([0.5, 1 / (1 + math.exp(-1.5))])
+def test_score_is_a_weighted_sum() -> None:
+    model = LinearModel({"a": 2.0, "c": -1.0})
+    rows = np.array([[1, 5, 0], [3, 5, 1]], np.float32)
+    assert model.score(rows, ("a", "b", "c")).tolist() == [2.0, 5.0]
+
+
+def test_calibration_is_a_logistic_function_of_its_features() -> None:
+    scores = np.array([2.0, 5.0])
+    calibration = Calibration({"score": 0.5}, offset=-1.0)
+    assert calibration.probabilities(scores).tolist() == pytest.approx([0.5, 1 / (1 + math.exp(-1.5))])
+    log_total = math.log(math.exp(2) + math.exp(5))
+    shares = [2 - log_total, 5 - log_total]
+    entropy = -sum(math.exp(share) * share for share in shares)
+    expected = [[2.0, shares[0], math.log(2), entropy], [5.0, shares[1], 0.0, entropy]]
+    assert calibration_features(scores) == pytest.approx(np.array(expected))
+
+
+@given(st.lists(st.floats(-30, 30).map(lambda score: round(score, 3)), min_size=1, max_size=40))
+def test_probabilities_keep_the_order_of_scores(scores: list[float]) -> None:
+    values = bundled_weights().calibration.probabilities(np.array(scores))
+    assert ((values >= 0) & (values <= 1)).all()
+    by_score = values[np.argsort(scores, kind="stable")]
+    assert (np.diff(by_score[np.flatnonzero(np.diff(np.sort(scores), prepend=-99) > 0)]) >= 0).all()
+
+
+def test_probability_depends_on_the_other_candidates() -> None:
+    calibration = bundled_weights().calibration
+    alone = calibration.probabilities(np.array([6.0, 0.0, 0.0]))[0]
+    among_equals = calibration.probabilities(np.array([6.0, 6.0, 6.0]))[0]
+    assert alone > among_equals
 
 
 def test_query_terms_equal_index_terms() -> None:

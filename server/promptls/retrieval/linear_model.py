@@ -13,17 +13,16 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
+from promptls.retrieval.calibration import Calibration
 from promptls.util.decode import decode_json
 
 WEIGHTS_FILE = Path(__file__).with_name("weights.json")
 
 
 class LinearModel(Struct, frozen=True):
-    """Weights of features, with the calibration of scores: probability = 1 / (1 + exp(-(slope · score + offset)))."""
+    """Weights of features."""
 
     weights: dict[str, float]  # by feature name
-    slope: float = 1.0
-    offset: float = 0.0
 
     def score(self, values: NDArray[np.float32], names: tuple[str, ...]) -> NDArray[np.float64]:
         """Return the weighted sum of each row of `values` float32[rows, names]; a missing weight is 0."""
@@ -31,16 +30,13 @@ class LinearModel(Struct, frozen=True):
         # Unlike a matrix product, this sum does not depend on the position of the row.
         return np.asarray((values * vector).sum(axis=1))
 
-    def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the probability of relevance for each score."""
-        return 1 / (1 + np.exp(-(self.slope * scores + self.offset)))
-
 
 class RankerWeights(Struct, frozen=True):
     """The models of `weights.json`."""
 
     candidates: LinearModel = field(name="units")
     files: LinearModel
+    calibration: Calibration
 
 
 @lru_cache(maxsize=1)

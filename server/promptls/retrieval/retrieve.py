@@ -159,8 +159,8 @@ def search(
 
 
 def _rank_candidates(features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
-    weights = (strategy.weights or bundled_weights()).candidates
-    scores = weights.probabilities(weights.score(features.values, FEATURE_NAMES))
+    weights = strategy.weights or bundled_weights()
+    scores = weights.calibration.probabilities(weights.candidates.score(features.values, FEATURE_NAMES))
     reasons = np.stack(list(_reason_values(features).values()), axis=1)
     strongest = reasons[:, : len(_ORIGINS)].argmax(axis=1).tolist()
     start = np.array([candidate.span.start for candidate in features.candidates])

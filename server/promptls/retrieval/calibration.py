@@ -1,0 +1,45 @@
+"""Calibration: the probability that the answer to a question needs a candidate.
+
+The score of a candidate alone says little about this: whether a good candidate is needed also depends on how much better
+it is than the others of the same question.  The calibration is a logistic regression (Platt 1999) on the score and on
+its place among all scores of the question.  `scripts/train_ranking` fits it to cross-validated scores.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec import Struct
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+CALIBRATION_FEATURES = ("score", "log_share", "log_rank", "entropy")
+"""Features of the calibration; their order within a question is that of the scores.
+
+`log_share` is the logarithm of the softmax of the scores, `entropy` the entropy of the softmax in nats, and `log_rank`
+ln(1 + rank), where the best rank is 0.  The share of a candidate's file and its length were tried too: the error was the
+same, and recall was .02 lower at depth 50, because candidates of one file displaced those of others.
+"""
+
+
+class Calibration(Struct, frozen=True):
+    """Weights of the calibration features: probability = 1 / (1 + exp(-(weights · features + offset)))."""
+
+    weights: dict[str, float] = {}  # by feature name
+    offset: float = 0.0
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability that the answer needs each candidate, from the scores of all candidates, float64[n]."""
+        values = calibration_features(scores)
+        vector = np.array([self.weights.get(name, 0.0) for name in CALIBRATION_FEATURES])
+        return np.asarray(1 / (1 + np.exp(-((values * vector).sum(axis=1) + self.offset))))
+
+
+def calibration_features(scores: Floats) -> Floats:
+    """Return float64[n, 4]: the values of `CALIBRATION_FEATURES` for each candidate of one question."""
+    rank = np.empty(len(scores))
+    rank[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+    above = scores - scores.max()
+    log_share = above - np.log(np.exp(above).sum())
+    entropy = -float((np.exp(log_share) * log_share).sum())
+    return np.stack([scores, log_share, np.log1p(rank), np.full(len(scores), entropy)], axis=1)
