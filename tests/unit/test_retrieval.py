@@ -370,6 +370,12 @@ def test_probabilities_keep_the_order_of_scores(scores: list[float]) -> None:
     assert (np.diff(by_score[np.flatnonzero(np.diff(np.sort(scores), prepend=-99) > 0)]) >= 0).all()
 
 
+def test_equal_scores_have_equal_probabilities() -> None:
+    values = bundled_weights().calibration.probabilities(np.array([1.0, 4.0, 1.0, 4.0 + 1e-9, 1.0]))
+    assert values[[0, 2, 4]].tolist() == [values[0]] * 3
+    assert values[1] == pytest.approx(values[3])
+
+
 def test_probability_depends_on_the_other_candidates() -> None:
     calibration = bundled_weights().calibration
     alone = calibration.probabilities(np.array([6.0, 0.0, 0.0]))[0]
