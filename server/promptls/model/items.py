@@ -20,6 +20,7 @@ class Origin(str, Enum):
     MENTION = "mention"
     SELECTION = "selection"
     ACTIVE = "active"
+    TASK = "task"
     SYMBOL = "symbol"
     KEYWORD = "keyword"
     SEMANTIC = "semantic"
