@@ -91,6 +91,13 @@ class BudgetSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=
     tokenizer: Annotated[
         str, Meta(description="Path of a tokenizer.json or tiktoken rank file for exact counts; empty: none.")
     ] = ""
+    fill: Annotated[
+        Literal["relevant", "full"],
+        Meta(
+            description='"relevant": include only code that the answer probably needs; "full": fill the budget with the '
+            "most relevant code."
+        ),
+    ] = "relevant"
 
 
 class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -58,7 +58,7 @@ def _resolve_options(
     Raises:
         InvalidParams: A name or value is invalid.
     """
-    budget = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter)
+    budget = BudgetRequest(params.budget.tokens, params.budget.model, params.budget.counter, params.budget.fill)
     request = RequestOptions(
         profile=params.profile,
         variant=params.variant,

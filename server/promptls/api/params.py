@@ -102,6 +102,7 @@ class Budget(Params, frozen=True):
     tokens: int | None = None
     model: str | None = None
     counter: str | None = None
+    fill: str | None = None
 
 
 class Sections(Params, frozen=True):

@@ -19,6 +19,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--budget", type=int, metavar="TOKENS", help="maximum number of tokens of the prompt")
     parser.add_argument("--model", help="use the token budget of this model")
     parser.add_argument("--counter", help="token counter: auto, estimate or chars4")
+    parser.add_argument("--fill", help="relevant: only code that the answer probably needs; full: fill the budget")
     parser.add_argument("--variant", help="instruction style: baseline, strict, citation or anti_prior")
     parser.add_argument("--profile", help="set of pipeline constants (default: the setting retrieval.profile)")
     parser.add_argument("--recipe", help="named task to put before the message (see promptls recipes)")
@@ -38,7 +39,7 @@ def add_parser(commands: Any) -> None:
 
 def _prompt(options: argparse.Namespace) -> int:
     message = sys.stdin.read() if options.message == "-" else options.message
-    budget = {"tokens": options.budget, "model": options.model, "counter": options.counter}
+    budget = {"tokens": options.budget, "model": options.model, "counter": options.counter, "fill": options.fill}
     params: dict[str, Any] = {
         "message": message,
         "budget": {k: v for k, v in budget.items() if v is not None},

@@ -363,6 +363,10 @@ class GraphView:
         symbol = self.symbol(ref)
         return len(self._references.files_with(symbol.name)) if symbol is not None else 0
 
+    def files_using(self, name: str) -> tuple[str, ...]:
+        """Return the paths of the files that refer to a name."""
+        return self._references.files_with(name)
+
     @cached_property
     def reference_counts(self) -> Mapping[str, int]:
         """Number of files that mention a name, by lower-case name."""

@@ -44,6 +44,7 @@ class Item(Struct, frozen=True):
     reasons: Mapping[str, float] = field(default_factory=dict)  # components of the score
     mention: int = -1  # index of the mention; mentions of a recipe follow those of the message; -1 without
     call_sites: tuple[int, ...] = ()  # requested lines in the region, ascending, such as the calls of a function
+    subject: str = ""  # of a virtual document, such as a diff: path of the file that it describes
 
 
 class RenderedItem(Struct, frozen=True):

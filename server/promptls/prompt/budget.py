@@ -31,6 +31,7 @@ class BudgetRequest(Struct, frozen=True):
     tokens: int | None = None
     model: str | None = None
     counter: str | None = None
+    fill: str | None = None
 
 
 def budget_of(settings: BudgetSettings, request: BudgetRequest, pipeline: Profile | None = None) -> TokenBudget:

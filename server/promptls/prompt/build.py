@@ -24,7 +24,7 @@ from promptls.prompt.assemble import AssembledPrompt, PromptItem, assemble, fram
 from promptls.prompt.history import select_turns
 from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
-from promptls.prompt.layouts import Message, PromptMetadata, Section
+from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
 from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
@@ -34,6 +34,9 @@ from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
+from promptls.prompt.tasks.conversation import earlier_question
+from promptls.prompt.tasks.select import task_context
+from promptls.prompt.tasks.types import TaskContext, TaskRequest
 from promptls.prompt.tokens import Counter
 
 MAX_OMITTED = 50
@@ -103,11 +106,27 @@ def build(
 
     with trace.stage("intent", 0) as count:
         question = strip_mentions(message, [o.mention for o in outcomes])
-        understanding = understand_query(message, question, options, context)
+        earlier = earlier_question(question, options.history) if profile.gathering.by_task else ""
+        understanding = understand_query(message, question, options, context, earlier)
         intent = understanding.intent
         count.append(len(intent.query.terms))
 
-    candidates, retrieved = _retrieve(understanding, question, explicit_items, options, context, trace)
+    task = TaskContext()
+    if profile.gathering.by_task:
+        with trace.stage("task", len(explicit_items)) as count:
+            task = task_context(
+                TaskRequest(
+                    message, question, intent, outcomes, explicit_items, options.recipe, options.history, context
+                )
+            )
+            count.append(len(task.items))
+        token.check()
+    message_only = profile.gathering.by_task and not (
+        intent.about_codebase or explicit_items or task.items or options.task or profile.hooks.layout
+    )
+    layout = message_only_layout if message_only else profile.layout
+
+    candidates, retrieved = _retrieve(understanding, question, explicit_items, task, options, context, trace)
 
     with trace.stage("sections", 0) as count:
         explicit_paths = [item.path for item in explicit_items]
@@ -122,16 +141,16 @@ def build(
             retrieval_empty=not candidates.items and not explicit_items,
         )
         candidates = implicit.exclude_shown(candidates, gathered.shown)
-        task = [Section("task", options.task, "task")] if options.task else []
-        sections = (*gathered.sections, *task)
+        task_section = [Section("task", options.task, "task")] if options.task else []
+        sections = () if message_only else (*gathered.sections, *task_section)
         unresolved = explicit.unresolved_mentions(outcomes)
         metadata = PromptMetadata(intent.types, intent.action, options.budget, unresolved=unresolved)
-        frame = _frame_tokens(message, options, sections, (), metadata)
+        frame = _frame_tokens(message, options, layout, sections, (), metadata)
         history, history_warnings = _redact_turns(() if "history" in mentioned_kinds else options.history)
         quoted = profile.hooks.quotes_history
         turns = select_turns(history, int(HISTORY_SHARE * max(0, options.budget - frame)), counter, {}, quoted)
         if turns.turns:
-            frame = _frame_tokens(message, options, sections, turns.turns, metadata)
+            frame = _frame_tokens(message, options, layout, sections, turns.turns, metadata)
         count.append(len(sections))
     token.check()
 
@@ -163,7 +182,7 @@ def build(
             renderer=renderer,
             sections=sections,
             history=turns.turns,
-            layout=profile.layout,
+            layout=layout,
             metadata=replace(metadata, omitted_count=len(_over_budget(packed.omitted))),
             index_completeness=options.index_completeness,
             boundary_key=options.boundary_key,
@@ -205,16 +224,19 @@ def _retrieve(
     understanding: QueryUnderstanding,
     question: str,
     explicit_items: Sequence[Item],
+    task: TaskContext,
     options: PromptOptions,
     context: ResolveContext,
     trace: _Trace,
 ) -> tuple[Candidates, Sequence[Item]]:
-    """Return the candidates for implicit context, and all retrieved items by rank."""
+    """Return the candidates for implicit context, those of the task first, and all retrieved items by rank."""
     profile, token = options.profile, context.token
     max_candidates = implicit.max_candidates(profile, options.budget)
     retrieved: Sequence[Item] = ()
     with trace.stage("retrieval", 0) as count:
         allowed = options.includes("retrieval") and (profile.gathering.with_mentions or not explicit_items)
+        allowed = allowed and (task.retrieval != "none" or options.fill == "full")
+        allowed = allowed and not (understanding.is_foreign and profile.gathering.by_task)
         if understanding.intent.about_codebase and allowed:
             if profile.gathering.source == "graph":
                 retrieved = implicit.graph_items(question, profile.gathering.max_items, context)
@@ -226,7 +248,11 @@ def _retrieve(
 
     if profile.keeps_retrieval_scores:  # the threshold goes first, so that fewer items are read
         with trace.stage("threshold", len(retrieved)) as count:
-            passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
+            exponent, threshold = 0.0, options.threshold
+            if options.fill == "relevant":
+                exponent = profile.packing.token_cost_exponent
+                threshold = max(threshold, profile.scoring.mention_threshold if task.retrieval == "related" else 0.0)
+            passed, below = split_by_threshold(retrieved, threshold, profile.scoring.relative_threshold, exponent)
             read = implicit.read_top_items(passed, context, profile, options.budget)
             count.append(len(passed))
         with trace.stage("dedup", len(read.items)) as count:
@@ -245,20 +271,19 @@ def _retrieve(
             candidates = implicit.deduplicate(candidates, profile)
             count.append(len(candidates.items))
     token.check()
-    return candidates, retrieved
+    return implicit.put_first(task.items, candidates, context), retrieved
 
 
 def _frame_tokens(
     message: str,
     options: PromptOptions,
+    layout: Layout,
     sections: Sequence[Section],
     turns: Sequence[Message],
     metadata: PromptMetadata,
 ) -> int:
     """Return the tokens of the prompt without items."""
-    return frame_tokens(
-        message, options.variant, options.output, options.counter, sections, turns, options.profile.layout, metadata
-    )
+    return frame_tokens(message, options.variant, options.output, options.counter, sections, turns, layout, metadata)
 
 
 class DryRun(Struct, frozen=True):

@@ -161,6 +161,16 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
 
 
+def put_first(items: Sequence[Item], candidates: Candidates, context: ResolveContext) -> Candidates:
+    """Put the items of the task before the retrieved ones; a region that both have appears once."""
+    if not items:
+        return candidates
+    first = read_items(items, context, scored=True)
+    known = {(r.item.path, r.item.span) for r in first.items}
+    rest = (r for r in candidates.items if (r.item.path, r.item.span) not in known)
+    return Candidates((*first.items, *rest), {**candidates.files, **first.files}, candidates.dropped)
+
+
 def exclude_shown(candidates: Candidates, shown: frozenset[str]) -> Candidates:
     """Drop items of files whose whole text is in a section."""
     dropped = [DroppedItem(r.item, "already in the section of rules") for r in candidates.items if r.item.path in shown]

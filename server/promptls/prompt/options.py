@@ -26,6 +26,9 @@ from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS
 from promptls.settings import SectionSettings, Settings, config_file
 
+FILLS = ("relevant", "full")
+"""Valid values of `budget.fill`."""
+
 
 class RequestOptions(Struct, frozen=True):
     """Options that a request names; None leaves the choice to the recipe, the settings or the profile."""
@@ -41,6 +44,7 @@ class RequestOptions(Struct, frozen=True):
 class RecipeOptions(Struct, frozen=True):
     """Options of a recipe, with its arguments filled in; the default means no recipe."""
 
+    name: str = ""
     text: str = ""  # the task section
     variant: str = ""
     mentions: tuple[str, ...] = ()
@@ -56,12 +60,14 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     profile: Profile
     variant: str
     output: str
-    task: str  # text of the recipe, "" without one
+    recipe: str  # name of the recipe, "" without one
+    task: str  # text of the recipe
     recipe_mentions: tuple[str, ...]  # resolved as if they were in the message
     history: tuple[Message, ...]
     section_switches: Mapping[str, bool]  # sections, and "retrieval"; a missing name is on
     rules_tokens: int  # maximum of the section "rules"
     threshold: float  # score below which an implicit item is left out
+    fill: str  # one of FILLS
     templates: InstructionTemplates  # of the section "instructions"
     language_model: LanguageModel | Problem | None
     index_completeness: float  # share of the workspace that is indexed, 0 to 1
@@ -90,25 +96,35 @@ def resolve_options(
     selected = _load_profile(request.profile or settings.retrieval.profile)
     budget = budget_of(settings.budget, request.budget, selected)
     variant = request.variant or recipe.variant or settings.retrieval.variant or selected.variant or "baseline"
-    threshold = settings.retrieval.threshold
+    fill = _one_of("budget.fill", request.budget.fill or settings.budget.fill, FILLS)
     return PromptOptions(
         budget=budget.tokens,
         counter=budget.counter,
         profile=selected,
         variant=_one_of("variant", variant, VARIANTS),
         output=_one_of("output", request.output, OUTPUTS),
+        recipe=recipe.name,
         task=recipe.text,
         recipe_mentions=recipe.mentions,
         history=request.history,
         section_switches={**_section_settings(settings.sections), **recipe.sections, **request.sections},
         rules_tokens=settings.sections.rules_tokens,
-        threshold=selected.scoring.threshold if threshold is None else threshold,
+        threshold=_threshold(settings.retrieval.threshold, selected, fill),
+        fill=fill,
         templates=load_instruction_templates(config_file().parent / "instructions"),
         language_model=language_model,
         index_completeness=index_completeness,
         boundary_key=boundary_key,
         warnings=(*budget.warnings, *recipe.warnings),
     )
+
+
+def _threshold(setting: float | None, selected: Profile, fill: str) -> float:
+    """Return the minimum score: the setting, else the profile's for the way in which the budget is used."""
+    if setting is not None:
+        return setting
+    full = selected.scoring.full_threshold
+    return full if fill == "full" and full is not None else selected.scoring.threshold
 
 
 def _load_profile(name: str) -> Profile:
@@ -163,10 +179,12 @@ def resolve_recipe(
     if isinstance(text, recipes.InvalidRecipeCall):
         raise InvalidOption(text.message, text.field, text.valid)
     warning = f"The recipe {recipe.name!r} comes from this workspace ({recipe.source})."
+    has_context = bool(mentions) or context.client.selection is not None
     return RecipeOptions(
+        recipe.name,
         text,
         recipe.variant or "",
-        recipe.mentions,
+        recipe.mentions if has_context else (*recipe.mentions, *recipe.default_mentions),
         dict(recipe.sections),
         (warning,) if recipe.origin == "workspace" else (),
     )

@@ -51,6 +51,7 @@ class Gathering(Struct, frozen=True, forbid_unknown_fields=True):
 
     source: Literal["retrieval", "graph"] = "retrieval"
     max_items: int = 0  # maximum number of retrieved items; 0: derived from the budget
+    by_task: bool = False  # whether code is added that the kind of request needs, see prompt/tasks
     with_mentions: bool = True  # whether retrieval runs for a message with mentions
 
 
@@ -60,7 +61,9 @@ class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     formula: Literal["retrieval", "hybrid"] = "retrieval"  # ignored if the profile has the hook `formula`
     boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
     max_score: float = 0.9  # maximum score of implicit context
-    threshold: float = 0.0  # minimum score
+    threshold: float = 0.0  # minimum score; of a long item more, see `rank.required_score`
+    full_threshold: float | None = None  # minimum score if the budget is to be filled; None: the same
+    mention_threshold: float = 0.0  # minimum score of what is added to mentioned code
     relative_threshold: float = 0.0  # minimum score as a share of the best score
     max_items: int = 0  # maximum number of items after the threshold; 0: no limit
     mmr_lambda: float = 1.0  # λ of maximal marginal relevance; 1: off

@@ -6,6 +6,8 @@ Mentions are resolved whatever the intent.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -19,6 +21,7 @@ from promptls.prompt.intent.refine import refine_intent
 from promptls.prompt.language_model import LanguageModel, interpret_question
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.scoring import ScoringQuery
+from promptls.retrieval.query import parse_query
 
 MIN_CONFIDENCE = 0.8
 """Confidence from which a question counts as unrelated to the code.
@@ -27,18 +30,36 @@ Below, retrieval runs anyway: unnecessary context costs little, missing context 
 """
 
 
+LAST_LATIN = 0x24F
+"""Last code point of the Latin letters with diacritics."""
+
+FOREIGN_WARNING = (
+    "No word of the question occurs in the workspace, so no code was searched; mention files or symbols, or ask in the "
+    "language of the code."
+)
+
+
 class QueryUnderstanding(Struct, frozen=True):
     """The intent of a question, and the question as scoring formulas use it."""
 
     intent: Intent
     scoring_query: ScoringQuery
+    is_foreign: bool = False  # whether the index has no word of the question, which is in another script
     warnings: tuple[str, ...] = ()
 
 
 def understand_query(
-    message: str, question: str, options: PromptOptions, context: ResolveContext
+    message: str, question: str, options: PromptOptions, context: ResolveContext, earlier: str = ""
 ) -> QueryUnderstanding:
-    """Determine the intent of a question; `question` is the message without its mentions."""
+    """Determine the intent of a question.
+
+    Args:
+        message: the message.
+        question: the message without its mentions.
+        options: the options of the prompt.
+        context: the sources and services of the request.
+        earlier: the question before it, if it refers to that; code is searched for both.
+    """
     reader = context.index.reader()
     intent = detect_intent(
         message,
@@ -48,6 +69,11 @@ def understand_query(
     )
     if not intent.about_codebase and intent.confidence < MIN_CONFIDENCE:
         intent = replace(intent, about_codebase=True)
+    if earlier:
+        is_small_talk = any(name == "small talk" for name, _ in intent.evidence)
+        query = replace(parse_query(f"{earlier} {question}"), excluded=intent.query.excluded)
+        intent = replace(intent, query=query, about_codebase=intent.about_codebase or not is_small_talk)
+    is_foreign = _is_foreign(intent, reader.document_frequency)
     profile = options.profile
     classifier: str = profile.understanding.classifier
     if profile.hooks.classify is not None:
@@ -65,7 +91,20 @@ def understand_query(
         )
         intent = replace(intent, query=query)
     max_keywords = profile.understanding.max_keywords or len(keywords)
-    return QueryUnderstanding(intent, ScoringQuery(question, keywords[:max_keywords], intent.action), warnings)
+    if is_foreign:
+        warnings = (*warnings, FOREIGN_WARNING)
+    scoring_query = ScoringQuery(question, keywords[:max_keywords], intent.action)
+    return QueryUnderstanding(intent, scoring_query, is_foreign, warnings)
+
+
+def _is_foreign(intent: Intent, document_frequency: Callable[[str], int]) -> bool:
+    """Return whether most letters of a question belong to another script, and the index has none of its words.
+
+    The embedding does not know such words either, so what retrieval returns is arbitrary.
+    """
+    letters = [c for c in intent.query.text if c.isalpha()]
+    is_other_script = 2 * sum(ord(c) > LAST_LATIN for c in letters) > len(letters)
+    return is_other_script and not intent.query.paths and not any(map(document_frequency, intent.query.terms))
 
 
 def _keywords(question: str) -> tuple[str, ...]:

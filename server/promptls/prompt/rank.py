@@ -18,6 +18,10 @@ LINE_OFFSET = 4
 """Lines added to an item's length in its value per token: about what its header and fence cost."""
 
 
+SHORT_ITEM_LINES = 12
+"""Lines up to which the threshold does not depend on the length of an item."""
+
+
 class DroppedItem(Struct, frozen=True):
     """An item that a stage dropped, with the reason."""
 
@@ -30,17 +34,33 @@ StageResult = tuple[list[RetrievedItem], list[DroppedItem]]
 
 
 def split_by_threshold(
-    items: Sequence[Item], threshold: float, relative_threshold: float = 0.0
+    items: Sequence[Item], threshold: float, relative_threshold: float = 0.0, token_cost_exponent: float = 0.0
 ) -> tuple[list[Item], list[DroppedItem]]:
-    """Split items by score; the minimum is `threshold`, and `relative_threshold` times the best score."""
-    minimum = max(threshold, relative_threshold * max((item.score for item in items), default=0.0))
-    passed = [item for item in items if item.score >= minimum]
-    dropped = [
-        DroppedItem(item, f"score {_format_score(item.score)} is below {_format_score(minimum)}")
-        for item in items
-        if item.score < minimum
-    ]
+    """Split items by score.
+
+    The minimum is that of `required_score`, and `relative_threshold` times the best score.
+    """
+    relative = relative_threshold * max((item.score for item in items), default=0.0)
+    passed: list[Item] = []
+    dropped: list[DroppedItem] = []
+    for item in items:
+        minimum = max(relative, required_score(threshold, len(item.span), token_cost_exponent))
+        if item.score >= minimum:
+            passed.append(item)
+        else:
+            score, required = _format_score(item.score), _format_score(minimum)
+            dropped.append(DroppedItem(item, f"score {score} is below {required}"))
     return passed, dropped
+
+
+def required_score(threshold: float, lines: int, token_cost_exponent: float) -> float:
+    """Return the minimum score of an item: `threshold` up to `SHORT_ITEM_LINES`, more for a longer one.
+
+    A longer item costs more tokens, so the minimum increases with the same power of its length as in
+    `by_value_per_token`.
+    """
+    relative_cost = (lines + LINE_OFFSET) / (SHORT_ITEM_LINES + LINE_OFFSET)
+    return threshold * math.pow(max(1.0, relative_cost), token_cost_exponent)
 
 
 def _format_score(score: float) -> str:

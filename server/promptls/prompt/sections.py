@@ -153,7 +153,9 @@ def gather_sections(
 
 
 def _instructions(section: SectionContext) -> SectionNotes:
-    return SectionNotes((SectionEntry(render_instructions(section.intent.types, section.templates)),))
+    """One note for each point, so that every point is complete or left out."""
+    points = render_instructions(section.intent.types, section.templates)
+    return SectionNotes(tuple(SectionEntry(point) for point in points.split("\n") if point))
 
 
 def _format(section: SectionContext) -> SectionNotes:

@@ -233,7 +233,8 @@ def _diff_items(context: ResolveContext, changes: Sequence[FileVersions], name: 
         unsaved += is_open
         text, more, less = _format_change(context, change, before, after)
         added, removed = added + more, removed + less
-        items.append(virtual_item(context, f"{context.snapshot.label(change.path)} ({name})", text, "diff"))
+        item = virtual_item(context, f"{context.snapshot.label(change.path)} ({name})", text, "diff")
+        items.append(replace(item, subject=change.path))
     notes: list[str] = []
     if count:
         open_note = f", {unsaved} of them open in the editor" if unsaved else ""

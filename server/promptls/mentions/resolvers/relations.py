@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec.structs import replace
 
 from promptls.graph.call_paths import MIN_CERTAINTY, call_paths, callables_in, callees, callers
+from promptls.graph.definitions import definition_item, tests_of, used_names
 from promptls.graph.graph import GraphView
 from promptls.graph.nodes import Edge
 from promptls.graph.resolution.name_lookup import equivalent_definitions
@@ -62,17 +63,8 @@ def resolve_tests(mention: Mention, context: ResolveContext) -> MentionOutcome:
 
     Falls back to test files that are named after the file.
     """
-
-    def tests(view: GraphView, ref: OutlineRef) -> Iterable[OutlineRef]:
-        return [
-            edge.target
-            for inner in callables_in(view, ref)
-            for edge in view.outgoing(inner)
-            if edge.type == "tested_by"
-        ]
-
     refs = _find_file_or_definitions(mention, context)
-    outcome = _related_outcome(mention, context, refs, tests, "test", callables_in)
+    outcome = _related_outcome(mention, context, refs, tests_of, "test", callables_in)
     if outcome.status != "unresolved" or isinstance(refs, MentionOutcome):
         return outcome
     snapshot, paths = context.snapshot, dict.fromkeys(path for path, _ in refs)
@@ -118,7 +110,7 @@ def resolve_usages(mention: Mention, context: ResolveContext) -> MentionOutcome:
     items: dict[tuple[str, Span], Item] = {}
     count = 0
     for ref in refs:
-        names = _usage_names(view, [ref])
+        names = used_names(view, [ref])
         for edge in view.incoming(ref):
             if edge.type in ("calls", "inherits", "implements", "uses") and edge.weight >= MIN_CERTAINTY:
                 count += 1
@@ -176,7 +168,7 @@ def _related_outcome(
     view = context.graph
     own = set(refs)
     related = [r for r in dict.fromkeys(r for ref in refs for r in relation(view, ref)) if r not in own]
-    names = _usage_names(view, (u for ref in refs for u in used(view, ref))) if used is not None else frozenset()
+    names = used_names(view, (u for ref in refs for u in used(view, ref))) if used is not None else frozenset()
     items = [item for ref in related[:MAX_ITEMS] if (item := _item(view, ref, None, context, names)) is not None]
     return _counted_outcome(mention, items, len(related), noun)
 
@@ -202,26 +194,6 @@ def _subtypes(view: GraphView, ref: OutlineRef) -> list[OutlineRef]:
         level = [e.source for e in edges if e.source not in subtypes and e.source != ref]
         subtypes.update(dict.fromkeys(level))
     return list(subtypes)
-
-
-def _usage_names(view: GraphView, refs: Iterable[OutlineRef]) -> frozenset[str]:
-    """Return the names by which definitions are used; a constructor is also used by the name of its type."""
-    names: set[str] = set()
-    for ref in refs:
-        definition = view.symbol(ref)
-        if definition is not None:
-            names.add(definition.name)
-            if definition.kind == "constructor":
-                names.add(definition.qualified.rpartition(".")[0].rpartition(".")[2])
-    return frozenset(names - {""})
-
-
-def _call_sites(view: GraphView, ref: OutlineRef, names: frozenset[str]) -> tuple[int, ...]:
-    """Return the lines in a definition that use one of these names."""
-    facts = view.file_symbols(ref[0])
-    if facts is None:
-        return ()
-    return tuple(sorted({use.line for name in names for owner, use in facts.references_named(name) if owner == ref[1]}))
 
 
 def _find_definitions(
@@ -310,12 +282,9 @@ def _item(
     names: frozenset[str] = frozenset(),
 ) -> Item | None:
     """Return a definition with its call sites of `names`, or the lines around an edge outside of definitions."""
-    definition = view.symbol(ref)
-    if definition is not None:
-        sites = _call_sites(view, ref, names)
-        return Item(
-            ref[0], definition.span, definition.kind, Origin.MENTION, 1.0, definition.qualified, call_sites=sites
-        )
+    item = definition_item(view, ref, Origin.MENTION, 1.0, names)
+    if item is not None:
+        return item
     view_text = context.sources.read(ref[0])
     if edge is None or not isinstance(view_text, FileText):
         return None

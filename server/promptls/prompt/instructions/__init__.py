@@ -22,6 +22,9 @@ TYPES_WITH_FORMAT_SECTION = ("debugging", "feature", "architectural")
 
 TEMPLATE_NAMES = (*QUESTION_TYPES, "general", "format", *(f"format-{name}" for name in TYPES_WITH_FORMAT_SECTION))
 
+MAX_BUILT_IN_CHARACTERS = 240
+"""Maximum characters of built-in bullets, about 60 tokens: code is of more use."""
+
 MAX_FILE_CHARACTERS = 8_000
 """Maximum characters of a user's file."""
 
@@ -53,10 +56,20 @@ def load_instruction_templates(folder: Path | None = None) -> InstructionTemplat
 
 
 def render_instructions(types: Iterable[str], templates: InstructionTemplates) -> str:
-    """Return the distinct bullets of the question types; the general ones for a question without a type."""
+    """Return the distinct bullets of the question types; the general ones for a question without a type.
+
+    Built-in bullets end at `MAX_BUILT_IN_CHARACTERS`, so that a question of several types does not get all of them.
+    """
     selected = set(types)
     names = [name for name in QUESTION_TYPES if name in selected] or ["general"]
-    return "\n".join(f"- {point}" for point in _distinct_points(names, templates))
+    built_in = {point for name in names for point in _built_in()[name]}
+    bullets: list[str] = []
+    built_in_characters = 0
+    for point in _distinct_points(names, templates):
+        built_in_characters += len(point) + len("- \n") if point in built_in else 0
+        if point not in built_in or built_in_characters <= MAX_BUILT_IN_CHARACTERS:
+            bullets.append(f"- {point}")
+    return "\n".join(bullets)
 
 
 def render_response_format(types: Iterable[str], templates: InstructionTemplates) -> str:

@@ -6,7 +6,7 @@ profile hooks.  `assemble` counts the result and reduces the content until it fi
 
 from __future__ import annotations
 
-from promptls.prompt.layouts.default import default_layout
+from promptls.prompt.layouts.default import default_layout, message_only_layout
 from promptls.prompt.layouts.types import (
     Chat,
     Layout,
@@ -34,4 +34,5 @@ __all__ = [
     "arrange_messages",
     "default_layout",
     "heading",
+    "message_only_layout",
 ]

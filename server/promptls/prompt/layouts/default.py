@@ -25,6 +25,11 @@ def default_layout(content: PromptContent, boundary: str, renderer: Renderer | N
     return arrange_messages(content, first, last)
 
 
+def message_only_layout(content: PromptContent, boundary: str, renderer: Renderer | None) -> Chat:
+    """Lay out a message that needs no context: the message and nothing else, after the earlier turns of a chat."""
+    return arrange_messages(content, [], [("question", "", content.message)])
+
+
 def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -> MessageParts:
     """Return the fenced parts; the heading of the first one states the boundary."""
     parts: MessageParts = []

@@ -90,4 +90,5 @@ def arrange_messages(content: PromptContent, prefix: MessageParts, rest: Message
     if content.output == "text":
         return [("user", [*prefix, *rest])]
     turns: Chat = [(turn.role, [("history", "", turn.content)]) for turn in content.history]
-    return [("system", prefix), *turns, ("user", rest)]
+    system: Chat = [("system", prefix)] if prefix else []
+    return [*system, *turns, ("user", rest)]

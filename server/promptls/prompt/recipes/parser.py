@@ -6,6 +6,7 @@
     version = "1.0"                    # increased when the meaning of the text changes
     variant = "strict"                 # optional: instruction variant
     mentions = ["@staged"]             # optional: context of the recipe
+    default_mentions = ["@diff"]       # optional: context of the recipe if the message has no mention or selection
     [sections]                         # optional: sections to turn on or off
     architecture = true
     [arguments.audience]
@@ -79,6 +80,7 @@ class Recipe(Struct, frozen=True):
     variant: str = ""  # used if the request names none; "" for the variant of the settings
     sections: dict[str, bool] = {}  # used for sections that the request does not set
     mentions: tuple[str, ...] = ()  # resolved as if they were in the message
+    default_mentions: tuple[str, ...] = ()  # likewise, if the message has no mention and nothing is selected
 
 
 class _ArgumentTable(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,6 +97,7 @@ class _RecipeFrontMatter(Struct, frozen=True, forbid_unknown_fields=True):
     variant: str = ""
     sections: Annotated[dict[str, bool], Meta(max_length=30)] = {}
     mentions: Annotated[tuple[_MentionText, ...], Meta(max_length=8)] = ()
+    default_mentions: Annotated[tuple[_MentionText, ...], Meta(max_length=8)] = ()
     arguments: Annotated[dict[str, Any], Meta(max_length=16)] = {}
 
 
@@ -143,6 +146,7 @@ def parse_recipe(name: str, text: str, origin: RecipeOrigin, source: str) -> tup
     recipe = Recipe(
         name, front_matter.title, front_matter.description, front_matter.version, body, origin, source, arguments,
         front_matter.variant, front_matter.sections, front_matter.mentions,
+        front_matter.default_mentions,
     )  # fmt: skip
     return recipe, problems
 
@@ -169,8 +173,8 @@ def _validation_problem(front_matter: str, key_path: list[str], error: str) -> t
     message = message[:1].lower() + message[1:]
     if keys == ["version"]:
         message = f'the version must be written as "1.0", not as {_written_value(front_matter, "version")}'
-    elif keys == ["mentions"]:
-        message = 'mentions must be a list of at most eight mentions, such as ["@staged"]'
+    elif keys in (["mentions"], ["default_mentions"]):
+        message = f'{keys[0]} must be a list of at most eight mentions, such as ["@staged"]'
     elif keys:
         message = f"{'.'.join(keys)}: {message}"
     return _line_number(front_matter, keys + unknown), message

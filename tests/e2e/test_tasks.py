@@ -1,0 +1,180 @@
+"""Context by task: the code that a kind of request needs, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from conftest import git, write_tree
+from lsp import Client, Json
+
+WORKSPACE = """
+-- src/store.py --
+import json
+
+
+class Store:
+    \"\"\"Values by key, in a file.\"\"\"
+
+    def __init__(self, path):
+        self.path = path
+
+    def read_all(self):
+        with open(self.path) as file:
+            return json.load(file)
+
+    def write_all(self, values):
+        with open(self.path, "w") as file:
+            json.dump(values, file)
+
+
+def migrate(path):
+    return Store(path).read_all()
+-- src/report.py --
+from src.store import Store
+
+
+def print_report(path):
+    values = Store(path).read_all()
+    for key in sorted(values):
+        print(key, values[key])
+-- src/colors.py --
+def mix(first, second):
+    \"\"\"Mix two colors.\"\"\"
+    return tuple((a + b) // 2 for a, b in zip(first, second))
+
+
+def darken(color):
+    return tuple(part // 2 for part in color)
+-- src/theme.py --
+from src.colors import darken
+
+
+def dim(theme):
+    return darken(theme)
+-- tests/conftest.py --
+import pytest
+
+
+@pytest.fixture
+def empty_store(tmp_path):
+    return tmp_path / "store.json"
+-- tests/test_store.py --
+from src.store import Store
+
+
+def test_written_values_are_read(empty_store):
+    store = Store(empty_store)
+    store.write_all({"a": 1})
+    assert store.read_all() == {"a": 1}
+-- CODE_OF_CONDUCT.md --
+# Conduct
+
+Be kind to each other when you review a change.
+"""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = write_tree(tmp_path_factory.mktemp("tasks") / "app", WORKSPACE)
+    git(root, "init", "-q", "-b", "main")
+    git(root, "add", "-A")
+    git(root, "commit", "-qm", "begin")
+    store = root / "src/store.py"
+    store.write_text(store.read_text().replace("json.load(file)", "json.load(file) or {}"))
+    return root
+
+
+@pytest.fixture(scope="module")
+def client(root: Path) -> Iterator[Client]:
+    client = Client(root.parent / "cache")
+    client.initialize(root)
+    client.wait_indexed()
+    yield client
+    client.kill()
+
+
+def places(result: Json) -> list[str]:
+    """Return "path symbol" of each item of a prompt."""
+    return [f"{item['path']} {item.get('symbol', '')}".strip() for item in result["items"]]
+
+
+def test_review_has_the_changed_definitions_their_tests_and_callers(client: Client) -> None:
+    result = client.build("Review my change @diff")
+    prompt = result["prompt"]
+    assert "json.load(file) or {}" in prompt
+    assert "def read_all(self):" in prompt
+    assert "def test_written_values_are_read" in prompt
+    assert "def print_report(path):" in prompt
+    assert "Be kind" not in prompt
+    assert "def mix" not in prompt
+
+
+def test_recipe_review_brings_the_working_diff_unless_something_is_mentioned(client: Client) -> None:
+    assert "+            return json.load(file) or {}" in client.build("please", recipe="review")["prompt"]
+    mentioned = client.build("please @src/colors.py", recipe="review")["prompt"]
+    assert "def darken" in mentioned
+    assert "+            return" not in mentioned
+
+
+def test_use_of_a_removed_function_is_shown(client: Client, root: Path) -> None:
+    path = root / "src/colors.py"
+    text = path.read_text()
+    path.write_text(text.replace("def darken(color):\n    return tuple(part // 2 for part in color)\n", ""))
+    client.files_changed(path)
+    client.wait_indexed()
+    assert "src/theme.py dim" in places(client.build("Review my change @diff"))
+    path.write_text(text)
+    client.files_changed(path)
+    client.wait_indexed()
+
+
+def test_tests_are_written_with_existing_tests_and_their_fixtures(client: Client) -> None:
+    for message in ("Write tests for @src/store.py", "write tests for `print_report`"):
+        prompt = client.build(message)["prompt"]
+        assert "def test_written_values_are_read" in prompt, message
+        assert "def empty_store(tmp_path):" in prompt, message
+        assert "def mix" not in prompt, message
+
+
+@pytest.mark.parametrize(
+    "message", ["translate this comment @src/colors.py:2-2", "hello @src/colors.py:1-3", "explain @#mix step by step"]
+)
+def test_instruction_about_a_mention_gets_only_the_mention(client: Client, message: str) -> None:
+    assert [item["origin"] for item in client.build(message)["items"]] == ["mention"]
+
+
+@pytest.mark.parametrize("message", ["thanks, have a nice weekend", "what is the difference between TCP and UDP?"])
+def test_message_without_need_of_context_is_the_prompt(client: Client, message: str) -> None:
+    assert client.build(message)["prompt"] == message
+    history = {"history": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "Hello."}]}
+    messages = client.build(message, context=history, output="messages")["messages"]
+    assert [m["content"] for m in messages] == ["hi", "Hello.", message]
+
+
+def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
+    turns = [
+        {"role": "user", "content": "what does @#darken do?"},
+        {"role": "assistant", "content": "It halves each part."},
+    ]
+    result = client.build("and if it is odd?", context={"history": turns})
+    assert "def darken(color):" in result["prompt"]
+    assert "def darken" not in client.build("and if it is odd?")["prompt"]
+
+
+def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_a_warning(client: Client) -> None:
+    result = client.build("颜色如何混合？")
+    assert result["items"] == []
+    assert any("mention files or symbols" in warning for warning in result["warnings"])
+    assert places(client.build("颜色如何混合？ @#mix")) == ["src/colors.py mix"]
+
+
+def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> None:
+    question = "how are two colors mixed?"
+    relevant = client.build(question)
+    full = client.build(question, budget={"fill": "full"})
+    assert "def mix" in relevant["prompt"]
+    assert relevant["tokens"]["used"] < full["tokens"]["used"]
+    assert set(places(relevant)) <= set(places(full))

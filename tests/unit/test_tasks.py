@@ -1,0 +1,118 @@
+"""Context by task: parsing of changes, instructions without a topic, follow-up questions."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.mentions.unified_diff import unified_diff
+from promptls.prompt.layouts import Message
+from promptls.prompt.rank import SHORT_ITEM_LINES, required_score
+from promptls.prompt.tasks.changes import FileChange, parse_change
+from promptls.prompt.tasks.conversation import earlier_question
+from promptls.prompt.tasks.instruction import is_instruction_only
+
+BEFORE = """def load(path):
+    return open(path)
+
+
+def save(path, text):
+    with open(path, "w") as file:
+        file.write(text)
+
+
+def close():
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "lines", "removed"),
+    [
+        (BEFORE.replace("return open(path)", "return open(path, 'rb')"), (1,), ()),
+        (BEFORE.replace("    pass\n", "    pass\n\n\ndef reopen():\n    pass\n"), (13, 14), ()),
+        (BEFORE.replace("def close():\n    pass\n", ""), (9,), ("close",)),
+        (BEFORE.replace("def close", "def shut"), (9,), ("close",)),
+        (BEFORE.replace("def load(path)", "def load(path, mode)"), (0,), ()),
+        (BEFORE.replace("\n\n\ndef save", "\n\ndef save"), (), ()),
+    ],
+    ids=["changed line", "added function", "removed function", "renamed function", "changed signature", "blank line"],
+)
+def test_changed_lines_and_removed_names_of_a_diff(
+    after: str, lines: tuple[int, ...], removed: tuple[str, ...]
+) -> None:
+    diff, _, _ = unified_diff(BEFORE, after)
+    assert parse_change("/w/a.py", diff) == FileChange("/w/a.py", lines, removed)
+
+
+@given(st.text())
+def test_any_text_can_be_parsed_as_a_diff(text: str) -> None:
+    change = parse_change("a.py", text)
+    assert list(change.lines) == sorted(set(change.lines))
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "translate this comment",
+        "Please explain this function step by step.",
+        "Review my change",
+        "write unit tests for",
+        "hello",
+        "How could I split this into smaller files?",
+        "fix the typos in lines 3 to 10",
+        "Erkläre bitte diese Funktion",
+    ],
+)
+def test_instruction_that_needs_no_other_code(question: str) -> None:
+    assert is_instruction_only(question)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "who calls this, and with which timeout?",
+        "why is the session lost?",
+        "translate the error messages of the parser",
+        "用法是什么？",
+    ],
+)
+def test_question_with_a_topic(question: str) -> None:
+    assert not is_instruction_only(question)
+
+
+HISTORY = (
+    Message("user", "how does @#Store.save write the index?"),
+    Message("assistant", "It writes a new file and renames it."),
+)
+
+
+@pytest.mark.parametrize(
+    "question", ["and if the disk is full?", "why?", "does it lock the file?", "what about that one"]
+)
+def test_follow_up_is_understood_with_the_question_before_it(question: str) -> None:
+    assert earlier_question(question, HISTORY) == "how does Store.save write the index?"
+
+
+@pytest.mark.parametrize(
+    ("question", "history"),
+    [
+        ("where are passwords hashed?", HISTORY),
+        ("and if the disk is full?", ()),
+        ("and if the disk is full?", (Message("assistant", "Hello."),)),
+        ("it " + "word " * 20, HISTORY),
+    ],
+    ids=["new topic", "no history", "no earlier question", "long question"],
+)
+def test_question_that_stands_alone(question: str, history: tuple[Message, ...]) -> None:
+    assert earlier_question(question, history) == ""
+
+
+@given(st.floats(0, 1), st.integers(0, 10_000), st.floats(0, 1))
+def test_required_score_increases_with_the_length_of_long_items(threshold: float, lines: int, exponent: float) -> None:
+    required = required_score(threshold, lines, exponent)
+    assert required >= threshold
+    assert required <= required_score(threshold, lines + 1, exponent)
+    assert required == threshold or lines > SHORT_ITEM_LINES
