@@ -159,9 +159,10 @@ def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
         {"role": "user", "content": "what does @#darken do?"},
         {"role": "assistant", "content": "It halves each part."},
     ]
-    result = client.build("and if it is odd?", context={"history": turns})
-    assert "def darken(color):" in result["prompt"]
-    assert "def darken" not in client.build("and if it is odd?")["prompt"]
+    first = client.build("and if it is odd?", context={"history": turns})["items"][0]
+    assert (first["symbol"], first["origin"]) == ("darken", "task")
+    alone = client.build("and if it is odd?")["items"]
+    assert all(item["origin"] != "task" for item in alone)
 
 
 def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_a_warning(client: Client) -> None:

@@ -69,7 +69,9 @@ def _summary(result: dict[str, Any]) -> Iterator[str]:
     yield f"{tokens['used']:,} of {tokens['budget']:,} tokens ({tokens['counter']})"
     for item in result["items"]:
         place = f"{item['path']}:{_lines(item['range'])}"
-        yield f"  {item['tokens']:>6,}  {item['form']:<9} {item['origin']:<8} {place}  {item.get('symbol', '')}"
+        probability = f"{item['score']:.2f}" if item["score"] < 1 else ""
+        row = f"  {item['tokens']:>6,}  {item['form']:<9} {item['origin']:<8} {probability:<4}  {place}  "
+        yield row + item.get("symbol", "")
     for mention in result["mentions"]:
         if mention["status"] != "included":
             yield f"  {mention['text']}: {mention['status']}. {mention['reason']}".rstrip()

@@ -184,6 +184,7 @@ def build(
             history=turns.turns,
             layout=layout,
             metadata=replace(metadata, omitted_count=len(_over_budget(packed.omitted))),
+            empty_text=_nothing_relevant(candidates, options),
             index_completeness=options.index_completeness,
             boundary_key=options.boundary_key,
         )
@@ -197,7 +198,7 @@ def build(
         tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes),
         intent,
         tuple(trace.stages),
-        trace_line(trace.stages, assembled.tokens_used),
+        trace_line(trace.stages, assembled.tokens_used, candidates.next_best),
         (
             *options.warnings,
             *message_warnings(message),
@@ -257,7 +258,8 @@ def _retrieve(
             count.append(len(passed))
         with trace.stage("dedup", len(read.items)) as count:
             candidates = implicit.deduplicate(read, profile)
-            candidates = replace(candidates, dropped=(*candidates.dropped, *below))
+            next_best = max((d.item.score for d in below), default=None)
+            candidates = replace(candidates, dropped=(*candidates.dropped, *below), next_best=next_best)
             count.append(len(candidates.items))
     else:
         with trace.stage("threshold", min(max_candidates, len(retrieved))) as count:
@@ -272,6 +274,16 @@ def _retrieve(
             count.append(len(candidates.items))
     token.check()
     return implicit.put_first(task.items, candidates, context), retrieved
+
+
+def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:
+    """Return the notice of a prompt without code because no score reaches the threshold; "" if there is another reason."""
+    if candidates.items or candidates.next_best is None or options.index_completeness < 1:
+        return ""
+    return (
+        "No code from the workspace is included: none is likely to belong to the question "
+        f"(probability at most {candidates.next_best:.2g})."
+    )
 
 
 def _frame_tokens(
@@ -339,11 +351,15 @@ def _over_budget(omitted: Sequence[OmittedItem]) -> tuple[OmittedItem, ...]:
     return tuple(item for item in omitted if item.reason != ALREADY_INCLUDED)
 
 
-def trace_line(stages: Sequence[TraceStage], tokens_used: int) -> str:
-    """Summarize a build in one line: "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens"."""
+def trace_line(stages: Sequence[TraceStage], tokens_used: int, next_best: float | None = None) -> str:
+    """Summarize a build in one line: "20 → 18 (threshold) → 15 (dedup) → 8 (budget), 7,234 tokens; next best .018".
+
+    `next_best` is the best score below the threshold.
+    """
     by_name = {stage.name: stage for stage in stages}
     retrieved = by_name["retrieval"].output_count
     considered = by_name["threshold"].input_count
     steps = [str(min(retrieved, considered) if considered else retrieved)]
     steps += [f"{by_name[name].output_count} ({name})" for name in ("threshold", "dedup", "budget")]
-    return f"{' → '.join(steps)}, {tokens_used:,} tokens"
+    end = "" if next_best is None else f"; next best {f'{next_best:.2g}'.removeprefix('0')}"
+    return f"{' → '.join(steps)}, {tokens_used:,} tokens{end}"

@@ -42,6 +42,7 @@ class Candidates(Struct, frozen=True):
     items: tuple[RetrievedItem, ...]
     files: dict[str, FileText]  # by path
     dropped: tuple[DroppedItem, ...] = ()
+    next_best: float | None = None  # best score below the threshold
 
 
 def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveContext, max_items: int) -> Sequence[Item]:
@@ -168,7 +169,7 @@ def put_first(items: Sequence[Item], candidates: Candidates, context: ResolveCon
     first = read_items(items, context, scored=True)
     known = {(r.item.path, r.item.span) for r in first.items}
     rest = (r for r in candidates.items if (r.item.path, r.item.span) not in known)
-    return Candidates((*first.items, *rest), {**candidates.files, **first.files}, candidates.dropped)
+    return replace(candidates, items=(*first.items, *rest), files={**candidates.files, **first.files})
 
 
 def exclude_shown(candidates: Candidates, shown: frozenset[str]) -> Candidates:
