@@ -5,8 +5,18 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from promptls.mentions.context import ResolveContext, Services
+from promptls.mentions.resolve import resolve_mentions
+from promptls.model import FileText, Origin
+from promptls.prompt.pack import PackingCandidate, pack
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer, render_element
 from promptls.prompt.tasks.stack_trace import MAX_FRAMES, parse_frames
+from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
+from promptls.prompt.tokens import counter
+from workspaces import IndexedSnapshot, context_of, snapshot_of
 
 TRACES = {
     "python": (
@@ -347,3 +357,218 @@ def test_any_text_has_frames_within_bounds(parts: list[str], separator: str) -> 
         assert frame.path
         assert 0 <= frame.line < 10**7
         assert 0 <= frame.at <= message.count("\n")
+
+
+# ---------------------------------------------------------------- items
+
+SHOP = """
+-- src/shop/cart.py --
+RATE = float("1")
+
+
+class Cart:
+    def total(self, items):
+        return sum(parse(item) for item in items)
+
+
+def parse(text):
+    if not text:
+        raise ValueError(f"cannot parse the price {text!r} of an item")
+    return float(text)
+-- src/shop/checkout.py --
+from shop.cart import Cart
+
+
+def checkout(items):
+    cart = Cart()
+    return cart.total(items)
+-- src/app/models.py --
+def save():
+    return 1
+-- tests/test_cart.py --
+def test_parse():
+    assert str(error) == "cannot parse the price '' of an item"
+-- web/src/cart.js --
+export class Cart {
+  total(items) {
+    return items.map((item) => item.price.value);
+  }
+}
+export function checkout(cart) {
+  throw new Error(`no stock left for ${cart.name} in ` + cart.city);
+}
+-- web/admin/index.js --
+export function render() {
+  return 1;
+}
+-- web/shop/index.js --
+export function list() {
+  return 2;
+}
+-- cmd/server.go --
+package main
+
+func (s *Server) handle(n int) int {
+	values := []int{1, 2, 3}
+	return values[n]
+}
+
+func main() {
+	new(Server).handle(5)
+}
+-- java/src/main/java/com/acme/shop/Store.java --
+package com.acme.shop;
+
+class Store {
+    String read(String name) {
+        throw new IllegalStateException("the store is closed: " + name);
+    }
+}
+-- java/src/main/java/com/acme/admin/Store.java --
+package com.acme.admin;
+
+class Store {
+    String read(String name) {
+        return name;
+    }
+}
+-- src/errors.rs --
+#[derive(Debug, Error)]
+pub enum LoadError {
+    #[error("config file {path} has {count} unknown keys")]
+    Unknown { path: String, count: usize },
+}
+-- src/stock.py --
+class OutOfStock(Exception):
+    pass
+
+
+def take(count):
+    if count > 3:
+        raise OutOfStock(count)
+"""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> ResolveContext:
+    snapshot = snapshot_of(SHOP, tmp_path_factory.mktemp("shop"))
+    return replace(context_of(snapshot), services=Services(index=IndexedSnapshot(snapshot)))
+
+
+def item_names(context: ResolveContext, message: str) -> list[str]:
+    """Return the items of a message in the form "cart.py:parse 11": file, symbol, lines of frames."""
+    label = context.snapshot.label
+    return [
+        " ".join(
+            [f"{label(i.path).rsplit('/', 1)[-1]}:{i.symbol or i.span.label}", *(str(n + 1) for n in i.call_sites)]
+        )
+        for i in stack_trace_items(message, context).items
+    ]
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        (  # container path; the generator and the method are one definition
+            'File "/app/src/shop/checkout.py", line 6, in checkout\n'
+            'File "/app/src/shop/cart.py", line 6, in total\nFile "/app/src/shop/cart.py", line 6, in <genexpr>\n'
+            'File "/app/src/shop/cart.py", line 11, in parse\n',
+            ["cart.py:parse 11", "cart.py:Cart.total 6", "checkout.py:checkout 6"],
+        ),
+        ('File "C:\\app\\src\\shop\\cart.py", line 11, in parse', ["cart.py:parse 11"]),
+        ('File "/venv/lib/python3.12/site-packages/shop/cart.py", line 11, in parse', ["cart.py:parse 11"]),
+        ('File "/venv/lib/python3.12/site-packages/django/models.py", line 2, in save', []),
+        ('File "/usr/lib/python3.12/cart.py", line 11, in parse', []),
+        ('File "/elsewhere/cart.py", line 11, in parse', ["cart.py:parse 11"]),
+        ('File "/elsewhere/cart.py", line 11, in unknown', []),
+        ('File "src/shop/cart.py", line 1, in <module>', ["cart.py:1-6 1"]),
+        ('File "src/shop/cart.py", line 99, in parse', ["cart.py:parse"]),
+        ('File "src/shop/cart.py", line 99, in <module>', []),
+        ('File "src/shop/cart.py", line 2, in parse\n    return float(text)\n', ["cart.py:parse 12"]),
+        (
+            'File "src/shop/cart.py", line 12, in total\n    return sum(parse(item) for item in items)',
+            ["cart.py:Cart.total 6"],
+        ),
+        ("at Cart.total (webpack://web/./src/cart.js?8a1f:3:5)", ["cart.js:Cart.total 3"]),
+        ("total@http://localhost:3000/web/src/cart.js:3:5", ["cart.js:Cart.total 3"]),
+        ("at list (/app/index.js:2:1)", ["index.js:list 2"]),
+        ("at open (/app/index.js:2:1)", []),
+        ("at index.js:2:1", ["index.js:render 2", "index.js:list 2"]),
+        ("main.(*Server).handle(0x5)\n\t/go/src/cmd/server.go:5 +0x1d\n", ["server.go:Server.handle 5"]),
+        ("at com.acme.shop.Store.read(Store.java:5)", ["Store.java:Store.read 5"]),
+        ("at com.acme.admin.Store.read(Store.java:5)", ["Store.java:Store.read 5"]),
+        ("see src/shop/cart.py:11", ["cart.py:parse 11"]),
+    ],
+)
+def test_items_of_frames(shop: ResolveContext, message: str, expected: list[str]) -> None:
+    assert item_names(shop, message) == expected
+
+
+@pytest.mark.parametrize("package", ["shop", "admin"])
+def test_java_file_is_selected_by_its_package(shop: ResolveContext, package: str) -> None:
+    (found,) = stack_trace_items(f"at com.acme.{package}.Store.read(Store.java:5)", shop).items
+    assert f"/{package}/Store.java" in found.path
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("ValueError: cannot parse the price '' of an item", ["cart.py:parse 11"]),
+        ('I get the error "cannot parse the price 12 of an item", why?', ["cart.py:parse 11"]),
+        ("2024-05-01 10:00:00 ERROR shop.cart: cannot parse the price 'x' of an item", ["cart.py:parse 11"]),
+        ("Uncaught Error: no stock left for tea in Rome", ["cart.js:checkout 7"]),
+        (
+            'Exception in thread "main" java.lang.IllegalStateException: the store is closed: x',
+            ["Store.java:Store.read 5"],
+        ),
+        (
+            "thread 'main' panicked at src/x.rs:1:2:\nconfig file /etc/a.toml has 3 unknown keys",
+            ["errors.rs:LoadError 3"],
+        ),
+        ("stock.OutOfStock: 7\n    at x (y.js:1:1)", ["stock.py:take 7"]),
+        ("ValueError: invalid literal for int() with base 10: 'x'", []),
+        ("Error: the item", []),
+        ("How is the price of an item parsed?", []),
+    ],
+)
+def test_raise_site_of_a_message_without_frames(shop: ResolveContext, message: str, expected: list[str]) -> None:
+    assert item_names(shop, message) == expected
+
+
+def test_raise_site_follows_the_innermost_frame(shop: ResolveContext) -> None:
+    message = (
+        'File "src/shop/checkout.py", line 6, in checkout\nFile "src/shop/cart.py", line 6, in total\n'
+        "ValueError: cannot parse the price '' of an item"
+    )
+    found = stack_trace_items(message, shop).items
+    assert item_names(shop, message) == ["cart.py:Cart.total 6", "cart.py:parse 11", "checkout.py:checkout 6"]
+    assert [i.score for i in found] == sorted((i.score for i in found), reverse=True)
+    assert {i.origin for i in found} == {Origin.TASK}
+
+
+def test_mentioned_locations_are_not_frames(shop: ResolveContext) -> None:
+    message = "why @src/shop/cart.py:11 and src/app/models.py:2?"
+    mentions = [outcome.mention for outcome in resolve_mentions(message, shop)]
+    assert item_names(shop, mask_mentions(message, mentions)) == ["models.py:save 2"]
+
+
+@given(st.lists(FRAGMENTS, max_size=30).map("\n".join))
+def test_items_of_any_text_are_in_their_files(shop: ResolveContext, message: str) -> None:
+    for found in stack_trace_items(message, shop).items:
+        view = shop.sources.read(found.path)
+        assert isinstance(view, FileText)
+        assert 0 <= found.span.start < found.span.end <= len(view.lines)
+        assert all(line in found.span for line in found.call_sites)
+
+
+def test_merged_items_keep_the_marks_of_the_frames(shop: ResolveContext) -> None:
+    message = 'File "src/shop/cart.py", line 6, in total\nFile "src/shop/cart.py", line 11, in parse\n'
+    renderer = Renderer(counter("chars4"), shop.snapshot.label)
+    candidates = [
+        PackingCandidate(item_forms(found, view, renderer))
+        for found in stack_trace_items(message, shop).items
+        if isinstance(view := shop.sources.read(found.path), FileText)
+    ]
+    (packed,) = pack([], candidates, 2000).items
+    assert 'frame="6, 11"' in render_element(packed.rendered, shop.snapshot.label, "b")
+    assert packed.rendered.tokens == renderer.count_tokens([packed.rendered])[0].tokens

@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import strip_mentions
+from promptls.mentions.grammar import parse, strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome
 from promptls.prompt import explicit, implicit
@@ -34,6 +34,8 @@ from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
+from promptls.prompt.tasks.long_log import contains_log, shorten_log
+from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.prompt.tokens import Counter
 
 MAX_OMITTED = 50
@@ -41,6 +43,9 @@ MAX_OMITTED = 50
 
 HISTORY_SHARE = 0.25
 """Share of earlier turns in the tokens that the message and the sections leave."""
+
+MESSAGE_SHARE = 0.5
+"""Share of the budget above which the log in a message is shortened."""
 
 
 class TraceStage(Struct, frozen=True):
@@ -92,8 +97,11 @@ def build(
     trace, token, counter, profile = _Trace(), context.token, options.counter, options.profile
     renderer = Renderer(counter, context.snapshot.label, citations=options.variant == "citation")
 
+    original = message
+    message, log_warnings = fit_message(message, options.budget, counter)
+
     with trace.stage("mentions", 0) as count:
-        outcomes = resolve_mentions(message, context, mentions=mentions)
+        outcomes = resolve_mentions(original, context, mentions=mentions)
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
         explicit_items = [*collect_items(outcomes), *active_items, *recipe_items]
@@ -102,12 +110,15 @@ def build(
     token.check()
 
     with trace.stage("intent", 0) as count:
-        question = strip_mentions(message, [o.mention for o in outcomes])
+        question = strip_mentions(message, [o.mention for o in outcomes] if message == original else parse(message))
         understanding = understand_query(message, question, options, context)
         intent = understanding.intent
         count.append(len(intent.query.terms))
 
     candidates, retrieved = _retrieve(understanding, question, explicit_items, options, context, trace)
+    task_candidates = task_items(original, outcomes, options, context)
+    candidates = implicit.prepend(task_candidates, candidates)
+    retrieved = [*(r.item for r in task_candidates.items), *retrieved]
 
     with trace.stage("sections", 0) as count:
         explicit_paths = [item.path for item in explicit_items]
@@ -181,6 +192,7 @@ def build(
         trace_line(trace.stages, assembled.tokens_used),
         (
             *options.warnings,
+            *log_warnings,
             *message_warnings(message),
             *active_warnings,
             *recipe_warnings,
@@ -190,6 +202,26 @@ def build(
             *assembled.warnings,
         ),
     )
+
+
+def fit_message(message: str, budget: int, counter: Counter) -> tuple[str, tuple[str, ...]]:
+    """Return a message with its log shortened to the message's share of the budget, and a warning if it was."""
+    max_tokens = int(MESSAGE_SHARE * budget)
+    if counter.count(message) <= max_tokens or not contains_log(message):
+        return message, ()
+    shortened, warning = shorten_log(message, max_tokens, counter)
+    return shortened, (warning,) if warning else ()
+
+
+def task_items(
+    message: str, outcomes: Sequence[MentionOutcome], options: PromptOptions, context: ResolveContext
+) -> Candidates:
+    """Return the candidates that the task of a message needs: the code of a stack trace."""
+    if not options.includes("retrieval"):
+        return Candidates((), {})
+    mentioned = [outcome.mention for outcome in outcomes if outcome.targets]
+    found = stack_trace_items(mask_mentions(message, mentioned), context)
+    return implicit.read_items(found.items, context, scored=True)
 
 
 def _redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:

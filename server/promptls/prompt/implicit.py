@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
-from promptls.model import FileText, Item, Origin
+from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.explicit import locate_item
 from promptls.prompt.profile import Profile
 from promptls.prompt.rank import (
@@ -159,6 +159,23 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     limit = constants.max_items or len(items)
     beyond = [DroppedItem(r.item, f"after the best {limit}") for r in items[limit:]]
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
+
+
+def prepend(first: Candidates, candidates: Candidates) -> Candidates:
+    """Put candidates before others; those of the others that are a part of them are dropped."""
+    spans: dict[str, list[Span]] = {}
+    for retrieved in first.items:
+        spans.setdefault(retrieved.item.path, []).append(retrieved.item.span)
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in candidates.items:
+        item = retrieved.item
+        if any(span.contains(item.span) for span in spans.get(item.path, ())):
+            dropped.append(DroppedItem(item, "is part of code that the stack trace names"))
+        else:
+            kept.append(retrieved)
+    files = {**candidates.files, **first.files}
+    return Candidates((*first.items, *kept), files, (*first.dropped, *candidates.dropped, *dropped))
 
 
 def exclude_shown(candidates: Candidates, shown: frozenset[str]) -> Candidates:

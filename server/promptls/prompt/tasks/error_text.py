@@ -17,7 +17,7 @@ from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Span
 from promptls.model.prompt_documents import is_prompt_document
-from promptls.prompt.tasks.stack_trace import MAX_SCANNED_LINES, Frame
+from promptls.prompt.tasks.stack_trace import Frame, numbered_lines
 
 MAX_ERRORS = 8
 """Maximum number of distinct error messages of one text; the first and the last ones count."""
@@ -40,8 +40,9 @@ MAX_LITERAL_LINES = 3
 _NAME = r"[A-Za-z_][\w.$\\:]*"
 _TYPED = re.compile(rf"(?<![\w.$\\:])({_NAME}(?:Error|Exception|Warning|Failure|Fault|Panic|Interrupt|Exit)):\s+(.+)")
 _LABELLED = re.compile(
-    r"(?<!\w)(?:Caused by|panic|fatal(?: error)?|FATAL|ERROR|CRITICAL|SEVERE|[Ee]rror|Exception|Uncaught|npm ERR!"
-    r"|Unhandled exception\.?|Exception in thread \"[^\"]{0,80}\"|E  )(?:\[\w{1,20}\])?[\]:!\s-]+(\S.*)"
+    r"(?<!\w)(?:(?:Caused by|panic|fatal(?: error)?|[Ee]rror(?:\[\w{1,20}\])?|Exception|Unhandled exception)[:.]"
+    r"|(?:FATAL|ERROR|CRITICAL|SEVERE|npm ERR!|E  )(?![\w.])[\]:!\s-]*|Uncaught|Exception in thread \"[^\"]{0,80}\")"
+    r"\s*(\S.*)"
 )
 _RUBY = re.compile(r":in [`'][^'\n]{1,200}': (.+) \(([\w:]+)\)$")
 _REPORTED = re.compile(r"\b(?:error|exception|fail\w*|crash\w*|panic\w*|message|warning)\b", re.I)
@@ -53,6 +54,7 @@ _LITERALS = (_LITERAL, re.compile(_LITERAL.pattern.replace('"', "'")), re.compil
 _PLACEHOLDER = re.compile(
     r"[$#]?\{[^{}]*\}|%\([^()]*\)[a-z]|%[-+#0-9.*]*[a-zA-Z]|%\{[^{}]*\}|\\\([^()]*\)|\$[A-Za-z_]\w*|\\."
 )
+_TYPE_SEPARATOR = re.compile(r"[.:\\$]+")
 _RAISES = re.compile(r"\b(?:raise|throw|panic|bail|ensure|abort|die|exit|fail|error|fatal|Err|Error\w*|\w+Exception)\b")
 
 
@@ -72,19 +74,20 @@ class RaiseSite(Struct, frozen=True):
 
 def error_messages(message: str, frames: Sequence[Frame] = ()) -> tuple[ErrorMessage, ...]:
     """Return the distinct error messages in a text, in their order; `frames` are the frames of the same text."""
-    lines = message.split("\n")
-    if len(lines) > MAX_SCANNED_LINES:
-        lines = lines[: MAX_SCANNED_LINES // 2] + lines[-MAX_SCANNED_LINES // 2 :]
-        frames = ()
     found: dict[ErrorMessage, None] = {}
-    frame_lines = {frame.at for frame in frames if frame.traced}
-    for i, line in enumerate(lines):
-        line = line[:MAX_ERROR_CHARACTERS].strip()
+    traced = [frame for frame in frames if frame.traced]
+    frame_lines = {frame.at for frame in traced}
+    after_python = {frame.at + n for frame in traced if frame.language == "python" for n in (1, 2, 3)}
+    previous = ""
+    for i, text in numbered_lines(message):
+        line = text[:MAX_ERROR_CHARACTERS].strip()
         error = _error_in_line(line)
-        if error is None and i not in frame_lines and (i + 1 in frame_lines or _is_after_python(i, frames, lines)):
-            error = _typed(line) if _TYPE_PREFIX.match(line) else None
-        if error is None and i and "panicked at " in lines[i - 1] and line:
+        if error is None and i not in frame_lines and _TYPE_PREFIX.match(line):
+            is_adjacent = i + 1 in frame_lines or (i in after_python and not text[:1].isspace())
+            error = _typed(line) if is_adjacent else None
+        if error is None and "panicked at " in previous and line:
             error = ErrorMessage(line)
+        previous = line
         if error is not None and len(tokenize(error.text)) + bool(error.type) > 0:
             found.setdefault(error)
     errors = tuple(found)
@@ -113,13 +116,6 @@ def _typed(text: str) -> ErrorMessage:
     return ErrorMessage(match[2].strip(), match[1]) if match else ErrorMessage(text)
 
 
-def _is_after_python(i: int, frames: Sequence[Frame], lines: Sequence[str]) -> bool:
-    """Return whether a line ends a Python traceback: not indented, directly after a frame and its source line."""
-    if lines[i][:1].isspace():
-        return False
-    return any(0 < i - frame.at <= 3 and frame.language == "python" and frame.traced for frame in frames)
-
-
 # ---------------------------------------------------------------- raise sites
 
 
@@ -128,26 +124,40 @@ def raise_sites(error: ErrorMessage, context: ResolveContext) -> tuple[RaiseSite
     if context.services.index is None:
         return ()
     reader = context.index.reader()
-    fixed_letters = _count_letters(_VARIABLE.sub(" ", error.text))
-    best: dict[RaiseSite, tuple[float, bool]] = {}
-    for path, chunk in _chunks_with_terms(reader, tokenize(_VARIABLE.sub(" ", error.text))):
+    text = _VARIABLE.sub(" ", error.text)
+    min_letters = max(MIN_MATCHED_LETTERS, MIN_MATCHED_SHARE * _count_letters(text))
+    by_text = {
+        RaiseSite(view.entry.path, lines): (letters, raises)
+        for view, span in _code_chunks(reader, tokenize(text), context)
+        for lines, letters, raises in _matches(view, span, error)
+        if letters >= min_letters
+    }
+    best = max(by_text.values(), default=None)
+    sites = [site for site, quality in by_text.items() if quality == best]
+    name = _TYPE_SEPARATOR.split(error.type)[-1]
+    if not sites and name.lower() in context.snapshot.names:
+        raises_type = re.compile(rf"\b(?:raise|throw|panic|Err|return|fail)\b.*\b{re.escape(name)}\b")
+        sites = [
+            RaiseSite(view.entry.path, (n,))
+            for view, span in _code_chunks(reader, tokenize(name), context)
+            for n in range(span.start, min(span.end, len(view.lines)))
+            if raises_type.search(view.lines[n][:MAX_ERROR_CHARACTERS])
+        ]
+    sites = list(dict.fromkeys(sites))
+    return tuple(sites) if len(sites) <= MAX_SITES else ()
+
+
+def _code_chunks(reader: IndexReader, terms: Sequence[str], context: ResolveContext) -> Iterator[tuple[FileText, Span]]:
+    """Yield the chunks of code, without tests, that contain most of these terms."""
+    for path, chunk in _chunks_with_terms(reader, terms):
         if is_virtual(path) or is_prompt_document(path) or is_test_path(context.snapshot.label(path)):
             continue
+        context.token.check()
         view = context.sources.read(path)
         outline = view.entry.outline if isinstance(view, FileText) else None
-        if not isinstance(view, FileText) or outline is None or chunk >= len(outline.chunks):
-            continue
-        if outline.language in ("markdown", "text"):
-            continue
-        site = _best_match(view, outline.chunks[chunk].span, error)
-        if site is not None:
-            lines, letters, raises = site
-            if letters >= max(MIN_MATCHED_LETTERS, MIN_MATCHED_SHARE * fixed_letters):
-                best[RaiseSite(path, lines)] = (letters, raises)
-        context.token.check()
-    top = max(best.values(), default=(0.0, False))
-    sites = [site for site, quality in best.items() if quality == top]
-    return tuple(sites) if len(sites) <= MAX_SITES else ()
+        if isinstance(view, FileText) and outline is not None and outline.language not in ("markdown", "text"):
+            chunks = outline.chunks
+            yield view, chunks[chunk].span if chunk < len(chunks) else Span(0, len(view.lines))
 
 
 def _chunks_with_terms(reader: IndexReader, terms: Sequence[str]) -> Iterator[tuple[str, int]]:
@@ -168,32 +178,25 @@ def _chunks_with_terms(reader: IndexReader, terms: Sequence[str]) -> Iterator[tu
         yield from reader.locations(int(rows[n]))
 
 
-def _best_match(view: FileText, span: Span, error: ErrorMessage) -> tuple[tuple[int, ...], float, bool] | None:
-    """Return the lines of a chunk whose literals contain most of a message, the letters in them, and if they raise."""
-    type_name = re.split(r"[.:\\$]", error.type)[-1]
+def _matches(view: FileText, span: Span, error: ErrorMessage) -> Iterator[tuple[tuple[int, ...], int, bool]]:
+    """Yield the lines of a chunk whose literals a message contains, their letters, and whether they raise an error."""
+    type_name = _TYPE_SEPARATOR.split(error.type)[-1]
     matched = {
         n: letters
         for n in range(span.start, min(span.end, len(view.lines)))
         if (letters := _matched_letters(view.lines[n][: 2 * MAX_ERROR_CHARACTERS], error.text))
     }
-    best: tuple[tuple[int, ...], float, bool] | None = None
     for first in matched:
-        lines = tuple(n for n in range(first, first + MAX_LITERAL_LINES) if n in matched)
-        letters = float(sum(matched[n] for n in lines))
-        nearby = "\n".join(view.lines[max(span.start, first - 2) : first + 1])
-        raises = bool(type_name and type_name in nearby) or _RAISES.search(nearby) is not None
-        if best is None or (letters, raises) > best[1:]:
-            best = (lines, letters, raises)
-    return best
+        if first - 1 not in matched:
+            lines = tuple(n for n in range(first, first + MAX_LITERAL_LINES) if n in matched)
+            nearby = "\n".join(view.lines[max(span.start, first - 2) : first + 1])
+            raises = bool(type_name and type_name in nearby) or _RAISES.search(nearby) is not None
+            yield lines, sum(matched[n] for n in lines), raises
 
 
 def _matched_letters(line: str, text: str) -> int:
     """Return the number of letters of a message that the string literals of a line contain."""
-    best = 0
-    for pattern in _LITERALS:
-        literals = [_letters_in_order(match[1], text) for match in pattern.finditer(line)]
-        best = max(best, sum(literals))
-    return best
+    return max(sum(_letters_in_order(match[1], text) for match in pattern.finditer(line)) for pattern in _LITERALS)
 
 
 def _letters_in_order(literal: str, text: str) -> int:

@@ -83,7 +83,7 @@ class _Group(Struct):
 def parse_frames(message: str) -> tuple[Frame, ...]:
     """Return the frames in a message, innermost first; of chained errors, the original cause comes first."""
     chains: list[list[_Group]] = []
-    for group in _groups(_split_lines(message)):
+    for group in _groups(numbered_lines(message)):
         if group.is_cause and chains:
             chains[-1].append(group)
         else:
@@ -106,7 +106,7 @@ def parse_frames(message: str) -> tuple[Frame, ...]:
     return tuple(merged.values())
 
 
-def _split_lines(message: str) -> list[tuple[int, str]]:
+def numbered_lines(message: str) -> list[tuple[int, str]]:
     """Return (line of the message, text) without color codes; line ends escaped in JSON separate lines too."""
     lines = list(enumerate(message.split("\n")))
     if len(lines) > MAX_SCANNED_LINES:

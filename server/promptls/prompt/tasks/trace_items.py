@@ -20,6 +20,9 @@ MAX_ITEMS = 12
 MAX_MATCHES = 2
 """Maximum number of files that one frame may refer to; of more, none is shown."""
 
+MAX_VERIFIED = 20
+"""Maximum number of files that have only their name in common with a path and are checked for the function."""
+
 CONTEXT_LINES = 5
 """Lines shown before and after a line outside of definitions."""
 
@@ -38,8 +41,9 @@ _LAMBDA = re.compile(
 
 _LIBRARY = re.compile(
     r".*/(?:site-packages|dist-packages|node_modules|gems/[^/]+|vendor/[^/]+/[^/]+|pkg/mod/[^/]+|registry/src/[^/]+"
-    r"|python\d[.\d]*|go/src|library/std|rubies/[^/]+/lib)/"
+    r"|lib/python\d[.\d]*|Python\d+/Lib|(?:usr/local|usr/lib|opt)/go[^/]*/src|library/(?:std|core|alloc))/"
 )
+"""Folders of installed libraries, up to the path inside of them."""
 
 
 class StackTrace(Struct, frozen=True):
@@ -130,11 +134,12 @@ def _nested(a: Span, b: Span) -> bool:
 def resolve_frame(frame: Frame, context: ResolveContext) -> list[_Location]:
     """Return the locations of a frame in the workspace: none, one, or up to `MAX_MATCHES` that are equally likely."""
     names = function_names(frame)
-    views = [
-        view for path in matching_paths(frame, context) if isinstance(view := context.sources.read(path), FileText)
-    ]
+    paths = matching_paths(frame, context)
+    views = [view for path in paths if isinstance(view := context.sources.read(path), FileText)]
     if len(views) > 1:
         views = _with_function(views, names, frame)
+        in_folders = _with_most_folders([view.entry.path for view in views], frame, context)
+        views = [view for view in views if view.entry.path in in_folders]
     if len(views) > MAX_MATCHES:
         return []
     return [location for view in views if (location := _locate(view, names, frame)) is not None]
@@ -144,37 +149,49 @@ def function_names(frame: Frame) -> tuple[str, ...]:
     """Return the names of the definitions that the function of a frame may refer to, innermost first."""
     function = frame.function.partition(" [as ")[0]
     names = [name for name in _IDENTIFIER.findall(function.replace("$", ".")) if not _LAMBDA.fullmatch(name)]
-    if function.startswith("<") or not names:
-        names = []
+    if function.startswith("<"):
+        return ()
     return tuple(dict.fromkeys(reversed(names)))[:_MAX_FUNCTION_NAMES]
 
 
 def matching_paths(frame: Frame, context: ResolveContext) -> list[str]:
-    """Return the indexed files that match a path best: by the longest common suffix, then by most common folders."""
+    """Return the indexed files that match a path best: by the longest common suffix.
+
+    A match of the file name alone counts only if the file defines the function of the frame.
+    """
     segments = _segments(frame)
     if not segments:
         return []
-    library = _LIBRARY.match(frame.path.replace("\\", "/"))
-    required = 1
-    if library:
-        rest = _path_segments(frame.path.replace("\\", "/")[library.end() :])
-        rest = rest[1:] if rest and rest[0].startswith("@") else rest
-        required = max(2, len(rest))
-    best: list[str] = []
-    best_key = (0, 0)
+    required = _required_segments(frame)
+    by_length: dict[int, list[str]] = {}
     for path in context.snapshot.basenames.get(segments[-1].lower()):
-        own = [*context.snapshot.label(path).rpartition(":")[2].split("/")]
-        whole = path.strip("/").split("/")
-        common = _common_suffix(segments, whole)
-        is_weak = common == 1 and len(segments) > 1 and len(own) > 1
-        if common < required or (is_weak and not _has_function(path, frame, context)):
-            continue
-        key = (common, len({*segments[:-1]}.intersection(own[:-1])))
-        if key > best_key:
-            best, best_key = [path], key
-        elif key == best_key:
-            best.append(path)
-    return best
+        by_length.setdefault(_common_suffix(segments, path.strip("/").split("/")), []).append(path)
+    longest = max(by_length, default=0)
+    paths = by_length[longest] if longest >= required else []
+    if len(paths) > MAX_VERIFIED:
+        paths = _with_most_folders(paths, frame, context)
+    if len(paths) > MAX_VERIFIED:
+        return []
+    if longest > 1 or len(segments) == 1:
+        return paths
+    return [path for path in paths if "/" not in context.snapshot.label(path) or _has_function(path, frame, context)]
+
+
+def _with_most_folders(paths: Sequence[str], frame: Frame, context: ResolveContext) -> list[str]:
+    """Return the files that have most folders in common with the path of a frame, at any position."""
+    folders = {*_segments(frame)[:-1]}
+    counts = [len(folders.intersection(context.snapshot.label(path).split("/")[:-1])) for path in paths]
+    return [path for path, count in zip(paths, counts, strict=True) if count == max(counts)]
+
+
+def _required_segments(frame: Frame) -> int:
+    """Return the minimum length of the common suffix: a file of a library must match by its whole path in it."""
+    path = frame.path.replace("\\", "/")
+    library = _LIBRARY.match(path)
+    if library is None:
+        return 1
+    rest = _path_segments(path[library.end() :])
+    return max(2, len(rest) - (len(rest) > 1 and rest[0].startswith("@")))
 
 
 def _segments(frame: Frame) -> list[str]:
