@@ -443,6 +443,9 @@ class OutOfStock(Exception):
     pass
 
 
+COLUMNS = ["launch", "stage", "hand"]
+
+
 def take(count):
     if count > 3:
         raise OutOfStock(count)
@@ -525,9 +528,11 @@ def test_java_file_is_selected_by_its_package(shop: ResolveContext, package: str
             "thread 'main' panicked at src/x.rs:1:2:\nconfig file /etc/a.toml has 3 unknown keys",
             ["errors.rs:LoadError 3"],
         ),
-        ("stock.OutOfStock: 7\n    at x (y.js:1:1)", ["stock.py:take 7"]),
+        ("stock.OutOfStock: 7\n    at x (y.js:1:1)", ["stock.py:take 10"]),
         ("ValueError: invalid literal for int() with base 10: 'x'", []),
+        ("OrderClosed: the store is closed: x", ["Store.java:Store.read 5"]),
         ("Error: the item", []),
+        ("Error: the stage of the launch is set by hand", []),  # single words are no message
         ("How is the price of an item parsed?", []),
     ],
 )

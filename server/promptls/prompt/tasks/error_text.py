@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from msgspec import Struct
 
-from promptls.index import IndexReader, is_virtual, tokenize
+from promptls.index import IndexReader, tokenize
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Span
@@ -34,6 +34,9 @@ MAX_SITES = 2
 MIN_MATCHED_LETTERS, MIN_MATCHED_SHARE = 8, 0.4
 """Minimum letters of a message that literals contain, and their minimum share in its fixed letters."""
 
+MIN_WORD_SHARE = 0.6
+"""Minimum share of a literal without a space in the fixed letters of a message: single words occur by chance."""
+
 MAX_LITERAL_LINES = 3
 """Number of lines over which the literals of one message may extend."""
 
@@ -44,6 +47,7 @@ _LABELLED = re.compile(
     r"|(?:FATAL|ERROR|CRITICAL|SEVERE|npm ERR!|E  )(?![\w.])[\]:!\s-]*|Uncaught|Exception in thread \"[^\"]{0,80}\")"
     r"\s*(\S.*)"
 )
+_CAMEL_CASE = re.compile(r"(?:[\w.$\\]*[.$\\])?([A-Z][a-z0-9]+[A-Z]\w*): (\S.*)")
 _RUBY = re.compile(r":in [`'][^'\n]{1,200}': (.+) \(([\w:]+)\)$")
 _REPORTED = re.compile(r"\b(?:error|exception|fail\w*|crash\w*|panic\w*|message|warning)\b", re.I)
 _QUOTED = re.compile(r"\"([^\"\n]{8,300})\"|`([^`\n]{8,300})`|“([^”\n]{8,300})”")
@@ -102,6 +106,9 @@ def _error_in_line(line: str) -> ErrorMessage | None:
     typed = _TYPED.search(line)
     if typed:
         return ErrorMessage(typed[2].strip(), typed[1])
+    custom = _CAMEL_CASE.match(line)
+    if custom:
+        return ErrorMessage(custom[2], custom[1])
     labelled = _LABELLED.search(line)
     if labelled:
         return _typed(labelled[1].strip())
@@ -125,11 +132,12 @@ def raise_sites(error: ErrorMessage, context: ResolveContext) -> tuple[RaiseSite
         return ()
     reader = context.index.reader()
     text = _VARIABLE.sub(" ", error.text)
-    min_letters = max(MIN_MATCHED_LETTERS, MIN_MATCHED_SHARE * _count_letters(text))
+    fixed_letters = _count_letters(text)
+    min_letters = max(MIN_MATCHED_LETTERS, MIN_MATCHED_SHARE * fixed_letters)
     by_text = {
         RaiseSite(view.entry.path, lines): (letters, raises)
         for view, span in _code_chunks(reader, tokenize(text), context)
-        for lines, letters, raises in _matches(view, span, error)
+        for lines, letters, raises in _matches(view, span, error, MIN_WORD_SHARE * fixed_letters)
         if letters >= min_letters
     }
     best = max(by_text.values(), default=None)
@@ -150,7 +158,7 @@ def raise_sites(error: ErrorMessage, context: ResolveContext) -> tuple[RaiseSite
 def _code_chunks(reader: IndexReader, terms: Sequence[str], context: ResolveContext) -> Iterator[tuple[FileText, Span]]:
     """Yield the chunks of code, without tests, that contain most of these terms."""
     for path, chunk in _chunks_with_terms(reader, terms):
-        if is_virtual(path) or is_prompt_document(path) or is_test_path(context.snapshot.label(path)):
+        if path not in context.snapshot.files or is_prompt_document(path) or is_test_path(context.snapshot.label(path)):
             continue
         context.token.check()
         view = context.sources.read(path)
@@ -178,13 +186,15 @@ def _chunks_with_terms(reader: IndexReader, terms: Sequence[str]) -> Iterator[tu
         yield from reader.locations(int(rows[n]))
 
 
-def _matches(view: FileText, span: Span, error: ErrorMessage) -> Iterator[tuple[tuple[int, ...], int, bool]]:
+def _matches(
+    view: FileText, span: Span, error: ErrorMessage, min_word_letters: float
+) -> Iterator[tuple[tuple[int, ...], int, bool]]:
     """Yield the lines of a chunk whose literals a message contains, their letters, and whether they raise an error."""
     type_name = _TYPE_SEPARATOR.split(error.type)[-1]
     matched = {
         n: letters
         for n in range(span.start, min(span.end, len(view.lines)))
-        if (letters := _matched_letters(view.lines[n][: 2 * MAX_ERROR_CHARACTERS], error.text))
+        if (letters := _matched_letters(view.lines[n][: 2 * MAX_ERROR_CHARACTERS], error.text, min_word_letters))
     }
     for first in matched:
         if first - 1 not in matched:
@@ -194,9 +204,17 @@ def _matches(view: FileText, span: Span, error: ErrorMessage) -> Iterator[tuple[
             yield lines, sum(matched[n] for n in lines), raises
 
 
-def _matched_letters(line: str, text: str) -> int:
-    """Return the number of letters of a message that the string literals of a line contain."""
-    return max(sum(_letters_in_order(match[1], text) for match in pattern.finditer(line)) for pattern in _LITERALS)
+def _matched_letters(line: str, text: str, min_word_letters: float) -> int:
+    """Return the number of letters of a message that the string literals of a line contain.
+
+    A literal of one word counts only with `min_word_letters`.
+    """
+    best = 0
+    for pattern in _LITERALS:
+        literals = {match[1]: _letters_in_order(match[1], text) for match in pattern.finditer(line)}
+        counted = [n for literal, n in literals.items() if " " in literal.strip() or n >= min_word_letters]
+        best = max(best, sum(counted))
+    return best
 
 
 def _letters_in_order(literal: str, text: str) -> int:
