@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import strip_mentions
+from promptls.mentions.grammar import parse, strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome
 from promptls.prompt import explicit, implicit
@@ -35,6 +35,7 @@ from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
 from promptls.prompt.tasks.conversation import earlier_question
+from promptls.prompt.tasks.long_log import contains_log, shorten_log
 from promptls.prompt.tasks.select import task_context
 from promptls.prompt.tasks.types import TaskContext, TaskRequest
 from promptls.prompt.tokens import Counter
@@ -44,6 +45,9 @@ MAX_OMITTED = 50
 
 HISTORY_SHARE = 0.25
 """Share of earlier turns in the tokens that the message and the sections leave."""
+
+MESSAGE_SHARE = 0.5
+"""Share of the budget above which the log in a message is shortened."""
 
 
 class TraceStage(Struct, frozen=True):
@@ -95,8 +99,11 @@ def build(
     trace, token, counter, profile = _Trace(), context.token, options.counter, options.profile
     renderer = Renderer(counter, context.snapshot.label, citations=options.variant == "citation")
 
+    original = message
+    message, log_warnings = fit_message(message, options.budget, counter)
+
     with trace.stage("mentions", 0) as count:
-        outcomes = resolve_mentions(message, context, mentions=mentions)
+        outcomes = resolve_mentions(original, context, mentions=mentions)
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
         explicit_items = [*collect_items(outcomes), *active_items, *recipe_items]
@@ -105,18 +112,18 @@ def build(
     token.check()
 
     with trace.stage("intent", 0) as count:
-        question = strip_mentions(message, [o.mention for o in outcomes])
+        question = strip_mentions(message, [o.mention for o in outcomes] if message == original else parse(message))
         earlier = earlier_question(question, options.history) if profile.gathering.by_task else ""
         understanding = understand_query(message, question, options, context, earlier)
         intent = understanding.intent
         count.append(len(intent.query.terms))
 
     task = TaskContext()
-    if profile.gathering.by_task:
+    if profile.gathering.by_task and options.includes("retrieval"):
         with trace.stage("task", len(explicit_items)) as count:
             task = task_context(
                 TaskRequest(
-                    message, question, intent, outcomes, explicit_items, options.recipe, options.history, context
+                    original, question, intent, outcomes, explicit_items, options.recipe, options.history, context
                 )
             )
             count.append(len(task.items))
@@ -201,6 +208,7 @@ def build(
         trace_line(trace.stages, assembled.tokens_used, candidates.next_best),
         (
             *options.warnings,
+            *log_warnings,
             *message_warnings(message),
             *active_warnings,
             *recipe_warnings,
@@ -210,6 +218,15 @@ def build(
             *assembled.warnings,
         ),
     )
+
+
+def fit_message(message: str, budget: int, counter: Counter) -> tuple[str, tuple[str, ...]]:
+    """Return a message with its log shortened to the message's share of the budget, and a warning if it was."""
+    max_tokens = int(MESSAGE_SHARE * budget)
+    if counter.count(message) <= max_tokens or not contains_log(message):
+        return message, ()
+    shortened, warning = shorten_log(message, max_tokens, counter)
+    return shortened, (warning,) if warning else ()
 
 
 def _redact_turns(turns: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[str, ...]]:
@@ -273,7 +290,8 @@ def _retrieve(
             candidates = implicit.deduplicate(candidates, profile)
             count.append(len(candidates.items))
     token.check()
-    return implicit.put_first(task.items, candidates, context), retrieved
+    first = implicit.read_items(task.items, context, scored=True)
+    return implicit.prepend(first, candidates), [*(r.item for r in first.items), *retrieved]
 
 
 def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
-from promptls.model import FileText, Item, Origin
+from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.explicit import locate_item
 from promptls.prompt.profile import Profile
 from promptls.prompt.rank import (
@@ -162,14 +162,22 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
 
 
-def put_first(items: Sequence[Item], candidates: Candidates, context: ResolveContext) -> Candidates:
-    """Put the items of the task before the retrieved ones; a region that both have appears once."""
-    if not items:
-        return candidates
-    first = read_items(items, context, scored=True)
-    known = {(r.item.path, r.item.span) for r in first.items}
-    rest = (r for r in candidates.items if (r.item.path, r.item.span) not in known)
-    return replace(candidates, items=(*first.items, *rest), files={**candidates.files, **first.files})
+def prepend(first: Candidates, candidates: Candidates) -> Candidates:
+    """Put candidates before others; those of the others that are a part of them are dropped."""
+    spans: dict[str, list[Span]] = {}
+    for retrieved in first.items:
+        spans.setdefault(retrieved.item.path, []).append(retrieved.item.span)
+    kept: list[RetrievedItem] = []
+    dropped: list[DroppedItem] = []
+    for retrieved in candidates.items:
+        item = retrieved.item
+        if any(span.contains(item.span) for span in spans.get(item.path, ())):
+            dropped.append(DroppedItem(item, "is part of code that the task needs"))
+        else:
+            kept.append(retrieved)
+    files = {**candidates.files, **first.files}
+    all_dropped = (*first.dropped, *candidates.dropped, *dropped)
+    return replace(candidates, items=(*first.items, *kept), files=files, dropped=all_dropped)
 
 
 def exclude_shown(candidates: Candidates, shown: frozenset[str]) -> Candidates:

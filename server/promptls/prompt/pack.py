@@ -278,7 +278,8 @@ def _pack_implicit(
         return True
     not_shown = packer.not_shown(forms)
     partial = forms.partial(max_tokens, not_shown)
-    if partial is not None and count_lines(partial.spans) >= max(min_lines, min_share * count_lines(not_shown)):
+    required_lines = 1 if forms.item.call_sites else max(min_lines, min_share * count_lines(not_shown))
+    if partial is not None and count_lines(partial.spans) >= required_lines:
         return add(PARTIAL, partial)
     return allow_signature and (add(SIGNATURE, forms.signature()) or add(OUTLINE, forms.outline(max_tokens)))
 

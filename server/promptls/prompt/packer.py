@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from promptls.model import RenderedItem, Span
+from msgspec.structs import replace
+
+from promptls.model import Origin, RenderedItem, Span
 from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.spans import count_lines, merge_across_blank_lines, subtract_spans
 
@@ -95,7 +97,7 @@ class Packer:
         hull = Span(min(s.start for s in spans), max(s.end for s in spans))
         best = min(*neighbors, new, key=lambda e: min(e.ranks))
         covering = next((e.forms for e in (new, *neighbors) if e.forms.full_spans() == (hull,)), None)
-        forms = covering or best.forms.for_span(hull)
+        forms = _with_frames(covering or best.forms.for_span(hull), [*neighbors, new])
         merged = merge_across_blank_lines(spans, new.forms.raw_lines)
         rendered = forms.full() if merged == [hull] else forms.render_lines(merged, form="full")
         others = [
@@ -163,6 +165,15 @@ class Packer:
     def _remove(self, entry: PackerEntry) -> None:
         self.entries.remove(entry)
         self.remaining += entry.rendered.tokens
+
+
+def _with_frames(forms: ItemForms, entries: Iterable[PackerEntry]) -> ItemForms:
+    """Return the forms with the lines of a stack trace that the merged entries have."""
+    items = [e.rendered.item for e in entries if e.rendered.item.origin is Origin.TASK]
+    lines = tuple(sorted({line for item in items for line in item.call_sites}))
+    if not lines or (forms.item.origin, forms.item.call_sites) == (Origin.TASK, lines):
+        return forms
+    return ItemForms(replace(forms.item, origin=Origin.TASK, call_sites=lines), forms.file, (), forms.renderer)
 
 
 def _are_adjacent(packed: PackerEntry, new: PackerEntry) -> bool:

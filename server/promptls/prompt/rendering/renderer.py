@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from promptls.model import FileText, FormName, Item, RenderedItem, Span, Symbol
+from promptls.model import FileText, FormName, Item, Origin, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.fences import SPECIMEN, fence
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, header_text, redact
@@ -87,11 +87,23 @@ def render_element(rendered: RenderedItem, label: Callable[[str], str], boundary
         text = fence([("see", rendered.body), ("cite", citation)], None, boundary)
     else:
         form = rendered.form if rendered.form in ("outline", "signature") else ""
-        attributes = [("path", path), ("lines", lines), ("symbol", symbol), ("form", form), ("cite", citation)]
+        attributes = [("path", path), ("lines", lines), ("symbol", symbol), ("form", form)]
+        attributes += [("at", lines_of_interest(rendered)), ("cite", citation)]
         text = fence(attributes, rendered.body, boundary)
     if not citation or rendered.form == "reference":
         return text
     return f"[{citation}] source: {header_text(path)}{':' if lines else ''}{lines}\n{text}"
+
+
+def lines_of_interest(rendered: RenderedItem) -> str:
+    """Return the shown lines that an item of a task is about, 1-based: "12, 40"; "" for items of other origins.
+
+    These are the lines of a stack trace, or the calls of changed code.
+    """
+    if rendered.item.origin is not Origin.TASK:
+        return ""
+    shown = (n for n in rendered.item.call_sites if any(n in span for span in rendered.spans))
+    return ", ".join(str(n + 1) for n in shown)
 
 
 @lru_cache(maxsize=1 << 12)

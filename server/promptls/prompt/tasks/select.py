@@ -10,24 +10,31 @@ from promptls.prompt.tasks.changes import items_of_changes
 from promptls.prompt.tasks.conversation import items_of_earlier_turns
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.instruction import is_instruction_only
+from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.prompt.tasks.types import Retrieval, TaskContext, TaskRequest
 
 
 def task_context(request: TaskRequest) -> TaskContext:
     """Return the items of the tasks of a request, and which retrieved code to add.
 
+    - a stack trace or error message: the code of its frames, and the place that raises the error
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
     - a conversation: what earlier turns mention
     """
-    items: list[Item] = []
+    mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
+    trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
+    items = [*trace.items]
     changes = [item for item in request.explicit_items if item.subject]
     if changes:
         items += items_of_changes(changes, request.context)
     if asks_for_tests(request):
         items += items_of_tests(request)
     items += items_of_earlier_turns(request)
-    return TaskContext(_distinct(items, request.explicit_items), _retrieval(request, bool(items)))
+    return TaskContext(
+        _distinct(items, request.explicit_items),
+        _retrieval(request, bool(items) and (bool(trace.frames) or not trace.items)),
+    )
 
 
 def _retrieval(request: TaskRequest, has_items: bool) -> Retrieval:
