@@ -26,14 +26,14 @@ from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Message, PromptMetadata, Section
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
 from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
 from promptls.prompt.rank import split_by_threshold
-from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
+from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tokens import Counter
 
 MAX_OMITTED = 50
@@ -139,7 +139,7 @@ def build(
         packing_candidates, unreadable = explicit.packing_candidates(explicit_items, retrieved, context, renderer)
         packed = pack(
             packing_candidates,
-            [PackingCandidate(item_forms(r.item, candidates.files[r.item.path], renderer)) for r in candidates.items],
+            implicit.packing_candidates(candidates, renderer),
             options.budget - frame,
             mode=profile.packing.mode,
             trim_first=profile.packing.trim_first,
@@ -213,9 +213,12 @@ def _retrieve(
     profile, token = options.profile, context.token
     max_candidates = implicit.max_candidates(profile, options.budget)
     retrieved: Sequence[Item] = ()
+    overview = _replaces_retrieval(question, explicit_items, options, context)
     with trace.stage("retrieval", 0) as count:
         allowed = options.includes("retrieval") and (profile.gathering.with_mentions or not explicit_items)
-        if understanding.intent.about_codebase and allowed:
+        if overview:
+            retrieved = overview_items(context)
+        elif understanding.intent.about_codebase and allowed:
             if profile.gathering.source == "graph":
                 retrieved = implicit.graph_items(question, profile.gathering.max_items, context)
             else:
@@ -230,7 +233,7 @@ def _retrieve(
             read = implicit.read_top_items(passed, context, profile, options.budget)
             count.append(len(passed))
         with trace.stage("dedup", len(read.items)) as count:
-            candidates = implicit.deduplicate(read, profile)
+            candidates = replace(read, as_outlines=True) if overview else implicit.deduplicate(read, profile)
             candidates = replace(candidates, dropped=(*candidates.dropped, *below))
             count.append(len(candidates.items))
     else:
@@ -246,6 +249,17 @@ def _retrieve(
             count.append(len(candidates.items))
     token.check()
     return candidates, retrieved
+
+
+def _replaces_retrieval(
+    question: str, explicit_items: Sequence[Item], options: PromptOptions, context: ResolveContext
+) -> bool:
+    """Return whether the central definitions replace retrieval: in a question about the project as a whole."""
+    profile = options.profile
+    is_default = profile.gathering.source == "retrieval" and profile.keeps_retrieval_scores
+    if explicit_items or not is_default or profile.packing.mode != "best" or not options.includes("retrieval"):
+        return False
+    return context.services.graph is not None and is_overview_request(question, context)
 
 
 def _frame_tokens(

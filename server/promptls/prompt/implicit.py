@@ -15,6 +15,7 @@ from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin
 from promptls.prompt.explicit import locate_item
+from promptls.prompt.pack import PackingCandidate
 from promptls.prompt.profile import Profile
 from promptls.prompt.rank import (
     DEDUPLICATORS,
@@ -24,6 +25,9 @@ from promptls.prompt.rank import (
     diversify,
     split_by_threshold,
 )
+from promptls.prompt.rendering.definition_outline import outline_definitions
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
 from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
@@ -42,6 +46,18 @@ class Candidates(Struct, frozen=True):
     items: tuple[RetrievedItem, ...]
     files: dict[str, FileText]  # by path
     dropped: tuple[DroppedItem, ...] = ()
+    as_outlines: bool = False  # whether the prompt shows outlines instead of code, in this order
+
+
+def packing_candidates(candidates: Candidates, renderer: Renderer) -> list[PackingCandidate]:
+    """Return the candidates for packing; outlines of one file are one candidate."""
+    files = candidates.files
+    if not candidates.as_outlines:
+        return [PackingCandidate(item_forms(r.item, files[r.item.path], renderer)) for r in candidates.items]
+    by_path: dict[str, list[Item]] = {}
+    for retrieved in candidates.items:
+        by_path.setdefault(retrieved.item.path, []).append(retrieved.item)
+    return [PackingCandidate(outline_definitions(items, files[path], renderer)) for path, items in by_path.items()]
 
 
 def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveContext, max_items: int) -> Sequence[Item]:

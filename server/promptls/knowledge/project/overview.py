@@ -1,4 +1,4 @@
-"""Overview of a project from its readme, manifests and guides, for questions about the whole or without results."""
+"""Overview of a project from its readme, manifests and design documents, for questions about the whole or without results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,14 @@ from collections.abc import Sequence
 from promptls.index import Snapshot, SourceReader, split_lines
 from promptls.knowledge.project.architecture_section import architecture_entries
 from promptls.knowledge.project.facts import ProjectFacts, outermost
-from promptls.knowledge.project.readme import DocumentSection, is_readme, split_document, truncate_text
+from promptls.knowledge.project.readme import (
+    DocumentSection,
+    is_readme,
+    read_purpose,
+    readme_order,
+    split_document,
+    truncate_text,
+)
 from promptls.model import Root, SectionEntry
 
 OVERVIEW_WORDS = (
@@ -23,16 +30,15 @@ OVERVIEW_WORDS = (
 )
 """Words of questions about the project as a whole."""
 
-README_CHARACTERS = 4_000
-"""Maximum number of characters quoted from a readme."""
+README_CHARACTERS = 900
+"""Maximum number of characters quoted from a readme: its first paragraphs."""
 GUIDE_CHARACTERS = 1_200
 """Maximum number of characters quoted from a guide."""
 SECTION_CHARACTERS = 1_000
 """Maximum number of characters quoted from one section of a document."""
 
 _GUIDES = re.compile(
-    r"(?:docs?/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)|docs?/(?:readme|index)\.(?:md|rst|txt)"
-    r"|(?:\.github/|docs?/)?contributing(?:\.(?:md|rst|txt))?",
+    r"(?:docs?/)?(?:\w+/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)",
     re.IGNORECASE,
 )
 _WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
@@ -78,15 +84,15 @@ def files_by_purpose(snapshot: Snapshot, question: str) -> tuple[str, ...]:
 
 
 def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
-    """Return prompt entries about the project as a whole: readme sections, project facts and guides.
+    """Return prompt entries about the project as a whole: its purpose, project facts and documents of its design.
 
     Texts are truncated after a sentence or line.
     """
     entries: list[SectionEntry] = []
     for root in sources.snapshot.roots:
         names = _candidate_names(sources.snapshot, root)
-        readme = next((n for n in outermost(n for n in names if "/" not in n and is_readme(n))), "")
-        entries += _document_entries(sources, root, readme, README_CHARACTERS) if readme else []
+        readmes = sorted(filter(_README_PLACE.fullmatch, filter(is_readme, names)), key=readme_order)
+        entries += _purpose_entries(sources, root, readmes[0]) if readmes else []
         entries += architecture_entries([facts_of_root for facts_of_root in facts if facts_of_root.root == root.path])
         for name in outermost(n for n in names if _GUIDES.fullmatch(n)):
             entries += _document_entries(sources, root, name, GUIDE_CHARACTERS)
@@ -101,7 +107,18 @@ def _candidate_names(snapshot: Snapshot, root: Root) -> list[str]:
     return [path[len(base) :] for path in paths]
 
 
-_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview|index\.|contributing", re.IGNORECASE)
+_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview", re.IGNORECASE)
+_README_PLACE = re.compile(r"(?:(?:\.github|docs?)/)?[^/]+", re.IGNORECASE)
+
+
+def _purpose_entries(sources: SourceReader, root: Root, name: str) -> list[SectionEntry]:
+    """Return the purpose of the project as its readme describes it."""
+    path = f"{root.path.rstrip('/')}/{name}"
+    text_or_problem = sources.read_text(path)
+    if not isinstance(text_or_problem, str):
+        return []
+    purpose = read_purpose("\n".join(split_lines(text_or_problem)), README_CHARACTERS)
+    return [SectionEntry(purpose, sources.snapshot.label(path))] if purpose else []
 
 
 def _document_entries(sources: SourceReader, root: Root, name: str, max_characters: int) -> list[SectionEntry]:

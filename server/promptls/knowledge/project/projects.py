@@ -20,11 +20,13 @@ from promptls.index import Change, Derived, Snapshot, SourceReader, split_lines
 from promptls.knowledge.project import facts as f
 from promptls.knowledge.project.facts import FileTally, ProjectFacts
 from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
 from promptls.knowledge.project.layers import layer_of
+from promptls.knowledge.project.library_interface import is_index_file, library_interfaces
 from promptls.knowledge.project.manifest import ProjectManifest
 from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
-from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening
+from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
 from promptls.model import FileEntry, Root
 from promptls.util.hashing import content_hash
 
@@ -38,6 +40,8 @@ MAX_MANIFESTS = 200
 """Maximum number of manifests read in a workspace folder, outermost first."""
 MAX_MANIFEST_DEPTH = 4
 """Maximum number of folders above a manifest."""
+MAX_INDEX_FILES = 200
+"""Maximum number of index files of packages that are read for their documentation, outermost first."""
 MAX_SCRIPTS = 60
 """Maximum number of scripts read to detect a main guard, outermost first."""
 
@@ -67,6 +71,7 @@ class _RootState:
         self.readmes: set[str] = set()
         self.scripts: set[str] = set()  # may have a main guard
         self.entry_files: set[str] = set()  # conventional names of entry points
+        self.index_files: set[str] = set()  # represent a package
         self.tables: PathTables | None = None  # None: must be rebuilt
         self.targets: dict[str, frozenset[str]] = {}  # name → names of imported files
         self.import_cache: ImportCache = {}
@@ -171,7 +176,7 @@ def _update_state(state: _RootState, pairs: Iterable[tuple[FileEntry | None, Fil
             if entry is not None:
                 _update_tally(state.tally, entry, sign)
         if new is None and old is not None:
-            for names in (state.names, state.manifests, state.readmes, state.scripts, state.entry_files):
+            for names in (state.names, state.manifests, state.readmes, state.scripts, state.entry_files, state.index_files):
                 names.discard(old.name)
             state.parsed.pop(old.name, None)
             state.tables = None
@@ -190,6 +195,8 @@ def _add_name(state: _RootState, name: str) -> None:
         state.scripts.add(name)
     if f.entry_point_kind(name):
         state.entry_files.add(name)
+    if is_index_file(name):
+        state.index_files.add(name)
 
 
 def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
@@ -201,8 +208,7 @@ def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
         tally.lines[language] += sign * outline.lines
         if language not in f.PROSE_AND_DATA_LANGUAGES:
             tally.layers[layer_of(entry.name), folder] += sign
-    if folder:
-        tally.folders[entry.name.partition("/")[0], language] += sign
+    tally.folders[folder, language] += sign
 
 
 def _update_importers(state: _RootState, snapshot: Snapshot, changed: list[FileEntry]) -> None:
@@ -247,7 +253,7 @@ def _find_go_modules(state: _RootState) -> dict[str, str]:
 
 def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     manifest_names = f.outermost(state.manifests)[:MAX_MANIFESTS]
-    readmes = f.outermost(state.readmes)[:1]
+    readmes = sorted(state.readmes, key=readme_order)[:1]
     scripts = f.outermost(state.scripts)[:MAX_SCRIPTS]
     for name in {*manifest_names, *readmes, *scripts}:
         _parse_file(sources, state, name)
@@ -272,11 +278,28 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         libraries=libraries,
         commands=f.project_commands(manifests),
         layers=f.layer_stats(state.tally.layers),
-        entry_points=f.entry_points(manifests, state.entry_files, guarded, state.names),
+        entry_points=(
+            *f.entry_points(manifests, state.entry_files, guarded, state.names),
+            *library_interfaces(sources.snapshot, state.root, state.index_files),
+        ),
         hubs=f.import_hubs(state.tally.importers),
         folders=f.top_level_folders(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
+        versions=f.required_versions(manifests),
+        dependencies=f.main_dependencies(manifests),
+        tree=folder_tree(state.tally.folders, state.names, _package_docs(sources.snapshot, state)),
     )
+
+
+def _package_docs(snapshot: Snapshot, state: _RootState) -> dict[str, str]:
+    """Return the documentation of packages by folder, outermost packages only."""
+    base = state.root.path.rstrip("/")
+    docs: dict[str, str] = {}
+    for name in f.outermost(state.index_files)[:MAX_INDEX_FILES]:
+        outline = snapshot.outline(f"{base}/{name}")
+        if outline is not None and outline.doc:
+            docs.setdefault(posixpath.dirname(name), outline.doc)
+    return docs
 
 
 def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:
