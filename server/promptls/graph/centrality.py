@@ -18,11 +18,13 @@ from promptls.graph.graph import INDEX_STEMS, GraphView
 from promptls.graph.resolution.file_tables import FileSymbols
 from promptls.index import OutlineRef
 from promptls.knowledge.project.file_kind import is_peripheral
-from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.model import PROSE, CancelToken, Symbol
 
 MAX_SOURCES = 4_000
 """Maximum number of files whose references are resolved, outermost first; bounds the time."""
+MAX_NAMES = 600
+"""Maximum number of names whose references are resolved: those that the most files mention."""
 MAX_REFERENCES = 2_000
 """Maximum number of references that are resolved in one file."""
 MAX_RANKED = 60
@@ -32,10 +34,21 @@ _OUTGOING_WEIGHT = 0.4
 """Weight of a definition that a definition refers to, relative to a file that refers to it."""
 _EXPORT_FACTOR = 1.6
 """Factor for definitions that an index file of an outer folder re-exports: the public interface of a library."""
-_FACTORS = {"class": 1.0, "struct": 1.0, "interface": 1.0, "trait": 1.0, "object": 1.0, "enum": 0.6, "union": 0.6}
+_FACTORS = {
+    "class": 1.0,
+    "struct": 1.0,
+    "interface": 1.0,
+    "trait": 1.0,
+    "object": 1.0,
+    "enum": 0.6,
+    "union": 0.6,
+    "type": 0.25,
+}
 """Factor by kind of type; functions have `_FUNCTION_FACTOR`."""
 _FUNCTION_FACTOR, _PRIVATE_FACTOR, _ERROR_FACTOR, _SUPPORT_FACTOR = 0.35, 0.4, 0.25, 0.4
-_SAME_FILE_FACTOR, _SAME_FOLDER_FACTOR, _SAME_NAME_FACTOR = 0.7, 0.93, 0.6
+_SHORT_LINES, _SHORT_FACTOR = 8, 0.4
+"""Functions with fewer lines are helpers, and the factor for them."""
+_SAME_FILE_FACTOR, _SAME_FOLDER_FACTOR, _SAME_NAME_FACTOR = 0.7, 0.93, 0.4
 """Factors for a definition after each better one in the same file, in the same folder, and of the same name."""
 _MAX_EXPORT_DEPTH = 3
 """Maximum number of folders above an index file whose exports are public."""
@@ -97,7 +110,7 @@ def _rank(view: GraphView, token: CancelToken | None) -> tuple[CentralDefinition
     scored = [
         CentralDefinition(ref, round(score, 6), len(incoming.get(ref, ())))
         for ref in {*incoming, *outgoing, *exported}
-        if ref[1] >= 0 and _is_ranked(files[ref[0]], ref[1])
+        if ref[1] >= 0 and ref[1] in files[ref[0]].main_definitions
         if (score := _score(view, files, ref, len(incoming.get(ref, ())), len(outgoing.get(ref, ())), ref in exported))
     ]
     return _diversify(view, scored)
@@ -128,30 +141,16 @@ def _project_files(view: GraphView) -> dict[str, FileSymbols]:
 
 
 def _ranked_names(view: GraphView, files: dict[str, FileSymbols], token: CancelToken | None) -> set[str]:
-    """Return the names of the types and functions that may be ranked."""
+    """Return the most mentioned names of types and functions that may be ranked."""
     names: set[str] = set()
     for symbols in files.values():
         if token is not None:
             token.check()
-        names.update(symbol.name for i, symbol in enumerate(symbols.symbols) if symbol.name and _is_ranked(symbols, i))
-    return names
+        names.update(symbols.symbols[index].name for index in symbols.main_definitions)
+    return set(sorted(names, key=lambda name: (-view.mention_count(name), name))[:MAX_NAMES])
 
 
-def _is_ranked(symbols: FileSymbols, index: int) -> bool:
-    """Return true for a type or a top-level function; a type that only contains other types is a namespace."""
-    symbol = symbols.symbols[index]
-    kinds = {symbols.symbols[child].kind for child in symbols.children.get(index, ())}
-    if symbol.kind == "module":
-        return symbols.outline.language != "rust" and not kinds.isdisjoint(CALLABLE_KINDS)
-    if symbol.kind in TYPE_KINDS and symbol.kind != "impl":
-        return kinds.isdisjoint(TYPE_KINDS | SPACE_KINDS) or bool(kinds - TYPE_KINDS - SPACE_KINDS - REPEATED_KINDS)
-    in_namespace = (symbols.symbols[scope].kind in SPACE_KINDS for scope in symbols.scopes(symbol.parent))
-    return symbol.kind == "function" and all(in_namespace)
-
-
-def _references(
-    view: GraphView, path: str, symbols: FileSymbols, names: set[str]
-) -> Iterator[tuple[int, OutlineRef]]:
+def _references(view: GraphView, path: str, symbols: FileSymbols, names: set[str]) -> Iterator[tuple[int, OutlineRef]]:
     """Yield (top-level definition, target) for the references of a file to definitions of these names."""
     seen: set[tuple[int, str, str]] = set()
     owners: dict[int, int] = {}
@@ -178,7 +177,7 @@ def _ranked_owner(symbols: FileSymbols, index: int) -> int:
         type_name = symbol.qualified if symbol.kind == "impl" else symbols.enclosing_type_name(scope)
         types = symbols.by_qualified_name.get(type_name, ()) if outer < 0 and type_name else ()
         candidates = (scope, *types)
-        outer = next((i for i in candidates if _is_ranked(symbols, i)), outer)
+        outer = next((i for i in candidates if i in symbols.main_definitions), outer)
     return outer
 
 
@@ -214,8 +213,8 @@ def _score(
 
 def _kind_factor(symbols: FileSymbols, index: int, symbol: Symbol) -> float:
     """Return the factor for the kind of a definition; a type with more members counts more."""
-    if symbol.kind not in TYPE_KINDS:
-        return _FUNCTION_FACTOR
+    if symbol.kind in CALLABLE_KINDS:
+        return _FUNCTION_FACTOR * (_SHORT_FACTOR if len(symbol.span) < _SHORT_LINES else 1.0)
     return _FACTORS.get(symbol.kind, 0.5) * (0.5 + 0.5 * min(1.0, log2(1 + member_count(symbols, index)) / 4))
 
 

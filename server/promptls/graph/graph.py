@@ -371,7 +371,11 @@ class GraphView:
     def popularity(self, ref: OutlineRef) -> int:
         """Return the number of files that mention the name of a node, regardless of the target."""
         symbol = self.symbol(ref)
-        return len(self._references.files_with(symbol.name)) if symbol is not None else 0
+        return self.mention_count(symbol.name) if symbol is not None else 0
+
+    def mention_count(self, name: str) -> int:
+        """Return the number of files that mention a name."""
+        return len(self._references.files_with(name))
 
     @cached_property
     def reference_counts(self) -> Mapping[str, int]:

@@ -5,6 +5,7 @@ Unknown facts are omitted, without empty lines or headings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
 from promptls.knowledge.project.facts import EntryPoint, LanguageShare, ProjectCommand, ProjectFacts
@@ -15,6 +16,7 @@ from promptls.model import SectionEntry
 SOURCE = "project"
 MAX_ROOTS = 4
 """Maximum number of workspace folders in the section."""
+_BUILD_FOLDER = re.compile(r"(?:^|/)(?:dist|build|out|output|es\d*|esm\d*|cjs|umd|lib-\w+)/")
 MAX_EXPORTS = 24
 """Maximum number of names listed for the public interface of a library."""
 MAX_OVERVIEW_COMMANDS = 5
@@ -57,8 +59,8 @@ def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
         commands = [_command_text(command) for command in root_facts.commands[:MAX_OVERVIEW_COMMANDS]]
         texts = (
             _summary(root_facts),
-            _bullet_list("Main folders", [_tree_line(folder) for folder in root_facts.tree]),
-            _bullet_list("Entry points", [_entry_point_text(e) for e in root_facts.entry_points]),
+            "\n".join(["Main folders:", *map(_tree_line, root_facts.tree)]) if root_facts.tree else "",
+            _bullet_list("Entry points", [_entry_point_text(e) for e in root_facts.entry_points if not _is_built(e)]),
             _bullet_list("Requires", [", ".join(root_facts.dependencies)] if root_facts.dependencies else []),
             _bullet_list("Commands", [", ".join(commands)] if commands else []),
         )
@@ -69,10 +71,16 @@ def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
 
 
 def _tree_line(folder: TreeFolder) -> str:
-    what = f"{'  ' * folder.depth}{folder.path or '.'}/ ({_pluralize(folder.files, 'file')})"
+    what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({_pluralize(folder.files, 'file')})"
     details = [folder.purpose, ", ".join(folder.names)]
     details += [f"{folder.omitted} more folders"] if folder.omitted else []
     return _with_detail(what, "; ".join(filter(None, details)))
+
+
+def _is_built(entry: EntryPoint) -> bool:
+    """Return true for a file of an npm package that its build creates."""
+    is_file = entry.kind in ("main", "module", "browser", "exports")
+    return is_file and (entry.target.startswith("../") or _BUILD_FOLDER.search(entry.target) is not None)
 
 
 def _entry_point_text(entry: EntryPoint) -> str:

@@ -14,13 +14,13 @@ from msgspec import Struct
 from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.layers import CORE, LAYER_DESCRIPTIONS, layer_of
 
-MAX_TOP_FOLDERS, MAX_SUBFOLDERS, MAX_TREE_FOLDERS = 12, 12, 30
-"""Maximum number of top-level folders, of folders in one of them, and of all folders in a tree."""
-MAX_FILE_NAMES = 24
+MAX_TOP_FOLDERS, MAX_SUBFOLDERS, MAX_TREE_FOLDERS = 12, 10, 24
+"""Maximum number of top-level folders, of folders in one of them, and of all folders that share this number fairly."""
+MAX_FILE_NAMES = 20
 """Maximum number of file names listed for one folder."""
-MAX_LISTED_FILES = 400
-"""Maximum number of files in a project whose tree lists file names."""
-MAX_PURPOSE_CHARACTERS = 90
+MAX_LISTED_FILES = 80
+"""Maximum number of code files in a project whose tree lists file names, without tests and the like."""
+MAX_PURPOSE_CHARACTERS = 70
 """Maximum length of the purpose of a folder."""
 
 _FOLDER_ROLES = {
@@ -82,6 +82,8 @@ _AUXILIARY = frozenset(
 )
 """Folders of one line: their content does not show how the project works."""
 _PROSE_AND_DATA = frozenset({"text", "markdown", "json", "yaml", "toml", "html", "css"})
+_TEST_SUPPORT = re.compile(r"(?:^|[/_-])test(?:s|ing|utils?|data|kit|_?helpers?)?(?:/|$)", re.IGNORECASE)
+_GO_PACKAGE = re.compile(r"^Package \w+ ")
 _SENTENCE = re.compile(r"(?<=[.!?\u3002])\s")
 
 
@@ -104,7 +106,9 @@ def folder_role(folder: str) -> str:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a documentation text, shortened to one line."""
     sentence = _SENTENCE.split(" ".join(text.split())[: 4 * MAX_PURPOSE_CHARACTERS], maxsplit=1)[0].rstrip(".")
-    return sentence if len(sentence) <= MAX_PURPOSE_CHARACTERS else sentence[: MAX_PURPOSE_CHARACTERS - 1].rstrip() + "…"
+    return (
+        sentence if len(sentence) <= MAX_PURPOSE_CHARACTERS else sentence[: MAX_PURPOSE_CHARACTERS - 1].rstrip() + "…"
+    )
 
 
 def folder_tree(
@@ -130,27 +134,39 @@ def folder_tree(
             totals[parent] = totals.get(parent, 0) + count
             if parent:
                 children.setdefault(parent.rpartition("/")[0], set()).add(parent)
-    listed = names if len(names) <= MAX_LISTED_FILES else ()
+    listed: Collection[str] = ()
+    if code.get("", 0) <= 10 * MAX_LISTED_FILES:
+        main = [n for n in names if not _is_auxiliary(n.rpartition("/")[0]) and _CODE_FILE.fullmatch(_base(n))]
+        listed = main if len(main) <= MAX_LISTED_FILES else ()
     tree: list[TreeFolder] = []
     root_names = _file_names("", listed)
     if root_names:
         tree.append(TreeFolder("", 0, own.get("", 0), "", root_names))
-    ordered = _by_size(children.get("", ()), totals, code)
-    for top in ordered[:MAX_TOP_FOLDERS]:
+    ordered = [
+        f
+        for f in _by_size(children.get("", ()), totals, code)
+        if folder_role(f) or ((code.get(f, 0) or not code) and not _is_auxiliary(f))
+    ]
+    tops = ordered[:MAX_TOP_FOLDERS]
+    main_count = sum(not _is_auxiliary(top) for top in tops)
+    max_below = min(MAX_SUBFOLDERS, max(2, (MAX_TREE_FOLDERS - len(tops)) // max(1, main_count)))
+    for top in tops:
         folder = _end_of_chain(top, own, children)
         if _is_auxiliary(folder):
             tree.append(TreeFolder(top, 0, totals[top], folder_role(top)))
             continue
-        below = [
-            f for f in _by_size(children.get(folder, ()), totals, code) if not _is_auxiliary(f) and code.get(f, 0)
-        ]
+        below = [f for f in _by_size(children.get(folder, ()), totals, code) if not _is_auxiliary(f) and code.get(f, 0)]
         purpose = _purpose(folder, docs)
-        omitted = max(0, len(below) - MAX_SUBFOLDERS)
+        omitted = max(0, len(below) - max_below)
         tree.append(TreeFolder(folder, 0, totals[top], purpose, _file_names(folder, listed), omitted))
-        for sub in below[:MAX_SUBFOLDERS]:
+        for sub in below[:max_below]:
             inner = _end_of_chain(sub, own, children)
             tree.append(TreeFolder(inner, 1, totals[sub], _purpose(inner, docs), _file_names(inner, listed)))
-    return tuple(tree[:MAX_TREE_FOLDERS])
+    return tuple(tree)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2]
 
 
 def _with_parents(folder: str) -> list[str]:
@@ -161,25 +177,29 @@ def _with_parents(folder: str) -> list[str]:
 
 def _by_size(folders: Collection[str], totals: Mapping[str, int], code: Mapping[str, int]) -> list[str]:
     """Return the visible folders: the project's code first, then the others, each by number of files."""
-    visible = [f for f in folders if not f.rpartition("/")[2].startswith(".")]
+    visible = [f for f in folders if not _base(f).startswith(".")]
     return sorted(visible, key=lambda f: (_is_auxiliary(f), -code.get(f, 0), -totals[f], f))
 
 
 def _is_auxiliary(folder: str) -> bool:
-    return not _AUXILIARY.isdisjoint(folder.lower().split("/")) or is_peripheral(f"{folder}/x")
+    return (
+        not _AUXILIARY.isdisjoint(folder.lower().split("/"))
+        or _TEST_SUPPORT.search(folder) is not None
+        or is_peripheral(f"{folder}/x")
+    )
 
 
 def _end_of_chain(folder: str, own: Mapping[str, int], children: Mapping[str, set[str]]) -> str:
     """Return the innermost folder of a chain in which each folder contains only the next one."""
-    while not own.get(folder) and len(inner := children.get(folder, ())) == 1:
-        (folder,) = inner
+    while not own.get(folder) and len(inner := sorted(children.get(folder, ()))) == 1:
+        folder = inner[0]
     return folder
 
 
 def _purpose(folder: str, docs: Mapping[str, str]) -> str:
-    name = folder.rpartition("/")[2]
+    name = _base(folder)
     layer = layer_of(f"{name}/x")
-    described = first_sentence(docs.get(folder, ""))
+    described = first_sentence(_GO_PACKAGE.sub("", docs.get(folder, "")))
     return described or folder_role(name) or (LAYER_DESCRIPTIONS[layer].rstrip(".").lower() if layer != CORE else "")
 
 

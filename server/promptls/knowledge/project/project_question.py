@@ -51,7 +51,8 @@ _OVERVIEW_PHRASES = re.compile(
 """Phrases that ask for an overview on their own."""
 
 _START = re.compile(
-    r"\bwhere (?:(?:do|should|can|could|would|to) )?(?:i |we |one )?(?:to )?(?:start|begin)(?: reading)?\b", re.IGNORECASE
+    r"\bwhere (?:(?:do|should|can|could|would|to) )?(?:i |we |one )?(?:to )?(?:start|begin)(?: reading)?\b",
+    re.IGNORECASE,
 )
 """A question for the first thing to read."""
 

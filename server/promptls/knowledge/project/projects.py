@@ -23,7 +23,7 @@ from promptls.knowledge.project.file_kind import is_peripheral
 from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
 from promptls.knowledge.project.layers import layer_of
-from promptls.knowledge.project.library_interface import is_index_file, library_interfaces
+from promptls.knowledge.project.library_interface import is_index_file, library_interfaces, package_docs
 from promptls.knowledge.project.manifest import ProjectManifest
 from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
 from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
@@ -40,8 +40,6 @@ MAX_MANIFESTS = 200
 """Maximum number of manifests read in a workspace folder, outermost first."""
 MAX_MANIFEST_DEPTH = 4
 """Maximum number of folders above a manifest."""
-MAX_INDEX_FILES = 200
-"""Maximum number of index files of packages that are read for their documentation, outermost first."""
 MAX_SCRIPTS = 60
 """Maximum number of scripts read to detect a main guard, outermost first."""
 
@@ -176,7 +174,14 @@ def _update_state(state: _RootState, pairs: Iterable[tuple[FileEntry | None, Fil
             if entry is not None:
                 _update_tally(state.tally, entry, sign)
         if new is None and old is not None:
-            for names in (state.names, state.manifests, state.readmes, state.scripts, state.entry_files, state.index_files):
+            for names in (
+                state.names,
+                state.manifests,
+                state.readmes,
+                state.scripts,
+                state.entry_files,
+                state.index_files,
+            ):
                 names.discard(old.name)
             state.parsed.pop(old.name, None)
             state.tables = None
@@ -266,11 +271,14 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
     project, main_part = f.naming_manifests(manifests, state.names)
     frameworks, libraries = f.classify_dependencies(manifests)
+    interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
+    docs = package_docs(sources.snapshot, state.root, state.index_files)
+    package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
     return ProjectFacts(
         root=state.root.path,
         label=state.root.name,
         name=project.name or opening.title or main_part.name,
-        description=project.description or opening.paragraph or main_part.description,
+        description=project.description or opening.paragraph or main_part.description or package_doc,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
         languages=f.language_shares(state.tally.lines),
@@ -278,28 +286,14 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         libraries=libraries,
         commands=f.project_commands(manifests),
         layers=f.layer_stats(state.tally.layers),
-        entry_points=(
-            *f.entry_points(manifests, state.entry_files, guarded, state.names),
-            *library_interfaces(sources.snapshot, state.root, state.index_files),
-        ),
+        entry_points=(*f.entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
         hubs=f.import_hubs(state.tally.importers),
         folders=f.top_level_folders(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
         versions=f.required_versions(manifests),
         dependencies=f.main_dependencies(manifests),
-        tree=folder_tree(state.tally.folders, state.names, _package_docs(sources.snapshot, state)),
+        tree=folder_tree(state.tally.folders, state.names, docs),
     )
-
-
-def _package_docs(snapshot: Snapshot, state: _RootState) -> dict[str, str]:
-    """Return the documentation of packages by folder, outermost packages only."""
-    base = state.root.path.rstrip("/")
-    docs: dict[str, str] = {}
-    for name in f.outermost(state.index_files)[:MAX_INDEX_FILES]:
-        outline = snapshot.outline(f"{base}/{name}")
-        if outline is not None and outline.doc:
-            docs.setdefault(posixpath.dirname(name), outline.doc)
-    return docs
 
 
 def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:

@@ -14,6 +14,8 @@ from promptls.util.truncate import truncate_words
 
 MAX_CHARACTERS = 200_000
 """Maximum number of characters parsed; bounds the time."""
+MAX_SUMMARY_CHARACTERS = 400
+"""Maximum number of characters of one paragraph or list in a summary."""
 MIN_WORDS = 4
 """Minimum number of words in a paragraph about the purpose, in scripts with spaces."""
 MAX_PARAGRAPHS, MAX_LIST_ITEMS = 3, 8
@@ -233,6 +235,25 @@ def read_purpose(text: str, max_characters: int = 900) -> str:
         kept.pop()
     purpose = truncate_text("\n\n".join(kept), max_characters)
     return purpose.removesuffix("……") + "…" * purpose.endswith("……") if kept else read_opening(text).paragraph
+
+
+def read_summary(text: str, max_characters: int) -> str:
+    """Return the headings of a document, each with the first paragraph and list below it, without code."""
+    kept: list[str] = []
+    length = 0
+    for section in split_document(text):
+        paragraphs = list(_paragraphs(section, with_lists=True))
+        prose = [p for p in paragraphs if not p.startswith("- ")][:1]
+        lists = [p for p in paragraphs if p.startswith("- ")][:1]
+        if not paragraphs:
+            continue
+        heading = [f"{'#' * section.level} {truncate_text(section.title, 100)}"] if section.title else []
+        part = "\n".join([*heading, *(truncate_text(p, MAX_SUMMARY_CHARACTERS) for p in (*prose, *lists))])
+        length += len(part)
+        if length > max_characters:
+            break
+        kept.append(part)
+    return "\n".join(kept)
 
 
 def _paragraphs(section: DocumentSection, with_lists: bool = False) -> Iterator[str]:

@@ -5,6 +5,7 @@ The only form of an item whose code is not wanted, for example in an overview of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
@@ -15,12 +16,16 @@ from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import redact
 
-MAX_MEMBERS = 8
+MAX_MEMBERS = 5
 """Maximum number of members shown of a type: those with the most lines, in the order of the file."""
-MAX_SIGNATURE_CHARACTERS = 140
+MAX_SIGNATURE_CHARACTERS = 90
 """Maximum number of characters of a signature."""
 MAX_DOC_CHARACTERS = 160
 """Maximum number of characters of documentation."""
+
+
+_NOT_PUBLIC = re.compile(r"pub\(|private\b|protected\b|internal\b|fileprivate\b|#")
+"""Start of the signature of a member that is not public."""
 
 
 class DefinitionOutline(ItemForms):
@@ -103,7 +108,10 @@ def _members(symbols: Sequence[Symbol], index: int) -> list[int]:
         and not symbol.name.startswith("_")
         and (symbol.parent == index or symbol.qualified == prefix + symbol.name)
         and symbol.kind not in TYPE_KINDS
+        and symbol.kind != "type"
+        and _NOT_PUBLIC.match(symbol.signature) is None
     ]
+    members = list({symbols[i].name: i for i in reversed(members)}.values())[::-1]  # overloads and accessors once
     callables = [i for i in members if symbols[i].kind in CALLABLE_KINDS]
     exported = [i for i in callables if symbols[i].exported]
     return exported or callables or members

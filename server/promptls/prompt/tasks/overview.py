@@ -15,7 +15,7 @@ from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
 
-MIN_ITEMS, MAX_ITEMS = 8, 15
+MIN_ITEMS, MAX_ITEMS = 8, 12
 """Number of definitions: `MAX_ITEMS` only if all of them are important enough."""
 MIN_SHARE, MIN_EXTRA_SHARE = 0.015, 0.06
 """Minimum score as a share of the best score, of the first `MIN_ITEMS` definitions and of the others."""
