@@ -46,6 +46,8 @@ _FACTORS = {
 }
 """Factor by kind of type; functions have `_FUNCTION_FACTOR`."""
 _FUNCTION_FACTOR, _PRIVATE_FACTOR, _ERROR_FACTOR, _SUPPORT_FACTOR = 0.35, 0.4, 0.25, 0.4
+_DECLARATION_ENDS, _DECLARATION_FACTOR = (".d.ts", ".d.mts", ".d.cts", ".pyi"), 0.4
+"""Files of declarations without code, and the factor for them."""
 _SHORT_LINES, _SHORT_FACTOR = 8, 0.4
 """Functions with fewer lines are helpers, and the factor for them."""
 _SAME_FILE_FACTOR, _SAME_FOLDER_FACTOR, _SAME_NAME_FACTOR = 0.7, 0.93, 0.4
@@ -206,6 +208,8 @@ def _score(
         score *= _PRIVATE_FACTOR
     if _ERROR.fullmatch(symbol.name[:100]):
         score *= _ERROR_FACTOR
+    if label.endswith(_DECLARATION_ENDS):
+        score *= _DECLARATION_FACTOR
     if _SUPPORT_PATH.search(label):
         score *= _SUPPORT_FACTOR
     return score

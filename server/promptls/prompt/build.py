@@ -139,7 +139,7 @@ def build(
         packing_candidates, unreadable = explicit.packing_candidates(explicit_items, retrieved, context, renderer)
         packed = pack(
             packing_candidates,
-            implicit.packing_candidates(candidates, renderer),
+            implicit.packing_candidates(candidates, renderer, context),
             options.budget - frame,
             mode=profile.packing.mode,
             trim_first=profile.packing.trim_first,

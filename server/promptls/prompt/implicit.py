@@ -49,7 +49,7 @@ class Candidates(Struct, frozen=True):
     as_outlines: bool = False  # whether the prompt shows outlines instead of code, in this order
 
 
-def packing_candidates(candidates: Candidates, renderer: Renderer) -> list[PackingCandidate]:
+def packing_candidates(candidates: Candidates, renderer: Renderer, context: ResolveContext) -> list[PackingCandidate]:
     """Return the candidates for packing; outlines of one file are one candidate."""
     files = candidates.files
     if not candidates.as_outlines:
@@ -57,7 +57,9 @@ def packing_candidates(candidates: Candidates, renderer: Renderer) -> list[Packi
     by_path: dict[str, list[Item]] = {}
     for retrieved in candidates.items:
         by_path.setdefault(retrieved.item.path, []).append(retrieved.item)
-    return [PackingCandidate(outline_definitions(items, files[path], renderer)) for path, items in by_path.items()]
+    count = context.graph.mention_count
+    outlines = (outline_definitions(items, files[path], renderer, count) for path, items in by_path.items())
+    return [PackingCandidate(outline) for outline in outlines]
 
 
 def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveContext, max_items: int) -> Sequence[Item]:

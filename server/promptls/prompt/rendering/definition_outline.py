@@ -6,7 +6,8 @@ The only form of an item whose code is not wanted, for example in an overview of
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from math import log2
 
 from msgspec.structs import replace
 
@@ -17,9 +18,11 @@ from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import redact
 
 MAX_MEMBERS = 5
-"""Maximum number of members shown of a type: those with the most lines, in the order of the file."""
+"""Maximum number of members shown of a type: those that the most files mention, in the order of the file."""
 MAX_SIGNATURE_CHARACTERS = 90
 """Maximum number of characters of a signature."""
+MAX_TYPE_PARAMETERS = 24
+"""Maximum number of characters of a list of type parameters."""
 MAX_DOC_CHARACTERS = 160
 """Maximum number of characters of documentation."""
 
@@ -31,10 +34,18 @@ _NOT_PUBLIC = re.compile(r"pub\(|private\b|protected\b|internal\b|fileprivate\b|
 class DefinitionOutline(ItemForms):
     """Forms of some definitions of one file; the outline is the only one."""
 
-    __slots__ = ("definitions",)
+    __slots__ = ("definitions", "mention_count")
 
-    def __init__(self, item: Item, file: FileText, definitions: Sequence[Item], renderer: Renderer) -> None:
+    def __init__(
+        self,
+        item: Item,
+        file: FileText,
+        definitions: Sequence[Item],
+        renderer: Renderer,
+        mention_count: Callable[[str], int],
+    ) -> None:
         self.definitions = tuple(definitions)
+        self.mention_count = mention_count
         super().__init__(item, file, (), renderer)
 
     def _has_full(self) -> bool:
@@ -69,25 +80,52 @@ class DefinitionOutline(ItemForms):
             doc = redact(symbol.doc, self.item.path)[0]
             entries.append((0, f"{_line(symbol, lines[index])}{_documentation(doc)}"))
             members = _members(symbols, index) if symbol.kind in TYPE_KINDS or symbol.kind == "module" else []
-            longest = sorted(members, key=lambda i: (-len(symbols[i].span), i))[:MAX_MEMBERS]
-            entries += [(1, _line(symbols[i], lines[i])) for i in sorted(longest)]
+            main = sorted(members, key=lambda i: (-self._importance(symbols[i]), i))[:MAX_MEMBERS]
+            entries += [(1, _line(symbols[i], lines[i])) for i in sorted(main)]
             if len(members) > MAX_MEMBERS:
                 entries.append((1, f"… {len(members) - MAX_MEMBERS} more members"))
         return entries
 
+    def _importance(self, member: Symbol) -> float:
+        return self.mention_count(member.name) * log2(1 + len(member.span))
 
-def outline_definitions(items: Iterable[Item], file: FileText, renderer: Renderer) -> DefinitionOutline:
-    """Return the outline of some definitions of a file, as one item with the highest score of them."""
+
+def outline_definitions(
+    items: Iterable[Item], file: FileText, renderer: Renderer, mention_count: Callable[[str], int]
+) -> DefinitionOutline:
+    """Return the outline of some definitions of a file, as one item with the highest score of them.
+
+    Args:
+        items: The definitions.
+        file: Their file.
+        renderer: Renderer of the request.
+        mention_count: Number of files that mention a name.
+    """
     definitions = sorted(items, key=lambda item: -item.score)
     item = definitions[0]
     if len(definitions) > 1:
         item = replace(item, span=Span(0, len(file.lines)), kind="file", symbol="")
-    return DefinitionOutline(item, file, definitions, renderer)
+    return DefinitionOutline(item, file, definitions, renderer, mention_count)
 
 
 def _line(symbol: Symbol, signature: str) -> str:
+    signature = without_type_parameters(signature)
     cut = signature if len(signature) <= MAX_SIGNATURE_CHARACTERS else f"{signature[: MAX_SIGNATURE_CHARACTERS - 1]}…"
     return f"{symbol.span.label}  {cut}"
+
+
+def without_type_parameters(signature: str) -> str:
+    """Remove a long list of type parameters that follows the name of a definition."""
+    start = signature.find("<")
+    if start <= 0 or not (signature[start - 1].isalnum() or signature[start - 1] == "_") or "(" in signature[:start]:
+        return signature
+    depth = 0
+    for at in range(start, len(signature)):
+        depth += (signature[at] == "<") - (signature[at] == ">" and signature[at - 1] not in "=-")
+        if depth == 0:
+            end = at + 1
+            return signature if end - start <= MAX_TYPE_PARAMETERS else signature[:start] + signature[end:]
+    return f"{signature[:start]}<…"
 
 
 def _documentation(doc: str) -> str:
