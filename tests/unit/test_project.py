@@ -15,11 +15,12 @@ from promptls.knowledge.project import (
     files_by_purpose,
     is_overview_question,
     overview_entries,
+    project_entries,
     project_header,
 )
 from promptls.knowledge.project import projects as module
 from promptls.knowledge.project.facts import ProjectHeader
-from promptls.knowledge.project.readme import read_opening, split_document, truncate_text
+from promptls.knowledge.project.readme import read_opening, read_purpose, read_summary, split_document, truncate_text
 from promptls.model import FileEntry
 from workspaces import context_of, snapshot_of
 
@@ -367,20 +368,79 @@ def test_overview_questions_are_recognized(question: str, expected: bool) -> Non
     assert is_overview_question(question) is expected
 
 
-def test_overview_contains_readme_facts_and_guides_in_order(tmp_path: Path) -> None:
+def test_overview_contains_purpose_facts_and_design_documents_in_order(tmp_path: Path) -> None:
     text = (
         SHOP + "\n## License\n\nMIT.\n\n## Use\n\nType shop.\n-- docs/architecture.md --\n# Design\n\nThree layers.\n"
+        "-- CONTRIBUTING.md --\nSign the agreement.\n"
     )
     snapshot = snapshot_of(text, tmp_path)
     sources = context_of(snapshot).sources
     notes = overview_entries(sources, ProjectIndex().get(sources))
-    assert [n.text for n in notes if n.source == "README.md"] == [
-        "# The shop\n\nIt sells\nthings. And more.",
-        "## Use\n\nType shop.",
-        "## License\n\nMIT.",
+    assert (notes[0].text, notes[0].source) == ("It sells things. And more.", "README.md")
+    assert notes[1].text.startswith("shop: Sells things.")
+    assert (notes[-1].text, notes[-1].source) == ("# Design\nThree layers.", "docs/architecture.md")
+    assert {note.source for note in notes} == {"README.md", "project", "docs/architecture.md"}
+
+
+@pytest.mark.parametrize(
+    ("names", "chosen"),
+    [
+        (["README.de.md", "README.md", "README.zh-CN.md"], "README.md"),
+        (["README_ja.md", "README.rst"], "README.rst"),
+        (["README", "README.md"], "README.md"),
+        (["README.zh-CN.md", "README.en.md"], "README.en.md"),
+        (["docs/README.md", "README.ko.md"], "README.ko.md"),
+        ([".github/README.md", "packages/a/README.md"], ".github/README.md"),
+    ],
+)
+def test_readme_of_the_project_is_preferred_to_translations(tmp_path: Path, names: list[str], chosen: str) -> None:
+    text = "".join(f"-- {name} --\n# Shop\n\nThis is {name}, which sells things.\n" for name in names)
+    notes = overview_entries(context_of(snapshot_of(text, tmp_path)).sources)
+    assert [(note.source, note.text) for note in notes] == [(chosen, f"This is {chosen}, which sells things.")]
+
+
+def test_project_entries_have_versions_tree_entry_points_and_runtime_dependencies(tmp_path: Path) -> None:
+    text = """
+-- pyproject.toml --
+[project]
+name = "shop"
+description = "Sells things."
+requires-python = ">=3.11"
+dependencies = ["click"]
+[dependency-groups]
+dev = ["ruff"]
+[project.scripts]
+shop = "shop.cli:main"
+-- src/shop/__init__.py --
+from .cart import Cart
+from .money import Money as Amount
+from .money import _round
+import os
+-- src/shop/cli.py --
+def main(): ...
+-- src/shop/cart.py --
+class Cart: ...
+-- src/shop/money.py --
+class Money: ...
+-- src/shop/store/__init__.py --
+\"\"\"Keeps orders on disk.  Not thread-safe.\"\"\"
+-- src/shop/store/disk.py --
+class Disk: ...
+-- tests/unit/test_cart.py --
+def test(): ...
+-- .github/workflows/ci.yml --
+on: push
+-- dist/shop.txt --
+built
+""".replace('\\"', '"')
+    notes = project_entries([facts_of(snapshot_of(text, tmp_path))])
+    assert [note.text for note in notes] == [
+        "shop: Sells things.\nLanguages: python 100 % (Python >=3.11)\nSize: 10 files, 21 lines",
+        "Main folders:\n- src/shop/ (6 files): cart.py, cli.py, money.py\n"
+        "  - src/shop/store/ (2 files): Keeps orders on disk; disk.py\n- tests/ (1 file): tests",
+        "Entry points:\n- command shop: shop.cli:main\n- public interface: src/shop/__init__.py exports Cart, Amount",
+        "Requires:\n- click",
     ]
-    assert notes[3].text.startswith("shop: Sells things.")
-    assert (notes[-1].text, notes[-1].source) == ("# Design\n\nThree layers.", "docs/architecture.md")
 
 
 def test_files_are_found_by_purpose(tmp_path: Path) -> None:
@@ -423,6 +483,73 @@ def test_readme_opening_skips_badges_lists_and_tables() -> None:
 )  # fmt: skip
 def test_readme_opening_has_title_and_paragraph(text: str, title: str, paragraph: str) -> None:
     assert (read_opening(text).title, read_opening(text).paragraph) == (title, paragraph)
+
+
+PURPOSES = {
+    "badges and headings": (
+        "# Shop\n[![CI](https://x.org/a.svg)](https://x.org) ![b](c)\n\n> [!NOTE]\n> Version 2 is out.\n\n"
+        "It sells things to people.\n\nIt is small and quick too.\n\n## Installation\n\nRun pip install shop.\n",
+        "It sells things to people.\n\nIt is small and quick too.",
+    ),
+    "sponsors first": (
+        "# Shop\n\n## Sponsors\n\nAcme is the best terminal of the world.\n\n<h3>Special thanks to our sponsors</h3>\n\n"
+        "Become a sponsor and get your logo here.\n\n## About\n\nIt sells things to people.\n",
+        "It sells things to people.",
+    ),
+    "advertisement in the first section": (
+        "# Shop\n\nSponsored by Acme, the terminal of the future.\n\n\u2b50 Star us on GitHub, it helps a lot!\n\n"
+        "Join our Discord community today.\n\nIt sells things to people.\n",
+        "It sells things to people.",
+    ),
+    "HTML wrappers": (
+        '<p align="center">\n  <img src="logo.svg" width="200">\n</p>\n<h1 align="center">Shop</h1>\n<div align="center">\n'
+        '<strong>It sells things to people.</strong>\n</div>\n\n<a href="x">Docs</a> | <a href="y">Chat</a>\n\n## License\n\nMIT\n',
+        "It sells things to people.",
+    ),
+    "table of contents and languages": (
+        "# Shop\n\n[English](a.md) | [Deutsch](b.md)\n\n## Table of contents\n\n- [Use](#use)\n- [More](#more)\n\n"
+        "## What is it?\n\nIt sells things to people.\n",
+        "It sells things to people.",
+    ),
+    "list after a colon": (
+        "# Shop\n\nIt sells things. It has:\n\n* a **cart**,\n  with items\n* a [till](t.md)\n\nAn example is:\n\n"
+        "```\nshop\n```\n",
+        "It sells things. It has:\n\n- a cart, with items\n- a till",
+    ),
+    "features": (
+        "# Shop\n\nIt sells things to people.\n\n## Features\n\n- a cart\n- a till\n\n## Contributing\n\n- sign\n",
+        "It sells things to people.\n\n- a cart\n- a till",
+    ),
+    "reStructuredText": (
+        "Shop\n====\n\n.. image:: https://x.org/a.svg\n   :target: https://x.org\n\n|PyPI| |CI|\n\n"
+        "It sells `things <https://x.org>`_ to people.\n\n.. code-block:: python\n\n    import shop\n\nLicense\n-------\n\nMIT, as ever.\n",
+        "It sells things to people.",
+    ),
+    "AsciiDoc": (
+        "= Shop\n:toc:\n\nimage::logo.png[logo]\n\nIt sells https://x.org[things] to people.\n\n== Building\n\nType make.\n",
+        "It sells things to people.",
+    ),
+    "plain text": ("SHOP\n\nIt sells things to people.\nAnd to robots.\n", "It sells things to people. And to robots."),
+    "Chinese": ("# \u5546\u5e97\n\n\u5411\u4eba\u4eec\u51fa\u552e\u5546\u54c1\u3002\n\n## \u8bb8\u53ef\n", "\u5411\u4eba\u4eec\u51fa\u552e\u5546\u54c1\u3002"),
+    "only an advertisement": ("# Shop\n\nSponsored by Acme.\n", ""),
+    "nothing": ("", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PURPOSES)
+def test_purpose_is_the_first_prose_of_a_readme(case: str) -> None:
+    text, purpose = PURPOSES[case]
+    assert read_purpose(text) == purpose
+
+
+def test_purpose_is_truncated_after_a_sentence() -> None:
+    assert read_purpose("# A\n\n" + "It sells things to many people. " * 100, 100).endswith("to many people.…")
+
+
+def test_summary_has_headings_with_their_first_paragraph_and_list() -> None:
+    text = "# Design\n\nThree layers.\n\nMore of it.\n\n```\na -> b\n```\n\n## Store\n\n- disk\n- memory\n\n## Empty\n"
+    assert read_summary(text, 1000) == "# Design\nThree layers.\n## Store\n- disk\n- memory"
+    assert read_summary(text, 30) == "# Design\nThree layers."
 
 
 @pytest.mark.parametrize(

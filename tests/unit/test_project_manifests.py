@@ -30,7 +30,7 @@ CASES = {
         ProjectManifest(
             "python", "a", "About it.", ("flask-thing",),
             (("lint", "ruff check"), ("go", "poe go")), (("command a", "a.cli:main"),),
-            ("mypy", "pytest"),
+            ("mypy", "pytest"), versions=("Python ^3.10",),
         ),
     ),
     "setup.cfg": (
@@ -57,6 +57,7 @@ CASES = {
         ProjectManifest(
             "npm", "@a/b", "d", ("react", "vite"), (("test", "pnpm test"), ("build", "pnpm run build")),
             (("command b", "bin/b.js"), ("main", "./lib/x.js")), main_files=("./lib/x.js",),
+            runtime=("react",),
         ),
     ),
     "Cargo.toml": (
@@ -72,7 +73,7 @@ CASES = {
         "\tgithub.com/Masterminds/sprig/v3 v3.2.0\n\tgopkg.in/yaml.v3 v3.0.1\n\tgolang.org/x/sys v0.1.0 // indirect\n)\n",
         ProjectManifest(
             "go", "example.org/a", "", ("github.com/gin-gonic/gin", "github.com/masterminds/sprig/v3", "gopkg.in/yaml.v3"),
-            (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./...")),
+            (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./...")), versions=("Go 1.22",),
         ),
     ),
     "pom.xml": (
@@ -99,7 +100,7 @@ CASES = {
     "composer.json": (
         '{"name": "a/b", "description": "d", "require": {"php": "8", "laravel/framework": "11"}, "require-dev": {"pestphp/pest": "2"}, "bin": ["x"],'
         '"scripts": {"test": "pest", "post-install-cmd": "x"}}',
-        ProjectManifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), (("command", "x"),), ("pestphp/pest",)),
+        ProjectManifest("composer", "a/b", "d", ("laravel/framework",), (("test", "composer test"),), (("command", "x"),), ("pestphp/pest",), versions=("PHP 8",)),
     ),
     "a.gemspec": (
         "Gem::Specification.new do |s|\n  s.name = 'a'\n  s.summary = \"d\"\n  s.add_dependency 'rack', '~> 3'\n"
@@ -176,6 +177,22 @@ def test_manifest_is_parsed(name: str) -> None:
 def test_invalid_manifest_is_empty_and_fast(name: str, text: str) -> None:
     result = parse_manifest(name, text)
     assert all(len(value) <= 400 for value in (result.name, result.description, *result.dependencies))
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "versions"),
+    [
+        ("pyproject.toml", '[project]\nname = "a"\nrequires-python = ">=3.10"\n', ("Python >=3.10",)),
+        ("setup.cfg", "[metadata]\nname = a\n[options]\npython_requires = >=3.8\n", ("Python >=3.8",)),
+        ("setup.py", "setup(\n    name='a',\n    python_requires='>=3.7',\n)\n", ("Python >=3.7",)),
+        ("package.json", '{"name": "a", "engines": {"node": ">=18"}}', ("Node >=18",)),
+        ("package.json", '{"name": "a", "engines": {"node": {"x": 1}}}', ()),
+        ("Cargo.toml", '[package]\nname = "a"\nrust-version = "1.70"\nedition = "2021"\n', ("Rust 1.70", "Rust edition 2021")),
+        ("go.mod", "module a.org/b\n\ngo 1.21.3\n", ("Go 1.21.3",)),
+    ],
+)  # fmt: skip
+def test_manifest_has_required_language_versions(name: str, text: str, versions: tuple[str, ...]) -> None:
+    assert parse_manifest(name, text).versions == versions
 
 
 def test_oversized_manifest_is_not_parsed() -> None:

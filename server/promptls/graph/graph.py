@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import TypeVar, cast
 
 from msgspec.structs import replace
 
@@ -24,7 +25,7 @@ from promptls.index import Derived, OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.knowledge.project.layers import TEST, CustomLayers, layer_of
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, TYPE_KINDS
-from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, FileEntry, Reference, Span, Symbol
+from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, USE, CancelToken, FileEntry, Reference, Span, Symbol
 from promptls.util.lru import clear_if_full
 
 MAX_FILES_PER_NODE = 400
@@ -32,6 +33,8 @@ MAX_FILES_PER_NODE = 400
 
 INDEX_STEMS = ("__init__", "index", "mod", "lib")
 """Stems of files that represent their folder and re-export what they import."""
+
+T = TypeVar("T")
 
 EdgeCache = dict[tuple[OutlineRef, int], tuple[Edge, ...]]
 
@@ -90,6 +93,13 @@ class GraphView:
         self._outgoing_cache: EdgeCache = {}
         self._incoming_cache: EdgeCache = {}
         self._nodes: dict[OutlineRef, Node] = {}
+        self._results: dict[object, object] = {}
+
+    def memoize(self, compute: Callable[[GraphView, CancelToken | None], T], token: CancelToken | None = None) -> T:
+        """Return `compute(view, token)`, computed at the first call for this view."""
+        if compute not in self._results:
+            self._results[compute] = compute(self, token)
+        return cast("T", self._results[compute])
 
     # ---- nodes
 
@@ -361,7 +371,11 @@ class GraphView:
     def popularity(self, ref: OutlineRef) -> int:
         """Return the number of files that mention the name of a node, regardless of the target."""
         symbol = self.symbol(ref)
-        return len(self._references.files_with(symbol.name)) if symbol is not None else 0
+        return self.mention_count(symbol.name) if symbol is not None else 0
+
+    def mention_count(self, name: str) -> int:
+        """Return the number of files that mention a name."""
+        return len(self._references.files_with(name))
 
     def files_using(self, name: str) -> tuple[str, ...]:
         """Return the paths of the files that refer to a name."""

@@ -26,10 +26,9 @@ from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, message_only_layout
 from promptls.prompt.options import PromptOptions
-from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
 from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
 from promptls.prompt.rank import split_by_threshold
-from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
@@ -165,7 +164,7 @@ def build(
         packing_candidates, unreadable = explicit.packing_candidates(explicit_items, retrieved, context, renderer)
         packed = pack(
             packing_candidates,
-            [PackingCandidate(item_forms(r.item, candidates.files[r.item.path], renderer)) for r in candidates.items],
+            implicit.packing_candidates(candidates, renderer, context),
             options.budget - frame,
             mode=profile.packing.mode,
             trim_first=profile.packing.trim_first,
@@ -253,7 +252,8 @@ def _retrieve(
     retrieved: Sequence[Item] = ()
     with trace.stage("retrieval", 0) as count:
         allowed = options.includes("retrieval") and (profile.gathering.with_mentions or not explicit_items)
-        allowed = allowed and (task.retrieval != "none" or options.fill == "full")
+        is_full = options.fill == "full" and not task.as_outlines
+        allowed = allowed and (task.retrieval != "none" or is_full)
         allowed = allowed and not (understanding.is_foreign and profile.gathering.by_task)
         if understanding.intent.about_codebase and allowed:
             if profile.gathering.source == "graph":
@@ -291,7 +291,8 @@ def _retrieve(
             count.append(len(candidates.items))
     token.check()
     first = implicit.read_items(task.items, context, scored=True)
-    return implicit.prepend(first, candidates), [*(r.item for r in first.items), *retrieved]
+    candidates = replace(implicit.prepend(first, candidates), as_outlines=task.as_outlines)
+    return candidates, [*(r.item for r in first.items), *retrieved]
 
 
 def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:

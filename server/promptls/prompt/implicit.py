@@ -15,6 +15,7 @@ from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.explicit import locate_item
+from promptls.prompt.pack import PackingCandidate
 from promptls.prompt.profile import Profile
 from promptls.prompt.rank import (
     DEDUPLICATORS,
@@ -24,6 +25,9 @@ from promptls.prompt.rank import (
     diversify,
     split_by_threshold,
 )
+from promptls.prompt.rendering.definition_outline import outline_definitions
+from promptls.prompt.rendering.forms import item_forms
+from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
 from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
@@ -43,6 +47,20 @@ class Candidates(Struct, frozen=True):
     files: dict[str, FileText]  # by path
     dropped: tuple[DroppedItem, ...] = ()
     next_best: float | None = None  # best score below the threshold
+    as_outlines: bool = False  # whether the prompt shows outlines instead of code, in this order
+
+
+def packing_candidates(candidates: Candidates, renderer: Renderer, context: ResolveContext) -> list[PackingCandidate]:
+    """Return the candidates for packing; outlines of one file are one candidate."""
+    files = candidates.files
+    if not candidates.as_outlines:
+        return [PackingCandidate(item_forms(r.item, files[r.item.path], renderer)) for r in candidates.items]
+    by_path: dict[str, list[Item]] = {}
+    for retrieved in candidates.items:
+        by_path.setdefault(retrieved.item.path, []).append(retrieved.item)
+    count = context.graph.mention_count
+    outlines = (outline_definitions(items, files[path], renderer, count) for path, items in by_path.items())
+    return [PackingCandidate(outline) for outline in outlines]
 
 
 def retrieve_items(query: Query, explicit: Sequence[Item], context: ResolveContext, max_items: int) -> Sequence[Item]:

@@ -24,6 +24,7 @@ from promptls.prompt.layouts import Section, SectionPlacement
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.sanitize import clean, header_text
 from promptls.prompt.section_types import SectionContext, SectionNotes, SectionProducer
+from promptls.prompt.tasks.overview import is_overview_request
 from promptls.prompt.tokens import Counter
 
 MAX_SHARE_FACTOR = 2
@@ -185,7 +186,9 @@ def _memory(section: SectionContext) -> SectionNotes:
 
 def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
-    return architecture_section(section) if _is_about_project(section) else SectionNotes()
+    if _is_about_project(section):
+        return SectionNotes(project.project_entries(_project_facts(section)), tuple(_freshness_problems(section)))
+    return architecture_section(section) if _is_architectural(section) else SectionNotes()
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:
@@ -203,8 +206,11 @@ def _topics(section: SectionContext) -> tuple[str, ...]:
 
 
 def _is_about_project(section: SectionContext) -> bool:
-    architectural = not {"architectural", "architecture"}.isdisjoint(_topics(section))
-    return architectural or project.is_overview_question(section.intent.query.text)
+    return is_overview_request(section.intent.query.text, section.context)
+
+
+def _is_architectural(section: SectionContext) -> bool:
+    return not {"architectural", "architecture"}.isdisjoint(_topics(section))
 
 
 def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
@@ -216,14 +222,14 @@ def _freshness_problems(section: SectionContext) -> Iterator[Problem]:
 
 
 def _overview(section: SectionContext) -> SectionNotes:
-    """README and similar files, if the question is about the whole project or retrieval found nothing.
+    """Purpose and design of the project, if the question is about the whole project or retrieval found nothing.
 
     Facts about the projects are included unless the section "architecture" has them.
     """
-    general = project.is_overview_question(section.intent.query.text)
-    if not section.intent.about_codebase or not (general or section.retrieval_empty):
+    general = _is_about_project(section)
+    if not general and not (section.intent.about_codebase and section.retrieval_empty):
         return SectionNotes()
-    facts = () if _is_about_project(section) else _project_facts(section)
+    facts = () if general or _is_architectural(section) else _project_facts(section)
     return SectionNotes(project.overview_entries(section.context.sources, facts))
 
 

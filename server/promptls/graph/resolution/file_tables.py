@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from promptls.languages import language_named
-from promptls.languages.kinds import REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
+from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import IMPLEMENT, INHERIT, AnyOutline, FileEntry, Reference, Symbol
 
 SELF_NAMES = frozenset({"self", "this", "cls", "$this", "Self", "static", "@self", "me", "Me"})
@@ -122,6 +122,22 @@ class FileSymbols:
                 if symbol.kind in SPACE_KINDS and symbol.kind != "impl":
                     visible_scopes.add(i)
         return out
+
+    @cached_property
+    def main_definitions(self) -> frozenset[int]:
+        """Types with content of their own, modules with functions, and functions and type aliases at top level."""
+        return frozenset(i for i, symbol in enumerate(self.symbols) if symbol.name and self._is_main(i, symbol))
+
+    def _is_main(self, index: int, symbol: Symbol) -> bool:
+        if symbol.kind in ("function", "type"):
+            return all(self.symbols[scope].kind in SPACE_KINDS for scope in self.scopes(symbol.parent))
+        if symbol.kind == "impl" or (symbol.kind != "module" and symbol.kind not in TYPE_KINDS):
+            return False
+        kinds = {self.symbols[child].kind for child in self.children.get(index, ())}
+        if symbol.kind == "module":
+            return self.outline.language != "rust" and not kinds.isdisjoint(CALLABLE_KINDS)
+        contains_types = not kinds.isdisjoint(TYPE_KINDS | SPACE_KINDS)
+        return not contains_types or bool(kinds - TYPE_KINDS - SPACE_KINDS - REPEATED_KINDS)  # not only a namespace
 
     @cached_property
     def namespaces(self) -> tuple[str, ...]:

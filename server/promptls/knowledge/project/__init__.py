@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from promptls.knowledge.project.architecture_section import architecture_entries
+from promptls.knowledge.project.architecture_section import architecture_entries, project_entries
 from promptls.knowledge.project.facts import ProjectFacts, project_header
 from promptls.knowledge.project.overview import (
     OVERVIEW_WORDS,
@@ -13,6 +13,7 @@ from promptls.knowledge.project.overview import (
     is_overview_question,
     overview_entries,
 )
+from promptls.knowledge.project.project_question import is_project_question
 from promptls.knowledge.project.projects import ProjectIndex
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "architecture_entries",
     "files_by_purpose",
     "is_overview_question",
+    "is_project_question",
     "overview_entries",
+    "project_entries",
     "project_header",
 ]

@@ -5,15 +5,22 @@ Unknown facts are omitted, without empty lines or headings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 
-from promptls.knowledge.project.facts import LanguageShare, ProjectFacts
+from promptls.knowledge.project.facts import EntryPoint, LanguageShare, ProjectCommand, ProjectFacts
+from promptls.knowledge.project.folder_tree import TreeFolder
 from promptls.knowledge.project.layers import layer_of
 from promptls.model import SectionEntry
 
 SOURCE = "project"
 MAX_ROOTS = 4
 """Maximum number of workspace folders in the section."""
+_BUILD_FOLDER = re.compile(r"(?:^|/)(?:dist|build|out|output|es\d*|esm\d*|cjs|umd|lib-\w+)/")
+MAX_EXPORTS = 24
+"""Maximum number of names listed for the public interface of a library."""
+MAX_OVERVIEW_COMMANDS = 5
+"""Maximum number of commands in an overview of the project."""
 _LEADING_FACT = {
     "testing": "commands",
     "deployment": "commands",
@@ -45,6 +52,50 @@ def architecture_entries(
     return tuple(entry for root_facts in ordered for entry in _root_entries(root_facts, types, files, with_label))
 
 
+def project_entries(facts: Sequence[ProjectFacts]) -> tuple[SectionEntry, ...]:
+    """Return the prompt entries for a question about the whole project: manifest facts, folder tree, entry points."""
+    entries: list[SectionEntry] = []
+    for root_facts in sorted(facts, key=lambda one: -one.files)[:MAX_ROOTS]:
+        commands = [_command_text(command) for command in root_facts.commands[:MAX_OVERVIEW_COMMANDS]]
+        texts = (
+            _summary(root_facts),
+            "\n".join(["Main folders:", *map(_tree_line, root_facts.tree)]) if root_facts.tree else "",
+            _bullet_list("Entry points", [_entry_point_text(e) for e in root_facts.entry_points if not _is_built(e)]),
+            _bullet_list("Requires", [", ".join(root_facts.dependencies)] if root_facts.dependencies else []),
+            _bullet_list("Commands", [", ".join(commands)] if commands else []),
+        )
+        source = f"{SOURCE} {root_facts.label}" if len(facts) > 1 else SOURCE
+        shown = filter(None, texts)
+        entries += [SectionEntry(text, source, round(1.0 - 0.05 * i, 2)) for i, text in enumerate(shown)]
+    return tuple(entries)
+
+
+def _tree_line(folder: TreeFolder) -> str:
+    what = f"{'  ' * folder.depth}- {folder.path or '.'}/ ({_pluralize(folder.files, 'file')})"
+    details = [folder.purpose, ", ".join(folder.names)]
+    details += [f"{folder.omitted} more folders"] if folder.omitted else []
+    return _with_detail(what, "; ".join(filter(None, details)))
+
+
+def _is_built(entry: EntryPoint) -> bool:
+    """Return true for a file of an npm package that its build creates."""
+    is_file = entry.kind in ("main", "module", "browser", "exports")
+    return is_file and (entry.target.startswith("../") or _BUILD_FOLDER.search(entry.target) is not None)
+
+
+def _entry_point_text(entry: EntryPoint) -> str:
+    text = f"{entry.kind}: {entry.target}"
+    if not entry.exports:
+        return text
+    more = len(entry.exports) - MAX_EXPORTS
+    return f"{text} exports {', '.join(entry.exports[:MAX_EXPORTS])}{f', … {more} more' if more > 0 else ''}"
+
+
+def _command_text(command: ProjectCommand) -> str:
+    is_named = command.name in command.command_line
+    return command.command_line if is_named else f"{command.name}: {command.command_line}"
+
+
 def _root_order(facts: ProjectFacts, files: Sequence[str]) -> int:
     return next((i for i, path in enumerate(files) if _contains(facts, path)), len(files))
 
@@ -58,7 +109,7 @@ def _root_entries(
 ) -> list[SectionEntry]:
     texts = {
         "head": _summary(facts),
-        "entries": _bullet_list("Entry points", [f"{e.kind}: {e.target}" for e in facts.entry_points]),
+        "entries": _bullet_list("Entry points", [_entry_point_text(e) for e in facts.entry_points]),
         "layers": _layer_list(facts, files),
         "hubs": _bullet_list("Files that many others import", [f"{h.label} ({h.importers} files)" for h in facts.hubs]),
         "folders": _bullet_list(
@@ -66,7 +117,7 @@ def _root_entries(
         ),
         "commands": _bullet_list(
             "Commands",
-            [c.command_line if c.name in c.command_line else f"{c.name}: {c.command_line}" for c in facts.commands],
+            [_command_text(command) for command in facts.commands],
         ),
         "libraries": _library_list(facts),
     }
@@ -80,7 +131,8 @@ def _summary(facts: ProjectFacts) -> str:
     name = facts.name or facts.label
     lines = [f"{name}: {facts.description}" if facts.description else f"Project {name}"]
     if facts.languages:
-        lines.append(f"Languages: {', '.join(map(_format_share, facts.languages))}")
+        versions = f" ({', '.join(facts.versions)})" if facts.versions else ""
+        lines.append(f"Languages: {', '.join(map(_format_share, facts.languages))}{versions}")
     if facts.frameworks:
         lines.append(f"Frameworks: {', '.join(f'{used.label} ({used.role})' for used in facts.frameworks)}")
     if facts.files:

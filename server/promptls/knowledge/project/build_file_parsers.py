@@ -8,11 +8,12 @@ from __future__ import annotations
 import json
 import re
 
-from promptls.knowledge.project.manifest import ProjectManifest, only_strings
+from promptls.knowledge.project.manifest import ProjectManifest, only_strings, required_version
 
 # ---- package managers
 
 _GO_MODULE = re.compile(r"^[ \t]*module[ \t]+\"?([^\s\"]+)", re.MULTILINE)
+_GO_VERSION = re.compile(r"^go[ \t]+(\d[\d.]{0,20})", re.MULTILINE)
 _GO_REQUIRE = re.compile(
     r"^(?:require[ \t]+|[ \t]+)([\w.-]+\.[\w-]+/\S+|\w[\w.-]*\.\w+/\S*|[\w.-]+\.\w+)[ \t]+v\d([^\n]*)", re.MULTILINE
 )
@@ -23,7 +24,9 @@ def go_mod(text: str) -> ProjectManifest:
     module = _GO_MODULE.search(text)
     dependencies = [name.lower() for name, rest in _GO_REQUIRE.findall(text) if "// indirect" not in rest]
     commands = (("build", "go build ./..."), ("test", "go test ./..."), ("lint", "go vet ./..."))
-    return ProjectManifest("go", module[1] if module else "", "", tuple(dependencies), commands)
+    version = _GO_VERSION.search(text)
+    versions = required_version("Go", version[1]) if version else ()
+    return ProjectManifest("go", module[1] if module else "", "", tuple(dependencies), commands, versions=versions)
 
 
 _XML_INNER = re.compile(r"<(dependencies|dependencyManagement|build|parent|profiles|plugins|modules)>", re.IGNORECASE)

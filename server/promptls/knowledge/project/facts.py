@@ -14,6 +14,7 @@ from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from msgspec import Struct
 
 from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.folder_tree import TreeFolder, folder_role
 from promptls.knowledge.project.layers import TEST
 from promptls.knowledge.project.libraries import Library, find_library
 from promptls.knowledge.project.manifest import ProjectManifest
@@ -21,6 +22,7 @@ from promptls.knowledge.project.manifest import ProjectManifest
 MAX_FRAMEWORKS = 10
 """Maximum number of frameworks; this and the following limits keep the architecture section short."""
 MAX_LIBRARIES = 25
+MAX_DEPENDENCIES = 15
 MAX_COMMANDS = 10
 MAX_ENTRY_POINTS = 15
 MAX_HUBS = 8
@@ -38,58 +40,6 @@ _COMMAND_PURPOSES = (
     ("lint", re.compile(r"lint|types|typecheck|mypy|format|fmt", re.IGNORECASE)),
     ("run", re.compile(r"start|dev|serve|run|watch", re.IGNORECASE)),
 )
-
-_FOLDER_ROLES = {
-    "src": "source code",
-    "lib": "source code",
-    "app": "the application",
-    "apps": "applications",
-    "packages": "packages of a monorepo",
-    "crates": "crates of a workspace",
-    "pkg": "packages",
-    "internal": "packages for this project alone",
-    "cmd": "programs",
-    "bin": "programs",
-    "server": "the server",
-    "backend": "the back end",
-    "client": "the client",
-    "frontend": "the front end",
-    "web": "the web front end",
-    "api": "the interface for others",
-    "test": "tests",
-    "tests": "tests",
-    "spec": "tests",
-    "e2e": "end-to-end tests",
-    "docs": "documentation",
-    "doc": "documentation",
-    "examples": "examples",
-    "example": "examples",
-    "scripts": "scripts for development",
-    "tools": "tools for development",
-    "benchmarks": "benchmarks",
-    "bench": "benchmarks",
-    "fixtures": "test data",
-    "migrations": "database migrations",
-    "config": "configuration",
-    "public": "static files",
-    "static": "static files",
-    "assets": "static files",
-    "templates": "templates",
-    "locales": "translations",
-    "deploy": "deployment",
-    "infra": "infrastructure",
-    "terraform": "infrastructure",
-    "k8s": "deployment",
-    "docker": "containers",
-    "vendor": "copies of other projects",
-    "third_party": "copies of other projects",
-    "proto": "protocol definitions",
-    ".github": "continuous integration and GitHub settings",
-    ".gitlab": "GitLab settings",
-    ".circleci": "continuous integration",
-    ".vscode": "editor settings",
-    "editors": "editor clients",
-}
 
 _ENTRY_POINT_FILES = (
     (re.compile(r"(?:.*/)?__main__\.py"), "python -m"),
@@ -142,6 +92,7 @@ class EntryPoint(Struct, frozen=True):
     kind: str
     target: str  # a path relative to the root, a module, or a command line
     source: str = ""  # label of the declaring manifest, "" if recognized by file name or content
+    exports: tuple[str, ...] = ()  # of a library: the names of its public interface
 
 
 class LayerStats(Struct, frozen=True):
@@ -185,6 +136,9 @@ class ProjectFacts(Struct, frozen=True):
     hubs: tuple[Hub, ...] = ()  # most importers first
     folders: tuple[TopLevelFolder, ...] = ()  # most files first
     manifests: tuple[str, ...] = ()  # outermost first
+    versions: tuple[str, ...] = ()  # required versions of languages
+    dependencies: tuple[str, ...] = ()  # names of the libraries that the program needs at run time
+    tree: tuple[TreeFolder, ...] = ()  # main folders, parents before children
 
 
 class FileTally(Struct):
@@ -193,7 +147,7 @@ class FileTally(Struct):
     files: int
     lines: Counter[str]  # by language
     layers: Counter[tuple[str, str]]  # (layer, folder) → files
-    folders: Counter[tuple[str, str]]  # (top folder, language) → files
+    folders: Counter[tuple[str, str]]  # (folder, language) → files
     importers: Counter[str]  # name → number of importing files
 
 
@@ -357,18 +311,39 @@ def top_level_folders(counts: Mapping[tuple[str, str], int]) -> tuple[TopLevelFo
     """Return the top-level folders by number of files, each with its purpose."""
     files: Counter[str] = Counter()
     languages: dict[str, list[tuple[int, str]]] = {}
+    by_language: Counter[tuple[str, str]] = Counter()
     for (folder, language), count in counts.items():
-        if count > 0:
-            files[folder] += count
-            languages.setdefault(folder, []).append((-count, language))
+        if folder and count > 0:
+            top = folder.partition("/")[0]
+            files[top] += count
+            by_language[top, language] += count
+    for (top, language), count in by_language.items():
+        languages.setdefault(top, []).append((-count, language))
     ordered = sorted(files.items(), key=lambda item: (-item[1], item[0]))[:MAX_FOLDERS]
     return tuple(TopLevelFolder(name, count, _folder_role(name, sorted(languages[name]))) for name, count in ordered)
 
 
 def _folder_role(folder: str, languages: Sequence[tuple[int, str]]) -> str:
-    role = _FOLDER_ROLES.get(folder.lower())
     main = next((language for _, language in languages if language != "text"), "")
-    return role or (f"mostly {main}" if main else "")
+    return folder_role(folder) or (f"mostly {main}" if main else "")
+
+
+def main_dependencies(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[str, ...]:
+    """Return the names of the libraries that the outermost manifests require at run time."""
+    names: dict[str, None] = {}
+    for label, manifest in manifests:
+        if not is_peripheral(label):
+            names |= dict.fromkeys(manifest.dependencies if manifest.runtime is None else manifest.runtime)
+    return tuple(names)[:MAX_DEPENDENCIES]
+
+
+def required_versions(manifests: Sequence[tuple[str, ProjectManifest]]) -> tuple[str, ...]:
+    """Return the versions of languages that the outermost manifests require, one for each language."""
+    versions: dict[str, str] = {}
+    for label, manifest in manifests:
+        for version in manifest.versions if not is_peripheral(label) else ():
+            versions.setdefault(version.rpartition(" ")[0] or version, version)
+    return tuple(versions.values())[:3]
 
 
 def outermost(labels: Iterable[str]) -> list[str]:

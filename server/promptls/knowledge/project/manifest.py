@@ -28,6 +28,8 @@ class ProjectManifest(Struct, frozen=True):
     exports: TextPairs = ()  # npm: (subpath, file as written)
     subpath_imports: TextPairs = ()  # npm: ("#name", file as written)
     namespaces: TextPairs = ()  # Composer: (namespace prefix, folder as written) of autoloaded classes
+    versions: tuple[str, ...] = ()  # required versions of languages: "Python >=3.10", "Go 1.22"
+    runtime: tuple[str, ...] | None = None  # dependencies of the program itself; None: `dependencies`
 
 
 _JSON_EXTENSIONS = re.compile(r'("(?:[^"\\\n]|\\.)*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
@@ -50,6 +52,12 @@ def clean_line(value: object, max_characters: int) -> str:
         return ""
     folded = " ".join("".join(c if c.isprintable() else " " for c in value[: 4 * max_characters]).split())
     return truncate_words(folded, max_characters)
+
+
+def required_version(language: str, version: object) -> tuple[str, ...]:
+    """Return the required version of a language as a tuple of one text, or () for a value that is not a version."""
+    text = clean_line(version, 40)
+    return (f"{language} {text}",) if re.search(r"\d", text) else ()
 
 
 def get_table(value: object, *keys: str) -> Mapping[str, Any]:

@@ -20,6 +20,9 @@ MAX_COMMANDS = 40
 MAX_ENTRY_POINTS = 20
 MAX_PATHS = 5_000
 
+MAX_VERSIONS = 4
+"""Maximum number of required versions kept of a manifest."""
+
 ManifestParser = Callable[[str], ProjectManifest]
 
 
@@ -57,6 +60,8 @@ def parse_manifest(name: str, text: str) -> ProjectManifest:
         _only_text_pairs(found.exports),
         _only_text_pairs(found.subpath_imports),
         _only_text_pairs(found.namespaces),
+        versions=tuple(version for version in found.versions if version)[:MAX_VERSIONS],
+        runtime=None if found.runtime is None else _clean_names(found.runtime),
     )
 
 

@@ -12,7 +12,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from promptls.knowledge.project.manifest import ProjectManifest, decode_json, get_table, only_strings
+from promptls.knowledge.project.manifest import (
+    ProjectManifest,
+    decode_json,
+    get_table,
+    only_strings,
+    required_version,
+)
 from promptls.util.toml import parse_toml
 
 # ---- Python
@@ -51,6 +57,9 @@ def pyproject(text: str) -> ProjectManifest:
         tuple(_python_commands(tool)),
         tuple((f"command {name}", target) for name, target in scripts.items() if isinstance(target, str)),
         tuple(_requirement_names(development)),
+        versions=required_version(
+            "Python", project.get("requires-python") or get_table(poetry, "dependencies").get("python")
+        ),
     )
 
 
@@ -92,6 +101,7 @@ def setup_cfg(text: str) -> ProjectManifest:
         tuple(_requirement_names(parser.get("options", "install_requires", fallback="").splitlines())),
         tuple(_PYTHON_TOOLS[name] for name in ("pytest", "mypy", "flake8") if parser.has_section(_section(name))),
         tuple((f"command {pair[0]}", pair[1]) for pair in pairs),
+        versions=required_version("Python", parser.get("options", "python_requires", fallback="")),
     )
 
 
@@ -99,7 +109,7 @@ def _section(tool: str) -> str:
     return "tool:pytest" if tool == "pytest" else tool
 
 
-_ARGUMENT = re.compile(r"""^[ \t]*(name|description)\s*=\s*["']([^"'\n]{1,300})["']""", re.MULTILINE)
+_ARGUMENT = re.compile(r"""^[ \t]*(name|description|python_requires)\s*=\s*["']([^"'\n]{1,300})["']""", re.MULTILINE)
 _REQUIRED = re.compile(r"install_requires\s*=\s*\[([^\]]{0,5000})\]")
 _QUOTED = re.compile(r"""["']([^"'\n]{1,200})["']""")
 
@@ -109,7 +119,13 @@ def setup_py(text: str) -> ProjectManifest:
     fields = dict(reversed(_ARGUMENT.findall(text)))
     required = _REQUIRED.search(text)
     names = _requirement_names(_QUOTED.findall(required[1])) if required else ()
-    return ProjectManifest("python", fields.get("name", ""), fields.get("description", ""), tuple(names))
+    return ProjectManifest(
+        "python",
+        fields.get("name", ""),
+        fields.get("description", ""),
+        tuple(names),
+        versions=required_version("Python", fields.get("python_requires")),
+    )
 
 
 def requirements(text: str) -> ProjectManifest:
@@ -176,6 +192,8 @@ def package_json(text: str) -> ProjectManifest:
         subpath_imports=tuple(
             (path, _conditional_target(target)) for path, target in get_table(data, "imports").items()
         ),
+        versions=required_version("Node", get_table(data, "engines").get("node")),
+        runtime=tuple(name.lower() for key in ("dependencies", "peerDependencies") for name in get_table(data, key)),
     )
 
 
@@ -231,6 +249,10 @@ def cargo(text: str) -> ProjectManifest:
         commands,
         tuple(entries),
         tuple(name.lower() for name in get_table(data, "dev-dependencies")),
+        versions=(
+            *required_version("Rust", package.get("rust-version")),
+            *required_version("Rust edition", package.get("edition")),
+        ),
     )
 
 
@@ -252,6 +274,7 @@ def composer(text: str) -> ProjectManifest:
             ("command", path) for path in (only_strings(binaries) if isinstance(binaries, list) else [binaries]) if path
         ),
         tuple(name.lower() for name in get_table(data, "require-dev") if "/" in name),
+        versions=required_version("PHP", get_table(data, "require").get("php")),
         namespaces=tuple(_autoloaded(data)),
     )
 

@@ -1,14 +1,14 @@
-"""Overview of a project from its readme, manifests and guides, for questions about the whole or without results."""
+"""Overview of a project from its readme, manifests and design documents, for questions about the whole or without results."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from promptls.index import Snapshot, SourceReader, split_lines
 from promptls.knowledge.project.architecture_section import architecture_entries
 from promptls.knowledge.project.facts import ProjectFacts, outermost
-from promptls.knowledge.project.readme import DocumentSection, is_readme, split_document, truncate_text
+from promptls.knowledge.project.readme import is_readme, read_purpose, read_summary, readme_order
 from promptls.model import Root, SectionEntry
 
 OVERVIEW_WORDS = (
@@ -23,22 +23,19 @@ OVERVIEW_WORDS = (
 )
 """Words of questions about the project as a whole."""
 
-README_CHARACTERS = 4_000
-"""Maximum number of characters quoted from a readme."""
+README_CHARACTERS = 900
+"""Maximum number of characters quoted from a readme: its first paragraphs."""
 GUIDE_CHARACTERS = 1_200
 """Maximum number of characters quoted from a guide."""
-SECTION_CHARACTERS = 1_000
-"""Maximum number of characters quoted from one section of a document."""
+
+MAX_GUIDES = 2
+"""Maximum number of design documents in an overview."""
 
 _GUIDES = re.compile(
-    r"(?:docs?/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)|docs?/(?:readme|index)\.(?:md|rst|txt)"
-    r"|(?:\.github/|docs?/)?contributing(?:\.(?:md|rst|txt))?",
+    r"(?:docs?/)?(?:\w+/)?(?:architecture|design|overview)\.(?:md|rst|txt|adoc)",
     re.IGNORECASE,
 )
 _WORD_PATTERNS = {word: re.compile(rf"\b{re.escape(word)}\b", re.IGNORECASE) for word in OVERVIEW_WORDS}
-_LOW_PRIORITY_TITLE = re.compile(
-    r"licen[sc]e|sponsor|contribut(?:ors|ing)|credits|acknowledg|star history|donat|badges|thanks", re.IGNORECASE
-)
 
 _FILE_PURPOSES = (
     (re.compile(r"\b(?:code ?owners?|who (?:owns|maintains|is responsible for)|maintainers?|ownership)\b", re.IGNORECASE),
@@ -78,18 +75,18 @@ def files_by_purpose(snapshot: Snapshot, question: str) -> tuple[str, ...]:
 
 
 def overview_entries(sources: SourceReader, facts: Sequence[ProjectFacts] = ()) -> tuple[SectionEntry, ...]:
-    """Return prompt entries about the project as a whole: readme sections, project facts and guides.
+    """Return prompt entries about the project as a whole: its purpose, project facts and documents of its design.
 
     Texts are truncated after a sentence or line.
     """
     entries: list[SectionEntry] = []
     for root in sources.snapshot.roots:
         names = _candidate_names(sources.snapshot, root)
-        readme = next((n for n in outermost(n for n in names if "/" not in n and is_readme(n))), "")
-        entries += _document_entries(sources, root, readme, README_CHARACTERS) if readme else []
+        readmes = sorted(filter(_README_PLACE.fullmatch, filter(is_readme, names)), key=readme_order)
+        entries += _entries(sources, root, readmes[0], read_purpose, README_CHARACTERS) if readmes else []
         entries += architecture_entries([facts_of_root for facts_of_root in facts if facts_of_root.root == root.path])
-        for name in outermost(n for n in names if _GUIDES.fullmatch(n)):
-            entries += _document_entries(sources, root, name, GUIDE_CHARACTERS)
+        for name in outermost(n for n in names if _GUIDES.fullmatch(n))[:MAX_GUIDES]:
+            entries += _entries(sources, root, name, read_summary, GUIDE_CHARACTERS)
     return tuple(entries)
 
 
@@ -101,31 +98,17 @@ def _candidate_names(snapshot: Snapshot, root: Root) -> list[str]:
     return [path[len(base) :] for path in paths]
 
 
-_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview|index\.|contributing", re.IGNORECASE)
+_CANDIDATE_NAME = re.compile(r"readme|architecture|design|overview", re.IGNORECASE)
+_README_PLACE = re.compile(r"(?:(?:\.github|docs?)/)?[^/]+", re.IGNORECASE)
 
 
-def _document_entries(sources: SourceReader, root: Root, name: str, max_characters: int) -> list[SectionEntry]:
-    """Return the sections of a document in order, low-priority ones last, up to `max_characters`."""
+def _entries(
+    sources: SourceReader, root: Root, name: str, extract: Callable[[str, int], str], max_characters: int
+) -> list[SectionEntry]:
+    """Return what `extract` takes from a document, as at most one entry."""
     path = f"{root.path.rstrip('/')}/{name}"
     text_or_problem = sources.read_text(path)
     if not isinstance(text_or_problem, str):
         return []
-    label = sources.snapshot.label(path)
-    entries: list[SectionEntry] = []
-    for section in sorted(
-        split_document("\n".join(split_lines(text_or_problem))),
-        key=lambda section: bool(_LOW_PRIORITY_TITLE.search(section.title)),
-    ):
-        text = _format_section(section, min(SECTION_CHARACTERS, max_characters))
-        if len(text) > max_characters:
-            break
-        max_characters -= len(text)
-        entries += [SectionEntry(text, label)] if text else []
-    return entries
-
-
-def _format_section(section: DocumentSection, max_characters: int) -> str:
-    if not section.text:
-        return ""
-    head = f"{'#' * section.level} {truncate_text(section.title, 100)}\n\n" if section.title else ""
-    return head + truncate_text(section.text, max(100, max_characters - len(head)))
+    text = extract("\n".join(split_lines(text_or_problem)), max_characters)
+    return [SectionEntry(text, sources.snapshot.label(path))] if text else []

@@ -20,11 +20,13 @@ from promptls.index import Change, Derived, Snapshot, SourceReader, split_lines
 from promptls.knowledge.project import facts as f
 from promptls.knowledge.project.facts import FileTally, ProjectFacts
 from promptls.knowledge.project.file_kind import is_peripheral
+from promptls.knowledge.project.folder_tree import folder_tree
 from promptls.knowledge.project.import_counts import ImportCache, PathTables, build_path_tables, resolve_imports
 from promptls.knowledge.project.layers import layer_of
+from promptls.knowledge.project.library_interface import is_index_file, library_interfaces, package_docs
 from promptls.knowledge.project.manifest import ProjectManifest
 from promptls.knowledge.project.manifest_formats import parse_manifest, parser_for
-from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening
+from promptls.knowledge.project.readme import ReadmeOpening, is_readme, read_opening, readme_order
 from promptls.model import FileEntry, Root
 from promptls.util.hashing import content_hash
 
@@ -67,6 +69,7 @@ class _RootState:
         self.readmes: set[str] = set()
         self.scripts: set[str] = set()  # may have a main guard
         self.entry_files: set[str] = set()  # conventional names of entry points
+        self.index_files: set[str] = set()  # represent a package
         self.tables: PathTables | None = None  # None: must be rebuilt
         self.targets: dict[str, frozenset[str]] = {}  # name → names of imported files
         self.import_cache: ImportCache = {}
@@ -171,7 +174,14 @@ def _update_state(state: _RootState, pairs: Iterable[tuple[FileEntry | None, Fil
             if entry is not None:
                 _update_tally(state.tally, entry, sign)
         if new is None and old is not None:
-            for names in (state.names, state.manifests, state.readmes, state.scripts, state.entry_files):
+            for names in (
+                state.names,
+                state.manifests,
+                state.readmes,
+                state.scripts,
+                state.entry_files,
+                state.index_files,
+            ):
                 names.discard(old.name)
             state.parsed.pop(old.name, None)
             state.tables = None
@@ -190,6 +200,8 @@ def _add_name(state: _RootState, name: str) -> None:
         state.scripts.add(name)
     if f.entry_point_kind(name):
         state.entry_files.add(name)
+    if is_index_file(name):
+        state.index_files.add(name)
 
 
 def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
@@ -201,8 +213,7 @@ def _update_tally(tally: FileTally, entry: FileEntry, sign: int) -> None:
         tally.lines[language] += sign * outline.lines
         if language not in f.PROSE_AND_DATA_LANGUAGES:
             tally.layers[layer_of(entry.name), folder] += sign
-    if folder:
-        tally.folders[entry.name.partition("/")[0], language] += sign
+    tally.folders[folder, language] += sign
 
 
 def _update_importers(state: _RootState, snapshot: Snapshot, changed: list[FileEntry]) -> None:
@@ -247,7 +258,7 @@ def _find_go_modules(state: _RootState) -> dict[str, str]:
 
 def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     manifest_names = f.outermost(state.manifests)[:MAX_MANIFESTS]
-    readmes = f.outermost(state.readmes)[:1]
+    readmes = sorted(state.readmes, key=readme_order)[:1]
     scripts = f.outermost(state.scripts)[:MAX_SCRIPTS]
     for name in {*manifest_names, *readmes, *scripts}:
         _parse_file(sources, state, name)
@@ -260,11 +271,14 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     guarded = [name for name in scripts if name in parsed and parsed[name].has_main_guard]
     project, main_part = f.naming_manifests(manifests, state.names)
     frameworks, libraries = f.classify_dependencies(manifests)
+    interfaces = library_interfaces(sources.snapshot, state.root, state.index_files)
+    docs = package_docs(sources.snapshot, state.root, state.index_files)
+    package_doc = docs.get("", "") or next((docs.get(posixpath.dirname(one.target), "") for one in interfaces), "")
     return ProjectFacts(
         root=state.root.path,
         label=state.root.name,
         name=project.name or opening.title or main_part.name,
-        description=project.description or opening.paragraph or main_part.description,
+        description=project.description or opening.paragraph or main_part.description or package_doc,
         files=state.tally.files,
         lines=sum(n for n in state.tally.lines.values() if n > 0),
         languages=f.language_shares(state.tally.lines),
@@ -272,10 +286,13 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
         libraries=libraries,
         commands=f.project_commands(manifests),
         layers=f.layer_stats(state.tally.layers),
-        entry_points=f.entry_points(manifests, state.entry_files, guarded, state.names),
+        entry_points=(*f.entry_points(manifests, state.entry_files, guarded, state.names), *interfaces),
         hubs=f.import_hubs(state.tally.importers),
         folders=f.top_level_folders(state.tally.folders),
         manifests=tuple(name for name, _ in manifests),
+        versions=f.required_versions(manifests),
+        dependencies=f.main_dependencies(manifests),
+        tree=folder_tree(state.tally.folders, state.names, docs),
     )
 
 

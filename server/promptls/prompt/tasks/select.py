@@ -10,6 +10,7 @@ from promptls.prompt.tasks.changes import items_of_changes
 from promptls.prompt.tasks.conversation import items_of_earlier_turns
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.instruction import is_instruction_only
+from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
 from promptls.prompt.tasks.types import Retrieval, TaskContext, TaskRequest
 
@@ -17,11 +18,14 @@ from promptls.prompt.tasks.types import Retrieval, TaskContext, TaskRequest
 def task_context(request: TaskRequest) -> TaskContext:
     """Return the items of the tasks of a request, and which retrieved code to add.
 
+    - a question about the project as a whole: outlines of its central definitions
     - a stack trace or error message: the code of its frames, and the place that raises the error
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
     - a conversation: what earlier turns mention
     """
+    if not request.explicit_items and is_overview_request(request.question, request.context):
+        return TaskContext(tuple(overview_items(request.context)), "none", as_outlines=True)
     mentioned = [outcome.mention for outcome in request.outcomes if outcome.targets]
     trace = stack_trace_items(mask_mentions(request.message, mentioned), request.context)
     items = [*trace.items]

@@ -37,3 +37,4 @@ class TaskContext(Struct, frozen=True):
 
     items: tuple[Item, ...] = ()  # most important first
     retrieval: Retrieval = "all"
+    as_outlines: bool = False  # whether the prompt shows outlines of the items instead of their code, in this order
