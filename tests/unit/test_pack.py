@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from promptkit import item, renderer, symbol_item, text_file
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
+from promptls.prompt.parts import allot_tokens
 from promptls.prompt.rendering.forms import item_forms
 
 USING = renderer()  # chars4
@@ -151,8 +152,9 @@ def test_budget_can_be_split_between_explicit_and_implicit() -> None:
 def test_large_item_is_partial_and_the_rest_is_filled() -> None:
     candidates = implicit_candidates((BIG, "f0"), (BIG, 0, 0), (A, "f1"))
     packed = pack([], candidates, 1500)
-    assert 1500 * 0.97 <= packed.tokens <= 1500
-    assert [k.rendered.form for k in packed.items] == ["full", "partial", "full"]
+    assert 1500 * 0.95 <= packed.tokens <= 1500
+    assert packed_lines(packed)[1] == "full a.py:12-21"
+    assert packed.items[0].rendered.form == "partial"
 
 
 def test_one_item_does_not_take_the_whole_budget() -> None:
@@ -218,9 +220,9 @@ def test_overlap_that_cannot_be_merged_is_removed() -> None:
     assert packed.items[1].rendered.body.split("\n")[2] == "… 3 more lines (3-5)"
 
 
-def test_items_are_not_merged_across_an_explicit_item() -> None:
+def test_lines_of_an_explicit_item_are_not_in_the_fence_of_implicit_items() -> None:
     packed = pack(explicit_candidates((A, 6, 6)), implicit_candidates((A, 1, 4), (A, 3, 9)), 1000)
-    assert packed_lines(packed) == ["full a.py:6", "full a.py:1-4", "partial a.py:5, 7-9"]
+    assert packed_lines(packed) == ["full a.py:6", "partial a.py:1-5, 7-9"]
 
 
 def test_items_are_not_merged_if_lines_would_be_lost() -> None:
@@ -237,6 +239,50 @@ def test_orders_by_file_and_by_score() -> None:
     assert packed_lines(pack([], candidates, 1000)) == ["full b.py:1-10, 23-32", "full a.py:12-21, 34-43"]
     by_score = ["full b.py:23-32", "full a.py:34-43", "full b.py:1-10", "full a.py:12-21"]
     assert packed_lines(pack([], candidates, 1000, order="score")) == by_score
+
+
+# ---------------------------------------------------------------- one fence per file
+
+
+def sources(packed: PackResult) -> list[list[str]]:
+    """Return the lines of the candidates in each packed item, best first."""
+    return [[source.span.label for source in k.sources] for k in packed.items]
+
+
+def test_full_and_reduced_items_of_a_file_share_a_fence() -> None:
+    long = text_file(A.text + "def long(x):\n" + "    value = compute(x)\n" * 90, "long.py")
+    candidates = implicit_candidates((long, "f2"), (B, "f1"), (long, "long"))
+    packed = pack([], candidates, 450)
+    assert [k.rendered.item.path[3:] for k in packed.items] == ["long.py", "b.py"]
+    assert packed.items[0].rendered.spans[0] == Span(22, 32)
+    assert packed.items[0].rendered.spans[1].start == 43
+    assert packed.items[0].rendered.body.endswith("-134)")  # the rest of the definition is elided
+    assert sources(packed) == [["23-32", "44-134"], ["12-21"]]
+    assert packed.tokens <= 450
+
+
+def test_explicit_items_of_a_file_share_a_fence() -> None:
+    packed = pack(explicit_candidates((A, "f3"), (B, "f0"), (A, 1, 4)), implicit_candidates((A, "f1")), 1000)
+    assert packed_lines(packed) == ["full a.py:1-4, 34-43", "full b.py:1-10", "full a.py:12-21"]
+    assert [k.explicit for k in packed.items] == [True, True, False]
+    assert sources(packed) == [["34-43", "1-4"], ["1-10"], ["12-21"]]
+
+
+def test_items_with_a_citation_label_keep_their_fence() -> None:
+    citing = renderer(citations=True)
+    explicit = [
+        PackingCandidate(item_forms(item(A, first, last, origin=Origin.MENTION), A, citing))
+        for first, last in ((1, 4), (20, 24))
+    ]
+    assert packed_lines(pack(explicit, [], 1000)) == ["full a.py:1-4", "full a.py:20-24"]
+
+
+@pytest.mark.parametrize("budget", range(100, 1000, 50))
+def test_tokens_of_parts_add_up_to_the_tokens_of_the_fence(budget: int) -> None:
+    packed = pack([], implicit_candidates((BIG, "f0"), (BIG, "f5"), (BIG, 100, 200), (BIG, "f25")), budget)
+    for k in packed.items:
+        assert sum(part.tokens for part in allot_tokens(k.rendered, k.parts)) == k.rendered.tokens
+    assert [k.rendered.item.path for k in packed.items if k.rendered.spans] == [BIG.entry.path]
 
 
 # ---------------------------------------------------------------- explicit
