@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 from promptkit import item, renderer, symbol_item, text_file
-from promptls.model import FileText, Item, Origin, Span
+from promptls.index.snapshot import split_lines
+from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
 from promptls.prompt.parts import allot_tokens
 from promptls.prompt.rendering.forms import item_forms
+from workspaces import outline_of
 
 USING = renderer()  # chars4
 
@@ -283,6 +285,84 @@ def test_tokens_of_parts_add_up_to_the_tokens_of_the_fence(budget: int) -> None:
     for k in packed.items:
         assert sum(part.tokens for part in allot_tokens(k.rendered, k.parts)) == k.rendered.tokens
     assert [k.rendered.item.path for k in packed.items if k.rendered.spans] == [BIG.entry.path]
+
+
+# ---------------------------------------------------------------- enclosing definitions
+
+
+def parsed(path: str, text: str) -> FileText:
+    """Return a file with the outline that the index makes of it."""
+    lines = tuple(split_lines(text))
+    outline = encode_outline(outline_of(path, text))
+    return FileText(FileEntry(f"/w/{path}", "/w", path, encoded_outline=outline), text, lines)
+
+
+def real_item(file: FileText, name: str, origin: Origin = Origin.SEMANTIC) -> PackingCandidate:
+    return PackingCandidate(item_forms(symbol_item(file, name, score=0.5, origin=origin), file, USING))
+
+
+METHODS = {
+    "a.py": (
+        '@final\nclass Cart(Base):\n    """A cart."""\n\n    one = 1\n    two = 2\n    three = 3\n\n'
+        "    def add(self, name):\n        self.names.append(name)\n",
+        "Cart.add",
+        "class Cart(Base):",
+    ),
+    "a.rs": (
+        "pub struct Cart;\n\n#[allow(dead_code)]\nimpl Total for Cart {\n    const ONE: i32 = 1;\n    const TWO: i32 = 2;\n"
+        "    const THREE: i32 = 3;\n\n    fn total(&self) -> i32 {\n        1\n    }\n}\n",
+        "Cart.total",
+        "impl Total for Cart {",
+    ),
+    "A.java": (
+        "package shop;\n\npublic class A extends B {\n    int one = 1;\n    int two = 2;\n    int three = 3;\n\n"
+        "    int total() {\n        return one;\n    }\n}\n",
+        "A.total",
+        "public class A extends B {",
+    ),
+    "a.ts": (
+        "export namespace shop {\n  const one = 1;\n  const two = 2;\n  const three = 3;\n  export function total() {\n"
+        "    return 1;\n  }\n}\n",
+        "shop.total",
+        "export namespace shop {",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", METHODS)
+@pytest.mark.parametrize("origin", [Origin.SEMANTIC, Origin.MENTION])
+def test_line_that_opens_the_enclosing_definition_is_shown(path: str, origin: Origin) -> None:
+    text, name, header = METHODS[path]
+    candidate = real_item(parsed(path, text), name, origin)
+    packed = pack([candidate], [], 1000) if origin is Origin.MENTION else pack([], [candidate], 1000)
+    lines = packed.items[0].rendered.body.split("\n")
+    assert lines[0] == header
+    assert lines[1].startswith("… ")
+    assert packed.items[0].rendered.item.symbol == name
+    only = candidate.forms.full()
+    assert only is not None and packed.tokens > only.tokens
+    assert pack([], [candidate], 1000, mode="skip").items[0].rendered == only
+
+
+def test_enclosing_definition_is_opened_once_in_a_fence() -> None:
+    methods = "".join(
+        f"    def m{n}(self):\n        return [{n},\n{'            1,' * 9}\n        ]\n\n" for n in range(6)
+    )
+    inner = (
+        "    class Inner:\n        a = 1\n        b = 2\n        c = 3\n\n        def m(self):\n            return 1\n"
+    )
+    file = parsed("deep.py", f"class Outer:\n    x = 1\n    y = 2\n    z = 3\n\n{methods}{inner}")
+    packed = pack([], [real_item(file, name) for name in ("Outer.m4", "Outer.Inner.m", "Outer.m1")], 1000)
+    lines = packed.items[0].rendered.body.split("\n")
+    assert [line.strip() for line in lines if line.strip().startswith(("class", "def"))] == [
+        "class Outer:",
+        "def m1(self):",
+        "def m4(self):",
+        "class Inner:",
+        "def m(self):",
+    ]
+    selected = [candidate((file, 2, 3), 1.0, Origin.SELECTION)]
+    assert packed_lines(pack(selected, [], 1000)) == ["full deep.py:2-3"]  # a range of lines is shown as requested
 
 
 # ---------------------------------------------------------------- explicit

@@ -12,7 +12,7 @@ from itertools import islice
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.model import Item, RenderedItem
+from promptls.model import Item, RenderedItem, Span
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.layouts import (
     Chat,
@@ -69,6 +69,12 @@ class PromptItem(Struct, frozen=True):
     def sources(self) -> tuple[Item, ...]:
         """The candidates that it shows, by rank."""
         return sources_of(self.parts)
+
+    @property
+    def lines(self) -> Span | None:
+        """First to last line of the candidates; None if no lines are shown."""
+        spans = [span for part in self.parts for span in part.rendered.spans]
+        return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else None
 
     def parts_showing(self, is_source: Callable[[Item], bool]) -> list[RenderedItem]:
         """Return the parts for some of the candidates, each with its share of the tokens."""
@@ -300,12 +306,12 @@ def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int
     by_rank = sorted(packed.parts, key=lambda part: part.rank)
     worst = by_rank[-1]
     trimmed = _trim(worst, worst.rendered.tokens - excess, min_lines)
-    if trimmed is not None and (shorter := _with_parts(packed, (*by_rank[:-1], trimmed))) is not None:
+    if trimmed is not None and (shorter := _with_parts(state, packed, (*by_rank[:-1], trimmed))) is not None:
         return _replace_item(state, packed, (shorter,))
     rest, count = None, len(by_rank)  # a part may show lines of another one; then more than one is removed
     while rest is None and count > 0:
         count -= 1
-        rest = _with_parts(packed, tuple(by_rank[:count])) if count else None
+        rest = _with_parts(state, packed, tuple(by_rank[:count])) if count else None
     kept = (rest,) if rest is not None else ()
     removed = tuple(source for part in by_rank[count:] for source in part.sources)
     if packed.explicit and worst.rendered.form != "reference":
@@ -327,10 +333,12 @@ def _trim(part: Part, max_tokens: int, min_lines: int) -> Part | None:
     return replace(part, rendered=block)
 
 
-def _with_parts(packed: PackedItem, parts: tuple[Part, ...]) -> PackedItem | None:
+def _with_parts(state: _State, packed: PackedItem, parts: tuple[Part, ...]) -> PackedItem | None:
     """Return a block with other parts; None if that costs no less."""
-    fence = render_parts(parts)
-    if fence is None or fence.rendered.tokens >= packed.rendered.tokens:
+    path = packed.rendered.item.path
+    others = [item.rendered for item in state.content.items if item is not packed and item.rendered.item.path == path]
+    fence = render_parts(parts, sorted(s for other in others for s in other.spans), packed.headers)
+    if fence.rendered.tokens >= packed.rendered.tokens:
         return None
     return replace(packed, rendered=fence.rendered, forms=fence.forms, parts=parts)
 

@@ -68,6 +68,7 @@ class PackedItem(Struct, frozen=True):
     forms: ItemForms  # of the rendered item; for trimming
     parts: tuple[Part, ...]  # several if candidates of one file share a fence
     explicit: bool
+    headers: bool = False  # whether the lines that open enclosing definitions are shown
 
     @property
     def sources(self) -> tuple[Item, ...]:
@@ -155,7 +156,9 @@ def pack(
             reason = packer.reasons.get(rank, _OVER_BUDGET)
             full = forms.full() if reason != ALREADY_INCLUDED and len(omitted) < MAX_COUNTED_OMITTED else None
             omitted.append(OmittedItem(forms.item, reason, full.tokens if full else 0))
-    items = [PackedItem(e.rendered, e.forms, e.parts, e.explicit) for e in packer.entries]
+    items = [
+        PackedItem(e.rendered, e.forms, e.parts, e.explicit, packer.merge_files is not None) for e in packer.entries
+    ]
     return PackResult(tuple(_in_order(items, order)), tuple(omitted), tuple(packer.trace))
 
 

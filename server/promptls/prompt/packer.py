@@ -108,25 +108,44 @@ class Packer:
         left = subtract_spans(spans, self.shown(path))
         if left == list(spans) and entry.rendered.tokens - entry.forms.header_allowance() > max_tokens:
             return False  # does not fit without a header of its own either
-        neighbors = [e for e in self.entries if _are_adjacent(e, entry)]
-        if neighbors and self._merge(neighbors, entry, max_tokens):
-            return True
-        same_file = [e for e in self.entries if self.merge_files(e, entry)] if self.merge_files and left else []
-        if same_file:
-            elsewhere = [e for e in self.entries if e not in same_file and e.rendered.item.path == path]
-            unique = subtract_spans(spans, sorted(span for e in elsewhere for span in e.spans))
-            if self._merge(same_file, _with_spans(entry, unique), max_tokens):
+        if self.merge_files is None:
+            neighbors = [e for e in self.entries if _are_adjacent(e, entry)]
+            if neighbors and self._merge(neighbors, entry, max_tokens):
                 return True
         if spans and not left:
             return False
+        if self.merge_files is not None and spans:
+            return self._add_to_file(entry, left, max_tokens, self.merge_files)
         entry = _with_spans(entry, left)
         if entry.rendered.tokens > max_tokens:
             return False
         self._append(entry)
         return True
 
+    def _add_to_file(
+        self,
+        entry: PackerEntry,
+        left: Sequence[Span],
+        max_tokens: int,
+        can_merge: Callable[[PackerEntry, PackerEntry], bool],
+    ) -> bool:
+        """Pack an entry in the fence of its file, or in a new one; `left` are its lines that are not packed."""
+        path = entry.rendered.item.path
+        same_file = [e for e in self.entries if can_merge(e, entry)]
+        elsewhere = sorted(
+            span for e in self.entries if e not in same_file and e.rendered.item.path == path for span in e.spans
+        )
+        new = _with_spans(entry, subtract_spans(entry.spans, elsewhere) if same_file else left)
+        merged = self._entry_of_parts((*(p for e in same_file for p in e.parts), *new.parts), entry.explicit, same_file)
+        if merged is None or merged.rendered.tokens - sum(e.rendered.tokens for e in same_file) > max_tokens:
+            return False
+        for other in same_file:
+            self._remove(other)
+        self._append(merged)
+        return True
+
     def _merge(self, neighbors: list[PackerEntry], new: PackerEntry, max_tokens: int) -> bool:
-        """Replace the entries by one with all their lines, unless it costs more than two."""
+        """Replace adjacent entries by one with all their lines, unless it costs more than two."""
         spans = [span for e in (*neighbors, new) for span in e.spans]
         parts = (*(part for e in neighbors for part in e.parts), *new.parts)
         merged = self._entry_of_parts(parts, new.explicit, neighbors)
@@ -146,19 +165,20 @@ class Packer:
     def _entry_of_parts(
         self, parts: tuple[Part, ...], explicit: bool, replaced: Sequence[PackerEntry]
     ) -> PackerEntry | None:
-        """Return one entry with all parts; None if it would show lines of entries that are not `replaced`."""
-        parts = join_contained(parts)
-        fence = render_parts(parts)
-        if fence is None:
-            return None
-        path = fence.rendered.item.path
+        """Return one entry with all parts; None if adjacent entries cannot be merged.
+
+        Entries that are not `replaced` keep their lines.
+        """
+        path = parts[0].rendered.item.path
         others = [s for e in self.entries if e not in replaced and e.rendered.item.path == path for s in e.spans]
+        if self.merge_files is not None:
+            parts = join_contained(parts)
+            return PackerEntry(parts, render_parts(parts, sorted(others), headers=True), explicit)
+        fence = render_parts(parts)
         if any(a.overlaps(b) for a in fence.rendered.spans for b in others):
             return None
-        if self.merge_files is None:  # the whole fence is one part
-            sources = tuple(source for part in parts for source in part.sources)
-            parts = (Part(FULL, fence.rendered, fence.forms, sources),)
-        return PackerEntry(parts, fence, explicit)
+        sources = tuple(source for part in parts for source in part.sources)  # the whole fence is one part
+        return PackerEntry((Part(FULL, fence.rendered, fence.forms, sources),), fence, explicit)
 
     def merge_into_existing(self, rank: int, forms: ItemForms) -> bool:
         """Add a candidate to the part that shows most of its lines.  Returns False unless all lines are packed."""

@@ -10,9 +10,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.model import FormName, Item, RenderedItem, Span
+from promptls.model import EXPLICIT_ORIGINS, FormName, Item, RenderedItem, Span
 from promptls.prompt.rendering.forms import ItemForms
-from promptls.prompt.rendering.spans import count_lines, merge_across_blank_lines, subtract_spans
+from promptls.prompt.rendering.spans import (
+    count_lines,
+    merge_across_blank_lines,
+    merge_spans,
+    subtract_spans,
+)
 
 
 class Part(Struct, frozen=True, eq=False):
@@ -60,23 +65,42 @@ def join_contained(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(out)
 
 
-def render_parts(parts: Sequence[Part]) -> Fence | None:
-    """Render parts of one file into one fence; None if a form leaves out lines of the parts."""
-    if len(parts) == 1:
+def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), headers: bool = False) -> Fence:
+    """Render parts of one file into one fence.
+
+    Args:
+        parts: the parts, which show lines unless there is only one.
+        elsewhere: lines that other fences show, sorted; none of them is added.
+        headers: whether the lines that open the enclosing definitions are added.
+    """
+    own = [span for part in parts for span in part.rendered.spans]
+    added = subtract_spans(_enclosing_headers(parts), elsewhere) if headers else []
+    added = subtract_spans(merge_spans(added), sorted(own))
+    if len(parts) == 1 and not added:
         return Fence(parts[0].rendered, parts[0].forms)
-    spans = [span for part in parts for span in part.rendered.spans]
-    hull = Span(min(s.start for s in spans), max(s.end for s in spans))
+    hull = Span(min(s.start for s in own), max(s.end for s in own))
     covering = next((part.forms for part in reversed(parts) if part.forms.full_spans() == (hull,)), None)
     forms = covering or min(parts, key=lambda part: part.rank).forms.for_span(hull)
-    merged = merge_across_blank_lines(spans, forms.raw_lines)
+    if len(parts) == 1:
+        forms = parts[0].forms
+    merged = merge_across_blank_lines([*own, *added], forms.raw_lines)
     reduced = [part for part in parts if part.rendered.form != "full"]
-    if merged == [hull] and not reduced:
-        rendered = forms.full()
-        if rendered is None or rendered.spans != (hull,):
-            return None
-        return Fence(rendered, forms)
+    if not reduced and forms.full_spans() == tuple(merged) and (full := forms.full()) is not None:
+        return Fence(full, forms)
+    shown = subtract_spans(merged, elsewhere)  # blank lines between the parts can be shown elsewhere
     end = max([hull.end, *(part.forms.region.end for part in reduced)])
-    return Fence(forms.render_lines(merged, Span(hull.start, end), _common_form(parts)), forms)
+    return Fence(forms.render_lines(shown, Span(shown[0].start, end), _common_form(parts)), forms)
+
+
+def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
+    """Return the lines that open the definitions around each part; an explicit range of lines has none."""
+    spans: list[Span] = []
+    for part in parts:
+        forms = part.forms
+        if forms.symbol is not None or forms.item.origin not in EXPLICIT_ORIGINS:
+            for span in part.rendered.spans:
+                spans += forms.enclosing_headers(span)
+    return spans
 
 
 def _common_form(parts: Sequence[Part]) -> FormName:

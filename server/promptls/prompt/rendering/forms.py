@@ -13,6 +13,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import AnyOutline, FileText, FormName, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
 from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans
@@ -29,6 +30,11 @@ MAX_CHARACTERS_PER_TOKEN = 12
 """More characters than any line of code has per token."""
 
 _MAX_SIGNATURE_LINES = 20
+
+_MAX_HEADER_LINES = 3
+"""Maximum lines that are shown of the signature of an enclosing definition."""
+_ENCLOSING_KINDS = TYPE_KINDS | SPACE_KINDS | CALLABLE_KINDS
+_DECORATORS = ("@", "#[", "[", "//", "/*", "*")
 
 
 def item_forms(item: Item, file: FileText | Sequence[FileText], renderer: Renderer) -> ItemForms:
@@ -249,6 +255,22 @@ class ItemForms:
         """Lines of the item's file as they are; only to see which ones are blank."""
         return self.file.lines if self.file else ()
 
+    def enclosing_headers(self, span: Span) -> list[Span]:
+        """Return the lines that open the definitions around `span`, each without decorators and documentation."""
+        outline = self.file.entry.outline if self.file is not None else None
+        if outline is None:
+            return []
+        at = _innermost_symbol(outline, span.start)
+        if self.symbol is not None and self.region.contains(span):
+            at = self.symbol.parent
+        headers: list[Span] = []
+        while 0 <= at < len(outline.symbols):
+            symbol = outline.symbols[at]
+            if symbol.kind in _ENCLOSING_KINDS and symbol.span.start < span.start and symbol.span.contains(span):
+                headers.append(_header_of(symbol, self.raw_lines))
+            at = symbol.parent if symbol.parent < at else -1  # parents are before their children
+        return [header for header in headers if header and not header.overlaps(span)]
+
     def injections(self, rendered: RenderedItem) -> list[Finding]:
         """Return prompt injections in the rendered lines; they are shown unchanged."""
         return self.renderer.sanitized_lines(self.file).injections(rendered.spans) if self.file else []
@@ -364,6 +386,21 @@ def _enclosing_chunk_symbols(outline: AnyOutline, end: int) -> list[Symbol]:
         symbols += [symbol] if symbol.span.end == end else []
         index = symbol.parent
     return symbols[::-1]
+
+
+def _innermost_symbol(outline: AnyOutline, line: int) -> int:
+    """Return the index of the symbol of the chunk at a line, -1 for none."""
+    at = bisect_right(outline.chunks, line, key=lambda chunk: chunk.span.start) - 1
+    return outline.chunks[at].symbol if at >= 0 else -1
+
+
+def _header_of(symbol: Symbol, lines: Sequence[str]) -> Span:
+    """Return the lines of a definition from its keyword to the end of its signature; decorators are left out."""
+    end = min(symbol.body_start, symbol.span.end, len(lines))
+    start = symbol.span.start
+    named = [n for n in range(start, end) if not lines[n].lstrip().startswith(_DECORATORS) and symbol.name in lines[n]]
+    start = named[0] if named else start
+    return Span(start, max(start + 1, min(end, start + _MAX_HEADER_LINES))) if start < len(lines) else Span(0, 0)
 
 
 # ---------------------------------------------------------------- outlines
