@@ -164,7 +164,7 @@ def test_one_item_does_not_take_the_whole_budget() -> None:
     candidates = implicit_candidates((big, "f0"), (A, "f0"), (B, "f0"))
     packed = pack([], candidates, cost(candidates[0]))
     assert sorted(packed_lines(packed))[:2] == ["full a.py:1-10", "full b.py:1-10"]
-    assert packed.items[0].rendered.form == "partial"
+    assert packed.items[0].rendered.form == "signature"
     assert packed_lines(pack([], candidates, cost(candidates[0]), max_item_share=1.0)) == ["full big.py:1-100"]
 
 
@@ -363,6 +363,62 @@ def test_enclosing_definition_is_opened_once_in_a_fence() -> None:
     ]
     selected = [candidate((file, 2, 3), 1.0, Origin.SELECTION)]
     assert packed_lines(pack(selected, [], 1000)) == ["full deep.py:2-3"]  # a range of lines is shown as requested
+
+
+# ---------------------------------------------------------------- whole definitions
+
+
+SHOP = parsed(
+    "shop.py",
+    'import money\n\n\nclass Shop(Base):\n    """A shop."""\n\n'
+    + "\n".join(
+        f"    def step_{n}(self, order):\n" + "".join(f"        order.do({n}, {line})\n" for line in range(12))
+        for n in range(8)
+    )
+    + "\n\ndef main(argv):\n"
+    + "".join(f"    run(argv[{n}])\n" for n in range(40)),
+)
+
+
+@pytest.mark.parametrize("budget", range(60, 1200, 40))
+def test_definitions_are_complete_or_replaced_by_their_signature(budget: int) -> None:
+    candidates = [real_item(SHOP, name) for name in ("main", "Shop.step_3", "Shop.step_5", "Shop")]
+    packed = pack([], candidates, budget)
+    assert packed.tokens <= budget
+    shown = {line for k in packed.items for s in k.rendered.spans for line in range(s.start, s.end)}
+    assert SHOP.entry.outline is not None
+    for symbol in SHOP.entry.outline.symbols:
+        body = set(range(symbol.body_start, symbol.span.end))
+        if symbol.name != "Shop" and symbol.kind in ("function", "method"):
+            assert body <= shown or not body & shown, symbol.name
+
+
+def test_class_that_does_not_fit_is_shown_by_its_members() -> None:
+    packed = pack([], [real_item(SHOP, "Shop"), real_item(SHOP, "Shop.step_3")], 400)
+    lines = packed.items[0].rendered.body.split("\n")
+    code = [line for line in lines if line and not line.startswith("…")]
+    assert code[:2] == ["class Shop(Base):", '    """A shop."""']
+    assert [line for line in code if "def " in line] == [f"    def step_{n}(self, order):" for n in range(8)]
+    assert sum("order.do(3," in line for line in code) == 12
+    assert sum("order.do(" in line for line in code) == 12
+    assert [source.symbol for source in packed.items[0].sources] == ["Shop", "Shop.step_3"]
+
+
+def test_lines_between_definitions_are_cut_before_a_function() -> None:
+    window = parsed("w.py", "".join(f"def f{n}(x):\n" + f"    g(x, {n})\n" * 9 for n in range(20)))
+    ends = set()
+    for budget in range(300, 800, 20):
+        packed = pack([], [candidate((window, 1, 200), 0.9, Origin.SEMANTIC)], budget)
+        ends |= {span.end for k in packed.items for span in k.rendered.spans}
+    assert len(ends) > 5
+    assert all(end % 10 == 0 for end in ends)
+
+
+def test_sections_of_a_document_may_be_cut() -> None:
+    notes = parsed("notes.md", "# One\n\n" + "".join(f"Paragraph {n} about shops.\n\n" for n in range(60)))
+    packed = pack([], [real_item(notes, "One")], 300)
+    assert packed.items[0].rendered.form == "partial"
+    assert packed.tokens > 250
 
 
 # ---------------------------------------------------------------- explicit

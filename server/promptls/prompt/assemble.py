@@ -305,7 +305,8 @@ def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int
     """Trim the worst part of a block by `excess` tokens, or remove it; an explicit part ends as a reference line."""
     by_rank = sorted(packed.parts, key=lambda part: part.rank)
     worst = by_rank[-1]
-    trimmed = _trim(worst, worst.rendered.tokens - excess, min_lines)
+    whole = packed.headers and not packed.explicit
+    trimmed = _trim(worst, worst.rendered.tokens - excess, min_lines, whole_definitions=whole)
     if trimmed is not None and (shorter := _with_parts(state, packed, (*by_rank[:-1], trimmed))) is not None:
         return _replace_item(state, packed, (shorter,))
     rest, count = None, len(by_rank)  # a part may show lines of another one; then more than one is removed
@@ -325,8 +326,14 @@ def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int
     return _replace_item(replace(state, omitted=state.omitted + omitted), packed, kept)
 
 
-def _trim(part: Part, max_tokens: int, min_lines: int) -> Part | None:
-    """Return a part cut to `max_tokens`; None if less than `min_lines` lines are left."""
+def _trim(part: Part, max_tokens: int, min_lines: int, *, whole_definitions: bool) -> Part | None:
+    """Return a part cut to `max_tokens`; None if less than `min_lines` lines are left.
+
+    With `whole_definitions`, a definition is replaced by its signature.
+    """
+    if whole_definitions and part.forms.is_definition and part.rendered.spans:
+        block = part.forms.signature() if part.rendered.form != "signature" else None
+        return replace(part, rendered=block) if block is not None and block.tokens <= max_tokens else None
     block = part.forms.trim(part.rendered, max_tokens)
     if block is None or (block.spans and sum(map(len, block.spans)) < min_lines):
         return None

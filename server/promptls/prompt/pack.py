@@ -126,7 +126,7 @@ def pack(
         implicit: candidates by rank, best first.
         budget: in tokens.
         mode: how implicit candidates are packed.  "best": in full, else in part or by signature, then the rest of the
-            budget is filled.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
+            budget is filled; definitions are not cut.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
             all.  "signature": by its signature.  "stop": not at all, nor any after it.  "cut": trimmed, and none after
             it.
         trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
@@ -297,8 +297,9 @@ def _pack_implicit(
         return True
     not_shown = packer.not_shown(forms)
     for limit in packer.partial_limits(forms, max_tokens):
-        partial = forms.partial(limit, not_shown)
-        if partial is None or count_lines(partial.spans) < max(min_lines, min_share * count_lines(not_shown)):
+        partial = forms.partial(limit, not_shown, whole_definitions=True)
+        least = 1 if forms.is_definition else max(min_lines, min_share * count_lines(not_shown))
+        if partial is None or count_lines(partial.spans) < least:
             break
         if add(PARTIAL, partial):
             return True
@@ -318,7 +319,7 @@ class _ImplicitForms(Struct, frozen=True):
         full, not_shown = forms.full(), self.packer.not_shown(forms)
         yield entry_of(FULL, full, forms, rank, False) if full else None
         for limit in self.packer.partial_limits(forms, max_tokens):
-            partial = forms.partial(limit, not_shown)
+            partial = forms.partial(limit, not_shown, whole_definitions=True)
             yield entry_of(PARTIAL, partial, forms, rank, False) if partial else None
 
 
