@@ -9,7 +9,8 @@ from promptkit import item, renderer, symbol_item, text_file
 from promptls.index.snapshot import split_lines
 from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
-from promptls.prompt.parts import allot_tokens
+from promptls.prompt.packer import SIGNATURE
+from promptls.prompt.parts import Part, allot_tokens, render_parts
 from promptls.prompt.rendering.forms import item_forms
 from workspaces import outline_of
 
@@ -200,7 +201,7 @@ def test_items_of_one_file_are_merged_in_file_order() -> None:
     candidates = implicit_candidates((A, 1, 4), (A, 6, 9))
     packed = pack([], candidates, 1000)
     assert packed_lines(packed) == ["full a.py:1-4, 6-9"]
-    assert "… 1 more line (5)" in packed.items[0].rendered.body
+    assert "… 1 more line (5)" in packed.items[0].rendered.body  # the line costs more
     assert packed.tokens < pack([], candidates, 1000, order="score").tokens
     assert packed_lines(pack([], candidates, 1000, order="score")) == ["full a.py:1-4", "full a.py:6-9"]
     assert packed_lines(pack(implicit_candidates((A, 1, 4)), implicit_candidates((A, 6, 9)), 1000)) == [
@@ -363,6 +364,37 @@ def test_enclosing_definition_is_opened_once_in_a_fence() -> None:
     ]
     selected = [candidate((file, 2, 3), 1.0, Origin.SELECTION)]
     assert packed_lines(pack(selected, [], 1000)) == ["full deep.py:2-3"]  # a range of lines is shown as requested
+
+
+# ---------------------------------------------------------------- short gaps
+
+
+@pytest.mark.parametrize(
+    ("gap", "shown"),
+    [
+        ("", "1-4"),
+        ("\n\n", "1-6"),
+        ("x = 1\n", "1-5"),
+        ("x = 1\n\ny\n", "1-2, 6-7"),
+        ("x = 1\ny\n", "1-6"),
+        ("x = one_name_after_another(that, has, many, more, tokens, than, a, mark, has)\n", "1-2, 4-5"),
+    ],
+)
+def test_gap_is_shown_if_it_costs_no_more_than_its_mark(gap: str, shown: str) -> None:
+    file = text_file(f"a = 1\nb = 2\n{gap}c = 3\nd = 4\n", "g.txt")
+    last = len(file.lines)
+    packed = pack([], implicit_candidates((file, 1, 2), (file, last - 1, last)), 1000)
+    assert packed_lines(packed) == [f"full g.txt:{shown}"]
+    assert "more line (" not in packed.items[0].rendered.body or len(gap) > 50
+
+
+def test_signature_of_a_short_definition_is_its_full_form() -> None:
+    file = text_file("def f():\n    return 1\n", "s.py")
+    made = real_item(file, "f").forms
+    signature = made.signature()
+    assert signature is not None and signature.body.endswith("… 1 more line (2)")
+    fence = render_parts([Part(SIGNATURE, signature, made, ((0, made.item),))], complete=True)
+    assert (fence.rendered.form, fence.rendered.body) == ("full", "def f():\n    return 1")
 
 
 # ---------------------------------------------------------------- whole definitions

@@ -305,7 +305,7 @@ def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int
     """Trim the worst part of a block by `excess` tokens, or remove it; an explicit part ends as a reference line."""
     by_rank = sorted(packed.parts, key=lambda part: part.rank)
     worst = by_rank[-1]
-    whole = packed.headers and not packed.explicit
+    whole = packed.complete and not packed.explicit
     trimmed = _trim(worst, worst.rendered.tokens - excess, min_lines, whole_definitions=whole)
     if trimmed is not None and (shorter := _with_parts(state, packed, (*by_rank[:-1], trimmed))) is not None:
         return _replace_item(state, packed, (shorter,))
@@ -344,7 +344,7 @@ def _with_parts(state: _State, packed: PackedItem, parts: tuple[Part, ...]) -> P
     """Return a block with other parts; None if that costs no less."""
     path = packed.rendered.item.path
     others = [item.rendered for item in state.content.items if item is not packed and item.rendered.item.path == path]
-    fence = render_parts(parts, sorted(s for other in others for s in other.spans), packed.headers)
+    fence = render_parts(parts, sorted(s for other in others for s in other.spans), packed.complete)
     if fence.rendered.tokens >= packed.rendered.tokens:
         return None
     return replace(packed, rendered=fence.rendered, forms=fence.forms, parts=parts)

@@ -68,7 +68,7 @@ class PackedItem(Struct, frozen=True):
     forms: ItemForms  # of the rendered item; for trimming
     parts: tuple[Part, ...]  # several if candidates of one file share a fence
     explicit: bool
-    headers: bool = False  # whether the lines that open enclosing definitions are shown
+    complete: bool = False  # whether enclosing headers and short gaps are added; definitions are not cut
 
     @property
     def sources(self) -> tuple[Item, ...]:

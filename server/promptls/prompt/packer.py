@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.model import RenderedItem, Span
-from promptls.prompt.parts import Fence, Part, join_contained, render_parts
+from promptls.prompt.parts import Fence, Part, join_contained, mark_complete, render_parts
 from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.spans import count_lines, subtract_spans
 
@@ -173,7 +173,9 @@ class Packer:
         others = [s for e in self.entries if e not in replaced and e.rendered.item.path == path for s in e.spans]
         if self.merge_files is not None:
             parts = join_contained(parts)
-            return PackerEntry(parts, render_parts(parts, sorted(others), headers=True), explicit)
+            fence = render_parts(parts, sorted(others), complete=True)
+            parts = tuple(mark_complete(part, fence.rendered.spans, FULL) for part in parts)
+            return PackerEntry(parts, fence, explicit)
         fence = render_parts(parts)
         if any(a.overlaps(b) for a in fence.rendered.spans for b in others):
             return None

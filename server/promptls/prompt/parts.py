@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from promptls.model import EXPLICIT_ORIGINS, FormName, Item, RenderedItem, Span
 from promptls.prompt.rendering.forms import ItemForms
+from promptls.prompt.rendering.gaps import close_gaps
 from promptls.prompt.rendering.spans import (
     count_lines,
     merge_across_blank_lines,
-    merge_spans,
     subtract_spans,
 )
 
@@ -65,31 +65,45 @@ def join_contained(parts: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(out)
 
 
-def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), headers: bool = False) -> Fence:
+def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), complete: bool = False) -> Fence:
     """Render parts of one file into one fence.
 
     Args:
         parts: the parts, which show lines unless there is only one.
         elsewhere: lines that other fences show, sorted; none of them is added.
-        headers: whether the lines that open the enclosing definitions are added.
+        complete: whether lines are added: those that open enclosing definitions, and short gaps.
     """
     own = [span for part in parts for span in part.rendered.spans]
-    added = subtract_spans(_enclosing_headers(parts), elsewhere) if headers else []
-    added = subtract_spans(merge_spans(added), sorted(own))
-    if len(parts) == 1 and not added:
+    if not own or (len(parts) == 1 and not complete):
         return Fence(parts[0].rendered, parts[0].forms)
     hull = Span(min(s.start for s in own), max(s.end for s in own))
-    covering = next((part.forms for part in reversed(parts) if part.forms.full_spans() == (hull,)), None)
-    forms = covering or min(parts, key=lambda part: part.rank).forms.for_span(hull)
-    if len(parts) == 1:
-        forms = parts[0].forms
-    merged = merge_across_blank_lines([*own, *added], forms.raw_lines)
-    reduced = [part for part in parts if part.rendered.form != "full"]
-    if not reduced and forms.full_spans() == tuple(merged) and (full := forms.full()) is not None:
+    forms = parts[0].forms if len(parts) == 1 else _common_forms(parts, hull)
+    added = subtract_spans(_enclosing_headers(parts), elsewhere) if complete else []
+    shown = merge_across_blank_lines([*own, *added], forms.raw_lines)
+    region = _region(parts, Span(shown[0].start, hull.end))
+    if complete:
+        shown, region = close_gaps(forms, shown, region, elsewhere)
+    shown = subtract_spans(shown, sorted(span for span in elsewhere))  # blank lines can be shown elsewhere
+    if len(parts) == 1 and tuple(shown) == parts[0].rendered.spans and region.end >= parts[0].forms.region.end:
+        return Fence(parts[0].rendered, forms)
+    is_full = all(part.rendered.form == "full" for part in parts)
+    if is_full and forms.full_spans() == tuple(shown) and (full := forms.full()) is not None:
         return Fence(full, forms)
-    shown = subtract_spans(merged, elsewhere)  # blank lines between the parts can be shown elsewhere
-    end = max([hull.end, *(part.forms.region.end for part in reduced)])
-    return Fence(forms.render_lines(shown, Span(shown[0].start, end), _common_form(parts)), forms)
+    return Fence(forms.render_lines(shown, region, _common_form(parts, shown)), forms)
+
+
+def _common_forms(parts: Sequence[Part], hull: Span) -> ItemForms:
+    """Return the forms of the part that has all lines, else forms of the lines from the first to the last."""
+    covering = next((part.forms for part in reversed(parts) if part.forms.full_spans() == (hull,)), None)
+    return covering or min(parts, key=lambda part: part.rank).forms.for_span(hull)
+
+
+def _region(parts: Sequence[Part], shown: Span) -> Span:
+    """Return the lines that are shown or elided: `shown`, and the rest of the parts that are reduced."""
+    reduced = [part for part in parts if part.rendered.form != "full"]
+    is_part_of_file = len(parts) == 1 and parts[0].forms.item.kind == "file" and reduced
+    start = parts[0].forms.region.start if is_part_of_file else shown.start
+    return Span(start, max([shown.end, *(part.forms.region.end for part in reduced)]))
 
 
 def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
@@ -103,10 +117,20 @@ def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
     return spans
 
 
-def _common_form(parts: Sequence[Part]) -> FormName:
-    """Return the form of all parts if it is the same, else "partial"."""
+def _common_form(parts: Sequence[Part], shown: Sequence[Span]) -> FormName:
+    """Return "full" if all parts are complete, the form of all parts if it is the same, else "partial"."""
+    if not any(subtract_spans(part.forms.full_spans(), shown) for part in parts):
+        return "full"
     forms = {part.rendered.form for part in parts}
     return parts[0].rendered.form if len(forms) == 1 else "partial"
+
+
+def mark_complete(part: Part, shown: Sequence[Span], full_quality: int) -> Part:
+    """Return the part in full form if the fence shows all of its lines."""
+    is_reduced = part.rendered.form in ("partial", "signature")
+    if is_reduced and not subtract_spans(part.forms.full_spans(), shown) and (full := part.forms.full()) is not None:
+        return replace(part, quality=full_quality, rendered=full)
+    return part
 
 
 def allot_tokens(rendered: RenderedItem, parts: Sequence[Part]) -> list[RenderedItem]:

@@ -60,6 +60,8 @@ def enclosing_headers(file: FileText | None, span: Span, symbol: Symbol | None) 
         return []
     at = symbol.parent if symbol is not None else _innermost_symbol(outline, span.start)
     headers: list[Span] = []
+    if symbol is not None and symbol.body_start <= span.start:  # an excerpt of the definition
+        headers.append(_header_of(symbol, file.lines))
     while 0 <= at < len(outline.symbols):
         enclosing = outline.symbols[at]
         if enclosing.kind in _ENCLOSING_KINDS and enclosing.span.start < span.start and enclosing.span.contains(span):

@@ -282,8 +282,8 @@ class ItemForms:
 
     def enclosing_headers(self, span: Span) -> list[Span]:
         """Return the lines that open the definitions around `span`, each without decorators and documentation."""
-        inside = self.symbol is not None and self.region.contains(span)
-        return enclosing_headers(self.file, span, self.symbol if inside else None)
+        inside = self.symbol if self.symbol is not None and self.region.contains(span) else None
+        return enclosing_headers(self.file, span, inside)
 
     def injections(self, rendered: RenderedItem) -> list[Finding]:
         """Return prompt injections in the rendered lines; they are shown unchanged."""
