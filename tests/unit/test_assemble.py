@@ -113,6 +113,23 @@ def test_citation_variant_labels_each_item() -> None:
     assert "[P1] or [P2, P5]" in text
 
 
+def test_worst_item_of_a_shared_fence_is_reduced_first() -> None:
+    using = renderer("chars4")
+    lines = text_file("".join(f"value_{n} = compute({n})\n" for n in range(60)), "v.py")
+    parts = packed(using, *((item(lines, n, n + 9, score=1 - n / 100), lines) for n in (21, 1, 41)))
+    assert [len(p.sources) for p in parts.items] == [3]
+    whole = assemble("How?", parts, budget=2000, renderer=using)
+    seen: list[list[str]] = []
+    for budget in range(whole.tokens_used, frame_tokens("How?", "baseline", "text", using.counter), -1):
+        done = assemble("How?", parts, budget=budget, renderer=using)
+        assert done.tokens_used <= budget
+        left = [source.span.label for p in done.items for source in p.sources]
+        assert sorted(left + [o.item.span.label for o in done.omitted]) == ["1-10", "21-30", "41-50"]
+        if left not in seen:
+            seen.append(left)
+    assert seen == [["21-30", "1-10", "41-50"], ["21-30", "1-10"], ["21-30"], []]
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_every_variant_marks_context_as_data_and_names_the_boundary(variant: str) -> None:
     text = prompt(variant=variant).prompt

@@ -14,6 +14,8 @@ from promptls.model import Origin
 from promptls.prompt.assemble import AssembledPrompt, assemble
 from promptls.prompt.layouts import Message, PromptMetadata, Section
 from promptls.prompt.pack import PackedItem, PackingCandidate, PackResult, pack
+from promptls.prompt.packer import FULL
+from promptls.prompt.parts import Part
 from promptls.prompt.rendering.forms import item_forms
 
 GREET = text_file(
@@ -176,7 +178,7 @@ def test_headings_contain_no_secret_in_any_layout(layout: str, before: str) -> N
         made = item_forms(named, NOTES, using)
         block = made.full() if form == "full" else made.reference()
         assert block is not None
-        packed = PackResult((PackedItem(block, made, (named,), explicit=True, rank=0),))
+        packed = PackResult((PackedItem(block, made, (Part(FULL, block, made, ((0, named),)),), explicit=True),))
         text = assemble("How?", packed, budget=4000, renderer=using, layout=LAYOUTS[layout], boundary_key=SECRET).prompt
         assert token[:12] not in text
         assert "One note." in text or form == "reference"

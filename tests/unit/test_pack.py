@@ -6,9 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from promptkit import item, renderer, symbol_item, text_file
-from promptls.model import FileText, Item, Origin, Span
+from promptls.index.snapshot import split_lines
+from promptls.model import FileEntry, FileText, Item, Origin, Span, encode_outline
 from promptls.prompt.pack import MAX_COUNTED_OMITTED, PackingCandidate, PackResult, pack
+from promptls.prompt.packer import SIGNATURE
+from promptls.prompt.parts import Part, allot_tokens, render_parts
 from promptls.prompt.rendering.forms import item_forms
+from workspaces import outline_of
 
 USING = renderer()  # chars4
 
@@ -151,8 +155,9 @@ def test_budget_can_be_split_between_explicit_and_implicit() -> None:
 def test_large_item_is_partial_and_the_rest_is_filled() -> None:
     candidates = implicit_candidates((BIG, "f0"), (BIG, 0, 0), (A, "f1"))
     packed = pack([], candidates, 1500)
-    assert 1500 * 0.97 <= packed.tokens <= 1500
-    assert [k.rendered.form for k in packed.items] == ["full", "partial", "full"]
+    assert 1500 * 0.95 <= packed.tokens <= 1500
+    assert packed_lines(packed)[1] == "full a.py:12-21"
+    assert packed.items[0].rendered.form == "partial"
 
 
 def test_one_item_does_not_take_the_whole_budget() -> None:
@@ -160,7 +165,7 @@ def test_one_item_does_not_take_the_whole_budget() -> None:
     candidates = implicit_candidates((big, "f0"), (A, "f0"), (B, "f0"))
     packed = pack([], candidates, cost(candidates[0]))
     assert sorted(packed_lines(packed))[:2] == ["full a.py:1-10", "full b.py:1-10"]
-    assert packed.items[0].rendered.form == "partial"
+    assert packed.items[0].rendered.form == "signature"
     assert packed_lines(pack([], candidates, cost(candidates[0]), max_item_share=1.0)) == ["full big.py:1-100"]
 
 
@@ -196,7 +201,7 @@ def test_items_of_one_file_are_merged_in_file_order() -> None:
     candidates = implicit_candidates((A, 1, 4), (A, 6, 9))
     packed = pack([], candidates, 1000)
     assert packed_lines(packed) == ["full a.py:1-4, 6-9"]
-    assert "… 1 more line (5)" in packed.items[0].rendered.body
+    assert "… 1 more line (5)" in packed.items[0].rendered.body  # the line costs more
     assert packed.tokens < pack([], candidates, 1000, order="score").tokens
     assert packed_lines(pack([], candidates, 1000, order="score")) == ["full a.py:1-4", "full a.py:6-9"]
     assert packed_lines(pack(implicit_candidates((A, 1, 4)), implicit_candidates((A, 6, 9)), 1000)) == [
@@ -218,9 +223,9 @@ def test_overlap_that_cannot_be_merged_is_removed() -> None:
     assert packed.items[1].rendered.body.split("\n")[2] == "… 3 more lines (3-5)"
 
 
-def test_items_are_not_merged_across_an_explicit_item() -> None:
+def test_lines_of_an_explicit_item_are_not_in_the_fence_of_implicit_items() -> None:
     packed = pack(explicit_candidates((A, 6, 6)), implicit_candidates((A, 1, 4), (A, 3, 9)), 1000)
-    assert packed_lines(packed) == ["full a.py:6", "full a.py:1-4", "partial a.py:5, 7-9"]
+    assert packed_lines(packed) == ["full a.py:6", "partial a.py:1-5, 7-9"]
 
 
 def test_items_are_not_merged_if_lines_would_be_lost() -> None:
@@ -237,6 +242,215 @@ def test_orders_by_file_and_by_score() -> None:
     assert packed_lines(pack([], candidates, 1000)) == ["full b.py:1-10, 23-32", "full a.py:12-21, 34-43"]
     by_score = ["full b.py:23-32", "full a.py:34-43", "full b.py:1-10", "full a.py:12-21"]
     assert packed_lines(pack([], candidates, 1000, order="score")) == by_score
+
+
+# ---------------------------------------------------------------- one fence per file
+
+
+def sources(packed: PackResult) -> list[list[str]]:
+    """Return the lines of the candidates in each packed item, best first."""
+    return [[source.span.label for source in k.sources] for k in packed.items]
+
+
+def test_full_and_reduced_items_of_a_file_share_a_fence() -> None:
+    long = text_file(A.text + "def long(x):\n" + "    value = compute(x)\n" * 90, "long.py")
+    candidates = implicit_candidates((long, "f2"), (B, "f1"), (long, "long"))
+    packed = pack([], candidates, 450)
+    assert [k.rendered.item.path[3:] for k in packed.items] == ["long.py", "b.py"]
+    assert packed.items[0].rendered.spans[0] == Span(22, 32)
+    assert packed.items[0].rendered.spans[1].start == 43
+    assert packed.items[0].rendered.body.endswith("-134)")  # the rest of the definition is elided
+    assert sources(packed) == [["23-32", "44-134"], ["12-21"]]
+    assert packed.tokens <= 450
+
+
+def test_explicit_items_of_a_file_share_a_fence() -> None:
+    packed = pack(explicit_candidates((A, "f3"), (B, "f0"), (A, 1, 4)), implicit_candidates((A, "f1")), 1000)
+    assert packed_lines(packed) == ["full a.py:1-4, 34-43", "full b.py:1-10", "full a.py:12-21"]
+    assert [k.explicit for k in packed.items] == [True, True, False]
+    assert sources(packed) == [["34-43", "1-4"], ["1-10"], ["12-21"]]
+
+
+def test_items_with_a_citation_label_keep_their_fence() -> None:
+    citing = renderer(citations=True)
+    explicit = [
+        PackingCandidate(item_forms(item(A, first, last, origin=Origin.MENTION), A, citing))
+        for first, last in ((1, 4), (20, 24))
+    ]
+    assert packed_lines(pack(explicit, [], 1000)) == ["full a.py:1-4", "full a.py:20-24"]
+
+
+@pytest.mark.parametrize("budget", range(100, 1000, 50))
+def test_tokens_of_parts_add_up_to_the_tokens_of_the_fence(budget: int) -> None:
+    packed = pack([], implicit_candidates((BIG, "f0"), (BIG, "f5"), (BIG, 100, 200), (BIG, "f25")), budget)
+    for k in packed.items:
+        assert sum(part.tokens for part in allot_tokens(k.rendered, k.parts)) == k.rendered.tokens
+    assert [k.rendered.item.path for k in packed.items if k.rendered.spans] == [BIG.entry.path]
+
+
+# ---------------------------------------------------------------- enclosing definitions
+
+
+def parsed(path: str, text: str) -> FileText:
+    """Return a file with the outline that the index makes of it."""
+    lines = tuple(split_lines(text))
+    outline = encode_outline(outline_of(path, text))
+    return FileText(FileEntry(f"/w/{path}", "/w", path, encoded_outline=outline), text, lines)
+
+
+def real_item(file: FileText, name: str, origin: Origin = Origin.SEMANTIC) -> PackingCandidate:
+    return PackingCandidate(item_forms(symbol_item(file, name, score=0.5, origin=origin), file, USING))
+
+
+METHODS = {
+    "a.py": (
+        '@final\nclass Cart(Base):\n    """A cart."""\n\n    one = 1\n    two = 2\n    three = 3\n\n'
+        "    def add(self, name):\n        self.names.append(name)\n",
+        "Cart.add",
+        "class Cart(Base):",
+    ),
+    "a.rs": (
+        "pub struct Cart;\n\n#[allow(dead_code)]\nimpl Total for Cart {\n    const ONE: i32 = 1;\n    const TWO: i32 = 2;\n"
+        "    const THREE: i32 = 3;\n\n    fn total(&self) -> i32 {\n        1\n    }\n}\n",
+        "Cart.total",
+        "impl Total for Cart {",
+    ),
+    "A.java": (
+        "package shop;\n\npublic class A extends B {\n    int one = 1;\n    int two = 2;\n    int three = 3;\n\n"
+        "    int total() {\n        return one;\n    }\n}\n",
+        "A.total",
+        "public class A extends B {",
+    ),
+    "a.ts": (
+        "export namespace shop {\n  const one = 1;\n  const two = 2;\n  const three = 3;\n  export function total() {\n"
+        "    return 1;\n  }\n}\n",
+        "shop.total",
+        "export namespace shop {",
+    ),
+}
+
+
+@pytest.mark.parametrize("path", METHODS)
+@pytest.mark.parametrize("origin", [Origin.SEMANTIC, Origin.MENTION])
+def test_line_that_opens_the_enclosing_definition_is_shown(path: str, origin: Origin) -> None:
+    text, name, header = METHODS[path]
+    candidate = real_item(parsed(path, text), name, origin)
+    packed = pack([candidate], [], 1000) if origin is Origin.MENTION else pack([], [candidate], 1000)
+    lines = packed.items[0].rendered.body.split("\n")
+    assert lines[0] == header
+    assert lines[1].startswith("… ")
+    assert packed.items[0].rendered.item.symbol == name
+    only = candidate.forms.full()
+    assert only is not None and packed.tokens > only.tokens
+    assert pack([], [candidate], 1000, mode="skip").items[0].rendered == only
+
+
+def test_enclosing_definition_is_opened_once_in_a_fence() -> None:
+    methods = "".join(
+        f"    def m{n}(self):\n        return [{n},\n{'            1,' * 9}\n        ]\n\n" for n in range(6)
+    )
+    inner = (
+        "    class Inner:\n        a = 1\n        b = 2\n        c = 3\n\n        def m(self):\n            return 1\n"
+    )
+    file = parsed("deep.py", f"class Outer:\n    x = 1\n    y = 2\n    z = 3\n\n{methods}{inner}")
+    packed = pack([], [real_item(file, name) for name in ("Outer.m4", "Outer.Inner.m", "Outer.m1")], 1000)
+    lines = packed.items[0].rendered.body.split("\n")
+    assert [line.strip() for line in lines if line.strip().startswith(("class", "def"))] == [
+        "class Outer:",
+        "def m1(self):",
+        "def m4(self):",
+        "class Inner:",
+        "def m(self):",
+    ]
+    selected = [candidate((file, 2, 3), 1.0, Origin.SELECTION)]
+    assert packed_lines(pack(selected, [], 1000)) == ["full deep.py:2-3"]  # a range of lines is shown as requested
+
+
+# ---------------------------------------------------------------- short gaps
+
+
+@pytest.mark.parametrize(
+    ("gap", "shown"),
+    [
+        ("", "1-4"),
+        ("\n\n", "1-6"),
+        ("x = 1\n", "1-5"),
+        ("x = 1\n\ny\n", "1-2, 6-7"),
+        ("x = 1\ny\n", "1-6"),
+        ("x = one_name_after_another(that, has, many, more, tokens, than, a, mark, has)\n", "1-2, 4-5"),
+    ],
+)
+def test_gap_is_shown_if_it_costs_no_more_than_its_mark(gap: str, shown: str) -> None:
+    file = text_file(f"a = 1\nb = 2\n{gap}c = 3\nd = 4\n", "g.txt")
+    last = len(file.lines)
+    packed = pack([], implicit_candidates((file, 1, 2), (file, last - 1, last)), 1000)
+    assert packed_lines(packed) == [f"full g.txt:{shown}"]
+    assert "more line (" not in packed.items[0].rendered.body or len(gap) > 50
+
+
+def test_signature_of_a_short_definition_is_its_full_form() -> None:
+    file = text_file("def f():\n    return 1\n", "s.py")
+    made = real_item(file, "f").forms
+    signature = made.signature()
+    assert signature is not None and signature.body.endswith("… 1 more line (2)")
+    fence = render_parts([Part(SIGNATURE, signature, made, ((0, made.item),))], complete=True)
+    assert (fence.rendered.form, fence.rendered.body) == ("full", "def f():\n    return 1")
+
+
+# ---------------------------------------------------------------- whole definitions
+
+
+SHOP = parsed(
+    "shop.py",
+    'import money\n\n\nclass Shop(Base):\n    """A shop."""\n\n'
+    + "\n".join(
+        f"    def step_{n}(self, order):\n" + "".join(f"        order.do({n}, {line})\n" for line in range(12))
+        for n in range(8)
+    )
+    + "\n\ndef main(argv):\n"
+    + "".join(f"    run(argv[{n}])\n" for n in range(40)),
+)
+
+
+@pytest.mark.parametrize("budget", range(60, 1200, 40))
+def test_definitions_are_complete_or_replaced_by_their_signature(budget: int) -> None:
+    candidates = [real_item(SHOP, name) for name in ("main", "Shop.step_3", "Shop.step_5", "Shop")]
+    packed = pack([], candidates, budget)
+    assert packed.tokens <= budget
+    shown = {line for k in packed.items for s in k.rendered.spans for line in range(s.start, s.end)}
+    assert SHOP.entry.outline is not None
+    for symbol in SHOP.entry.outline.symbols:
+        body = set(range(symbol.body_start, symbol.span.end))
+        if symbol.name != "Shop" and symbol.kind in ("function", "method"):
+            assert body <= shown or not body & shown, symbol.name
+
+
+def test_class_that_does_not_fit_is_shown_by_its_members() -> None:
+    packed = pack([], [real_item(SHOP, "Shop"), real_item(SHOP, "Shop.step_3")], 400)
+    lines = packed.items[0].rendered.body.split("\n")
+    code = [line for line in lines if line and not line.startswith("…")]
+    assert code[:2] == ["class Shop(Base):", '    """A shop."""']
+    assert [line for line in code if "def " in line] == [f"    def step_{n}(self, order):" for n in range(8)]
+    assert sum("order.do(3," in line for line in code) == 12
+    assert sum("order.do(" in line for line in code) == 12
+    assert [source.symbol for source in packed.items[0].sources] == ["Shop", "Shop.step_3"]
+
+
+def test_lines_between_definitions_are_cut_before_a_function() -> None:
+    window = parsed("w.py", "".join(f"def f{n}(x):\n" + f"    g(x, {n})\n" * 9 for n in range(20)))
+    ends = set()
+    for budget in range(300, 800, 20):
+        packed = pack([], [candidate((window, 1, 200), 0.9, Origin.SEMANTIC)], budget)
+        ends |= {span.end for k in packed.items for span in k.rendered.spans}
+    assert len(ends) > 5
+    assert all(end % 10 == 0 for end in ends)
+
+
+def test_sections_of_a_document_may_be_cut() -> None:
+    notes = parsed("notes.md", "# One\n\n" + "".join(f"Paragraph {n} about shops.\n\n" for n in range(60)))
+    packed = pack([], [real_item(notes, "One")], 300)
+    assert packed.items[0].rendered.form == "partial"
+    assert packed.tokens > 250
 
 
 # ---------------------------------------------------------------- explicit

@@ -134,7 +134,8 @@ def _encode_prompt_item(prompt_item: PromptItem, snapshot: Snapshot) -> Json:
     block = prompt_item.rendered
     item = block.item
     joined = tuple(s for s in prompt_item.sources if (s.span, s.symbol) != (item.span, item.symbol))
-    return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined)
+    requested = prompt_item.lines  # without the lines that open enclosing definitions
+    return encode_item(item, snapshot, block.form, block.tokens, prompt_item.citation, block.spans, joined, requested)
 
 
 def _encode_model_hints(params: protocol.BuildPromptParams, options: PromptOptions, result: BuildResult) -> Json:

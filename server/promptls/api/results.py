@@ -72,10 +72,14 @@ def encode_item(
     citation: str | None = None,
     spans: tuple[Span, ...] = (),
     joined: tuple[Item, ...] = (),
+    lines: Span | None = None,
 ) -> Json:
-    """Encode an item; `version` and `hash` identify the text that it was taken from."""
+    """Encode an item; `version` and `hash` identify the text that it was taken from.
+
+    `lines` is the range of the item, by default from the first of `spans` to the last.
+    """
     entry = snapshot.files.get(item.path)
-    shown = Span(spans[0].start, spans[-1].end) if spans else item.span
+    shown = lines or (Span(spans[0].start, spans[-1].end) if spans else item.span)
     result: Json = {
         "uri": uri_of(item.path),
         "path": entry.name if entry is not None else snapshot.label(item.path),

@@ -63,9 +63,13 @@ class DocumentAnalysis(Struct, frozen=True):
         return offset_range(self.lines, outcome.mention.start, outcome.mention.end)
 
     def items_for(self, outcome: MentionOutcome) -> tuple[PromptItem, ...]:
-        """Return the prompt items that a mention brings in."""
+        """Return what the prompt shows of a mention's targets, one item for each fence and target."""
         targets = {(t.path, t.span, t.symbol) for t in outcome.targets}
-        return tuple(p for p in self.run.items if any((s.path, s.span, s.symbol) in targets for s in p.sources))
+        return tuple(
+            structs.replace(item, rendered=rendered)
+            for item in self.run.items
+            for rendered in item.parts_showing(lambda source: (source.path, source.span, source.symbol) in targets)
+        )
 
 
 class PromptDocumentSession:

@@ -6,13 +6,13 @@ outside of fences, and that text is written by promptls or by the user.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from promptls.model import Item, RenderedItem
+from promptls.model import Item, RenderedItem, Span
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.layouts import (
     Chat,
@@ -25,6 +25,8 @@ from promptls.prompt.layouts import (
     default_layout,
 )
 from promptls.prompt.pack import OmittedItem, PackedItem, PackResult
+from promptls.prompt.packer import REFERENCE
+from promptls.prompt.parts import Part, allot_tokens, render_parts, sources_of
 from promptls.prompt.rendering import fences
 from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
@@ -59,9 +61,29 @@ class PromptItem(Struct, frozen=True):
     """A block in the prompt."""
 
     rendered: RenderedItem
-    sources: tuple[Item, ...]  # the candidates that it shows
+    parts: tuple[Part, ...]  # what it shows of each candidate
     citation: str  # "P1"; shown in the prompt by the variant "citation"
     explicit: bool
+
+    @property
+    def sources(self) -> tuple[Item, ...]:
+        """The candidates that it shows, by rank."""
+        return sources_of(self.parts)
+
+    @property
+    def lines(self) -> Span | None:
+        """First to last line of the candidates; None if no lines are shown."""
+        spans = [span for part in self.parts for span in part.rendered.spans]
+        return Span(min(s.start for s in spans), max(s.end for s in spans)) if spans else None
+
+    def parts_showing(self, is_source: Callable[[Item], bool]) -> list[RenderedItem]:
+        """Return the parts for some of the candidates, each with its share of the tokens."""
+        shares = allot_tokens(self.rendered, self.parts)
+        return [
+            share
+            for share, part in zip(shares, self.parts, strict=True)
+            if any(is_source(source) for _, source in part.sources)
+        ]
 
 
 class AssembledPrompt(Struct, frozen=True):
@@ -158,7 +180,7 @@ def assemble(
         budget=budget,
         tokens_used=tokens,
         section_tokens=_section_tokens(chat, tokens, counter),
-        items=tuple(PromptItem(b.rendered, b.sources, f"P{i}", b.explicit) for i, b in enumerate(blocks, 1)),
+        items=tuple(PromptItem(b.rendered, b.parts, f"P{i}", b.explicit) for i, b in enumerate(blocks, 1)),
         omitted=packed.omitted + state.omitted,
         dropped_sections=state.dropped,
         warnings=(*_dropped_warnings(state.dropped, budget), *_sanitizer_warnings(blocks, renderer)),
@@ -260,10 +282,10 @@ def _section_tokens(chat: Chat, total: int, counter: Counter) -> dict[str, int]:
 def _reduce(state: _State, excess: int) -> _State:
     """Reduce the content of lowest priority by about `excess` tokens, or remove it."""
     content = state.content
-    by_rank = sorted(content.items, key=lambda packed: packed.rank)
-    implicit = [packed for packed in by_rank if not packed.explicit]
+    implicit = [packed for packed in content.items if not packed.explicit]
     if implicit:
-        return _reduce_block(state, implicit[-1], excess, _MIN_IMPLICIT_LINES)
+        lowest = max(implicit, key=lambda packed: packed.worst_part.rank)
+        return _reduce_block(state, lowest, excess, _MIN_IMPLICIT_LINES)
     if content.history:
         shorter = replace(content, history=content.history[1:])
         return replace(state, content=shorter, dropped=(*state.dropped, "history"))
@@ -273,28 +295,66 @@ def _reduce(state: _State, excess: int) -> _State:
                 remaining = tuple(s for s in content.sections if s is not section)
                 shorter = replace(content, sections=remaining)
                 return replace(state, content=shorter, dropped=(*state.dropped, section.name))
-    if by_rank:
-        return _reduce_block(state, by_rank[-1], excess, _MIN_EXPLICIT_LINES)
+    if content.items:
+        lowest = max(content.items, key=lambda packed: packed.worst_part.rank)
+        return _reduce_block(state, lowest, excess, _MIN_EXPLICIT_LINES)
     return replace(state, content=replace(content, message_only=True))
 
 
 def _reduce_block(state: _State, packed: PackedItem, excess: int, min_lines: int) -> _State:
-    """Trim a block by `excess` tokens, or remove it; an explicit block ends as a reference line."""
-    block = packed.forms.trim(packed.rendered, packed.rendered.tokens - excess)
-    if block is not None and block.spans and sum(map(len, block.spans)) < min_lines:
-        block = None
-    if block is None and packed.explicit and packed.rendered.form != "reference":
-        reference = packed.forms.reference("asked for, does not fit")
-        block = reference if reference.tokens < packed.rendered.tokens else None
-    content = state.content
-    if block is not None:
-        trimmed = replace(packed, rendered=block)
-        blocks = tuple(trimmed if other is packed else other for other in content.items)
-        return replace(state, content=replace(content, items=blocks))
+    """Trim the worst part of a block by `excess` tokens, or remove it; an explicit part ends as a reference line."""
+    by_rank = sorted(packed.parts, key=lambda part: part.rank)
+    worst = by_rank[-1]
+    whole = packed.complete and not packed.explicit
+    trimmed = _trim(worst, worst.rendered.tokens - excess, min_lines, whole_definitions=whole)
+    if trimmed is not None and (shorter := _with_parts(state, packed, (*by_rank[:-1], trimmed))) is not None:
+        return _replace_item(state, packed, (shorter,))
+    rest, count = None, len(by_rank)  # a part may show lines of another one; then more than one is removed
+    while rest is None and count > 0:
+        count -= 1
+        rest = _with_parts(state, packed, tuple(by_rank[:count])) if count else None
+    kept = (rest,) if rest is not None else ()
+    removed = tuple(source for part in by_rank[count:] for source in part.sources)
+    if packed.explicit and worst.rendered.form != "reference":
+        reference = worst.forms.reference("asked for, does not fit")
+        named = PackedItem(reference, worst.forms, (Part(REFERENCE, reference, worst.forms, removed),), True)
+        if reference.tokens + sum(item.rendered.tokens for item in kept) < packed.rendered.tokens:
+            return _replace_item(state, packed, (*kept, named))
     reason = "over the budget in the final count"
-    omitted = tuple(OmittedItem(item, reason, packed.rendered.tokens) for item in packed.sources)
-    remaining = replace(content, items=tuple(other for other in content.items if other is not packed))
-    return replace(state, content=remaining, omitted=state.omitted + omitted)
+    tokens = packed.rendered.tokens - sum(item.rendered.tokens for item in kept)
+    omitted = tuple(OmittedItem(item, reason, tokens) for _, item in removed)
+    return _replace_item(replace(state, omitted=state.omitted + omitted), packed, kept)
+
+
+def _trim(part: Part, max_tokens: int, min_lines: int, *, whole_definitions: bool) -> Part | None:
+    """Return a part cut to `max_tokens`; None if less than `min_lines` lines are left.
+
+    With `whole_definitions`, a definition is replaced by its signature.
+    """
+    if whole_definitions and part.forms.is_definition and part.rendered.spans:
+        block = part.forms.signature() if part.rendered.form != "signature" else None
+        return replace(part, rendered=block) if block is not None and block.tokens <= max_tokens else None
+    block = part.forms.trim(part.rendered, max_tokens)
+    if block is None or (block.spans and sum(map(len, block.spans)) < min_lines):
+        return None
+    return replace(part, rendered=block)
+
+
+def _with_parts(state: _State, packed: PackedItem, parts: tuple[Part, ...]) -> PackedItem | None:
+    """Return a block with other parts; None if that costs no less."""
+    path = packed.rendered.item.path
+    others = [item.rendered for item in state.content.items if item is not packed and item.rendered.item.path == path]
+    fence = render_parts(parts, sorted(s for other in others for s in other.spans), packed.complete)
+    if fence.rendered.tokens >= packed.rendered.tokens:
+        return None
+    return replace(packed, rendered=fence.rendered, forms=fence.forms, parts=parts)
+
+
+def _replace_item(state: _State, packed: PackedItem, new: Sequence[PackedItem]) -> _State:
+    """Return the state with a block replaced by others, which may be none."""
+    at = state.content.items.index(packed)
+    items = (*state.content.items[:at], *new, *state.content.items[at + 1 :])
+    return replace(state, content=replace(state.content, items=items))
 
 
 # ---------------------------------------------------------------- warnings

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from promptls.index import is_virtual
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
-from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, Span
-from promptls.prompt.assemble import AssembledPrompt, PromptItem
+from promptls.model import FileText, Item, MentionOutcome, MentionStatus, Origin, Problem, RenderedItem, Span
+from promptls.prompt.assemble import AssembledPrompt
 from promptls.prompt.pack import PackingCandidate
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
@@ -164,20 +164,24 @@ def final_outcome(outcome: MentionOutcome, assembled: AssembledPrompt, unreadabl
         return outcome
     folder = next((target for target in outcome.targets if target.kind == "folder"), None)
     targets = [folder] if folder is not None else list(outcome.targets)
-    items = [p for p in assembled.items if any(_is_same(t, source) for t in targets for source in p.sources)]
-    shown = [t for t in targets if any(_is_same(t, source) for p in items for source in p.sources)]
+    parts = [
+        (part, p.parts[0].sources[0][1].kind == "folder")
+        for p in assembled.items
+        for part in p.parts_showing(lambda source: any(_is_same(t, source) for t in targets))
+    ]
+    shown = [t for t in targets if any(_is_same(t, source) for p in assembled.items for source in p.sources)]
     problems = [unreadable[t.path, t.span] for t in targets if (t.path, t.span) in unreadable]
     reason = outcome.reason
     status: MentionStatus = "included"
     if not shown:
         status = "omitted"
         reason = problems[0] if problems else "The budget leaves no room for it."
-    elif len(shown) < len(targets) or any(_is_reduced(p) for p in items):
+    elif len(shown) < len(targets) or any(_is_reduced(*part) for part in parts):
         status = "partial"
-        forms = sorted({p.rendered.form for p in items if _is_reduced(p)})
+        forms = sorted({rendered.form for rendered, folder in parts if _is_reduced(rendered, folder)})
         allowed = f"The budget allows {' and '.join(_FORM_TEXT[form] for form in forms)}."
         reason = f"{reason} {allowed if forms else 'Not all of it could be shown.'}".strip()
-    return replace(outcome, status=status, reason=reason, tokens=sum(p.rendered.tokens for p in items))
+    return replace(outcome, status=status, reason=reason, tokens=sum(rendered.tokens for rendered, _ in parts))
 
 
 _FORM_TEXT = {
@@ -193,7 +197,6 @@ def _is_same(a: Item, b: Item) -> bool:
     return (a.path, a.span, a.kind) == (b.path, b.span, b.kind)
 
 
-def _is_reduced(item: PromptItem) -> bool:
-    """Return whether an item is shown in less than its full form; the full form of a folder is its outline."""
-    is_folder = item.sources[0].kind == "folder"
-    return item.rendered.form != "full" and not (is_folder and item.rendered.form == "outline")
+def _is_reduced(rendered: RenderedItem, is_folder: bool) -> bool:
+    """Return whether less than the full form is shown; the full form of a folder is its outline."""
+    return rendered.form != "full" and not (is_folder and rendered.form == "outline")

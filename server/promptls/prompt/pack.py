@@ -23,7 +23,11 @@ from promptls.prompt.packer import (
     SIGNATURE,
     Packer,
     PackerEntry,
+    are_full_and_implicit,
+    can_share_fence,
+    entry_of,
 )
+from promptls.prompt.parts import Part, sources_of
 from promptls.prompt.rendering.forms import ItemForms, render_definitions, render_full_forms
 from promptls.prompt.rendering.spans import count_lines
 
@@ -62,9 +66,24 @@ class PackedItem(Struct, frozen=True):
 
     rendered: RenderedItem
     forms: ItemForms  # of the rendered item; for trimming
-    sources: tuple[Item, ...]  # several if neighbors were merged
+    parts: tuple[Part, ...]  # several if candidates of one file share a fence
     explicit: bool
-    rank: int  # of the best source: explicit ones in mention order, then implicit ones by rank
+    complete: bool = False  # whether enclosing headers and short gaps are added; definitions are not cut
+
+    @property
+    def sources(self) -> tuple[Item, ...]:
+        """Candidates that the item shows, by rank."""
+        return sources_of(self.parts)
+
+    @property
+    def rank(self) -> int:
+        """Rank of the best source: explicit ones in mention order, then implicit ones by rank."""
+        return min(part.rank for part in self.parts)
+
+    @property
+    def worst_part(self) -> Part:
+        """The part with the lowest priority."""
+        return max(self.parts, key=lambda part: part.rank)
 
 
 class OmittedItem(Struct, frozen=True):
@@ -107,11 +126,11 @@ def pack(
         implicit: candidates by rank, best first.
         budget: in tokens.
         mode: how implicit candidates are packed.  "best": in full, else in part or by signature, then the rest of the
-            budget is filled.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
+            budget is filled; definitions are not cut.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
             all.  "signature": by its signature.  "stop": not at all, nor any after it.  "cut": trimmed, and none after
             it.
         trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
-        order: order of implicit items in the prompt; with "file" and mode "best", items of one file are merged.
+        order: order of implicit items in the prompt; with "file" and mode "best", items of one file share a fence.
         max_item_share: maximum share of one implicit item in the implicit budget, in mode "best".
         implicit_share: maximum share of implicit items in what explicit items leave.
         explicit_reserve: a larger budget is split into this part for explicit items and the rest for implicit items.
@@ -119,7 +138,11 @@ def pack(
     split = 0 < explicit_reserve < budget
     if implicit:
         render_full_forms((candidate.forms for candidate in implicit), implicit[0].forms.renderer)
-    packer = Packer(explicit_reserve if split else max(0, budget), order == "file" and mode == "best")
+    renderers = [candidate.forms.renderer for candidate in (*explicit, *implicit)]
+    share = are_full_and_implicit if any(renderer.citations for renderer in renderers[:1]) else can_share_fence
+    packer = Packer(
+        explicit_reserve if split else max(0, budget), share if order == "file" and mode == "best" else None
+    )
     _pack_explicit(packer, explicit)
     packer.remaining = int((budget - explicit_reserve if split else packer.remaining) * implicit_share)
     if mode == "best":
@@ -134,8 +157,7 @@ def pack(
             full = forms.full() if reason != ALREADY_INCLUDED and len(omitted) < MAX_COUNTED_OMITTED else None
             omitted.append(OmittedItem(forms.item, reason, full.tokens if full else 0))
     items = [
-        PackedItem(e.rendered, e.forms, tuple(all_forms[r].item for r in sorted(e.ranks)), e.explicit, min(e.ranks))
-        for e in packer.entries
+        PackedItem(e.rendered, e.forms, e.parts, e.explicit, packer.merge_files is not None) for e in packer.entries
     ]
     return PackResult(tuple(_in_order(items, order)), tuple(omitted), tuple(packer.trace))
 
@@ -163,7 +185,7 @@ def _first_line(rendered: RenderedItem) -> int:
 
 def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None:
     references = [
-        PackerEntry(REFERENCE, candidate.forms.reference(_DOES_NOT_FIT), candidate.forms, {rank}, True)
+        entry_of(REFERENCE, candidate.forms.reference(_DOES_NOT_FIT), candidate.forms, rank, True)
         for rank, candidate in enumerate(explicit)
     ]
     if sum(entry.rendered.tokens for entry in references) > packer.remaining:
@@ -181,10 +203,8 @@ def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None
         max_tokens = max(references[rank].rendered.tokens, min(packer.remaining - reserved, level))
         alternatives = chain(_explicit_forms(explicit[rank], rank, max_tokens), [references[rank]])
         any(entry is not None and packer.add(entry, max_tokens) for entry in alternatives)
-    for rank, candidate in enumerate(explicit):  # the rest of the budget upgrades reduced items, in mention order
-        packed = next((e for e in packer.entries if rank in e.ranks), None)
-        if packed and packed.quality < FULL and len(packed.ranks) == 1:
-            packer.upgrade(packed, _ExplicitForms(candidate, rank))
+    for part in packer.reducible_parts(explicit=True):  # the rest of the budget upgrades reduced items
+        packer.upgrade(part, _ExplicitForms(explicit[part.rank], part.rank))
 
 
 class _ExplicitForms(Struct, frozen=True):
@@ -211,7 +231,7 @@ def _explicit_forms(candidate: PackingCandidate, rank: int, max_tokens: int) -> 
     forms = candidate.forms
 
     def entry(quality: int, rendered: RenderedItem | None) -> PackerEntry | None:
-        return PackerEntry(quality, rendered, forms, {rank}, True) if rendered else None
+        return entry_of(quality, rendered, forms, rank, True) if rendered else None
 
     yield entry(FULL, forms.full())
     if candidate.definitions and not forms.item.call_sites:
@@ -242,10 +262,9 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int,
             max_tokens = packer.remaining if rank == last else min(item_limit, packer.remaining)
             allow_signature = forms.item.score >= min_signature_score
             _pack_implicit(packer, forms, rank, max_tokens, MIN_PARTIAL_SHARE, 1, allow_signature=allow_signature)
-    for entry in sorted((e for e in packer.entries if not e.explicit), key=lambda e: min(e.ranks)):
-        is_reduced = entry.quality < FULL and len(entry.ranks) == 1
-        if packer.has_room and is_reduced and entry in packer.entries:
-            packer.upgrade(entry, _ImplicitForms(packer, entry))
+    for part in packer.reducible_parts(explicit=False):
+        if packer.has_room:
+            packer.upgrade(part, _ImplicitForms(packer, part))
     for rank, candidate in enumerate(implicit, first):
         if packer.has_room and rank not in packer.reasons and not packer.contains(rank):
             _pack_implicit(
@@ -272,30 +291,38 @@ def _pack_implicit(
     """Pack the best form of a candidate that fits.  Returns False if none fits."""
 
     def add(quality: int, rendered: RenderedItem | None) -> bool:
-        return rendered is not None and packer.add(PackerEntry(quality, rendered, forms, {rank}, False), max_tokens)
+        return rendered is not None and packer.add(entry_of(quality, rendered, forms, rank, False), max_tokens)
 
     if add(FULL, forms.full()):
         return True
     not_shown = packer.not_shown(forms)
-    partial = forms.partial(max_tokens, not_shown)
-    required_lines = 1 if forms.item.call_sites else max(min_lines, min_share * count_lines(not_shown))
-    if partial is not None and count_lines(partial.spans) >= required_lines:
-        return add(PARTIAL, partial)
+    for limit in packer.partial_limits(forms, max_tokens):
+        partial = forms.partial(limit, not_shown, whole_definitions=True)
+        least = (
+            1 if forms.is_definition or forms.item.call_sites else max(min_lines, min_share * count_lines(not_shown))
+        )
+        if partial is None or count_lines(partial.spans) < least:
+            break
+        if add(PARTIAL, partial):
+            return True
+    else:
+        return False
     return allow_signature and (add(SIGNATURE, forms.signature()) or add(OUTLINE, forms.outline(max_tokens)))
 
 
 class _ImplicitForms(Struct, frozen=True):
-    """Better forms of a packed implicit entry, as a function of the maximum number of tokens."""
+    """Better forms of a packed implicit part, as a function of the maximum number of tokens."""
 
     packer: Packer
-    entry: PackerEntry
+    part: Part
 
     def __call__(self, max_tokens: int) -> Iterator[PackerEntry | None]:
-        forms, ranks = self.entry.forms, self.entry.ranks
-        full = forms.full()
-        partial = forms.partial(max_tokens, self.packer.not_shown(forms))
-        for quality, rendered in ((FULL, full), (PARTIAL, partial)):
-            yield PackerEntry(quality, rendered, forms, ranks, False) if rendered else None
+        forms, rank = self.part.forms, self.part.rank
+        full, not_shown = forms.full(), self.packer.not_shown(forms)
+        yield entry_of(FULL, full, forms, rank, False) if full else None
+        for limit in self.packer.partial_limits(forms, max_tokens):
+            partial = forms.partial(limit, not_shown, whole_definitions=True)
+            yield entry_of(PARTIAL, partial, forms, rank, False) if partial else None
 
 
 def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int, mode: Mode, trim_first: bool) -> None:
@@ -307,7 +334,7 @@ def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int
             packer.reasons[rank] = ALREADY_INCLUDED
         elif stopped:
             packer.reasons[rank] = "after the first one that did not fit"
-        elif full is None or not packer.add(PackerEntry(FULL, full, forms, {rank}, False), packer.remaining):
+        elif full is None or not packer.add(entry_of(FULL, full, forms, rank, False), packer.remaining):
             stopped = mode in ("stop", "cut")
             quality, reduced = SIGNATURE, None
             if mode == "cut" or (trim_first and rank == first):
@@ -315,4 +342,4 @@ def _pack_whole(packer: Packer, implicit: Sequence[PackingCandidate], first: int
             elif mode == "signature":
                 reduced = forms.signature()
             if reduced is not None:
-                packer.add(PackerEntry(quality, reduced, forms, {rank}, False), packer.remaining)
+                packer.add(entry_of(quality, reduced, forms, rank, False), packer.remaining)

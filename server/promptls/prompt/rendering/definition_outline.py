@@ -16,6 +16,7 @@ from promptls.model import FileText, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.forms import ItemForms
 from promptls.prompt.rendering.renderer import Renderer
 from promptls.prompt.sanitize import redact
+from promptls.util.plural import plural
 
 MAX_MEMBERS = 5
 """Maximum number of members shown of a type: those that the most files mention, in the order of the file."""
@@ -55,7 +56,9 @@ class DefinitionOutline(ItemForms):
         """Return no spans: the code is not shown."""
         return ()
 
-    def partial(self, max_tokens: int, spans: Sequence[Span] | None = None) -> RenderedItem | None:
+    def partial(
+        self, max_tokens: int, spans: Sequence[Span] | None = None, whole_definitions: bool = False
+    ) -> RenderedItem | None:
         """Return None: the code is not shown."""
         return None
 
@@ -83,7 +86,7 @@ class DefinitionOutline(ItemForms):
             main = sorted(members, key=lambda i: (-self._importance(symbols[i]), i))[:MAX_MEMBERS]
             entries += [(1, _line(symbols[i], lines[i])) for i in sorted(main)]
             if len(members) > MAX_MEMBERS:
-                entries.append((1, f"… {len(members) - MAX_MEMBERS} more members"))
+                entries.append((1, f"… {plural(len(members) - MAX_MEMBERS, 'more member')}"))
         return entries
 
     def _importance(self, member: Symbol) -> float:

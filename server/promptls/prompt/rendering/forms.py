@@ -7,13 +7,20 @@ that starts with "…" replaces omitted lines and names them.  Reads no files: t
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from msgspec.structs import replace
 
-from promptls.model import AnyOutline, FileText, FormName, Item, RenderedItem, Span, Symbol
+from promptls.languages.kinds import CALLABLE_KINDS, TITLED_KINDS
+from promptls.model import FileText, FormName, Item, RenderedItem, Span
+from promptls.prompt.rendering.definitions import (
+    definition_of,
+    enclosing_headers,
+    member_headers,
+    start_of_cut_function,
+)
 from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
 from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans
 from promptls.prompt.rendering.truncation import cut_position, elision_lines, largest_fitting
@@ -29,6 +36,9 @@ MAX_CHARACTERS_PER_TOKEN = 12
 """More characters than any line of code has per token."""
 
 _MAX_SIGNATURE_LINES = 20
+
+_DIVISIBLE_KINDS = TITLED_KINDS - CALLABLE_KINDS
+"""Kinds of symbols that may be cut between paragraphs or statements."""
 
 
 def item_forms(item: Item, file: FileText | Sequence[FileText], renderer: Renderer) -> ItemForms:
@@ -59,7 +69,7 @@ class ItemForms:
         self.file = file
         self.members = members  # files of a folder
         self.renderer = renderer
-        self.symbol = _definition(item, file, renderer) if file else None
+        self.symbol = definition_of(item, file, renderer) if file else None
         self.region = self._region()
         """Lines of the item: clamped to the file, with the comment above a definition."""
         self.clamped_item = self._clamped_item()
@@ -95,11 +105,19 @@ class ItemForms:
             return (Span(start, start + SHORT_DOC_LINES), Span(self.symbol.span.start, self.region.end))
         return (self.region,) if self.region else ()
 
-    def partial(self, max_tokens: int, spans: Sequence[Span] | None = None) -> RenderedItem | None:
+    @property
+    def is_definition(self) -> bool:
+        """Whether the item is a definition in code, unlike a section, a key, or lines between definitions."""
+        return self.symbol is not None and self.symbol.kind not in _DIVISIBLE_KINDS
+
+    def partial(
+        self, max_tokens: int, spans: Sequence[Span] | None = None, whole_definitions: bool = False
+    ) -> RenderedItem | None:
         """Return the first lines of the item, or of `spans` in it, that cost at most `max_tokens`; the rest is elided.
 
         The cut is before a statement with the least indentation, and not inside the signature of a definition.  Of an
-        item with call sites, the signature and the lines around the call sites are shown.
+        item with call sites, the signature and the lines around the call sites are shown.  With `whole_definitions`,
+        neither the item nor a function in it is cut if it is a definition.
         """
         spans = merge_spans(self.full_spans() if spans is None else spans)
         if not spans:
@@ -110,6 +128,8 @@ class ItemForms:
             return all_lines
         if self.item.call_sites and (excerpt := self._around_call_sites(spans, region, max_tokens)) is not None:
             return excerpt
+        if whole_definitions and self.is_definition:
+            return self._with_members(spans, region, max_tokens)
         min_count = 1
         if self.symbol and region.start <= self.symbol.span.start and self.symbol.body_start < region.end:
             min_count = count_lines(first_lines(spans, until=self.symbol.body_start)) + 1
@@ -121,7 +141,18 @@ class ItemForms:
             last = shown[-1]
             earliest = max(last.start + 1, last.end - (count - min_count))
             shown = (*shown[:-1], Span(last.start, cut_position(self.sanitized_lines, last.start, earliest, last.end)))
-        return self.render_lines(shown, region)
+        if whole_definitions:
+            shown = first_lines(shown, until=start_of_cut_function(self.file, self.region, shown[-1].end))
+        return self.render_lines(shown, region) if shown else None
+
+    def _with_members(self, spans: Sequence[Span], region: Span, max_tokens: int) -> RenderedItem | None:
+        """Return the signatures of a class and of its members; None if they do not fit or there are none."""
+        headers = member_headers(self.file, self.symbol)
+        shown = intersect_spans([*self.signature_spans(), *headers], spans)
+        if not headers or not shown:
+            return None
+        rendered = self.render_lines(shown, region, "partial")
+        return rendered if rendered.tokens <= max_tokens else None
 
     def _around_call_sites(self, spans: Sequence[Span], region: Span, max_tokens: int) -> RenderedItem | None:
         """Return the signature and the first call sites that fit; if all fit, with the largest context that fits."""
@@ -249,6 +280,11 @@ class ItemForms:
         """Lines of the item's file as they are; only to see which ones are blank."""
         return self.file.lines if self.file else ()
 
+    def enclosing_headers(self, span: Span) -> list[Span]:
+        """Return the lines that open the definitions around `span`, each without decorators and documentation."""
+        inside = self.symbol if self.symbol is not None and self.region.contains(span) else None
+        return enclosing_headers(self.file, span, inside)
+
     def injections(self, rendered: RenderedItem) -> list[Finding]:
         """Return prompt injections in the rendered lines; they are shown unchanged."""
         return self.renderer.sanitized_lines(self.file).injections(rendered.spans) if self.file else []
@@ -260,7 +296,7 @@ class ItemForms:
     def for_span(self, span: Span) -> ItemForms:
         """Return the forms of another region of the same file, with this item's origin and score."""
         item = replace(self.item, span=span, symbol="", kind="text")
-        symbol = _definition(item, self.file, self.renderer) if self.file else None
+        symbol = definition_of(item, self.file, self.renderer) if self.file else None
         if symbol:
             item = replace(item, symbol=symbol.qualified, kind=symbol.kind)
         return ItemForms(item, self.file, (), self.renderer)
@@ -333,37 +369,6 @@ def render_definitions(file: ItemForms, definitions: Sequence[ItemForms], max_to
         if in_full and last.signature_spans() and last.signature_spans() != last.full_spans():
             chosen.append((last, False))
     return None
-
-
-# ---------------------------------------------------------------- symbols of an item
-
-
-def _definition(item: Item, file: FileText, renderer: Renderer) -> Symbol | None:
-    """Return the symbol with the span of the item, with or without its comment; of several, the one with its name."""
-    if item.kind == "file" or file.entry.outline is None:
-        return None
-    symbol = _starting_with(item, _enclosing_chunk_symbols(file.entry.outline, item.span.end))
-    if item.symbol and (symbol is None or symbol.qualified != item.symbol):
-        # Few symbols have no chunk, and decoding all symbols is slow.
-        symbol = _starting_with(item, renderer.symbols_ending_at(file, item.span.end))
-    return symbol
-
-
-def _starting_with(item: Item, symbols: Iterable[Symbol]) -> Symbol | None:
-    """Return the symbol that starts at the item's first line: the one with the item's name, else the first."""
-    at_start = [s for s in symbols if item.span.start in (s.span.start, s.doc_start)]
-    return next((s for s in at_start if s.qualified == item.symbol), at_start[0] if at_start else None)
-
-
-def _enclosing_chunk_symbols(outline: AnyOutline, end: int) -> list[Symbol]:
-    """Return the symbols that end at `end` and enclose the chunk there, outermost first."""
-    at = bisect_left(outline.chunks, end, key=lambda chunk: chunk.span.start) - 1
-    index = outline.chunks[at].symbol if at >= 0 else -1
-    symbols: list[Symbol] = []
-    while index >= 0 and (symbol := outline.symbols[index]).span.end <= end:
-        symbols += [symbol] if symbol.span.end == end else []
-        index = symbol.parent
-    return symbols[::-1]
 
 
 # ---------------------------------------------------------------- outlines
