@@ -43,7 +43,7 @@ _FIREFOX = re.compile(rf"[\s|]*([^\s@(|]{{0,200}})@(\S{{1,800}}):{_LINE_NUMBER}:
 _PHP = re.compile(rf"#\d{{1,4}} +(.{{1,500}}?)\({_LINE_NUMBER}\)(?:: (.*))?")
 _BARE = re.compile(rf"{_FILE}:{_LINE_NUMBER}(?::\d{{1,7}})?(?![\w.])")
 _SPOKEN = re.compile(rf"{_FILE}[\"'`]?,? (?:on |at )?line {_LINE_NUMBER}\b")
-_LINE_OF = re.compile(rf"\b[Ll]ine {_LINE_NUMBER} (?:of|in) [\"'`]?{_FILE}")
+_LINE_OF = re.compile(rf"\b(?:line|Line) {_LINE_NUMBER} (?:of|in) [\"'`]?{_FILE}")
 _DIAGNOSTIC = re.compile(rf"{_FILE}\({_LINE_NUMBER}(?:,\d{{1,7}})?\): (?:fatal |syntax )?(?:error|warning)")
 _FUNCTION_AFTER = re.compile(
     r":in [`'\"]([^`'\"\n]{1,200})['\"]|: in (\S{1,200})$|, in ([^\s(]{1,200})|: ([\w.]{1,200}[?!]?/\d)\b"
