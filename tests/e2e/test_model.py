@@ -27,7 +27,7 @@ def test_terms_of_the_editor_model_are_searched(start: Start, shop: Path) -> Non
     client = start(shop, capabilities=CAPABILITIES, options={"languageModel": {"use": "editor", "timeoutS": 20}})
     client.results_by_method["promptls/complete"] = {"text": json.dumps(ANSWER)}
     client.wait_indexed()
-    result = client.build(QUESTION)
+    result = client.build(QUESTION, budget={"fill": "full"})
     sent = next(m["params"] for m in client.server_requests if m["method"] == "promptls/complete")
     assert QUESTION in sent["messages"][-1]["content"]
     assert "refund" in " ".join(result["intent"]["terms"])

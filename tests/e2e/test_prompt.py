@@ -179,7 +179,9 @@ def test_mentioned_minified_file_is_included(client: Client) -> None:
 
 
 def test_large_file_is_reduced(client: Client) -> None:
-    result = client.build("what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4"})
+    result = client.build(
+        "what does stage_77 do? @big/engine.py", budget={"tokens": 2000, "counter": "chars4", "fill": "full"}
+    )
     assert result["mentions"][0]["status"] == "partial"
     assert result["mentions"][0]["reason"]
     assert "def stage_77(" in result["prompt"]

@@ -274,8 +274,6 @@ def test_overview_question_includes_project_sections(visit: Visit, shop: Path) -
     assert {"architecture", "overview"} <= result["tokens"]["sections"].keys()
     assert "A refund is paid out within fourteen days" in result["prompt"]
     assert result["prompt"].count("\n[project]\n") == 1
-    nothing = client.build(QUESTION, budget={"tokens": 3000}, sections={"retrieval": False})
-    assert nothing["prompt"].count("\n[project]\n") == 1
     assert "architecture" not in client.build(QUESTION)["tokens"]["sections"]
 
 

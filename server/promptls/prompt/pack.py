@@ -192,7 +192,11 @@ def _pack_explicit(packer: Packer, explicit: Sequence[PackingCandidate]) -> None
         for entry in references:
             packer.add(entry, packer.remaining)
         return
-    sizes = [form.tokens if (form := c.forms.full() or c.forms.outline()) else 0 for c in explicit]
+    forms = [candidate.forms.full() or candidate.forms.outline() for candidate in explicit]
+    sizes = [
+        packer.cost(entry_of(FULL, form, candidate.forms, rank, True)) if form else 0
+        for rank, (form, candidate) in enumerate(zip(forms, explicit, strict=True))
+    ]
     level = _water_level(sizes, packer.remaining)
     queue = sorted(range(len(explicit)), key=lambda rank: (sizes[rank], rank))
     while queue:

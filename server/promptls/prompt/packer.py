@@ -98,6 +98,12 @@ class Packer:
         parts = [part for entry in entries for part in entry.parts if part.quality < FULL and len(part.sources) == 1]
         return sorted(parts, key=lambda part: part.rank)
 
+    def cost(self, entry: PackerEntry) -> int:
+        """Return the tokens of an entry in a fence of its own, with the lines that open enclosing definitions."""
+        if self.merge_files is None or not entry.spans:
+            return entry.rendered.tokens
+        return render_parts(entry.parts, complete=True).rendered.tokens
+
     def add(self, entry: PackerEntry, max_tokens: int) -> bool:
         """Pack an entry if it costs at most `max_tokens`, in one fence with others of its file if possible.
 

@@ -206,7 +206,7 @@ def _topics(section: SectionContext) -> tuple[str, ...]:
 
 
 def _is_about_project(section: SectionContext) -> bool:
-    return is_overview_request(section.intent.query.text, section.context)
+    return not section.intent.has_mentions and is_overview_request(section.intent.query.text, section.context)
 
 
 def _is_architectural(section: SectionContext) -> bool:
