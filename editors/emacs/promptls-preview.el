@@ -150,10 +150,12 @@ TEXT is the label of the button and defaults to the location."
 
 (defun promptls-preview--insert-item (item)
   "Insert a line for ITEM, an included item."
-  (insert (format "%7s  %-9s %-10s "
+  (insert (format "%7s  %-9s %-10s %-4s "
                   (promptls-format-number (plist-get item :tokens))
                   (or (plist-get item :form) "")
-                  (or (plist-get item :origin) "")))
+                  (or (plist-get item :origin) "")
+                  (let ((score (plist-get item :score)))
+                    (if (and score (< score 1)) (format "%.2f" score) ""))))
   (promptls-insert-location item)
   (when-let ((symbol (plist-get item :symbol)))
     (insert "  " (propertize symbol 'face 'shadow)))

@@ -312,3 +312,19 @@ def test_at_most_ten_unresolved_mentions_are_named(client: Client) -> None:
     prompt = client.build("compare " + " ".join(f"@vanished/file_{n}.py" for n in range(14)))["prompt"]
     assert "resolved: @vanished/file_0.py, " in prompt
     assert ", @vanished/file_9.py, 4 more." in prompt
+
+
+def test_messages_mark_the_prefix_that_the_next_question_shares(client: Client) -> None:
+    results = [
+        client.build(f"{question} @shop/cart.py", output="messages")
+        for question in ("where is the discount rounded?", "how are prices added up \U0001f6d2 and who calls it?")
+    ]
+    prefixes = []
+    for result in results:
+        mark, messages = result["cacheablePrefix"], result["messages"]
+        assert mark["message"] == len(messages) - 1
+        units = messages[-1]["content"].encode("utf-16-le")[: 2 * mark["characters"]]
+        prefixes.append([*(m["content"] for m in messages[:-1]), units.decode("utf-16-le")])
+    assert prefixes[0] == prefixes[1]
+    assert "def apply_discount" in prefixes[0][-1]
+    assert "cacheablePrefix" not in client.build("where is the discount rounded?")

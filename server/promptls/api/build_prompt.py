@@ -14,6 +14,7 @@ from promptls.api.results import (
     encode_mention,
     encode_span,
     uri_of,
+    utf16_offset,
 )
 from promptls.engine import Engine
 from promptls.index import Snapshot
@@ -97,8 +98,15 @@ def _encode_prompt(
     assembled = result.assembled
     state = engine.index.state()
     messages = [{"role": m.role, "content": m.content} for m in assembled.messages]
+    text: Json = {"prompt": assembled.prompt}
+    if messages:
+        characters = utf16_offset(messages[-1]["content"], assembled.cacheable_characters)
+        text = {
+            "messages": messages,
+            "cacheablePrefix": {"message": len(messages) - 1, "characters": characters},
+        }
     return {
-        **({"messages": messages} if messages else {"prompt": assembled.prompt}),
+        **text,
         "tokens": {
             "budget": options.budget,
             "used": assembled.tokens_used,

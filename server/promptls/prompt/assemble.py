@@ -91,6 +91,7 @@ class AssembledPrompt(Struct, frozen=True):
 
     prompt: str  # "" for output "messages"
     messages: tuple[Message, ...]  # () for output "text"
+    cacheable_characters: int  # of the last message: those before the first one that depends on the question
     budget: int
     tokens_used: int  # of the finished text; of messages, with `TOKENS_PER_MESSAGE` each
     section_tokens: dict[str, int]  # with "frame" (headings, separators) they add up to `tokens_used`
@@ -167,7 +168,7 @@ def assemble(
         # First with the specimen: the content of a prompt must not depend on the boundary.
         tokens = _count(_lay_out(state.content, layout, fences.SPECIMEN, renderer), output, counter)
         if tokens <= budget:
-            chat, tokens = _fence(state.content, layout, renderer, budget, boundary_key)
+            chat, tokens, boundary = _fence(state.content, layout, renderer, budget, boundary_key)
             if tokens <= budget:
                 break
         state = _reduce(state, tokens - budget)
@@ -177,6 +178,7 @@ def assemble(
     return AssembledPrompt(
         prompt=text,
         messages=messages,
+        cacheable_characters=_cacheable_characters(messages, state.content, layout, boundary, renderer),
         budget=budget,
         tokens_used=tokens,
         section_tokens=_section_tokens(chat, tokens, counter),
@@ -227,18 +229,34 @@ def _join(parts: MessageParts) -> str:
 
 def _fence(
     content: PromptContent, layout: Layout, renderer: Renderer, budget: int, boundary_key: bytes | None
-) -> tuple[Chat, int]:
-    """Return the messages with a boundary, and their tokens; a boundary that exceeds the budget is drawn again."""
+) -> tuple[Chat, int, str]:
+    """Return the messages with a boundary, their tokens, and it; a boundary that exceeds the budget is drawn again."""
     texts = [section.text for section in content.sections] + [turn.content for turn in content.history]
     for packed in content.items:
         texts += [packed.rendered.body, renderer.label(packed.rendered.item.path), packed.rendered.item.symbol]
-    chat, tokens = [], budget + 1
+    chat, tokens, boundary = [], budget + 1, ""
     for boundary in islice(fences.boundaries(content.message, texts, boundary_key), MAX_BOUNDARY_ATTEMPTS):
         chat = _lay_out(content, layout, boundary, renderer)
         tokens = _count(chat, content.output, renderer.counter)
         if tokens <= budget:
             break
-    return chat, tokens
+    return chat, tokens, boundary
+
+
+def _cacheable_characters(
+    messages: Sequence[Message], content: PromptContent, layout: Layout, boundary: str, renderer: Renderer
+) -> int:
+    """Return how many characters of the last message another question with the same mentions has in common."""
+    if not messages:
+        return 0
+    explicit = tuple(packed for packed in content.items if packed.explicit)
+    sections = tuple(section for section in content.sections if section.placement == "context")
+    other = replace(content, message="", items=explicit, sections=sections, empty_notice="", metadata=NO_METADATA)
+    rest = _join(_lay_out(other, layout, boundary, renderer)[-1][1])
+    pairs = enumerate(zip(messages[-1].content, rest, strict=False))
+    common = next((i for i, (a, b) in pairs if a != b), min(len(messages[-1].content), len(rest)))
+    end = rest.rfind(SEPARATOR, 0, common)
+    return end + len(SEPARATOR) if end >= 0 else 0
 
 
 def _empty_notice(packed: PackResult, budget: int, index_completeness: float) -> str:

@@ -217,7 +217,7 @@ local function render_items(canvas, result, width)
     return
   end
   render_heading(canvas, 'In the prompt', #result.items)
-  local left_width = math.max(20, width - 34)
+  local left_width = math.max(20, width - 39)
   for _, item in ipairs(result.items) do
     local path = M.path_with_lines(item.path, item.range)
     local symbols = item.symbol and { item.symbol } or {}
@@ -233,12 +233,13 @@ local function render_items(canvas, result, width)
       left = truncate_start(#symbol > 5 and path .. symbol or path, left_width)
       path_end = #symbol > 5 and #path or #left
     end
+    local probability = item.score and item.score < 1 and ('%.2f'):format(item.score) or ''
     local row = canvas:line({
       { ' ' .. pad_right(item.citation or '', 4), 'PromptlsDim' },
       { left:sub(1, path_end), 'PromptlsPath' },
       { left:sub(path_end + 1), 'PromptlsSymbol' },
       { (' '):rep(left_width - vim.fn.strdisplaywidth(left)) },
-      { ' ' .. pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9), 'PromptlsDim' },
+      { ' ' .. pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9) .. pad_right(probability, 5), 'PromptlsDim' },
       { pad_left(M.number(item.tokens), 7), 'PromptlsNumber' },
     }, '1')
     canvas.locations[row] = start_location(item.uri, item.range)

@@ -92,7 +92,7 @@ function itemRow(item: Item, links: PageLinks): Html {
     item,
     html`<code>${formatLocation(item.path, item.range)}</code>${item.symbol && html` <b>${item.symbol}</b>`} <span class="dim">${details.join(" · ")}</span>`,
     "Open item",
-  )}<p class="note">${item.origin}${Object.keys(item.reasons ?? {}).length > 0 && `: ${formatReasons(item)}`}</p></li>`;
+  )}<p class="note">${item.origin}${item.score < 1 && ` ${item.score.toFixed(2)}`}${Object.keys(item.reasons ?? {}).length > 0 && `: ${formatReasons(item)}`}</p></li>`;
 }
 
 function omittedSection(result: BuildResult, links: PageLinks, pathOf: PathOf): Html | false {

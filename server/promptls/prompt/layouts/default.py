@@ -1,7 +1,7 @@
 """The default layout: instructions, fenced context, task, question.
 
 Parts that do not depend on the question come first, so that a provider can cache the prefix: instructions, sections,
-mentioned code.  Retrieved code, advice for the type of question and the question follow.
+mentioned code.  Earlier turns, retrieved code, advice for the type of question and the question follow.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ def _context(content: PromptContent, boundary: str, renderer: Renderer | None) -
     for section in content.sections:
         if section.placement == "context":
             parts.append((section.name, "", fences.fence([("section", section.name)], section.text, boundary)))
+    elements = [
+        (packed.explicit, render_element(packed.rendered, renderer.label, boundary, citation))
+        for packed, citation in content.labelled_items()
+        if renderer is not None
+    ]
+    if mentioned := [text for explicit, text in elements if explicit]:
+        parts.append(("context", "", SEPARATOR.join(mentioned)))
     if content.output == "text":
         for turn in content.history:
             parts.append(("history", "", fences.fence([("turn", turn.role)], turn.content, boundary)))
-    if renderer is None or content.items:
-        elements = [
-            render_element(packed.rendered, renderer.label, boundary, citation)
-            for packed, citation in content.labelled_items()
-            if renderer is not None
-        ]
-        parts.append(("context", "", SEPARATOR.join(elements)))
+    retrieved = [text for explicit, text in elements if not explicit]
+    if renderer is None or retrieved:
+        parts.append(("context", "", SEPARATOR.join(retrieved)))
     head = f"# Context\nBoundary: {boundary}\n\n" if parts else "# Context\n"
     if content.empty_notice and not content.items:
         parts.append(("context", "", content.empty_notice))
