@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from promptls.graph.centrality import central_definitions, is_project_code
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
-from promptls.knowledge.project import ProjectFacts, is_project_question
+from promptls.knowledge.project import ProjectFacts
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
+from promptls.prompt.intent.project_question import is_project_question
 
 MIN_ITEMS, MAX_ITEMS = 8, 12
 """Number of definitions: `MAX_ITEMS` only if all of them are important enough."""
@@ -27,8 +28,12 @@ BEST_SCORE, SCORE_STEP = 0.9, 0.02
 
 def is_overview_request(question: str, context: ResolveContext) -> bool:
     """Return true if a question is about the project as a whole."""
-    names = {root.name for root in context.snapshot.roots} | {facts.name for facts in _facts(context)}
-    return is_project_question(question, filter(None, names))
+    return is_project_question(question, _project_names(context))
+
+
+def _project_names(context: ResolveContext) -> Iterator[str]:
+    yield from (root.name for root in context.snapshot.roots)
+    yield from (facts.name for facts in _facts(context))
 
 
 def overview_items(context: ResolveContext) -> list[Item]:
