@@ -96,6 +96,11 @@ def is_project_code(label: str) -> bool:
     return not is_peripheral(label) and _OUTSIDE.search(label) is None
 
 
+def is_support_code(label: str) -> bool:
+    """Return true for helpers and for scripts for development."""
+    return _SUPPORT_PATH.search(label) is not None
+
+
 def _rank(view: GraphView, token: CancelToken | None) -> tuple[CentralDefinition, ...]:
     files = _project_files(view)
     names = _ranked_names(view, files, token)
@@ -211,7 +216,7 @@ def _score(
         score *= _ERROR_FACTOR
     if label.endswith(_DECLARATION_ENDS):
         score *= _DECLARATION_FACTOR
-    if _SUPPORT_PATH.search(label):
+    if is_support_code(label):
         score *= _SUPPORT_FACTOR
     return score
 

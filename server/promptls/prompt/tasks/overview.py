@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.graph.centrality import central_definitions, is_project_code
+from promptls.graph.centrality import central_definitions, is_project_code, is_support_code
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
 from promptls.knowledge.project import ProjectFacts
@@ -70,7 +70,8 @@ def _entry_definitions(view: GraphView, facts: tuple[ProjectFacts, ...]) -> Iter
             path = f"{base}/{target}"
             if name:
                 path = _module_path(view, base, target)
-            if path in view.snapshot.files and is_project_code(view.snapshot.label(path)):
+            label = view.snapshot.label(path)
+            if path in view.snapshot.files and is_project_code(label) and not is_support_code(label):
                 yield from _entry_functions(view, path, name.partition(".")[0], project.name)
 
 
