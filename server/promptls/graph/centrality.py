@@ -96,6 +96,11 @@ def is_project_code(label: str) -> bool:
     return not is_peripheral(label) and _OUTSIDE.search(label) is None
 
 
+def is_support_code(label: str) -> bool:
+    """Return true for helpers and for scripts for development."""
+    return _SUPPORT_PATH.search(label) is not None
+
+
 def _rank(view: GraphView, token: CancelToken | None) -> tuple[CentralDefinition, ...]:
     files = _project_files(view)
     names = _ranked_names(view, files, token)
@@ -108,7 +113,7 @@ def _rank(view: GraphView, token: CancelToken | None) -> tuple[CentralDefinition
             if target[0] != path and target[0] in files:
                 incoming.setdefault(target, set()).add(path)
                 outgoing.setdefault((path, owner), set()).add(target)
-    exported = _exported(view, files)
+    exported = _exported(view, files, token)
     scored = [
         CentralDefinition(ref, round(score, 6), len(incoming.get(ref, ())))
         for ref in {*incoming, *outgoing, *exported}
@@ -183,17 +188,18 @@ def _ranked_owner(symbols: FileSymbols, index: int) -> int:
     return outer
 
 
-def _exported(view: GraphView, files: dict[str, FileSymbols]) -> set[OutlineRef]:
+def _exported(view: GraphView, files: dict[str, FileSymbols], token: CancelToken | None) -> set[OutlineRef]:
     """Return the definitions that index files of outer folders re-export."""
-    depths = {path: view.snapshot.label(path).count("/") for path in files}
-    indexes = [p for p in files if p.rpartition("/")[2].partition(".")[0] in INDEX_STEMS]
-    return {
-        edge.target
-        for path in indexes
-        if depths[path] <= _MAX_EXPORT_DEPTH
-        for edge in view.outgoing((path, -1))
-        if edge.type == "exports" and edge.target[0] != path and edge.target[0] in files
-    }
+    exported: set[OutlineRef] = set()
+    for path in files:
+        stem, depth = path.rpartition("/")[2].partition(".")[0], view.snapshot.label(path).count("/")
+        if stem not in INDEX_STEMS or depth > _MAX_EXPORT_DEPTH:
+            continue
+        if token is not None:
+            token.check()
+        edges = (edge for edge in view.outgoing((path, -1)) if edge.type == "exports")
+        exported |= {edge.target for edge in edges if edge.target[0] != path and edge.target[0] in files}
+    return exported
 
 
 def _score(
@@ -210,7 +216,7 @@ def _score(
         score *= _ERROR_FACTOR
     if label.endswith(_DECLARATION_ENDS):
         score *= _DECLARATION_FACTOR
-    if _SUPPORT_PATH.search(label):
+    if is_support_code(label):
         score *= _SUPPORT_FACTOR
     return score
 

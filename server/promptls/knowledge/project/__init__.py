@@ -13,7 +13,6 @@ from promptls.knowledge.project.overview import (
     is_overview_question,
     overview_entries,
 )
-from promptls.knowledge.project.project_question import is_project_question
 from promptls.knowledge.project.projects import ProjectIndex
 
 __all__ = [
@@ -23,7 +22,6 @@ __all__ = [
     "architecture_entries",
     "files_by_purpose",
     "is_overview_question",
-    "is_project_question",
     "overview_entries",
     "project_entries",
     "project_header",

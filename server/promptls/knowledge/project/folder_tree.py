@@ -16,6 +16,8 @@ from promptls.knowledge.project.layers import CORE, LAYER_DESCRIPTIONS, layer_of
 
 MAX_TOP_FOLDERS, MAX_SUBFOLDERS, MAX_TREE_FOLDERS = 12, 10, 24
 """Maximum number of top-level folders, of folders in one of them, and of all folders that share this number fairly."""
+MAIN_SHARE, MIN_MAIN_FILES = 0.8, 20
+"""Minimum share and number of the code files of a folder in the subfolder that the tree shows instead of it."""
 MAX_FILE_NAMES = 20
 """Maximum number of file names listed for one folder."""
 MAX_LISTED_FILES = 80
@@ -151,17 +153,17 @@ def folder_tree(
     main_count = sum(not _is_auxiliary(top) for top in tops)
     max_below = min(MAX_SUBFOLDERS, max(2, (MAX_TREE_FOLDERS - len(tops)) // max(1, main_count)))
     for top in tops:
-        folder = _end_of_chain(top, own, children)
+        folder = _main_folder(top, own, children, code)
         if _is_auxiliary(folder):
             tree.append(TreeFolder(top, 0, totals[top], folder_role(top)))
             continue
         below = [f for f in _by_size(children.get(folder, ()), totals, code) if not _is_auxiliary(f) and code.get(f, 0)]
         purpose = _purpose(folder, docs)
         omitted = max(0, len(below) - max_below)
-        tree.append(TreeFolder(folder, 0, totals[top], purpose, _file_names(folder, listed), omitted))
+        tree.append(TreeFolder(folder, 0, totals[folder], purpose, _file_names(folder, listed), omitted))
         for sub in below[:max_below]:
-            inner = _end_of_chain(sub, own, children)
-            tree.append(TreeFolder(inner, 1, totals[sub], _purpose(inner, docs), _file_names(inner, listed)))
+            inner = _main_folder(sub, own, children, {})
+            tree.append(TreeFolder(inner, 1, totals[inner], _purpose(inner, docs), _file_names(inner, listed)))
     return tuple(tree)
 
 
@@ -189,9 +191,14 @@ def _is_auxiliary(folder: str) -> bool:
     )
 
 
-def _end_of_chain(folder: str, own: Mapping[str, int], children: Mapping[str, set[str]]) -> str:
-    """Return the innermost folder of a chain in which each folder contains only the next one."""
-    while not own.get(folder) and len(inner := sorted(children.get(folder, ()))) == 1:
+def _main_folder(folder: str, own: Mapping[str, int], children: Mapping[str, set[str]], code: Mapping[str, int]) -> str:
+    """Return the innermost folder of a chain in which each folder contains only the next one, or most of its code."""
+    while inner := sorted(children.get(folder, ()), key=lambda f: (-code.get(f, 0), f)):
+        is_chain = len(inner) == 1 and not own.get(folder)
+        if not is_chain and code.get(inner[0], 0) < max(MIN_MAIN_FILES, MAIN_SHARE * code.get(folder, 0)):
+            break
+        if not is_chain and _is_auxiliary(inner[0]):
+            break
         folder = inner[0]
     return folder
 

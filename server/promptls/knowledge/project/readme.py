@@ -14,6 +14,8 @@ from promptls.util.truncate import truncate_words
 
 MAX_CHARACTERS = 200_000
 """Maximum number of characters parsed; bounds the time."""
+MAX_PROSE_CHARACTERS = 40_000
+"""Maximum number of characters of a document that are searched for its purpose or summary."""
 MAX_SUMMARY_CHARACTERS = 400
 """Maximum number of characters of one paragraph or list in a summary."""
 MIN_WORDS = 4
@@ -96,7 +98,7 @@ _NOT_ABOUT_TITLE = re.compile(
 """Titles of sections that are not about the purpose of a project."""
 _FEATURES_TITLE = re.compile(
     r"features?|highlights|what (?:is|does|can)|why\b|overview|about|key (?:points|concepts)|capabilit|merkmale"
-    r"|caracter[i\u00ed]sticas|fonctionnalit|\u7279\u6027|\u529f\u80fd|\u7279\u5fb4",
+    r"|funciones|fonctionnalit|\u7279\u6027|\u529f\u80fd|\u7279\u5fb4",
     re.IGNORECASE,
 )
 """Titles of sections whose list belongs to the purpose of a project."""
@@ -209,7 +211,7 @@ def read_purpose(text: str, max_characters: int = 900) -> str:
     installation, use, licence and the like end the prose, and count only if there is none before them.
     """
     kept: list[str] = []
-    for section in split_document(text)[:12]:
+    for section in split_document(text[:MAX_PROSE_CHARACTERS])[:12]:
         if _NOT_ABOUT_TITLE.search(section.title):
             if kept:
                 break
@@ -241,7 +243,7 @@ def read_summary(text: str, max_characters: int) -> str:
     """Return the headings of a document, each with the first paragraph and list below it, without code."""
     kept: list[str] = []
     length = 0
-    for section in split_document(text):
+    for section in split_document(text[:MAX_PROSE_CHARACTERS]):
         paragraphs = list(_paragraphs(section, with_lists=True))
         prose = [p for p in paragraphs if not p.startswith("- ")][:1]
         lists = [p for p in paragraphs if p.startswith("- ")][:1]
@@ -275,7 +277,7 @@ def _paragraphs(section: DocumentSection, with_lists: bool = False) -> Iterator[
             " ".join(_QUOTED.sub("", line) if line.startswith(">") else line for line in lines)
         )
         paragraph = _FOOTNOTE.sub("", paragraph.replace("**", "").replace("|br|", ""))
-        is_link = _BARE_LINK.fullmatch(paragraph) is not None or _LINK_BAR.fullmatch(paragraph) is not None
+        is_link = _BARE_LINK.fullmatch(paragraph[:300]) is not None or _LINK_BAR.fullmatch(paragraph) is not None
         if _WORD_CHARACTERS.search(paragraph) is not None and not is_link:
             yield paragraph
 

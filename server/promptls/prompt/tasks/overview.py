@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from promptls.graph.centrality import central_definitions, is_project_code
+from promptls.graph.centrality import central_definitions, is_project_code, is_support_code
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
-from promptls.knowledge.project import ProjectFacts, is_project_question
+from promptls.knowledge.project import ProjectFacts
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.model import Item, Origin
+from promptls.prompt.intent.project_question import is_project_question
 
 MIN_ITEMS, MAX_ITEMS = 8, 12
 """Number of definitions: `MAX_ITEMS` only if all of them are important enough."""
@@ -27,8 +28,12 @@ BEST_SCORE, SCORE_STEP = 0.9, 0.02
 
 def is_overview_request(question: str, context: ResolveContext) -> bool:
     """Return true if a question is about the project as a whole."""
-    names = {root.name for root in context.snapshot.roots} | {facts.name for facts in _facts(context)}
-    return is_project_question(question, filter(None, names))
+    return is_project_question(question, _project_names(context))
+
+
+def _project_names(context: ResolveContext) -> Iterator[str]:
+    yield from (root.name for root in context.snapshot.roots)
+    yield from (facts.name for facts in _facts(context))
 
 
 def overview_items(context: ResolveContext) -> list[Item]:
@@ -65,7 +70,8 @@ def _entry_definitions(view: GraphView, facts: tuple[ProjectFacts, ...]) -> Iter
             path = f"{base}/{target}"
             if name:
                 path = _module_path(view, base, target)
-            if path in view.snapshot.files and is_project_code(view.snapshot.label(path)):
+            label = view.snapshot.label(path)
+            if path in view.snapshot.files and is_project_code(label) and not is_support_code(label):
                 yield from _entry_functions(view, path, name.partition(".")[0], project.name)
 
 

@@ -12,6 +12,9 @@ from collections.abc import Iterable
 MAX_QUESTION_CHARACTERS = 500
 """Maximum length of a question about the whole; a longer one names something in particular."""
 
+MAX_NAME_WORDS = 3
+"""Maximum number of different words in a question that are names of the project."""
+
 _WORD = re.compile(r"[^\W\d_][^\W_]*|\d+|[`/\\_@#<>=(){}]")
 """Words; a character that is common in code is a word of its own, which no vocabulary contains."""
 _CJK = "\u3040-\u30ff\u3400-\u9fff\uff66-\uff9f"
@@ -142,22 +145,21 @@ def is_project_question(question: str, names: Iterable[str] = ()) -> bool:
 
     Args:
         question: The question, without mentions.
-        names: Names of the project, which count as words for the project.
+        names: Names of the project, which count as words for the project; read only if the question may have one.
     """
     if not question.strip() or len(question) > MAX_QUESTION_CHARACTERS:
         return False
     text = " ".join(_WORD.findall(_APOSTROPHE.sub(" ", _START.sub("overview", question))))
-    own_names = {word.lower() for name in names for word in _WORD.findall(name)}
     runs = _CJK_RUN.findall(text)
     words = [word for word in _CJK_RUN.sub(" ", text).lower().split() if not word.isdigit()]
-    if any(word not in _VOCABULARY and word not in own_names for word in words):
+    unknown = {word for word in words if word not in _VOCABULARY}
+    if len(unknown) > MAX_NAME_WORDS or any(_CJK_VOCABULARY.sub("", run) for run in runs):
         return False
-    if any(_CJK_VOCABULARY.sub("", run) for run in runs):
+    own_names = {word.lower() for name in names for word in _WORD.findall(name)} if unknown else set()
+    if unknown - own_names:
         return False
     joined, spoken = "\n".join(runs), " ".join(words)
-    if _OVERVIEW_PHRASES.search(spoken) or _CJK_OVERVIEW_PATTERN.search(joined):
+    if _OVERVIEW_PHRASES.search(spoken) or _CJK_OVERVIEW_PATTERN.search(joined) or not _OVERVIEW.isdisjoint(words):
         return True
-    if not _OVERVIEW.isdisjoint(words):
-        return True
-    names_project = not (_PROJECT | own_names).isdisjoint(words) or _CJK_PROJECT_PATTERN.search(joined) is not None
-    return names_project and (not _ASK.isdisjoint(words) or _CJK_ASK_PATTERN.search(joined) is not None)
+    names_project = bool(unknown) or not _PROJECT.isdisjoint(words) or bool(_CJK_PROJECT_PATTERN.search(joined))
+    return names_project and (not _ASK.isdisjoint(words) or bool(_CJK_ASK_PATTERN.search(joined)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.knowledge.project.project_question import MAX_QUESTION_CHARACTERS, is_project_question
+from promptls.prompt.intent.project_question import MAX_QUESTION_CHARACTERS, is_project_question
 
 ABOUT_THE_PROJECT = [
     "explain the architecture",
