@@ -99,11 +99,12 @@ def _common_forms(parts: Sequence[Part], hull: Span) -> ItemForms:
 
 
 def _region(parts: Sequence[Part], shown: Span) -> Span:
-    """Return the lines that are shown or elided: `shown`, and the rest of the parts that are reduced."""
-    reduced = [part for part in parts if part.rendered.form != "full"]
-    is_part_of_file = len(parts) == 1 and parts[0].forms.item.kind == "file" and reduced
-    start = parts[0].forms.region.start if is_part_of_file else shown.start
-    return Span(start, max([shown.end, *(part.forms.region.end for part in reduced)]))
+    """Return the lines that are shown or elided: `shown`, the notes of full parts, and the rest of reduced ones."""
+    full = [part.forms for part in parts if part.rendered.form == "full"]
+    reduced = [part.forms for part in parts if part.rendered.form != "full"]
+    whole = full + [forms for forms in reduced if len(parts) == 1 and forms.item.kind == "file"]
+    start = min([shown.start, *(forms.region.start for forms in whole)])
+    return Span(start, max([shown.end, *(forms.region.end for forms in (*full, *reduced))]))
 
 
 def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:

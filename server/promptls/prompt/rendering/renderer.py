@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from promptls.model import FileText, FormName, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.fences import SPECIMEN, fence
+from promptls.prompt.rendering.notes import Note, find_notes
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, header_text, redact
 from promptls.prompt.tokens import Counter, count_all
@@ -25,14 +26,27 @@ _CITATION_SPECIMEN = "P10"
 class Renderer:
     """State that the forms of one request share: counter, labels of paths, sanitized files."""
 
-    __slots__ = ("_sanitized", "_symbol_lines", "_symbols_by_end", "citations", "counter", "label")
+    __slots__ = (
+        "_notes",
+        "_sanitized",
+        "_symbol_lines",
+        "_symbols_by_end",
+        "citations",
+        "counter",
+        "label",
+        "omit_notes",
+    )
 
-    def __init__(self, counter: Counter, label: Callable[[str], str], *, citations: bool = False) -> None:
+    def __init__(
+        self, counter: Counter, label: Callable[[str], str], *, citations: bool = False, omit_notes: bool = False
+    ) -> None:
         self.counter = counter
         self.label = lru_cache(label)
         self.citations = citations
+        self.omit_notes = omit_notes  # whether licences and change notes are left out
         # By path and text: the text of a file can differ between overlays.
         self._sanitized: dict[tuple[str, str], SanitizedLines] = {}
+        self._notes: dict[tuple[str, str], tuple[Note, ...]] = {}
         self._symbol_lines: dict[tuple[str, str], list[str]] = {}
         self._symbols_by_end: dict[tuple[str, str], dict[int, list[Symbol]]] = {}
 
@@ -43,6 +57,17 @@ class Renderer:
         if lines is None:
             lines = self._sanitized[key] = SanitizedLines(file)
         return lines
+
+    def notes(self, file: FileText) -> tuple[Note, ...]:
+        """Return the lines of a file that are left out, unless they are requested."""
+        if not self.omit_notes:
+            return ()
+        key = (file.entry.path, file.text)
+        notes = self._notes.get(key)
+        if notes is None:
+            language = file.entry.outline.language if file.entry.outline else "text"
+            notes = self._notes[key] = find_notes(file.lines, language)
+        return notes
 
     def symbol_lines(self, file: FileText) -> list[str]:
         """Return the outline text of each symbol of a file."""
