@@ -16,6 +16,7 @@ from promptls.prompt.rendering.gaps import close_gaps
 from promptls.prompt.rendering.spans import (
     count_lines,
     merge_across_blank_lines,
+    merge_spans,
     subtract_spans,
 )
 
@@ -53,6 +54,9 @@ def sources_of(parts: Sequence[Part]) -> tuple[Item, ...]:
 
 def join_contained(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return the parts without those whose lines a full part shows; their candidates join that part."""
+    spans = [span for part in parts for span in part.rendered.spans]
+    if count_lines(merge_spans(spans)) == count_lines(spans):
+        return tuple(parts)
     out: list[Part] = []
     for part in sorted(parts, key=lambda part: -count_lines(part.rendered.spans)):
         lines = part.rendered.spans

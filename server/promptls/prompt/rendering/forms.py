@@ -33,6 +33,9 @@ MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 MAX_FENCE_TOKENS = 80
 """Maximum tokens of a fence and its header without the names in it; the estimate counts 68 for the longest one."""
 
+MAX_RANGE_TOKENS = 12
+"""Maximum tokens of the line range and the name in a header, without the characters of the name."""
+
 MAX_CHARACTERS_PER_TOKEN = 12
 """More characters than any line of code has per token."""
 
@@ -114,11 +117,13 @@ class ItemForms:
     def _without_notes(self, spans: tuple[Span, ...]) -> tuple[Span, ...]:
         """Return the spans without notes; explicit ranges and definitions, and items of nothing else, keep theirs."""
         is_requested = self.item.origin in EXPLICIT_ORIGINS and self.item.kind != "file"
-        notes = [] if is_requested or self.file is None else self.renderer.notes(self.file)
+        notes = () if is_requested or self.file is None else self.renderer.notes(self.file)
         inside = [note.span for note in notes if any(span.contains(note.span) for span in spans)]
+        if not inside:
+            return spans
         rest = tuple(subtract_spans(spans, inside))
         has_text = any(map(str.strip, chain.from_iterable(self.raw_lines[s.start : s.end] for s in rest)))
-        return rest if inside and has_text else spans
+        return rest if has_text else spans
 
     @property
     def is_definition(self) -> bool:
@@ -281,16 +286,23 @@ class ItemForms:
 
     def _elision(self, gap: Span) -> list[str]:
         """Return the line that replaces a gap, which names notes if nothing else is left out."""
-        notes = [note for note in self.renderer.notes(self.file) if gap.contains(note.span)] if self.file else []
-        rest = subtract_spans([gap], [note.span for note in notes]) if notes else [gap]
-        is_note = not any(line.strip() for span in rest for line in self.raw_lines[span.start : span.end])
-        return elision_lines(gap, " and ".join(dict.fromkeys(note.name for note in notes)) if is_note else "")
+        notes = self.renderer.notes(self.file) if gap and self.file is not None else ()
+        inside = [note for note in notes if gap.contains(note.span)]
+        if inside:
+            rest = subtract_spans([gap], [note.span for note in inside])
+            if not any(map(str.strip, chain.from_iterable(self.raw_lines[s.start : s.end] for s in rest))):
+                return elision_lines(gap, " and ".join(dict.fromkeys(note.name for note in inside)))
+        return elision_lines(gap)
 
     # ------------------------------------------------------------ lines and findings
 
     def header_allowance(self) -> int:
         """Return a number of tokens that fence and header seldom exceed; the header may contain the path twice."""
         return MAX_FENCE_TOKENS + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
+
+    def saved_tokens(self) -> int:
+        """Return a number of tokens that a part seldom saves in the fence of its file."""
+        return self.renderer.fence_tokens(self.item.path) + MAX_RANGE_TOKENS + len(self.item.symbol) // 2
 
     @property
     def sanitized_lines(self) -> Sequence[str]:

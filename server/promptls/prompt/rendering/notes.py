@@ -1,6 +1,6 @@
 """Lines of a file that say nothing about its code: licence headers, and change notes in its documentation.
 
-Pure functions on lines.  Expressions are applied to the first `MAX_LINE_CHARACTERS` of a line.
+Expressions are applied to the first `MAX_LINE_CHARACTERS` of a line.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.model import Span
+from promptls.model import FileText, Span
 
 MIN_NOTE_LINES = 4
 """Minimum lines of a note that is left out; a shorter one costs little more than its mark."""
@@ -43,6 +43,25 @@ class Note(Struct, frozen=True):
 
     span: Span
     name: str  # "licence" or "change notes"
+
+
+_NOTES: dict[tuple[bytes, str], tuple[Note, ...]] = {}
+"""Cache: (content hash, language) → notes.  Losing entries only costs time."""
+_MAX_FILES = 1 << 14
+
+
+def notes_of(file: FileText) -> tuple[Note, ...]:
+    """Return the notes of a file."""
+    language = file.entry.outline.language if file.entry.outline is not None else "text"
+    key = (file.entry.content_hash, language)
+    notes = _NOTES.get(key) if file.entry.content_hash else None
+    if notes is None:
+        notes = find_notes(file.lines, language)
+        if file.entry.content_hash:
+            if len(_NOTES) >= _MAX_FILES:
+                _NOTES.clear()
+            _NOTES[key] = notes
+    return notes
 
 
 def find_notes(lines: Sequence[str], language: str) -> tuple[Note, ...]:

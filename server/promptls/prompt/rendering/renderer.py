@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from promptls.model import FileText, FormName, Item, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.fences import SPECIMEN, fence
-from promptls.prompt.rendering.notes import Note, find_notes
+from promptls.prompt.rendering.notes import Note, notes_of
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, header_text, redact
 from promptls.prompt.tokens import Counter, count_all
@@ -21,6 +21,11 @@ _MAX_NAME_CHARACTERS = 120
 """Maximum characters of a symbol's name in a header: the heading of a section can be a paragraph."""
 _CITATION_SPECIMEN = "P10"
 """Citation label with which items are counted."""
+
+
+_FENCE_TOKENS: dict[tuple[str, str], int] = {}
+"""Cache: (name of the counter, label of a file) → tokens of an empty fence.  Losing entries only costs time."""
+_MAX_FENCES = 1 << 14
 
 
 class Renderer:
@@ -65,9 +70,18 @@ class Renderer:
         key = (file.entry.path, file.text)
         notes = self._notes.get(key)
         if notes is None:
-            language = file.entry.outline.language if file.entry.outline else "text"
-            notes = self._notes[key] = find_notes(file.lines, language)
+            notes = self._notes[key] = notes_of(file)
         return notes
+
+    def fence_tokens(self, path: str) -> int:
+        """Return the tokens of an empty fence for a file."""
+        key = (self.counter.name, self.label(path))
+        tokens = _FENCE_TOKENS.get(key)
+        if tokens is None:
+            if len(_FENCE_TOKENS) >= _MAX_FENCES:
+                _FENCE_TOKENS.clear()
+            tokens = _FENCE_TOKENS[key] = self.counter.count(fence([("path", key[1])], "", SPECIMEN))
+        return tokens
 
     def symbol_lines(self, file: FileText) -> list[str]:
         """Return the outline text of each symbol of a file."""
