@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -119,7 +120,8 @@ def render_element(rendered: RenderedItem, label: Callable[[str], str], boundary
     """Return the fenced text of an item; a `citation` ("P1") adds the line "[P1] source: path:lines" before it."""
     item = rendered.item
     path, symbol = label(item.path), clean_symbol_name(item.symbol)
-    lines = ", ".join(span.label for span in rendered.spans)
+    spans = hunk_spans(rendered.body) if item.kind == "diff" else rendered.spans
+    lines = ", ".join(span.label for span in spans)
     if rendered.form == "outline" and item.kind != "folder":
         lines = item.span.label
     if rendered.form == "reference":
@@ -131,6 +133,15 @@ def render_element(rendered: RenderedItem, label: Callable[[str], str], boundary
     if not citation or rendered.form == "reference":
         return text
     return f"[{citation}] source: {header_text(path)}{':' if lines else ''}{lines}\n{text}"
+
+
+def hunk_spans(diff: str) -> list[Span]:
+    """Return the lines of the new file that the hunks of a diff show; a hunk header is the only line with "@@ "."""
+    starts = [(int(match[1]) - 1, int(match[2] or 1)) for match in _HUNK.finditer(diff)]
+    return [Span(max(0, start), start + count) for start, count in starts if count > 0]
+
+
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.M)
 
 
 @lru_cache(maxsize=1 << 12)
