@@ -87,7 +87,8 @@ def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), complete
     region = _region(parts, Span(shown[0].start, hull.end))
     if complete:
         shown, region = close_gaps(forms, shown, region, elsewhere)
-    shown = subtract_spans(shown, sorted(span for span in elsewhere))  # blank lines can be shown elsewhere
+    if elsewhere:
+        shown = subtract_spans(shown, elsewhere)  # blank lines can be shown elsewhere
     if len(parts) == 1 and tuple(shown) == parts[0].rendered.spans and region.end >= parts[0].forms.region.end:
         return Fence(parts[0].rendered, forms)
     is_full = all(part.rendered.form == "full" for part in parts)
@@ -124,10 +125,11 @@ def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
 
 def _common_form(parts: Sequence[Part], shown: Sequence[Span]) -> FormName:
     """Return "full" if all parts are complete, the form of all parts if it is the same, else "partial"."""
-    if not any(subtract_spans(part.forms.full_spans(), shown) for part in parts):
+    reduced = [part.forms for part in parts if part.rendered.form != "full"]
+    if not any(subtract_spans(forms.full_spans(), shown) for forms in reduced):
         return "full"
-    forms = {part.rendered.form for part in parts}
-    return parts[0].rendered.form if len(forms) == 1 else "partial"
+    names = {part.rendered.form for part in parts}
+    return parts[0].rendered.form if len(names) == 1 else "partial"
 
 
 def mark_complete(part: Part, shown: Sequence[Span], full_quality: int) -> Part:
