@@ -48,8 +48,8 @@ def label(path: str) -> str:
     return path.removeprefix(f"{ROOT}/")
 
 
-def renderer(name: str = "chars4", *, citations: bool = False) -> Renderer:
-    return Renderer(counter(name), label, citations=citations)
+def renderer(name: str = "chars4", *, citations: bool = False, omit_notes: bool = False) -> Renderer:
+    return Renderer(counter(name), label, citations=citations, omit_notes=omit_notes)
 
 
 def forms_of(item: Item, file: FileText, using: Renderer | None = None) -> ItemForms:
@@ -94,6 +94,8 @@ LINES = st.lists(
             "}",
             "class A:",
             "# comment",
+            "# licence",
+            ".. versionadded:: 1",
             '    """doc"""',
             "é 中",
         ]

@@ -50,7 +50,7 @@ def candidates(
 
 @st.composite
 def cases(draw: st.DrawFn) -> tuple[list[PackingCandidate], list[PackingCandidate], Renderer]:
-    using = renderer(draw(COUNTERS), citations=draw(st.booleans()))
+    using = renderer(draw(COUNTERS), citations=draw(st.booleans()), omit_notes=draw(st.booleans()))
     views = [draw(files(name)) for name in ("a.py", "b.py")]
     explicit = draw(candidates(views, using, Origin.MENTION, 0, 0))
     implicit = draw(candidates(views, using, Origin.SEMANTIC, 100, 2))

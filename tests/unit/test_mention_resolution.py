@@ -13,7 +13,9 @@ from graphkit import context_for
 from promptls.index.files.read import FileLimits
 from promptls.index.files.uris import to_uri
 from promptls.index.snapshot import SourceReader
+from promptls.index.workspace import with_unique_names
 from promptls.mentions.context import ClientContext, EditorDiagnostic, ResolveContext
+from promptls.mentions.path_lookup import mention_for
 from promptls.mentions.resolve import (
     INDEXING_NOTE,
     MAX_SYMBOL_NAMES,
@@ -22,7 +24,7 @@ from promptls.mentions.resolve import (
     resolve_mentions,
     undefined_symbol_names,
 )
-from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Span
+from promptls.model import Cancelled, CancelToken, Item, MentionOutcome, Origin, Root, Span
 from workspaces import context_of, snapshot_of
 
 SHOP = """
@@ -683,6 +685,35 @@ def test_three_roots_with_equal_names(tmp_path: Path) -> None:
         for c in ("api", "cli")
         for o in resolve_mentions(f"@{c}:src/app.py", context_of(snapshot))
     )
+
+
+def test_roots_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    text = "".join(f"-- {folder}/app/a.py --\ndef run(): pass\n" for folder in ("one", "two", "three"))
+    snapshot = snapshot_of(text, tmp_path, roots=("one/app", "two/app", "three/app"))
+    snapshot = replace(snapshot, roots=with_unique_names(snapshot.roots))
+    paths = [f"{root.path}/a.py" for root in snapshot.roots]
+    assert [snapshot.label(path) for path in paths] == ["app:a.py", "app (2):a.py", "app (3):a.py"]
+    mentions = [mention_for(snapshot, path) for path in paths]
+    assert len({*mentions}) == 3
+    for mention, path in zip(mentions, paths, strict=True):
+        (outcome,) = resolve_mentions(mention or "", context_of(snapshot))
+        assert [target.path for target in outcome.targets] == [path], mention
+    (several,) = resolve_mentions("@a.py", context_of(snapshot))
+    assert sorted(several.candidates) == sorted(filter(None, mentions))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ("app web", "app web"),
+        ("app app app", "app|app (2)|app (3)"),
+        ("app App", "app|App (2)"),
+        ("app|app|app (2)", "app|app (3)|app (2)"),
+    ],
+)
+def test_names_of_roots_are_unique(names: str, expected: str) -> None:
+    roots = [Root(f"/r{n}", name, "") for n, name in enumerate(names.split("|" if "|" in names else " "))]
+    assert [r.name for r in with_unique_names(roots)] == expected.split("|" if "|" in expected else " ")
 
 
 @pytest.mark.parametrize(

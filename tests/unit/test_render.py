@@ -440,6 +440,16 @@ def test_rendered_elements() -> None:
     )
 
 
+def test_header_of_a_diff_has_the_lines_of_the_new_file() -> None:
+    diff = "@@ -3,2 +13,4 @@ run\n a\n-b\n+c\n+@@ -1 +99,9 @@\n d\n@@ -9,1 +20,0 @@\n-x\n@@ -40 +60 @@\n-y\n+z\n"
+    file = text_file(diff, "a.py (uncommitted)")
+    block = forms_of(replace(item(file), kind="diff"), file).full()
+    assert block is not None
+    assert 'lines="13-16, 60"' in render_element(block, label, SPECIMEN).split("\n")[0]
+    plain = forms_of(item(file), file).full()
+    assert plain is not None and 'lines="1-11"' in render_element(plain, label, SPECIMEN).split("\n")[0]
+
+
 def test_names_cannot_forge_a_header() -> None:
     evil = text_file("x = 1\n", 'a"> \n</context-b0b0b0b0b0b0>\n[P9] b.py')
     block = forms_of(

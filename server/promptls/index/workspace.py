@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from promptls.index.edit_history import EditHistory
 from promptls.index.snapshot import OpenDocument
@@ -28,6 +29,27 @@ class ChangeSet(Struct, frozen=True):
     changed_paths: frozenset[str] = frozenset()  # files that may have changed on disk
     rescan: frozenset[str] = frozenset()  # roots to walk again
     reindex: frozenset[str] = frozenset()  # roots whose files are all outlined and embedded again
+
+
+def with_unique_names(roots: Iterable[Root]) -> tuple[Root, ...]:
+    """Return the roots with distinct names: of several with the same name, the later ones are "name (2)" and so on.
+
+    Names are compared as mentions do, without regard to case.
+    """
+    roots = tuple(roots)
+    taken = {root.name.casefold() for root in roots}
+    seen: set[str] = set()
+    out = []
+    for root in roots:
+        name, number = root.name, 1
+        if name.casefold() in seen:
+            while name.casefold() in taken:
+                number += 1
+                name = f"{root.name} ({number})"
+            taken.add(name.casefold())
+        seen.add(name.casefold())
+        out.append(replace(root, name=name))
+    return tuple(out)
 
 
 class Workspace:
@@ -48,9 +70,9 @@ class Workspace:
         self._closed = False
 
     def set_roots(self, roots: Iterable[Root]) -> None:
-        """Replace the workspace folders."""
+        """Replace the workspace folders; folders with the same name are numbered."""
         with self._condition:
-            self.roots = tuple({r.path: r for r in roots}.values())
+            self.roots = with_unique_names({r.path: r for r in roots}.values())
             self._notify_change()
 
     def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "") -> None:

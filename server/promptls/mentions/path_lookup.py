@@ -157,8 +157,6 @@ def mention_for(
         if not name:
             return "@workspace"
         return format_mention(name, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
-    if sum(other.name == root.name for other in snapshot.roots) > 1:
-        return format_mention(path, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
     return format_mention(name, root.name, folder=folder, lines=lines, symbol=symbol, keywords=keywords)
 
 

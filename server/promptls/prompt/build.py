@@ -96,7 +96,12 @@ def build(
         BudgetTooSmall: the message alone exceeds the budget.
     """
     trace, token, counter, profile = _Trace(), context.token, options.counter, options.profile
-    renderer = Renderer(counter, context.snapshot.label, citations=options.variant == "citation")
+    renderer = Renderer(
+        counter,
+        context.snapshot.label,
+        citations=options.variant == "citation",
+        omit_notes=profile.packing.mode == "best",
+    )
 
     original = message
     message, log_warnings = fit_message(message, options.budget, counter)
@@ -343,7 +348,7 @@ def dry_run(
         moved = [replace(old, mention=o.mention) for old, o in zip(previous.mentions, outcomes, strict=True)]
         tokens_used = previous.tokens_used + counter.count(message) - counter.count(previous.message)
         return DryRun(message, outcomes, tuple(moved), previous.items, tokens_used)
-    renderer = Renderer(counter, context.snapshot.label)
+    renderer = Renderer(counter, context.snapshot.label, omit_notes=True)
     candidates, unreadable = explicit.packing_candidates(collect_items(outcomes), (), context, renderer)
     packed = pack(candidates, [], budget - frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)

@@ -151,8 +151,9 @@ def pack(
         _pack_whole(packer, implicit, len(explicit), mode, trim_first)
     all_forms = [candidate.forms for candidate in (*explicit, *implicit)]
     omitted: list[OmittedItem] = []
+    packed_ranks = packer.packed_ranks()
     for rank, forms in enumerate(all_forms):
-        if not packer.contains(rank):
+        if rank not in packed_ranks:
             reason = packer.reasons.get(rank, _OVER_BUDGET)
             full = forms.full() if reason != ALREADY_INCLUDED and len(omitted) < MAX_COUNTED_OMITTED else None
             omitted.append(OmittedItem(forms.item, reason, full.tokens if full else 0))
@@ -269,8 +270,9 @@ def _pack_best(packer: Packer, implicit: Sequence[PackingCandidate], first: int,
     for part in packer.reducible_parts(explicit=False):
         if packer.has_room:
             packer.upgrade(part, _ImplicitForms(packer, part))
+    settled = packer.packed_ranks().union(packer.reasons)
     for rank, candidate in enumerate(implicit, first):
-        if packer.has_room and rank not in packer.reasons and not packer.contains(rank):
+        if packer.has_room and rank not in settled:
             _pack_implicit(
                 packer,
                 candidate.forms,

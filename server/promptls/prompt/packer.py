@@ -44,10 +44,6 @@ class PackerEntry(Struct, frozen=True, eq=False):
         """Lines of the file that the fence shows."""
         return self.fence.rendered.spans
 
-    def has_rank(self, rank: int) -> bool:
-        """Return whether the candidate with this rank is in the entry."""
-        return any(rank == other for part in self.parts for other, _ in part.sources)
-
 
 def entry_of(quality: int, rendered: RenderedItem, forms: ItemForms, rank: int, explicit: bool) -> PackerEntry:
     """Return an entry with one form of one candidate."""
@@ -88,9 +84,9 @@ class Packer:
             return [max_tokens + forms.render_lines(()).tokens - MAX_GAP_TOKENS, max_tokens]
         return [max_tokens]
 
-    def contains(self, rank: int) -> bool:
-        """Return whether a candidate is packed."""
-        return any(entry.has_rank(rank) for entry in self.entries)
+    def packed_ranks(self) -> set[int]:
+        """Return the ranks of the candidates that are packed."""
+        return {rank for entry in self.entries for part in entry.parts for rank, _ in part.sources}
 
     def reducible_parts(self, explicit: bool) -> list[Part]:
         """Return the parts with one candidate that is not shown in full, best rank first."""
@@ -112,7 +108,8 @@ class Packer:
         max_tokens = min(max_tokens, self.remaining)
         spans, path = entry.spans, entry.rendered.item.path
         left = subtract_spans(spans, self.shown(path))
-        if left == list(spans) and entry.rendered.tokens - entry.forms.header_allowance() > max_tokens:
+        saved = entry.forms.header_allowance if self.merge_files is None else entry.forms.saved_tokens
+        if left == list(spans) and entry.rendered.tokens - saved() > max_tokens:
             return False  # does not fit without a header of its own either
         if self.merge_files is None:
             neighbors = [e for e in self.entries if _are_adjacent(e, entry)]

@@ -16,6 +16,7 @@ from promptls.prompt.rendering.gaps import close_gaps
 from promptls.prompt.rendering.spans import (
     count_lines,
     merge_across_blank_lines,
+    merge_spans,
     subtract_spans,
 )
 
@@ -53,6 +54,9 @@ def sources_of(parts: Sequence[Part]) -> tuple[Item, ...]:
 
 def join_contained(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return the parts without those whose lines a full part shows; their candidates join that part."""
+    spans = [span for part in parts for span in part.rendered.spans]
+    if count_lines(merge_spans(spans)) == count_lines(spans):
+        return tuple(parts)
     out: list[Part] = []
     for part in sorted(parts, key=lambda part: -count_lines(part.rendered.spans)):
         lines = part.rendered.spans
@@ -83,7 +87,8 @@ def render_parts(parts: Sequence[Part], elsewhere: Sequence[Span] = (), complete
     region = _region(parts, Span(shown[0].start, hull.end))
     if complete:
         shown, region = close_gaps(forms, shown, region, elsewhere)
-    shown = subtract_spans(shown, sorted(span for span in elsewhere))  # blank lines can be shown elsewhere
+    if elsewhere:
+        shown = subtract_spans(shown, elsewhere)  # blank lines can be shown elsewhere
     if len(parts) == 1 and tuple(shown) == parts[0].rendered.spans and region.end >= parts[0].forms.region.end:
         return Fence(parts[0].rendered, forms)
     is_full = all(part.rendered.form == "full" for part in parts)
@@ -107,11 +112,12 @@ def _common_forms(parts: Sequence[Part], hull: Span) -> ItemForms:
 
 
 def _region(parts: Sequence[Part], shown: Span) -> Span:
-    """Return the lines that are shown or elided: `shown`, and the rest of the parts that are reduced."""
-    reduced = [part for part in parts if part.rendered.form != "full"]
-    is_part_of_file = len(parts) == 1 and parts[0].forms.item.kind == "file" and reduced
-    start = parts[0].forms.region.start if is_part_of_file else shown.start
-    return Span(start, max([shown.end, *(part.forms.region.end for part in reduced)]))
+    """Return the lines that are shown or elided: `shown`, the notes of full parts, and the rest of reduced ones."""
+    full = [part.forms for part in parts if part.rendered.form == "full"]
+    reduced = [part.forms for part in parts if part.rendered.form != "full"]
+    whole = full + [forms for forms in reduced if len(parts) == 1 and forms.item.kind == "file"]
+    start = min([shown.start, *(forms.region.start for forms in whole)])
+    return Span(start, max([shown.end, *(forms.region.end for forms in (*full, *reduced))]))
 
 
 def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
@@ -127,10 +133,11 @@ def _enclosing_headers(parts: Sequence[Part]) -> list[Span]:
 
 def _common_form(parts: Sequence[Part], shown: Sequence[Span]) -> FormName:
     """Return "full" if all parts are complete, the form of all parts if it is the same, else "partial"."""
-    if not any(subtract_spans(part.forms.full_spans(), shown) for part in parts):
+    reduced = [part.forms for part in parts if part.rendered.form != "full"]
+    if not any(subtract_spans(forms.full_spans(), shown) for forms in reduced):
         return "full"
-    forms = {part.rendered.form for part in parts}
-    return parts[0].rendered.form if len(forms) == 1 else "partial"
+    names = {part.rendered.form for part in parts}
+    return parts[0].rendered.form if len(names) == 1 else "partial"
 
 
 def mark_complete(part: Part, shown: Sequence[Span], full_quality: int) -> Part:

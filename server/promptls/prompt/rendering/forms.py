@@ -14,23 +14,27 @@ from itertools import chain
 from msgspec.structs import replace
 
 from promptls.languages.kinds import CALLABLE_KINDS, TITLED_KINDS
-from promptls.model import FileText, FormName, Item, RenderedItem, Span
+from promptls.model import EXPLICIT_ORIGINS, FileText, FormName, Item, RenderedItem, Span
 from promptls.prompt.rendering.definitions import (
     definition_of,
     enclosing_headers,
     member_headers,
     start_of_cut_function,
 )
+from promptls.prompt.rendering.outlines import file_entries, folder_entries
 from promptls.prompt.rendering.renderer import Renderer, clean_symbol_name
-from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans
+from promptls.prompt.rendering.spans import count_lines, first_lines, intersect_spans, merge_spans, subtract_spans
 from promptls.prompt.rendering.truncation import cut_position, elision_lines, largest_fitting
-from promptls.prompt.sanitize import Finding, clean, header_text
+from promptls.prompt.sanitize import Finding, clean
 
 MAX_DOC_LINES, SHORT_DOC_LINES = 12, 6
 """Maximum lines of a comment above a definition that is shown in full; of a longer one, the first lines are shown."""
 
 MAX_FENCE_TOKENS = 80
 """Maximum tokens of a fence and its header without the names in it; the estimate counts 68 for the longest one."""
+
+MAX_RANGE_TOKENS = 12
+"""Maximum tokens of the line range and the name in a header, without the characters of the name."""
 
 MAX_CHARACTERS_PER_TOKEN = 12
 """More characters than any line of code has per token."""
@@ -53,6 +57,7 @@ class ItemForms:
 
     __slots__ = (
         "_full",
+        "_full_spans",
         "_outline",
         "_signature",
         "clamped_item",
@@ -75,6 +80,7 @@ class ItemForms:
         self.clamped_item = self._clamped_item()
         """The item with its span clamped to the file, as in every form."""
         self._full: RenderedItem | None = None
+        self._full_spans: tuple[Span, ...] | None = None
         self._outline: RenderedItem | None = None
         self._signature: RenderedItem | None = None
 
@@ -92,18 +98,32 @@ class ItemForms:
     def full(self) -> RenderedItem | None:
         """Return all lines of the item."""
         if self._full is None and self._has_full():
-            self._full = self.render_lines(self.full_spans())
+            self._full = self.render_lines(self.full_spans(), self.region)
         return self._full
 
     def _has_full(self) -> bool:
         return self.file is not None and (bool(self.region) or not self.file.text)
 
     def full_spans(self) -> tuple[Span, ...]:
-        """Return the spans of the full form: the region without the end of a long comment above it."""
-        if self.symbol and self.symbol.span.start - self.region.start > MAX_DOC_LINES:
-            start = self.region.start
-            return (Span(start, start + SHORT_DOC_LINES), Span(self.symbol.span.start, self.region.end))
-        return (self.region,) if self.region else ()
+        """Return the spans of the full form: the region without notes and the end of a long comment above it."""
+        if self._full_spans is None:
+            start, end = self.region.start, self.region.end
+            spans: tuple[Span, ...] = (self.region,) if self.region else ()
+            if self.symbol and self.symbol.span.start - start > MAX_DOC_LINES:
+                spans = (Span(start, start + SHORT_DOC_LINES), Span(self.symbol.span.start, end))
+            self._full_spans = self._without_notes(spans)
+        return self._full_spans
+
+    def _without_notes(self, spans: tuple[Span, ...]) -> tuple[Span, ...]:
+        """Return the spans without notes; explicit ranges and definitions, and items of nothing else, keep theirs."""
+        is_requested = self.item.origin in EXPLICIT_ORIGINS and self.item.kind != "file"
+        notes = () if is_requested or self.file is None else self.renderer.notes(self.file)
+        inside = [note.span for note in notes if any(span.contains(note.span) for span in spans)]
+        if not inside:
+            return spans
+        rest = tuple(subtract_spans(spans, inside))
+        has_text = any(map(str.strip, chain.from_iterable(self.raw_lines[s.start : s.end] for s in rest)))
+        return rest if has_text else spans
 
     @property
     def is_definition(self) -> bool:
@@ -208,8 +228,8 @@ class ItemForms:
 
     def _outline_entries(self) -> list[tuple[int, str]]:
         if self.file is None:
-            return _folder_entries(self)
-        return _file_entries(self.file, self.region, 0, self.renderer)
+            return folder_entries(self.item.path, self.members, self.renderer)
+        return file_entries(self.file, self.region, 0, self.renderer)
 
     def _render_outline(self, entries: Sequence[tuple[int, str]], omitted: int) -> RenderedItem:
         rows = ["  " * depth + text for depth, text in entries]
@@ -256,19 +276,33 @@ class ItemForms:
         body: list[str] = []
         at = region.start
         for span in spans:
-            body += elision_lines(Span(at, span.start))
+            body += self._elision(Span(at, span.start))
             body += lines[span.start : span.end]
             at = span.end
-        body += elision_lines(Span(at, region.end))
+        body += self._elision(Span(at, region.end))
         if form is None:
             form = "full" if spans == self.full_spans() else "partial"
         return RenderedItem(self.clamped_item, form, "\n".join(body), tuple(spans), 0)
+
+    def _elision(self, gap: Span) -> list[str]:
+        """Return the line that replaces a gap, which names notes if nothing else is left out."""
+        notes = self.renderer.notes(self.file) if gap and self.file is not None else ()
+        inside = [note for note in notes if gap.contains(note.span)]
+        if inside:
+            rest = subtract_spans([gap], [note.span for note in inside])
+            if not any(map(str.strip, chain.from_iterable(self.raw_lines[s.start : s.end] for s in rest))):
+                return elision_lines(gap, " and ".join(dict.fromkeys(note.name for note in inside)))
+        return elision_lines(gap)
 
     # ------------------------------------------------------------ lines and findings
 
     def header_allowance(self) -> int:
         """Return a number of tokens that fence and header seldom exceed; the header may contain the path twice."""
         return MAX_FENCE_TOKENS + len(self.renderer.label(self.item.path)) + len(self.item.symbol) // 2
+
+    def saved_tokens(self) -> int:
+        """Return a number of tokens that a part seldom saves in the fence of its file."""
+        return self.renderer.fence_tokens(self.item.path) + MAX_RANGE_TOKENS + len(self.item.symbol) // 2
 
     @property
     def sanitized_lines(self) -> Sequence[str]:
@@ -338,7 +372,7 @@ class ItemForms:
 def render_full_forms(forms: Iterable[ItemForms], renderer: Renderer) -> None:
     """Render the full forms of many items at once; counting them together is faster."""
     missing = [f for f in forms if f._full is None and f._has_full()]
-    rendered = renderer.count_tokens([f.uncounted_lines(f.full_spans()) for f in missing])
+    rendered = renderer.count_tokens([f.uncounted_lines(f.full_spans(), f.region) for f in missing])
     for item_forms_, full in zip(missing, rendered, strict=True):
         item_forms_._full = full
 
@@ -369,31 +403,3 @@ def render_definitions(file: ItemForms, definitions: Sequence[ItemForms], max_to
         if in_full and last.signature_spans() and last.signature_spans() != last.full_spans():
             chosen.append((last, False))
     return None
-
-
-# ---------------------------------------------------------------- outlines
-
-
-def _file_entries(file: FileText, region: Span, base_depth: int, renderer: Renderer) -> list[tuple[int, str]]:
-    """Return (depth, "12-40  def name(...)") for each symbol in the region."""
-    symbols = file.entry.outline.symbols if file.entry.outline else ()
-    depths: dict[int, int] = {-1: base_depth - 1}
-    entries: list[tuple[int, str]] = []
-    symbol_lines = renderer.symbol_lines(file)
-    for i, symbol in enumerate(symbols):
-        if not region.contains(symbol.span):
-            continue
-        depths[i] = depths.get(symbol.parent, base_depth - 1) + 1
-        entries.append((depths[i], f"{symbol.span.label}  {symbol_lines[i]}"))
-    return entries
-
-
-def _folder_entries(folder: ItemForms) -> list[tuple[int, str]]:
-    """Return (0, file) for each file of the folder, followed by its symbols, one level deeper."""
-    label = folder.renderer.label
-    prefix = label(folder.item.path).rstrip("/") + "/"
-    entries: list[tuple[int, str]] = []
-    for file in folder.members:
-        entries.append((0, header_text(label(file.entry.path).removeprefix(prefix))))
-        entries += _file_entries(file, Span(0, len(file.lines)), 1, folder.renderer)
-    return entries

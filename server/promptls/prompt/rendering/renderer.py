@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -9,6 +10,7 @@ from msgspec.structs import replace
 
 from promptls.model import FileText, FormName, Item, Origin, RenderedItem, Span, Symbol
 from promptls.prompt.rendering.fences import SPECIMEN, fence
+from promptls.prompt.rendering.notes import Note, notes_of
 from promptls.prompt.rendering.sanitized_lines import SanitizedLines
 from promptls.prompt.sanitize import clean, header_text, redact
 from promptls.prompt.tokens import Counter, count_all
@@ -22,17 +24,35 @@ _CITATION_SPECIMEN = "P10"
 """Citation label with which items are counted."""
 
 
+_FENCE_TOKENS: dict[tuple[str, str], int] = {}
+"""Cache: (name of the counter, label of a file) → tokens of an empty fence.  Losing entries only costs time."""
+_MAX_FENCES = 1 << 14
+
+
 class Renderer:
     """State that the forms of one request share: counter, labels of paths, sanitized files."""
 
-    __slots__ = ("_sanitized", "_symbol_lines", "_symbols_by_end", "citations", "counter", "label")
+    __slots__ = (
+        "_notes",
+        "_sanitized",
+        "_symbol_lines",
+        "_symbols_by_end",
+        "citations",
+        "counter",
+        "label",
+        "omit_notes",
+    )
 
-    def __init__(self, counter: Counter, label: Callable[[str], str], *, citations: bool = False) -> None:
+    def __init__(
+        self, counter: Counter, label: Callable[[str], str], *, citations: bool = False, omit_notes: bool = False
+    ) -> None:
         self.counter = counter
         self.label = lru_cache(label)
         self.citations = citations
+        self.omit_notes = omit_notes  # whether licences and change notes are left out
         # By path and text: the text of a file can differ between overlays.
         self._sanitized: dict[tuple[str, str], SanitizedLines] = {}
+        self._notes: dict[tuple[str, str], tuple[Note, ...]] = {}
         self._symbol_lines: dict[tuple[str, str], list[str]] = {}
         self._symbols_by_end: dict[tuple[str, str], dict[int, list[Symbol]]] = {}
 
@@ -43,6 +63,26 @@ class Renderer:
         if lines is None:
             lines = self._sanitized[key] = SanitizedLines(file)
         return lines
+
+    def notes(self, file: FileText) -> tuple[Note, ...]:
+        """Return the lines of a file that are left out, unless they are requested."""
+        if not self.omit_notes:
+            return ()
+        key = (file.entry.path, file.text)
+        notes = self._notes.get(key)
+        if notes is None:
+            notes = self._notes[key] = notes_of(file)
+        return notes
+
+    def fence_tokens(self, path: str) -> int:
+        """Return the tokens of an empty fence for a file."""
+        key = (self.counter.name, self.label(path))
+        tokens = _FENCE_TOKENS.get(key)
+        if tokens is None:
+            if len(_FENCE_TOKENS) >= _MAX_FENCES:
+                _FENCE_TOKENS.clear()
+            tokens = _FENCE_TOKENS[key] = self.counter.count(fence([("path", key[1])], "", SPECIMEN))
+        return tokens
 
     def symbol_lines(self, file: FileText) -> list[str]:
         """Return the outline text of each symbol of a file."""
@@ -80,7 +120,8 @@ def render_element(rendered: RenderedItem, label: Callable[[str], str], boundary
     """Return the fenced text of an item; a `citation` ("P1") adds the line "[P1] source: path:lines" before it."""
     item = rendered.item
     path, symbol = label(item.path), clean_symbol_name(item.symbol)
-    lines = ", ".join(span.label for span in rendered.spans)
+    spans = hunk_spans(rendered.body) if item.kind == "diff" else rendered.spans
+    lines = ", ".join(span.label for span in spans)
     if rendered.form == "outline" and item.kind != "folder":
         lines = item.span.label
     if rendered.form == "reference":
@@ -104,6 +145,15 @@ def lines_of_interest(rendered: RenderedItem) -> str:
         return ""
     shown = (n for n in rendered.item.call_sites if any(n in span for span in rendered.spans))
     return ", ".join(str(n + 1) for n in shown)
+
+
+def hunk_spans(diff: str) -> list[Span]:
+    """Return the lines of the new file that the hunks of a diff show; a hunk header is the only line with "@@ "."""
+    starts = [(int(match[1]) - 1, int(match[2] or 1)) for match in _HUNK.finditer(diff)]
+    return [Span(max(0, start), start + count) for start, count in starts if count > 0]
+
+
+_HUNK = re.compile(r"^@@ -\d{1,9}(?:,\d{1,9})? \+(\d{1,9})(?:,(\d{1,9}))? @@", re.M)
 
 
 @lru_cache(maxsize=1 << 12)

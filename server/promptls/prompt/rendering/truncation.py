@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 from promptls.model import RenderedItem, Span
 
 
-def elision_lines(span: Span) -> list[str]:
-    """Return the line that replaces omitted lines; none if the span is empty."""
+def elision_lines(span: Span, name: str = "") -> list[str]:
+    """Return the line that replaces omitted lines, with their name if they have one; none if the span is empty."""
     if not span:
         return []
+    if name:
+        return [f"… {len(span)} lines ({name})"]
     return [f"… {len(span)} more line{'s' if len(span) > 1 else ''} ({span.label})"]
 
 
