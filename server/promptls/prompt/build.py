@@ -271,17 +271,16 @@ def _retrieve(
 
     if profile.keeps_retrieval_scores:  # the threshold goes first, so that fewer items are read
         with trace.stage("threshold", len(retrieved)) as count:
-            exponent, threshold = 0.0, options.threshold
-            if options.fill == "relevant":
-                exponent = profile.packing.token_cost_exponent
-                threshold = max(threshold, profile.scoring.mention_threshold if task.retrieval == "related" else 0.0)
-            passed, below = split_by_threshold(retrieved, threshold, profile.scoring.relative_threshold, exponent)
-            read = implicit.read_top_items(passed, context, profile, options.budget)
-            count.append(len(passed))
+            if options.fill == "relevant" and profile.scoring.rerank:
+                read = implicit.read_relevant_items(retrieved, context, options, related=task.retrieval == "related")
+                count.append(len(read.items))
+            else:
+                passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
+                read = implicit.read_top_items(passed, context, profile, options.budget)
+                read = replace(read, dropped=(*read.dropped, *below))
+                count.append(len(passed))
         with trace.stage("dedup", len(read.items)) as count:
             candidates = implicit.deduplicate(read, profile)
-            next_best = max((d.item.score for d in below), default=None)
-            candidates = replace(candidates, dropped=(*candidates.dropped, *below), next_best=next_best)
             count.append(len(candidates.items))
     else:
         with trace.stage("threshold", min(max_candidates, len(retrieved))) as count:

@@ -15,6 +15,7 @@ from promptls.graph.search import search_nodes
 from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.explicit import locate_item
+from promptls.prompt.options import PromptOptions
 from promptls.prompt.pack import PackingCandidate
 from promptls.prompt.profile import Profile
 from promptls.prompt.rank import (
@@ -28,6 +29,7 @@ from promptls.prompt.rank import (
 from promptls.prompt.rendering.definition_outline import outline_definitions
 from promptls.prompt.rendering.forms import item_forms
 from promptls.prompt.rendering.renderer import Renderer
+from promptls.prompt.rerank import rerank
 from promptls.prompt.scoring import CorpusStatistics, RetrievedItem, ScoringQuery, apply_boosts, score_items
 from promptls.retrieval import retrieve, score_first_stage
 from promptls.retrieval.query import Query
@@ -107,6 +109,25 @@ def read_top_items(items: Sequence[Item], context: ResolveContext, profile: Prof
     max_characters = CHARACTERS_PER_TOKEN * budget
     top = items[: max_candidates(profile, budget)]
     return read_items(top, context, scored=True, min_items=min_items, max_characters=max_characters)
+
+
+def read_relevant_items(
+    items: Sequence[Item], context: ResolveContext, options: PromptOptions, related: bool
+) -> Candidates:
+    """Read and rerank the first items, and keep those that reach the threshold.
+
+    With `related`, the threshold is that of code that is added to mentioned code.
+    """
+    scoring, exponent = options.profile.scoring, options.profile.packing.token_cost_exponent
+    possible, unlikely = split_by_threshold(items, scoring.full_threshold or 0.0)
+    read = read_top_items(possible, context, options.profile, options.budget)
+    reranked = rerank(read.items)
+    threshold = max(options.threshold, scoring.mention_threshold if related else 0.0)
+    passed, below = split_by_threshold([r.item for r in reranked], threshold, scoring.relative_threshold, exponent)
+    kept = {(item.path, item.span, item.kind) for item in passed}
+    relevant = tuple(r for r in reranked if (r.item.path, r.item.span, r.item.kind) in kept)
+    next_best = max((d.item.score for d in (*below, *unlikely)), default=None)
+    return replace(read, items=relevant, dropped=(*read.dropped, *below, *unlikely), next_best=next_best)
 
 
 def read_items(

@@ -62,6 +62,7 @@ class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     boosts: tuple[str, ...] = ()  # names in `scoring.BOOSTS` or in the hook `boosts`
     max_score: float = 0.9  # maximum score of implicit context
     threshold: float = 0.0  # minimum score; of a long item more, see `rank.required_score`
+    rerank: bool = False  # whether items are scored again next to each other, see rerank.py
     full_threshold: float | None = None  # minimum score if the budget is to be filled; None: the same
     mention_threshold: float = 0.0  # minimum score of what is added to mentioned code
     relative_threshold: float = 0.0  # minimum score as a share of the best score
