@@ -200,8 +200,10 @@ def test_pasted_copy_is_dropped_only_if_its_file_is_shown(visit: Visit, shop: Pa
     alone = {**params, "sections": {"retrieval": False}}
     assert client.build("and now? @shop/cart.py", **alone)["prompt"].count(first) == 1
     assert client.build("and now? @shop/money.py", **alone)["prompt"].count(first) == 1
-    question = "multiply an amount by a fraction, rounding"  # retrieves a part of the file
-    assert copy in client.build(question, **params, budget={"tokens": 2000, "counter": "chars4"})["prompt"]
+    question = "multiply an amount by a fraction, rounding"  # retrieves most lines of the file
+    longer = copy + "".join(f"draft_{n} = {n}\n" for n in range(8))  # which are less than 80 % of this block
+    params["context"]["history"][0]["content"] = f"Is this right?\n```py:shop/cart.py\n{longer}```"
+    assert longer in client.build(question, **params, budget={"tokens": 2000, "counter": "chars4"})["prompt"]
 
 
 @pytest.mark.parametrize("profile", ["attune", "codebuddy", "cody", "default", "prompto", "understand"])
