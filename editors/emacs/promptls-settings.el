@@ -86,6 +86,13 @@ counter."
   :type 'string
   :group 'promptls)
 
+(defcustom promptls-budget-fill "relevant"
+  "Server setting budget.fill.
+\"relevant\": include only code that the answer probably needs; \"full\": fill
+the budget with the most relevant code."
+  :type '(choice (const "full") (const "relevant"))
+  :group 'promptls)
+
 (defcustom promptls-retrieval-profile "default"
   "Profile of the pipeline for requests that do not set one."
   :type 'string
@@ -219,6 +226,7 @@ are removed."
     ("budget.model" promptls-budget-model plain)
     ("budget.counter" promptls-budget-counter plain)
     ("budget.tokenizer" promptls-budget-tokenizer plain trusted)
+    ("budget.fill" promptls-budget-fill plain)
     ("retrieval.profile" promptls-retrieval-profile plain)
     ("retrieval.threshold" promptls-retrieval-threshold nullable)
     ("retrieval.variant" promptls-retrieval-variant plain)

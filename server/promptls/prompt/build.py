@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.grammar import parse, strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
-from promptls.model import Item, Mention, MentionOutcome
+from promptls.model import Item, Mention, MentionOutcome, Span
 from promptls.prompt import explicit, implicit
 from promptls.prompt.assemble import AssembledPrompt, PromptItem, assemble, frame_tokens
 from promptls.prompt.history import select_turns
@@ -28,8 +28,9 @@ from promptls.prompt.layouts import Layout, Message, PromptMetadata, Section, me
 from promptls.prompt.options import PromptOptions
 from promptls.prompt.pack import ALREADY_INCLUDED, OmittedItem, PackResult, pack
 from promptls.prompt.query_understanding import QueryUnderstanding, understand_query
-from promptls.prompt.rank import split_by_threshold
+from promptls.prompt.rank import DroppedItem, split_by_threshold
 from promptls.prompt.rendering.renderer import Renderer
+from promptls.prompt.rendering.spans import subtract_spans
 from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
@@ -201,7 +202,8 @@ def build(
         )
         count.append(len(assembled.items))
     omitted = _over_budget(assembled.omitted)
-    dropped = (OmittedItem(d.item, d.reason, 0) for d in candidates.dropped[:MAX_OMITTED])
+    below = _not_shown(candidates.below, packed)
+    dropped = (OmittedItem(d.item, d.reason, 0) for d in (*candidates.dropped, *below)[:MAX_OMITTED])
     return BuildResult(
         assembled,
         (*omitted, *dropped)[:MAX_OMITTED],
@@ -209,7 +211,7 @@ def build(
         tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes),
         intent,
         tuple(trace.stages),
-        trace_line(trace.stages, assembled.tokens_used, candidates.next_best),
+        trace_line(trace.stages, assembled.tokens_used, max((d.item.score for d in below), default=None)),
         (
             *options.warnings,
             *log_warnings,
@@ -277,7 +279,7 @@ def _retrieve(
             else:
                 passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
                 read = implicit.read_top_items(passed, context, profile, options.budget)
-                read = replace(read, dropped=(*read.dropped, *below))
+                read = replace(read, below=tuple(below))
                 count.append(len(passed))
         with trace.stage("dedup", len(read.items)) as count:
             candidates = implicit.deduplicate(read, profile)
@@ -301,11 +303,12 @@ def _retrieve(
 
 def _nothing_relevant(candidates: Candidates, options: PromptOptions) -> str:
     """Return the notice of a prompt without code because no score reaches the threshold; "" if there is another reason."""
-    if candidates.items or candidates.next_best is None or options.index_completeness < 1:
+    if candidates.items or not candidates.below or options.index_completeness < 1:
         return ""
+    best = max(dropped.item.score for dropped in candidates.below)
     return (
         "No code from the workspace is included: none is likely to belong to the question "
-        f"(probability at most {candidates.next_best:.2g})."
+        f"(probability at most {best:.2g})."
     )
 
 
@@ -367,6 +370,14 @@ def _shown_text(packed: PackResult, renderer: Renderer) -> dict[str, str]:
         if block.spans:
             bodies.setdefault(renderer.label(block.item.path), []).append(block.body)
     return {label: "\n".join(parts) for label, parts in bodies.items()}
+
+
+def _not_shown(dropped: Sequence[DroppedItem], packed: PackResult) -> list[DroppedItem]:
+    """Return the dropped items of which no packed item shows all lines."""
+    shown: dict[str, list[Span]] = {}
+    for block in packed.items:
+        shown.setdefault(block.rendered.item.path, []).extend(block.rendered.spans)
+    return [d for d in dropped if d.item.path not in shown or subtract_spans([d.item.span], sorted(shown[d.item.path]))]
 
 
 def _over_budget(omitted: Sequence[OmittedItem]) -> tuple[OmittedItem, ...]:

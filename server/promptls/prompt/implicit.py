@@ -48,7 +48,7 @@ class Candidates(Struct, frozen=True):
     items: tuple[RetrievedItem, ...]
     files: dict[str, FileText]  # by path
     dropped: tuple[DroppedItem, ...] = ()
-    next_best: float | None = None  # best score below the threshold
+    below: tuple[DroppedItem, ...] = ()  # dropped because their scores are below the threshold
     as_outlines: bool = False  # whether the prompt shows outlines instead of code, in this order
 
 
@@ -126,8 +126,7 @@ def read_relevant_items(
     passed, below = split_by_threshold([r.item for r in reranked], threshold, scoring.relative_threshold, exponent)
     kept = {(item.path, item.span, item.kind) for item in passed}
     relevant = tuple(r for r in reranked if (r.item.path, r.item.span, r.item.kind) in kept)
-    next_best = max((d.item.score for d in (*below, *unlikely)), default=None)
-    return replace(read, items=relevant, dropped=(*read.dropped, *below, *unlikely), next_best=next_best)
+    return replace(read, items=relevant, below=(*below, *unlikely))
 
 
 def read_items(
