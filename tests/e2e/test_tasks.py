@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -69,6 +71,16 @@ def test_written_values_are_read(empty_store):
     store = Store(empty_store)
     store.write_all({"a": 1})
     assert store.read_all() == {"a": 1}
+-- README.md --
+# Values
+
+[![build](https://example.org/badge.svg)](https://example.org)
+
+Stores values in a file and prints reports of them.
+
+## Sponsors
+
+Become a sponsor.
 -- CODE_OF_CONDUCT.md --
 # Conduct
 
@@ -94,6 +106,35 @@ def client(root: Path) -> Iterator[Client]:
     client.wait_indexed()
     yield client
     client.kill()
+
+
+PROMPTS = Path(__file__).parent / "prompts"
+"""Prompts of the workspace above, to be read; `PROMPTLS_RECORD=1` writes them again."""
+
+MESSAGES = {
+    "review": "Review my change @diff",
+    "tests": "Write tests for @src/store.py",
+    "stack-trace": """why does this fail?
+
+Traceback (most recent call last):
+  File "/srv/app/src/report.py", line 5, in print_report
+    values = Store(path).read_all()
+  File "/srv/app/src/store.py", line 12, in read_all
+    return json.load(file)
+json.decoder.JSONDecodeError: Expecting value: line 1 column 1 (char 0)
+""",
+    "overview": "Explain the architecture of this project.",
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_prompt_is_as_recorded(client: Client, name: str) -> None:
+    prompt = re.sub(r"(context-|Boundary: )[0-9a-f]{12}", r"\1BOUNDARY", client.build(MESSAGES[name])["prompt"])
+    file = PROMPTS / f"{name}.txt"
+    if os.environ.get("PROMPTLS_RECORD"):
+        PROMPTS.mkdir(exist_ok=True)
+        file.write_text(prompt)
+    assert prompt == file.read_text()
 
 
 def places(result: Json) -> list[str]:

@@ -150,6 +150,7 @@ def build(
             context,
             exclude=mentioned_kinds.__contains__,  # a mentioned section does not appear twice
             full_files=frozenset(i.path for i in explicit.top_level_items(explicit_items) if i.kind == "file"),
+            tasks=task.instructions,
             retrieval_empty=not (profile.gathering.by_task or candidates.items or explicit_items),
         )
         candidates = implicit.exclude_shown(candidates, gathered.shown)

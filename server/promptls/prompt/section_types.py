@@ -20,6 +20,7 @@ class SectionContext(Struct, frozen=True):
     context: ResolveContext
     templates: InstructionTemplates  # of the instructions
     full_files: frozenset[str]  # paths of files that the message mentions as a whole
+    tasks: tuple[str, ...]  # names of templates of the instructions that come before those of the question types
     retrieval_empty: bool  # whether nothing is mentioned and retrieval found nothing
 
 

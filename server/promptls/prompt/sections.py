@@ -122,6 +122,7 @@ def gather_sections(
     *,
     exclude: Callable[[str], bool] = lambda section: False,
     full_files: frozenset[str] = frozenset(),
+    tasks: tuple[str, ...] = (),
     retrieval_empty: bool = False,
 ) -> GatheredSections:
     """Return the sections of the profile that the options include, each within its share of the budget.
@@ -133,10 +134,11 @@ def gather_sections(
         context: the sources and services of the request.
         exclude: whether a section is left out, by its name.
         full_files: paths of files that are mentioned as a whole, and hence in the prompt already.
+        tasks: names of templates of the instructions that come before those of the question types.
         retrieval_empty: whether nothing is mentioned and retrieval found nothing.
     """
     paths = tuple(dict.fromkeys(filter(None, files)))
-    section_context = SectionContext(intent, paths, context, options.templates, full_files, retrieval_empty)
+    section_context = SectionContext(intent, paths, context, options.templates, full_files, tasks, retrieval_empty)
     contents: list[SectionContent] = []
     warnings: list[str] = []
     for share in options.profile.sections:
@@ -155,7 +157,7 @@ def gather_sections(
 
 def _instructions(section: SectionContext) -> SectionNotes:
     """One note for each point, so that every point is complete or left out."""
-    points = render_instructions(section.intent.types, section.templates)
+    points = render_instructions((*section.tasks, *section.intent.types), section.templates)
     return SectionNotes(tuple(SectionEntry(point) for point in points.split("\n") if point))
 
 

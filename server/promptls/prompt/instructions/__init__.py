@@ -20,10 +20,10 @@ from promptls.prompt.sanitize import clean
 TYPES_WITH_FORMAT_SECTION = ("debugging", "feature", "architectural")
 """Question types that add a section to the response format, in the order of the sections."""
 
-TEMPLATE_NAMES = (*QUESTION_TYPES, "general", "format", *(f"format-{name}" for name in TYPES_WITH_FORMAT_SECTION))
+BY_PRIORITY = ("review", "tests", "debugging", "architectural", "feature", "implementation", "explanation")
+"""Tasks and question types; of several, the built-in bullets of the first one are used."""
 
-MAX_BUILT_IN_CHARACTERS = 240
-"""Maximum characters of built-in bullets, about 60 tokens: code is of more use."""
+TEMPLATE_NAMES = (*BY_PRIORITY, "general", "format", *(f"format-{name}" for name in TYPES_WITH_FORMAT_SECTION))
 
 MAX_FILE_CHARACTERS = 8_000
 """Maximum characters of a user's file."""
@@ -56,20 +56,16 @@ def load_instruction_templates(folder: Path | None = None) -> InstructionTemplat
 
 
 def render_instructions(types: Iterable[str], templates: InstructionTemplates) -> str:
-    """Return the distinct bullets of the question types; the general ones for a question without a type.
+    """Return the bullets of the tasks and question types; the general ones for a question without a type.
 
-    Built-in bullets end at `MAX_BUILT_IN_CHARACTERS`, so that a question of several types does not get all of them.
+    Of several built-in templates only the first one is used, at most 60 tokens: code is of more use.  The user's own
+    templates are all used.
     """
     selected = set(types)
-    names = [name for name in QUESTION_TYPES if name in selected] or ["general"]
-    built_in = {point for name in names for point in _built_in()[name]}
-    bullets: list[str] = []
-    built_in_characters = 0
-    for point in _distinct_points(names, templates):
-        built_in_characters += len(point) + len("- \n") if point in built_in else 0
-        if point not in built_in or built_in_characters <= MAX_BUILT_IN_CHARACTERS:
-            bullets.append(f"- {point}")
-    return "\n".join(bullets)
+    names = [name for name in BY_PRIORITY if name in selected] or ["general"]
+    own = [name for name in names if templates.points[name] != _built_in()[name]]
+    first = names[:1] if names[0] not in own else []
+    return "\n".join(f"- {point}" for point in _distinct_points([*first, *own], templates))
 
 
 def render_response_format(types: Iterable[str], templates: InstructionTemplates) -> str:

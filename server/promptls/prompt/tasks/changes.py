@@ -38,6 +38,18 @@ _DEFINITION = re.compile(
 """The name that a removed line defines."""
 
 
+_REVIEW_WORD = re.compile(
+    r"\b(?:review|check|bugs?|wrong|correct|mistakes?|problems?|issues?|risks?|break\w*|prüf\w*|revisa\w*|vérifi\w*)\b"
+    r"|审查|检查|レビュー|리뷰",
+    re.I,
+)
+
+
+def asks_for_review(question: str) -> bool:
+    """Return whether a question about a change asks whether it is right."""
+    return bool(_REVIEW_WORD.search(question[:2000]))
+
+
 class FileChange(Struct, frozen=True):
     """The changed lines of a file."""
 

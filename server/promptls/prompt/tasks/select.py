@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from promptls.index import is_virtual
 from promptls.model import Item, Span
-from promptls.prompt.tasks.changes import items_of_changes
+from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
 from promptls.prompt.tasks.conversation import items_of_earlier_turns
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
 from promptls.prompt.tasks.instruction import is_instruction_only
@@ -32,12 +32,17 @@ def task_context(request: TaskRequest) -> TaskContext:
     changes = [item for item in request.explicit_items if item.subject]
     if changes:
         items += items_of_changes(changes, request.context)
+    instructions: list[str] = []
+    if changes and not request.recipe and asks_for_review(request.question):
+        instructions.append("review")
     if asks_for_tests(request):
         items += items_of_tests(request)
+        instructions += ["tests"] if items and not request.recipe else []
     items += items_of_earlier_turns(request)
     return TaskContext(
         _distinct(items, request.explicit_items),
         _retrieval(request, bool(items) and (bool(trace.frames) or not trace.items)),
+        tuple(instructions),
     )
 
 
