@@ -206,6 +206,14 @@ def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
     assert all(item["origin"] != "task" for item in alone)
 
 
+def test_new_feature_is_shown_where_a_similar_one_is_used_and_tested(client: Client) -> None:
+    shown = places(client.build("add a function that mixes two colors by weight"))
+    assert "src/colors.py" in {place.split()[0] for place in shown}
+    assert any(
+        place.startswith("src/theme.py") for place in places(client.build("add a function that darkens a color"))
+    )
+
+
 def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_a_warning(client: Client) -> None:
     result = client.build("颜色如何混合？")
     assert result["items"] == []

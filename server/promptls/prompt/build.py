@@ -35,6 +35,7 @@ from promptls.prompt.sanitize import message_warnings, redact
 from promptls.prompt.scoring import CorpusStatistics
 from promptls.prompt.sections import gather_sections
 from promptls.prompt.tasks.conversation import earlier_question
+from promptls.prompt.tasks.feature import asks_for_feature, items_around_feature
 from promptls.prompt.tasks.long_log import contains_log, shorten_log
 from promptls.prompt.tasks.select import task_context
 from promptls.prompt.tasks.types import TaskContext, TaskRequest
@@ -277,6 +278,9 @@ def _retrieve(
             if options.fill == "relevant" and profile.scoring.rerank:
                 read = implicit.read_relevant_items(retrieved, context, options, related=task.retrieval == "related")
                 count.append(len(read.items))
+                if task.retrieval == "all" and asks_for_feature(understanding.intent):
+                    around = items_around_feature([r.item for r in read.items], context)
+                    read = implicit.append(read, implicit.read_items(around, context, scored=True))
             else:
                 passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
                 read = implicit.read_top_items(passed, context, profile, options.budget)

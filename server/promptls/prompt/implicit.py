@@ -200,6 +200,11 @@ def apply_threshold(candidates: Candidates, threshold: float, profile: Profile) 
     return replace(candidates, items=tuple(items[:limit]), dropped=(*candidates.dropped, *dropped, *beyond))
 
 
+def append(candidates: Candidates, more: Candidates) -> Candidates:
+    """Put more candidates after others."""
+    return replace(candidates, items=(*candidates.items, *more.items), files={**candidates.files, **more.files})
+
+
 def prepend(first: Candidates, candidates: Candidates) -> Candidates:
     """Put candidates before others; those of the others that are a part of them are dropped."""
     spans: dict[str, list[Span]] = {}

@@ -14,7 +14,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from promptls.model import Problem
-from promptls.prompt.intent.types import QUESTION_TYPES
 from promptls.prompt.sanitize import clean
 
 TYPES_WITH_FORMAT_SECTION = ("debugging", "feature", "architectural")
