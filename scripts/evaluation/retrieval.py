@@ -1,7 +1,7 @@
 """Coverage of the needed code by prompts at several budgets, and recall of retrieval, on development questions.
 
 `scripts/evaluate retrieval [--corpora FOLDER] [--shipped] [--json FILE]` builds the prompts of all questions in
-data/*.jsonl at three budgets (tokens = characters / 4). Each package is ranked with weights that were fitted without
+data/*.jsonl at three budgets (tokens = characters / 4), which are filled. Each package is ranked with weights that were fitted without
 it (data/held_out.json). `--shipped` uses the shipped weights for all.
 """
 
@@ -63,7 +63,7 @@ def measured(engine: Engine, root: str, question: corpora.Question) -> Row:
     """Return coverage, hit, length and time by budget, and recall by depth."""
     row: Row = {}
     for budget in BUDGETS:
-        wanted = {"message": question.question, "budget": {"tokens": budget, "counter": "chars4"}}
+        wanted = {"message": question.question, "budget": {"tokens": budget, "counter": "chars4", "fill": "full"}}
         begin = time.perf_counter()
         params = msgspec.convert(wanted, protocol.BuildPromptParams)
         prompt = str(build_prompt(engine, params, CancelToken())["prompt"])
