@@ -222,9 +222,10 @@ def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_
 
 
 def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> None:
-    question = "how are two colors mixed?"
+    question = "how are the values written to the file?"
     relevant = client.build(question)
     full = client.build(question, budget={"fill": "full"})
-    assert "def mix" in relevant["prompt"]
+    assert "def write_all" in relevant["prompt"]
     assert relevant["tokens"]["used"] < full["tokens"]["used"]
+    assert "next best" in relevant["trace"]["line"]
     assert set(places(relevant)) <= set(places(full))

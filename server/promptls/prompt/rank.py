@@ -38,13 +38,14 @@ def split_by_threshold(
 ) -> tuple[list[Item], list[DroppedItem]]:
     """Split items by score.
 
-    The minimum is that of `required_score`, and `relative_threshold` times the best score.
+    The minimum is `threshold`, and `relative_threshold` times the best score: next to an item that is very probably
+    needed, unlikely ones are less often.  `required_score` raises it for long items.
     """
-    relative = relative_threshold * max((item.score for item in items), default=0.0)
+    threshold = max(threshold, relative_threshold * max((item.score for item in items), default=0.0))
     passed: list[Item] = []
     dropped: list[DroppedItem] = []
     for item in items:
-        minimum = max(relative, required_score(threshold, len(item.span), token_cost_exponent))
+        minimum = required_score(threshold, len(item.span), token_cost_exponent)
         if item.score >= minimum:
             passed.append(item)
         else:

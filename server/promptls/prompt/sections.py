@@ -190,7 +190,8 @@ def _architecture(section: SectionContext) -> SectionNotes:
     """Facts about the projects, if the question is about the architecture or the whole project."""
     if _is_about_project(section):
         return SectionNotes(project.project_entries(_project_facts(section)), tuple(_freshness_problems(section)))
-    return architecture_section(section) if _is_architectural(section) else SectionNotes()
+    is_narrow = section.intent.has_mentions or not _is_architectural(section)
+    return SectionNotes() if is_narrow else architecture_section(section)
 
 
 def architecture_section(section: SectionContext) -> SectionNotes:
