@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from conftest import SHOP, git, write_tree
-from lsp import Client, Json
+from lsp import Client, Json, ResponseError
 
 EXTRA = """
 -- big/engine.py --
@@ -328,3 +328,17 @@ def test_messages_mark_the_prefix_that_the_next_question_shares(client: Client) 
     assert prefixes[0] == prefixes[1]
     assert "def apply_discount" in prefixes[0][-1]
     assert "cacheablePrefix" not in client.build("where is the discount rounded?")
+
+
+def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> None:
+    question = "where is the price reduced by a percentage?"
+    relevant = client.build(question)
+    full = client.build(question, budget={"fill": "full"})
+    assert "def apply_discount" in relevant["prompt"]
+    assert "; next best ." in relevant["trace"]["line"]
+    assert 2 * relevant["tokens"]["used"] < full["tokens"]["used"]
+    assert full["tokens"]["used"] > 0.9 * full["tokens"]["budget"]
+    below = [item for item in relevant["omitted"] if "is below" in item["reason"]]
+    assert below
+    with pytest.raises(ResponseError, match=r"budget\.fill"):
+        client.build(question, budget={"fill": "half"})

@@ -219,13 +219,3 @@ def test_question_in_a_script_that_the_workspace_does_not_have_is_answered_with_
     assert result["items"] == []
     assert any("mention files or symbols" in warning for warning in result["warnings"])
     assert places(client.build("颜色如何混合？ @#mix")) == ["src/colors.py mix"]
-
-
-def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> None:
-    question = "how are the values written to the file?"
-    relevant = client.build(question)
-    full = client.build(question, budget={"fill": "full"})
-    assert "def write_all" in relevant["prompt"]
-    assert relevant["tokens"]["used"] < full["tokens"]["used"]
-    assert "next best" in relevant["trace"]["line"]
-    assert set(places(relevant)) <= set(places(full))

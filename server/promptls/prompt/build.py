@@ -282,7 +282,9 @@ def _retrieve(
                     around = items_around_feature([r.item for r in read.items], context)
                     read = implicit.append(read, implicit.read_items(around, context, scored=True))
             else:
-                passed, below = split_by_threshold(retrieved, options.threshold, profile.scoring.relative_threshold)
+                is_full = options.fill == "full" and profile.scoring.full_threshold is not None
+                relative = 0.0 if is_full else profile.scoring.relative_threshold
+                passed, below = split_by_threshold(retrieved, options.threshold, relative)
                 read = implicit.read_top_items(passed, context, profile, options.budget)
                 read = replace(read, below=tuple(below))
                 count.append(len(passed))

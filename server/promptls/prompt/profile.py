@@ -63,7 +63,7 @@ class Scoring(Struct, frozen=True, forbid_unknown_fields=True):
     max_score: float = 0.9  # maximum score of implicit context
     threshold: float = 0.0  # minimum score; of a long item more, see `rank.required_score`
     rerank: bool = False  # whether items are scored again next to each other, see rerank.py
-    full_threshold: float | None = None  # minimum score if the budget is to be filled; None: the same
+    full_threshold: float | None = None  # minimum score, the only one, if the budget is to be filled; None: the same
     mention_threshold: float = 0.0  # minimum score of what is added to mentioned code
     relative_threshold: float = 0.0  # minimum score as a share of the best score
     max_items: int = 0  # maximum number of items after the threshold; 0: no limit
