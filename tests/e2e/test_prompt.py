@@ -331,13 +331,12 @@ def test_messages_mark_the_prefix_that_the_next_question_shares(client: Client) 
 
 
 def test_fill_decides_whether_less_relevant_code_is_added(client: Client) -> None:
-    question = "where is the price reduced by a percentage?"
+    question = "what does stage_77 do with the volume?"
     relevant = client.build(question)
     full = client.build(question, budget={"fill": "full"})
-    assert "def apply_discount" in relevant["prompt"]
+    assert "def stage_77(" in relevant["prompt"]
     assert "; next best ." in relevant["trace"]["line"]
     assert 2 * relevant["tokens"]["used"] < full["tokens"]["used"]
-    assert full["tokens"]["used"] > 0.9 * full["tokens"]["budget"]
     below = [item for item in relevant["omitted"] if "is below" in item["reason"]]
     assert below
     with pytest.raises(ResponseError, match=r"budget\.fill"):
