@@ -142,6 +142,7 @@ BLOCKS = {
     "quality": lambda: quality_table("quality"),
     "quality-short": short_quality_table,
     "speed-short": short_speed_table,
+    "efficiency": lambda: quality_table("efficiency"),
     "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,
     "recipes": recipes_table,
