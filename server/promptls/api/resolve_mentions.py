@@ -10,7 +10,7 @@ from promptls.engine import Engine
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken
 from promptls.prompt.budget import BudgetRequest, budget_of
-from promptls.prompt.build import dry_run
+from promptls.prompt.dry_run import dry_run
 from promptls.prompt.errors import InvalidOption
 
 

@@ -20,7 +20,7 @@ from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, MentionOutcome, Span
 from promptls.prompt.assemble import PromptItem
 from promptls.prompt.budget import BudgetRequest, budget_of
-from promptls.prompt.build import DryRun, dry_run
+from promptls.prompt.dry_run import DryRun, dry_run
 from promptls.prompt.errors import InvalidOption
 from promptls.prompt.tokens import Counter
 from promptls.util.line_index import LineIndex

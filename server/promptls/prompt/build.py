@@ -20,7 +20,7 @@ from promptls.mentions.grammar import parse, strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome, Span
 from promptls.prompt import explicit, implicit
-from promptls.prompt.assemble import AssembledPrompt, PromptItem, assemble, frame_tokens
+from promptls.prompt.assemble import AssembledPrompt, assemble, frame_tokens
 from promptls.prompt.history import select_turns
 from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
@@ -329,44 +329,6 @@ def _frame_tokens(
 ) -> int:
     """Return the tokens of the prompt without items."""
     return frame_tokens(message, options.variant, options.output, options.counter, sections, turns, layout, metadata)
-
-
-class DryRun(Struct, frozen=True):
-    """A message with the items of its mentions, without retrieval."""
-
-    message: str
-    resolved: tuple[MentionOutcome, ...]  # as returned by the resolvers
-    mentions: tuple[MentionOutcome, ...]  # with the status in the prompt
-    items: tuple[PromptItem, ...]
-    tokens_used: int  # by the message and the items of its mentions
-
-
-def dry_run(
-    message: str, context: ResolveContext, budget: int, counter: Counter, previous: DryRun | None = None
-) -> DryRun:
-    """Return the outcome of a message's mentions: `build` without retrieval and without sections.
-
-    `previous` is the run for an earlier text of the message on the same snapshot.  If the mentions are the same apart
-    from their offsets, its items are reused.
-    """
-    budget = max(budget, 4 * len(message) + 200)
-    outcomes = resolve_mentions(message, context)
-    if previous is not None and [_without_offsets(o) for o in outcomes] == [
-        _without_offsets(o) for o in previous.resolved
-    ]:
-        moved = [replace(old, mention=o.mention) for old, o in zip(previous.mentions, outcomes, strict=True)]
-        tokens_used = previous.tokens_used + counter.count(message) - counter.count(previous.message)
-        return DryRun(message, outcomes, tuple(moved), previous.items, tokens_used)
-    renderer = Renderer(counter, context.snapshot.label, omit_notes=True)
-    candidates, unreadable = explicit.packing_candidates(collect_items(outcomes), (), context, renderer)
-    packed = pack(candidates, [], budget - frame_tokens(message, "baseline", "text", counter))
-    assembled = assemble(message, packed, budget=budget, renderer=renderer)
-    final = tuple(explicit.final_outcome(outcome, assembled, unreadable) for outcome in outcomes)
-    return DryRun(message, outcomes, final, assembled.items, assembled.tokens_used)
-
-
-def _without_offsets(outcome: MentionOutcome) -> MentionOutcome:
-    return replace(outcome, mention=replace(outcome.mention, start=0, end=0))
 
 
 def _shown_text(packed: PackResult, renderer: Renderer) -> dict[str, str]:
