@@ -239,7 +239,8 @@ local function render_items(canvas, result, width)
       { left:sub(1, path_end), 'PromptlsPath' },
       { left:sub(path_end + 1), 'PromptlsSymbol' },
       { (' '):rep(left_width - vim.fn.strdisplaywidth(left)) },
-      { ' ' .. pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9) .. pad_right(probability, 5), 'PromptlsDim' },
+      { (' %s %s'):format(pad_right(item.form, 9), pad_right(item.origin, 9)), 'PromptlsDim' },
+      { pad_right(probability, 5), 'PromptlsDim' },
       { pad_left(M.number(item.tokens), 7), 'PromptlsNumber' },
     }, '1')
     canvas.locations[row] = start_location(item.uri, item.range)
