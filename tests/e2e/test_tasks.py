@@ -206,6 +206,13 @@ def test_follow_up_keeps_the_mentions_of_earlier_turns(client: Client) -> None:
     assert all(item["origin"] != "task" for item in alone)
 
 
+def test_structure_of_a_file_is_its_outline_with_sizes_and_references(client: Client) -> None:
+    prompt = client.build("How could I split @src/store.py into smaller files?")["prompt"]
+    assert "4-16  class Store: 13 lines\n19-20  function migrate: 2 lines; uses Store\n" in prompt
+    assert "def write_all" in prompt
+    assert "(outline)" not in client.build("explain @src/store.py")["prompt"]
+
+
 def test_new_feature_is_shown_where_a_similar_one_is_used_and_tested(client: Client) -> None:
     shown = places(client.build("add a function that mixes two colors by weight"))
     assert "src/colors.py" in {place.split()[0] for place in shown}

@@ -9,6 +9,7 @@ from promptls.model import Item, Span
 from promptls.prompt.tasks.changes import asks_for_review, items_of_changes
 from promptls.prompt.tasks.conversation import items_of_earlier_turns
 from promptls.prompt.tasks.existing_tests import asks_for_tests, items_of_tests
+from promptls.prompt.tasks.file_structure import asks_for_structure, outlines_of_files
 from promptls.prompt.tasks.instruction import is_instruction_only
 from promptls.prompt.tasks.overview import is_overview_request, overview_items
 from promptls.prompt.tasks.trace_items import mask_mentions, stack_trace_items
@@ -22,6 +23,7 @@ def task_context(request: TaskRequest) -> TaskContext:
     - a stack trace or error message: the code of its frames, and the place that raises the error
     - changes (`@diff`, `@staged`, `@commit`, `@branch`): the changed definitions, their tests and callers
     - tests to be written: the existing tests of the code
+    - the structure of a mentioned file: its outline with sizes and references
     - a conversation: what earlier turns mention
     """
     if not request.explicit_items and is_overview_request(request.question, request.context):
@@ -38,6 +40,8 @@ def task_context(request: TaskRequest) -> TaskContext:
     if asks_for_tests(request):
         items += items_of_tests(request)
         instructions += ["tests"] if items and not request.recipe else []
+    if asks_for_structure(request.question):
+        items += outlines_of_files(request.explicit_items, request.context)
     items += items_of_earlier_turns(request)
     return TaskContext(
         _distinct(items, request.explicit_items),
