@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from promptls.index.syntax.chunks import MAX_CHUNK_CHARS, MAX_CHUNK_LINES, WINDOW_LINES
 from promptls.index.syntax.parse import ParseResult, parse_as_text, parse_source
 from promptls.util.hashing import content_hash
@@ -131,8 +133,36 @@ def test_large_constant_is_one_chunk_and_small_ones_are_grouped() -> None:
     assert text_of(parsed, 0).startswith("FIRST SECOND\nFIRST = ")
 
 
-def test_little_text_between_definitions_is_not_a_chunk() -> None:
-    assert chunk_rows(parse_source("import os\n\n\ndef a():\n    pass\n\n\nif x:\n    a()\n", "python")) == ["4-5 a"]
+@pytest.mark.parametrize(
+    ("language", "function", "statement"),
+    [
+        ("python", "def {}(x):\n    return x\n", "JOB_RETRIES = 7"),
+        ("python", "def {}(x):\n    return x\n", "if debug:\n    run()"),
+        ("python", "def {}(x):\n    return x\n", "class JamError(Exception): ..."),
+        ("go", "func {}(x int) int {{\n\treturn x\n}}\n", "type BayID string"),
+        ("rust", "pub fn {}(x: u32) -> u32 {{\n    x\n}}\n", "pub const LANES: usize = 12;"),
+        ("typescript", "export function {}(x: number) {{\n  return x;\n}}\n", "export type Id = string;"),
+        ("javascript", "function {}(x) {{\n  return x;\n}}\n", 'app.get("/health", ok);'),
+        ("c", "int {}(int x)\n{{\n    return x;\n}}\n", "#define PORT 0x3F8"),
+        ("java", "class {} {{\n  int x() {{\n    return 1;\n  }}\n}}\n", "enum Color {{ RED }}"),
+        ("ruby", "def {}(x)\n  x\nend\n", "LANES = %w[north south].freeze"),
+        ("bash", "{}() {{\n  echo 1\n}}\n", "PORT=9137"),
+        ("lua", "function {}(x)\n  return x\nend\n", "retries = 3"),
+        ("kotlin", "fun {}(x: Int): Int {{\n    return x\n}}\n", "const val LIMIT = 3"),
+    ],
+)
+def test_short_statement_between_definitions_is_a_chunk(language: str, function: str, statement: str) -> None:
+    text = "\n\n".join([function.format("first"), statement.format(), function.format("second")])
+    parsed = parse_source(text, language)
+    first_line = statement.format().split("\n")[0]
+    assert any(first_line in text for text in parsed.chunk_texts.values())
+
+
+@pytest.mark.parametrize("text", ["// ---- helpers ----", "}", "// end of first"])
+def test_comment_or_bracket_between_definitions_is_not_a_chunk(text: str) -> None:
+    functions = [f"function {name}() {{\n  return 1;\n}}\n" for name in ("a", "b")]
+    parsed = parse_source(f"\n\n{text}\n\n".join(functions), "javascript")
+    assert [row.split()[-1] for row in chunk_rows(parsed)] == ["a", "b"]
 
 
 def test_legal_notices_are_excluded() -> None:
@@ -172,6 +202,7 @@ def test_yaml_keys_are_chunks() -> None:
     deep = "".join(f"  job{i}:\n    runs-on: linux\n    steps:\n" + "      - run: make\n" * 20 for i in range(4))
     parsed = parse_source(f"name: build\n# All of them.\njobs:\n{deep}env:\n  a: 1\n  b: 2\n", "yaml")
     assert chunk_rows(parsed) == [
+        "1 -",
         "4-26 jobs.job0",
         "27-49 jobs.job1",
         "50-72 jobs.job2",

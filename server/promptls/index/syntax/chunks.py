@@ -10,6 +10,7 @@ one.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
@@ -23,7 +24,7 @@ from promptls.util.hashing import content_hash
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CHUNKER_VERSION = 1
+CHUNKER_VERSION = 2
 """Version of the chunking algorithm, part of the store's identity; increment it with every change of the result."""
 
 MAX_CHUNK_LINES = 80
@@ -36,7 +37,13 @@ MAX_CHUNK_CHARS = 6000
 """Characters of the lines of one chunk; the text of a single longer line is cut off."""
 
 _MIN_VISIBLE_CHARS = 60
-"""Visible characters below which text between definitions is not a chunk."""
+"""Visible characters below which comments between definitions are not a chunk."""
+
+_WORD = re.compile(r"[^\W_]{2}|\d")
+"""What a statement has at least; a line of brackets has not."""
+
+_NO_STATEMENT = re.compile(r"[{(\[:]\s*$|\b(?:do|begin|then)\s*$|^\s*(?:end\w*|fi|done|esac|#endif)\b[\s;)]*$")
+"""A line that only begins or ends a block."""
 
 _MIN_NESTED_LINES = 5
 """Lines of a definition inside of a long function from which on it is a chunk of its own."""
@@ -186,7 +193,7 @@ class _Chunker:
         is_code = symbol is not None and symbol.kind not in SPACE_KINDS and symbol.kind != "section"
         windows = self._split_lines(start, end, MAX_CHUNK_LINES if is_code else WINDOW_LINES, owner)
         for i, (first, last) in enumerate(windows):
-            if (keeps_head and i == 0) or self._has_enough_text(first, last) or self._has_function(first, last, owner):
+            if (keeps_head and i == 0) or self._has_enough_text(first, last) or self._has_statement(first, last, owner):
                 self._add_chunk(first, last, owner)
 
     def _split_lines(self, start: int, end: int, limit: int, owner: int) -> list[tuple[int, int]]:
@@ -259,10 +266,20 @@ class _Chunker:
                 return True
         return False
 
-    def _has_function(self, start: int, end: int, owner: int) -> bool:
-        """Return whether a function of several lines begins there; in a long function, small ones have no own chunk."""
-        symbols = (self._symbols[child] for child in self._children_between(start, end, owner))
-        return any(s.kind in CALLABLE_KINDS and s.kind != "macro" and len(s.span) > 1 for s in symbols)
+    def _has_statement(self, start: int, end: int, owner: int) -> bool:
+        """Return whether a definition begins there, or a statement outside of functions; both are searched for."""
+        kind = self._symbols[owner].kind if owner >= 0 else ""
+        if kind == "section":
+            return False  # a heading without text
+        if self._children_between(start, end, owner):
+            return True
+        if kind in CALLABLE_KINDS:
+            return False
+        return any(map(self._is_statement, range(start, end)))
+
+    def _is_statement(self, line: int) -> bool:
+        text = self._lines[line]
+        return bool(_WORD.search(text)) and not self._is_comment(line) and not _NO_STATEMENT.search(text)
 
     def _legal_notice_end(self) -> int:
         """Return the first line after a legal notice at the top of the file."""
