@@ -181,6 +181,17 @@ def test_submodules_and_worktrees(tmp_path: Path) -> None:
     assert listed((tmp_path / "tree").as_posix()) == [".gitignore", ".gitmodules", "a.c", "b.h"]
 
 
+def test_linked_work_tree_inside_the_checkout_is_no_copy(tmp_path: Path) -> None:
+    root = repo(tmp_path / "r", "a.c\nclone/b.c", "a.c")
+    git(root, "commit", "-qm", "1")
+    for name in (".claude/worktrees/agent", "next"):
+        git(root, "worktree", "add", "-q", str(tmp_path / "r" / name), "-b", name.rpartition("/")[2])
+    git(f"{root}/clone", "init", "-q")
+    assert listed(root) == ["a.c", "clone/b.c"]
+    assert ignored_paths(root, [f"{root}/next/a.c", f"{root}/clone/b.c"]) == {f"{root}/next/a.c"}
+    assert listed(f"{root}/next") == ["a.c"]  # as a root of its own
+
+
 BUILT_IN = """
     a.py\nnode_modules/x/i.js\n.venv/lib/a.py\nvenv/a.py\nsub/__pycache__/a.pyc\n.hg/x\n.svn/x\n.tox/x\n.mypy_cache/x
     x.egg-info/PKG\nx.dist-info/RECORD\ntarget/debug/x\ntarget/CACHEDIR.TAG = Signature: 8a477f597d28d172789f06886806bc55

@@ -131,6 +131,21 @@ def has_git_folder(folder: str) -> bool:
     return os.path.isfile(folder + "/.git") or os.path.isfile(folder + "/.git/HEAD")
 
 
+def common_git_folder(top: str) -> str:
+    """Return the real path of the git folder that all work trees of a repository share, "" if there is none.
+
+    `top` is the top of a work tree.  Reads at most two small files and starts no process.
+    """
+    git_folder = os.path.join(top, ".git")
+    if not os.path.isdir(git_folder):
+        link = _read_stripped(git_folder)
+        if not link.startswith("gitdir:"):
+            return ""
+        git_folder = os.path.join(top, link.removeprefix("gitdir:").strip())
+    common = _read_stripped(os.path.join(git_folder, "commondir")) or "."
+    return os.path.realpath(os.path.join(git_folder, common))
+
+
 def git_head(root: str) -> str:
     """Return "<ref> <commit>" of the work tree around `root`, only the commit if detached, "" outside git.
 

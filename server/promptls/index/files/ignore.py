@@ -153,6 +153,10 @@ class IgnoreTree:
         if not modes.S_ISDIR(mode):
             return folder
         if os.path.lexists(path + "/.git"):
+            if self._is_copy_of_tree(path, parent):
+                return replace(
+                    folder, exclusion=IgnoreDecision(False, "it is a linked work tree of the same repository")
+                )
             repo = git_ignore.find_work_tree(path)
             if not repo.prefix if repo is not None else git_ignore.has_git_folder(path):
                 return self._start_tree(replace(folder, tree=name), repo)
@@ -161,6 +165,14 @@ class IgnoreTree:
             if exclusion is not None:
                 return replace(folder, exclusion=exclusion)
         return self._with_rule_files(folder)
+
+    def _is_copy_of_tree(self, path: str, parent: FolderRules) -> bool:
+        """Return whether a folder is a linked work tree (git worktree) of the repository around it."""
+        if os.path.isdir(path + "/.git"):
+            return False
+        top = parent.repo.top if parent.repo is not None else f"{self.root}/{parent.tree}".rstrip("/")
+        common = git_ignore.common_git_folder(path)
+        return common != "" and common == git_ignore.common_git_folder(top)
 
     def _load_root(self, root: str) -> FolderRules:
         """Load the root, with the rules of the folders above it in the same work tree."""
