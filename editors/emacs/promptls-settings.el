@@ -20,8 +20,8 @@
 
 (defcustom promptls-index-max-line-length 10000
   "Server setting index.maxLineLength.
-Maximum line length in characters; files with a longer line are treated as
-minified."
+Maximum line length of prose in characters; a file with a longer line and
+hardly any other text is treated as minified."
   :type 'integer
   :group 'promptls)
 

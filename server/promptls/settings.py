@@ -43,7 +43,10 @@ class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     ] = 1_000_000
     max_line_length: Annotated[
         Positive,
-        Meta(description="Maximum line length in characters; files with a longer line are treated as minified."),
+        Meta(
+            description="Maximum line length of prose in characters; a file with a longer line and hardly any other "
+            "text is treated as minified."
+        ),
     ] = 10_000
     include: Annotated[
         tuple[str, ...],

@@ -219,9 +219,15 @@ def test_plain_text_is_split_at_blank_lines() -> None:
     assert WINDOW_LINES == 40
 
 
-def test_long_line_is_one_chunk_with_truncated_text() -> None:
-    parsed = parse_as_text(
+def test_long_lines_are_shortened_in_the_text_of_a_chunk() -> None:
+    data = parse_as_text(
         "x" * 50_000 + "\nrest of the file, a line long enough to be a chunk by itself, it is\n", "text"
     )
-    assert [c.span.label for c in parsed.outline.chunks] == ["1", "2"]
-    assert len(text_of(parsed, 0)) == MAX_CHUNK_CHARS
+    assert [c.span.label for c in data.outline.chunks] == ["1-2"]
+    assert "(50,000 characters)" in text_of(data, 0)
+    assert text_of(data, 0).endswith("it is")
+    prose = parse_as_text(
+        "some words " * 5_000 + "\nrest of the file, a line long enough to be a chunk by itself\n", "text"
+    )
+    assert [c.span.label for c in prose.outline.chunks] == ["1", "2"]
+    assert len(text_of(prose, 0)) == MAX_CHUNK_CHARS

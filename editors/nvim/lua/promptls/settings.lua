@@ -3,7 +3,7 @@
 
 ---@class promptls.settings.Index
 ---@field maxFileSize? integer Maximum file size in bytes; larger files are indexed by name only. Default: 1000000
----@field maxLineLength? integer Maximum line length in characters; files with a longer line are treated as minified. Default: 10000
+---@field maxLineLength? integer Maximum line length of prose in characters; a file with a longer line and hardly any other text is treated as minified. Default: 10000
 ---@field include? string[] Patterns in .gitignore syntax; if set, only matching files are indexed. Default: []
 ---@field exclude? string[] Patterns in .gitignore syntax; matching files are not indexed. Default: []
 ---@field includeHidden? boolean Index files and folders whose names start with a dot. Default: true

@@ -20,10 +20,9 @@ from msgspec import Struct
 
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.secret_files import secret_reason
+from promptls.util.long_lines import is_minified
 
 BINARY_PROBE_BYTES = 8192  # bytes checked for NULs (as in git) and control characters
-MAX_AVERAGE_LINE = 400  # characters; minified code has far more, hand-written code a tenth
-AVERAGE_MIN_CHARS = 10_000  # characters; the average of a shorter text is not significant
 MAX_HEADER_LINES = 40  # lines of the opening comment that are searched for "generated"
 
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # missing on some systems
@@ -102,7 +101,7 @@ class FileLimits(Struct, frozen=True):
     """Limits for listing and reading the files of a root."""
 
     max_file_size: int = 1_000_000  # bytes
-    max_line: int = 10_000  # characters; a file with a longer line counts as minified
+    max_line: int = 10_000  # characters; prose with a longer line is examined as code is
     max_files: int = 500_000  # a walk stops here, for example if "/" was opened
     policy: FilePolicy = FilePolicy()
 
@@ -374,11 +373,11 @@ def _opening_comment(text: str) -> Iterator[tuple[int, str]]:
 def _minified_reason(path: str, text: str, limits: FileLimits) -> str:
     text = text.replace("\r", "\n") if "\r" in text else text
     half = limits.max_line // 2 + 1
-    if any(text.find("\n", at, at + half) < 0 for at in range(0, len(text), half)):  # a cheap test for a long line
-        longest = max(map(len, text.split("\n")))
-        if longest > limits.max_line:
-            return f"it is minified or data: a line of {longest:,} characters is over the limit of {limits.max_line:,}"
-    average = len(text) // (text.count("\n") + (not text.endswith("\n")) or 1)
-    if len(text) > AVERAGE_MIN_CHARS and average > MAX_AVERAGE_LINE and not path.lower().endswith(_PROSE_SUFFIXES):
-        return f"it is minified or data: its lines have {average:,} characters on average"
-    return ""
+    has_long_line = any(text.find("\n", at, at + half) < 0 for at in range(0, len(text), half))  # a cheap test
+    if path.lower().endswith(_PROSE_SUFFIXES) and not has_long_line:
+        return ""
+    if not is_minified(text):
+        return ""
+    lines = text.split("\n")
+    longest, average = max(map(len, lines)), sum(map(len, lines)) // max(1, len(lines) - text.endswith("\n"))
+    return f"it is minified or data: its lines have up to {longest:,} characters, {average:,} on average"

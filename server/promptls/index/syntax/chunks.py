@@ -20,11 +20,12 @@ from promptls.index.syntax.doc_comments import is_legal_notice
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import Chunk, Span, Symbol
 from promptls.util.hashing import content_hash
+from promptls.util.long_lines import shorten_line
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CHUNKER_VERSION = 2
+CHUNKER_VERSION = 3
 """Version of the chunking algorithm, part of the store's identity; increment it with every change of the result."""
 
 MAX_CHUNK_LINES = 80
@@ -115,8 +116,9 @@ class _Chunker:
     ) -> None:
         self.chunks: list[Chunk] = []
         self.texts: dict[bytes, str] = {}
-        self._lines, self._symbols, self._has_body, self._node_of = lines, symbols, has_body, node_of
-        self._chars_before = list(accumulate(map(len, lines), initial=0))  # before each line, without line ends
+        self._lines = [shorten_line(line) for line in lines]
+        self._symbols, self._has_body, self._node_of = symbols, has_body, node_of
+        self._chars_before = list(accumulate(map(len, self._lines), initial=0))  # before each line, without line ends
         self._children: dict[int, list[int]] = {}
         for index, symbol in enumerate(symbols):
             self._children.setdefault(symbol.parent, []).append(index)

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from promptls.languages import Language
+from promptls.util.long_lines import is_minified
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -44,7 +45,11 @@ def unparsable_reason(data: bytes, language: Language) -> str:
     r"""Return the reason why a text with "\n" line ends is not parsed; "" if it can be parsed."""
     if b"\0" in data:
         return "it holds NUL characters"
-    if len(data) > _GENERATED_BYTES and len(data) > _GENERATED_LINE_CHARS * (data.count(b"\n") + 1):
+    if (
+        len(data) > _GENERATED_BYTES
+        and len(data) > _GENERATED_LINE_CHARS * (data.count(b"\n") + 1)
+        and is_minified(data.decode("utf-8", "replace"))
+    ):
         return "its lines are too long to be written by hand"
     if (
         _exceeds_open_brackets(data)

@@ -1,4 +1,4 @@
-"""Lazily sanitized lines of a file.
+"""Lazily sanitized lines of a file; long lines of data are shortened.
 
 A prompt shows a few dozen lines of a file, and sanitizing is the most expensive step on its text.  Lines are therefore
 sanitized in batches when they are first read.  Private keys and secret files span many lines; their text is sanitized
@@ -12,6 +12,7 @@ from typing import overload
 
 from promptls.model import FileText, Span
 from promptls.prompt.sanitize import Finding, clean, find_injections, is_secret_file
+from promptls.util.long_lines import shorten_line
 
 BATCH_LINES = 64
 """Number of lines that are sanitized together."""
@@ -100,7 +101,7 @@ class SanitizedLines(Sequence[str]):
         above = max(0, start - CONTEXT_LINES)
         raw = self._raw[above : end + CONTEXT_LINES]
         cleaned = clean("\n".join(raw), self._path)
-        lines = cleaned.lines[start - above : end - above]
+        lines = tuple(map(shorten_line, cleaned.lines[start - above : end - above]))
         findings = [
             Finding(f.line + above, f.name, f.secret) for f in cleaned.findings if start <= f.line + above < end
         ]

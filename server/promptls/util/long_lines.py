@@ -1,0 +1,60 @@
+"""Long lines: whether a text is minified, and how a long line is shortened.
+
+A picture, a certificate or a prompt in one line of a hand-written file must not hide the rest of the file.
+"""
+
+from __future__ import annotations
+
+import re
+
+LONG_LINE = 1_000
+"""Characters above which a line is not written to be read; hand-written code stays below a fifth."""
+
+MAX_AVERAGE_LINE = 400
+"""Mean length of the other lines above which a text is minified."""
+
+MIN_CHARACTERS = 10_000
+"""Length of a text below which its mean length of a line says nothing."""
+
+SHORT_LINE, MAX_TEXT_LINE = 160, 10_000
+"""Characters that are kept of a long line of data, and of text."""
+
+_LONG_WORD = re.compile(r"\S{300}")
+_DIGIT_SHARE = 0.3
+
+_CODE_LINES_PER_LONG_LINE, _MIN_CODE_LINES = 2, 2
+"""Lines of code that a hand-written file has at least: for each long line, and in all."""
+
+_COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|$)")
+
+
+def is_minified(text: str) -> bool:
+    """Return whether a text has hardly any lines of code besides long ones, or only long ones on average."""
+    if len(text) <= MIN_CHARACTERS:
+        return False
+    lines = text.splitlines()
+    if len(text) <= MAX_AVERAGE_LINE * len(lines) and max(map(len, lines)) <= LONG_LINE:
+        return False
+    others = [line for line in lines if len(line) <= LONG_LINE]
+    long_count = len(lines) - len(others)
+    code = sum(_COMMENT.match(line) is None for line in others)
+    is_dense = sum(map(len, others)) > MAX_AVERAGE_LINE * max(1, len(others))
+    return is_dense or (long_count > 0 and code < max(_MIN_CODE_LINES, _CODE_LINES_PER_LONG_LINE * long_count))
+
+
+def shorten_line(line: str) -> str:
+    """Return a long line of data as its beginning, its length and its end; text keeps `MAX_TEXT_LINE` characters."""
+    if len(line) <= LONG_LINE:
+        return line
+    limit = SHORT_LINE if _is_data(line) else MAX_TEXT_LINE
+    if len(line) <= limit:
+        return line
+    end = limit // 8
+    return f"{line[: limit - end]} … ({len(line):,} characters) … {line[-end:]}"
+
+
+def _is_data(line: str) -> bool:
+    """Return whether a long line is no text: it has a long word, or many of its characters are digits."""
+    sample = line[:MAX_TEXT_LINE]
+    digits = sum(map(str.isdigit, sample))
+    return _LONG_WORD.search(sample) is not None or _DIGIT_SHARE * len(sample) < digits
