@@ -199,7 +199,8 @@ def _choice(region: RetrievedItem, tokens: int) -> PackingCandidate:
     """A file of so many characters that its block costs `tokens`."""
     name, length = region.item.path[3:], 4 * tokens - 200
     while True:
-        file = text_file("x" * length + "\n", name.replace("/", "-"))
+        lines = ["x" * min(70, length - start) for start in range(0, length, 70)]
+        file = text_file("\n".join(lines) + "\n", name.replace("/", "-"))
         made = item_forms(item(file, score=region.item.score), file, USING)
         full = made.full()
         assert full is not None
