@@ -22,7 +22,7 @@ from promptls.prompt.rendering.spans import (
 
 
 class Part(Struct, frozen=True, eq=False):
-    """What an item of the prompt shows of one candidate, or of several that show the same lines."""
+    """The lines of one candidate in an item of the prompt, or of several candidates with the same lines."""
 
     quality: int  # of the form; see packer.py
     rendered: RenderedItem  # the part in a fence of its own

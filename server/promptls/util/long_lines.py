@@ -54,7 +54,7 @@ def shorten_line(line: str) -> str:
 
 
 def _is_data(line: str) -> bool:
-    """Return whether a long line is no text: it has a long word, or many of its characters are digits."""
+    """Return whether a long line is data: it has a very long word, or many digits."""
     sample = line[:MAX_TEXT_LINE]
     digits = sum(map(str.isdigit, sample))
     return _LONG_WORD.search(sample) is not None or _DIGIT_SHARE * len(sample) < digits

@@ -80,10 +80,10 @@ _GENERATED_SENTENCE = re.compile(
 _KEEP_OUT = re.compile(
     r"\b(?:do not|don't|never) (?:edit|modify|change|touch)\b|\bchanges\b.*\b(?:lost|overwritten)\b", re.IGNORECASE
 )
-"""What a generated file says besides that it is generated."""
+"""A prohibition or warning that a generated file contains."""
 
 _KEEP_OUT_LINES = 3
-"""Lines from the sentence on in which this is said."""
+"""Lines from the sentence on in which it is searched for."""
 
 _COMMENT_LINE = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<[!?%]|\"\"\"|'''|\{-|\(\*|'|rem\b|@echo|$)", re.IGNORECASE)
 _BLOCK_COMMENTS = (

@@ -41,7 +41,7 @@ _MIN_VISIBLE_CHARS = 60
 """Visible characters below which comments between definitions are not a chunk."""
 
 _WORD = re.compile(r"[^\W_]{2}|\d")
-"""What a statement has at least; a line of brackets has not."""
+"""Two letters or a digit: every statement has them, a line of brackets has not."""
 
 _NO_STATEMENT = re.compile(r"[{(\[:]\s*$|\b(?:do|begin|then)\s*$|^\s*(?:end\w*|fi|done|esac|#endif)\b[\s;)]*$")
 """A line that only begins or ends a block."""

@@ -127,7 +127,7 @@ class ItemForms:
 
     @property
     def is_definition(self) -> bool:
-        """Whether the item is a definition in code, unlike a section, a key, or lines between definitions."""
+        """True for a definition in code, unlike a section, a key, or lines between definitions."""
         return self.symbol is not None and self.symbol.kind not in _DIVISIBLE_KINDS
 
     def partial(

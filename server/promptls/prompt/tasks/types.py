@@ -13,7 +13,7 @@ from promptls.prompt.intent import Intent
 from promptls.prompt.layouts import Message
 
 Retrieval = Literal["all", "related", "none"]
-"""Which retrieved code is added: all that is relevant, only what is very probably needed, or none."""
+"""Retrieved code that is added: all that is relevant, only what is very probably needed, or none."""
 
 SCORE = 0.9
 """Score of the items of a task: below that of mentioned items, above that of most retrieved ones."""
