@@ -155,6 +155,9 @@ def test_review_has_the_changed_definitions_their_tests_and_callers(client: Clie
 
 def test_recipe_review_brings_the_working_diff_unless_something_is_mentioned(client: Client) -> None:
     assert "+            return json.load(file) or {}" in client.build("please", recipe="review")["prompt"]
+    alone = client.build("", recipe="review")["prompt"]
+    assert "+            return json.load(file) or {}" in alone
+    assert "# Question" not in alone
     mentioned = client.build("please @src/colors.py", recipe="review")["prompt"]
     assert "def darken" in mentioned
     assert "+            return" not in mentioned

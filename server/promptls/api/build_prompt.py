@@ -32,7 +32,7 @@ from promptls.prompt.options import PromptOptions, RequestOptions, resolve_optio
 
 def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: CancelToken) -> Json:
     """Handle `promptls/buildPrompt`."""
-    if not params.message.strip():
+    if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
     mentions = parse_mentions(params.message)
     client = decode_client_context(params.context)

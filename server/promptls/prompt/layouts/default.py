@@ -21,7 +21,8 @@ def default_layout(content: PromptContent, boundary: str, renderer: Renderer | N
     last = _context(content, boundary, renderer)
     for placement in ("instructions", "task"):
         last += [(s.name, heading(s.name), s.text) for s in content.sections if s.placement == placement]
-    last += [("question", heading("question"), content.message)]
+    if content.message.strip():
+        last.append(("question", heading("question"), content.message))
     return arrange_messages(content, first, last)
 
 
