@@ -252,7 +252,9 @@ def _cacheable_characters(
         return 0
     explicit = tuple(packed for packed in content.items if packed.explicit)
     sections = tuple(section for section in content.sections if section.placement == "context")
-    other = replace(content, message="", items=explicit, sections=sections, empty_notice="", metadata=NO_METADATA)
+    other = replace(
+        content, message="another question", items=explicit, sections=sections, empty_notice="", metadata=NO_METADATA
+    )
     rest = _join(_lay_out(other, layout, boundary, renderer)[-1][1])
     pairs = enumerate(zip(messages[-1].content, rest, strict=False))
     common = next((i for i, (a, b) in pairs if a != b), min(len(messages[-1].content), len(rest)))
