@@ -149,7 +149,7 @@
   (let ((status (plist-get (golden "status") :result)))
     (should (equal "ready" (promptls-status-summary status)))
     (should-contain (promptls-status-text status)
-                    "# ready" "4 files, 7 symbols, 8 chunks, 8 vectors"
+                    "# ready" "4 files, 7 symbols, 9 chunks, 9 vectors"
                     "4 files indexed." "bundled"))
   (should (equal "indexing 75%"
                  (promptls-status-summary
