@@ -26,6 +26,25 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.expectStatus("files indexed", 60_000);
   });
 
+  await check("a mention typed while the server is slow is completed", async () => {
+    await ui.run("promptls: New Prompt Document");
+    await ui.tab(/Untitled/).waitFor();
+    await ui.focusEditor();
+    await ui.type("Who gets a discount?");
+    const pid = await serverPid(workbench.index);
+    process.kill(pid, "SIGSTOP"); // simulates a slow server
+    try {
+      await ui.type(" @#apply_d"); // the first answers are those for "@" and "@#"
+      await ui.expectText("discount? @#apply_d");
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    await ui.suggestions.filter({ hasText: "@#apply_discount" }).first().waitFor();
+    await press("Enter");
+    await ui.expectText("discount? @#apply_discount");
+    await closeAllEditors();
+  });
+
   await check("a typed mention is completed", async () => {
     await ui.run("promptls: New Prompt Document");
     await ui.tab(/Untitled/).waitFor(); // earlier keystrokes would go to another editor
@@ -37,8 +56,9 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await waitFor("one completion is left", async () => (await ui.suggestions.allInnerTexts()).length === 1);
     await press("Enter");
     await ui.expectText("discount? @shop/money.py");
+    await waitFor("the list is closed", async () => (await ui.suggestions.count()) === 0);
     await ui.type(" @#apply_d");
-    await ui.suggestions.filter({ hasText: "@#apply_discount" }).first().waitFor();
+    await ui.expectSuggestion("@#apply_discount");
     await press("Enter");
     await ui.expectText("@#apply_discount");
   });
