@@ -49,7 +49,7 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.run("promptls: New Prompt Document");
     await ui.tab(/Untitled/).waitFor(); // earlier keystrokes would go to another editor
     await ui.focusEditor();
-    await ui.type("How is money rounded, and who gets a discount? @shop");
+    await ui.type("How is money rounded in the total of a cart, and who gets a discount? @shop");
     await ui.suggestions.filter({ hasText: "@shop/money.py" }).first().waitFor();
     await picture("completion");
     await ui.type("/mon");
@@ -112,6 +112,8 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     assert.match((await view.locator("svg.bar").getAttribute("aria-label")) as string, /context [\d,]+/);
     await view.locator("section li", { hasText: "@#apply_discount" }).locator(".badge.good").first().waitFor();
     await view.locator("ol.rows li", { hasText: "shop/money.py" }).first().waitFor();
+    const retrieved = view.locator("ol.rows li", { hasText: "Cart.total" }).locator(".note").first();
+    assert.match(await retrieved.innerText(), /^[a-z]+ 0\.\d\d/, "the probability of a retrieved item");
   });
 
   await check("arrow keys move through the preview, and an item can be opened", async () => {
