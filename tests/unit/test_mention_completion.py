@@ -189,6 +189,27 @@ def test_open_documents_come_first_within_a_tier(shop: Snapshot) -> None:
     ]
 
 
+def test_definitions_near_the_root_are_offered_without_open_documents(tmp_path: Path) -> None:
+    workspace = """
+-- README.md --
+# Shop
+-- config.json --
+{"rate": 7}
+-- notes.prompt.md --
+# Question
+-- cart.py --
+class Cart:
+    def total(self): pass
+-- tests/test_cart.py --
+def test_total(): pass
+-- shop/deep/stock.py --
+def reserve(): pass
+"""
+    result = complete_at(snapshot_of(workspace, tmp_path), "@#")
+    assert inserts(result) == ["@#Cart", "@#reserve"]
+    assert result.is_incomplete
+
+
 def test_open_document_is_offered_despite_the_limit(tmp_path: Path) -> None:
     workspace = "\n".join(f"-- d{i:03}/view.py --\nx = 1" for i in range(200))
     snapshot = snapshot_of(workspace, tmp_path)

@@ -11,6 +11,7 @@ import {
   RevealOutputChannelOn,
   TransportKind,
 } from "vscode-languageclient/node";
+import { provideCompletionItem } from "./completion";
 import { additionalPromptLanguages, isSynchronized, promptSelector, syncSelector } from "./documents";
 import { errorSentence } from "./errors";
 import type { Context, Status } from "./protocol";
@@ -52,6 +53,7 @@ export function createClient(options: ClientOptions): LanguageClient {
     },
     middleware: {
       ...synchronizationMiddleware((document) => client.open(document)),
+      provideCompletionItem,
       workspace: {
         configuration: (params) =>
           params.items.map((item) => (item.section === "promptls" ? options.workspaceSettings() : null)),

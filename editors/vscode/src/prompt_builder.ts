@@ -93,11 +93,11 @@ async function findPromptDocument(argument: unknown): Promise<vscode.TextDocumen
 /** Open an untitled prompt document with the cursor where the question goes. */
 export async function openPromptDocument(content: string): Promise<void> {
   const document = await vscode.workspace.openTextDocument({ language: PROMPT_LANGUAGE, content });
-  const editor = await vscode.window.showTextDocument(document, { preview: false });
   const cursor = content.startsWith("\n")
     ? new vscode.Position(0, 0)
     : document.lineAt(document.lineCount - 1).range.end;
-  editor.selection = new vscode.Selection(cursor, cursor);
+  // The cursor is set with the editor; set later, it would move while the user is already typing.
+  await vscode.window.showTextDocument(document, { preview: false, selection: new vscode.Range(cursor, cursor) });
 }
 
 function selectionMention(editor: vscode.TextEditor): string | undefined {

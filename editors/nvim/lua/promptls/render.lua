@@ -234,13 +234,13 @@ local function render_items(canvas, result, width)
       path_end = #symbol > 5 and #path or #left
     end
     local probability = item.score and item.score < 1 and ('%.2f'):format(item.score) or ''
+    local origin = pad_right(item.form, 9) .. ' ' .. pad_right(item.origin, 9) .. pad_right(probability, 5)
     local row = canvas:line({
       { ' ' .. pad_right(item.citation or '', 4), 'PromptlsDim' },
       { left:sub(1, path_end), 'PromptlsPath' },
       { left:sub(path_end + 1), 'PromptlsSymbol' },
       { (' '):rep(left_width - vim.fn.strdisplaywidth(left)) },
-      { (' %s %s'):format(pad_right(item.form, 9), pad_right(item.origin, 9)), 'PromptlsDim' },
-      { pad_right(probability, 5), 'PromptlsDim' },
+      { ' ' .. origin, 'PromptlsDim' },
       { pad_left(M.number(item.tokens), 7), 'PromptlsNumber' },
     }, '1')
     canvas.locations[row] = start_location(item.uri, item.range)

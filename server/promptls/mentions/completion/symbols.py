@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from promptls.index import OutlineRef, Snapshot
-from promptls.knowledge.project.file_kind import is_test_path
+from promptls.knowledge.project.file_kind import is_peripheral, is_test_path
+from promptls.languages.kinds import CALLABLE_KINDS, TYPE_KINDS
 from promptls.mentions.completion.fuzzy import FuzzyIndex, MatchTier
 from promptls.mentions.completion.index import fold_case
 from promptls.mentions.completion.items import (
@@ -23,18 +24,22 @@ from promptls.mentions.format import format_mention
 from promptls.mentions.path_lookup import mention_for, resolve_files, sort_by_proximity
 from promptls.mentions.resolvers.symbol import Definition, candidate_names, filter_matching, split_name
 from promptls.model import Symbol
+from promptls.model.prompt_documents import is_prompt_document
 
 MAX_DEFINITIONS = 50
 """Maximum number of definitions of one name; bounds the time for names such as "__init__"."""
 
+MAX_LISTED_PATHS = 500
+"""Maximum number of paths whose symbols are listed for "@#" without recent documents; keeps completion fast."""
+
 
 def complete_symbol(query: CompletionQuery, name: str) -> Iterator[CompletionItem]:
-    """Yield symbols of the workspace; without a name, those of recent documents."""
+    """Yield symbols of the workspace; without a name, those of recent documents or else of the files nearest the root."""
     parts = split_name(name)
     is_member_query = name.endswith((".", ":", "#"))
     refs: Iterator[OutlineRef]
     if not parts:
-        refs = ((path, i) for path in query.recent_documents for i in range(len(file_symbols(query.snapshot, path))))
+        refs = _unnamed_symbols(query)
     elif is_member_query:
         refs = _members(query.snapshot, parts)
     else:
@@ -46,6 +51,26 @@ def complete_symbol(query: CompletionQuery, name: str) -> Iterator[CompletionIte
     pending_symbols = query.context.pending_symbols
     if pending_symbols is not None and len(parts) == 1 and not is_member_query:
         yield from _pending_items(query, pending_symbols(parts[0]))
+
+
+def _unnamed_symbols(query: CompletionQuery) -> Iterator[OutlineRef]:
+    """Yield the symbols of recent documents; without any, the top-level definitions of code, short paths first.
+
+    Clients such as VS Code end the completion at an empty list, even if the user has typed more in the meantime.
+    """
+    snapshot, found = query.snapshot, False
+    for path in query.recent_documents:
+        for i in range(len(file_symbols(snapshot, path))):
+            found = True
+            yield path, i
+    if found:
+        return
+    for _, path in query.context.path_index.search("", MAX_LISTED_PATHS):
+        if path.endswith("/") or is_peripheral(snapshot.label(path)) or is_prompt_document(path):
+            continue
+        for i, symbol in enumerate(file_symbols(snapshot, path)):
+            if symbol.parent < 0 and symbol.kind in CALLABLE_KINDS | TYPE_KINDS:
+                yield path, i
 
 
 def _pending_items(query: CompletionQuery, pending: Iterable[tuple[str, str]]) -> Iterator[CompletionItem]:

@@ -117,6 +117,14 @@ export class WorkbenchPage {
     return this.page.locator(".suggest-widget.visible .monaco-list-row");
   }
 
+  /** Wait for a completion.  If no list is shown after 5 seconds, request it once with the keyboard. */
+  async expectSuggestion(text: string): Promise<void> {
+    const row = this.suggestions.filter({ hasText: text }).first();
+    const listed = this.suggestions.first().waitFor({ timeout: 5000 });
+    await listed.catch(() => this.page.keyboard.press("Control+Space"));
+    await row.waitFor();
+  }
+
   notification(text: string | RegExp): Locator {
     return this.page.locator(".notification-toast, .notifications-list-container .monaco-list-row", { hasText: text }).first();
   }
