@@ -153,6 +153,29 @@ def test_review_has_the_changed_definitions_their_tests_and_callers(client: Clie
     assert "def mix" not in prompt
 
 
+def test_long_changed_function_leaves_room_for_the_other_changes(client: Client, root: Path) -> None:
+    steps = [f"    value_{i} = {i}" for i in range(400)]
+    long_function = "\n".join(["def run():", *steps, "    return value_0", ""])
+    path = root / "src/steps.py"
+    path.write_text(long_function + "\n\ndef stop():\n    return 1\n")
+    git(root, "add", "src/steps.py")
+    git(root, "commit", "-qm", "steps")
+    changed = "\n".join(
+        line + "  # changed" if i % 20 == 5 else line for i, line in enumerate(long_function.split("\n"))
+    )
+    path.write_text(changed + "\n\ndef stop():\n    return 2\n")
+    client.files_changed(path)
+    client.wait_indexed()
+    prompt = client.build("Review my change @diff", budget={"tokens": 20_000})["prompt"]
+    path.unlink()
+    client.files_changed(path)
+    client.wait_indexed()
+    code = re.search(r'path="src/steps\.py" .*?\n</context', prompt, re.S)
+    assert code is not None
+    assert "value_5 = 5  # changed" in code[0] or "value_4 = 4  # changed" in code[0]
+    assert "def stop():" in code[0]
+
+
 def test_recipe_review_brings_the_working_diff_unless_something_is_mentioned(client: Client) -> None:
     assert "+            return json.load(file) or {}" in client.build("please", recipe="review")["prompt"]
     alone = client.build("", recipe="review")["prompt"]

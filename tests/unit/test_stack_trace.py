@@ -532,7 +532,7 @@ def test_java_file_is_selected_by_its_package(shop: ResolveContext, package: str
         ("ValueError: invalid literal for int() with base 10: 'x'", []),
         ("OrderClosed: the store is closed: x", ["Store.java:Store.read 5"]),
         ("Error: the item", []),
-        ("Error: the stage of the launch is set by hand", []),  # single words are no message
+        ("Error: the stage of the launch is set by hand", []),  # a literal of one word does not count
         ("How is the price of an item parsed?", []),
     ],
 )

@@ -1,8 +1,9 @@
 """The prompt pipeline: builds a prompt within its budget from a message and a snapshot.
 
-mentions → intent → retrieval → threshold → deduplication → sections → packing → assembly.  Stages exchange frozen
-values, and each adds its counts and its duration to the trace.  The profile selects stages and constants.  Explicit
-context has priority over retrieved items.  Synchronous; cancellation is checked between stages.
+mentions → intent → task → retrieval → threshold → deduplication → sections → packing → assembly.  Stages exchange
+frozen values, and each adds its counts and its duration to the trace.  The profile selects stages and constants.
+Explicit context has priority over the items of a task, and these over retrieved items.  Synchronous; cancellation is
+checked between stages.
 """
 
 from __future__ import annotations

@@ -28,7 +28,8 @@ from promptls.prompt.packer import (
     entry_of,
 )
 from promptls.prompt.parts import Part, sources_of
-from promptls.prompt.rendering.forms import ItemForms, render_definitions, render_full_forms
+from promptls.prompt.rendering.file_definitions import render_definitions
+from promptls.prompt.rendering.forms import ItemForms, render_full_forms
 from promptls.prompt.rendering.spans import count_lines
 
 Mode = Literal["best", "skip", "signature", "stop", "cut"]
@@ -38,7 +39,7 @@ MIN_PARTIAL_SHARE = 0.4
 """Minimum share of an item's lines in its partial form."""
 
 MIN_FILL_SHARE, MIN_FILL_LINES = 0.1, 4
-"""Minimum share and number of lines in a partial form that fills the rest of the budget."""
+"""Minimum share and number of lines in the partial form of a candidate that did not fit at first."""
 
 SIGNATURE_SCORE_SHARE = 0.5
 """Minimum score of an implicit item that is shown by its signature, as a share of the best score."""
@@ -125,10 +126,10 @@ def pack(
         explicit: candidates in the order of the message.
         implicit: candidates by rank, best first.
         budget: in tokens.
-        mode: how implicit candidates are packed.  "best": in full, else in part or by signature, then the rest of the
-            budget is filled; definitions are not cut.  The other modes show a candidate that does not fit in full as follows.  "skip": not at
-            all.  "signature": by its signature.  "stop": not at all, nor any after it.  "cut": trimmed, and none after
-            it.
+        mode: how implicit candidates are packed.  "best": in full, else in part or by signature; tokens that remain
+            go to reduced and omitted candidates, and definitions are not cut.  The other modes show a candidate that
+            does not fit in full as follows.  "skip": not at all.  "signature": by its signature.  "stop": not at all,
+            nor any after it.  "cut": trimmed, and none after it.
         trim_first: in mode "skip" and "stop", trim the first implicit candidate if it does not fit.
         order: order of implicit items in the prompt; with "file" and mode "best", items of one file share a fence.
         max_item_share: maximum share of one implicit item in the implicit budget, in mode "best".

@@ -63,14 +63,13 @@ def items_of_changes(diffs: Sequence[Item], context: ResolveContext) -> list[Ite
     view = context.graph
     changes = [parse_change(item.subject, _text_of(item, context)) for item in diffs]
     definitions: dict[OutlineRef, None] = {}
-    found: dict[tuple[str, Span], Item] = {}
+    items: list[Item] = []
     for change in changes:
         context.token.check()
-        for item, ref in _changed_items(change, view, context):
-            found.setdefault((item.path, item.span), item)
-            if ref is not None:
-                definitions[ref] = None
-    items = list(found.values())[:MAX_DEFINITIONS]
+        changed, refs_of_file = _changed_items(change, view, context)
+        items += changed
+        definitions |= dict.fromkeys(refs_of_file)
+    items = items[:MAX_DEFINITIONS]
     refs = list(definitions)[:MAX_DEFINITIONS]
     changed_files = {change.path for change in changes}
     uses = list(_uses_of_removed(changes, view))[:MAX_REMOVED_USES]
@@ -107,37 +106,35 @@ def _text_of(item: Item, context: ResolveContext) -> str:
     return view.text if isinstance(view, FileText) else ""
 
 
-def _changed_items(
-    change: FileChange, view: GraphView, context: ResolveContext
-) -> Iterator[tuple[Item, OutlineRef | None]]:
-    """Yield the changed definitions, and the lines around changes outside of them."""
+def _changed_items(change: FileChange, view: GraphView, context: ResolveContext) -> tuple[list[Item], list[OutlineRef]]:
+    """Return the changed definitions and the lines around other changes, and the definitions whose uses matter."""
     file = context.sources.read(change.path)
     facts = view.file_symbols(change.path)
-    if not isinstance(file, FileText) or facts is None:
-        return  # deleted, or not indexed
     entry = context.snapshot.files.get(change.path)
-    if entry is None or entry.content_hash != file.entry.content_hash:
-        return
-    outside: list[Span] = []
+    if not isinstance(file, FileText) or facts is None or entry is None:
+        return [], []  # deleted, or not indexed
+    if entry.content_hash != file.entry.content_hash:
+        return [], []  # the outline belongs to another text
+    refs: dict[OutlineRef, None] = {}
+    short: dict[OutlineRef, None] = {}
+    windows: list[Span] = []
     for line in change.lines:
         index = _innermost(facts.symbols, line)
         symbol = facts.symbols[index] if index >= 0 else None
-        if symbol is not None and len(symbol.span) <= MAX_DEFINITION_LINES:
-            item = definition_item(view, (change.path, index), Origin.TASK, SCORE)
-            if item is not None:
-                yield item, (change.path, index)
+        is_short = symbol is not None and len(symbol.span) <= MAX_DEFINITION_LINES
+        if symbol is not None and (is_short or symbol.kind in CALLABLE_KINDS):
+            refs[change.path, index] = None
+        if is_short:
+            short[change.path, index] = None
             continue
-        ref = (change.path, index) if index >= 0 else None
-        span = Span(max(0, line - CONTEXT_LINES), min(len(file.lines), line + CONTEXT_LINES + 1))
-        if outside and outside[-1].end >= span.start:
-            outside[-1] = Span(outside[-1].start, span.end)
-        else:
-            outside.append(span)
-        if ref is not None and symbol is not None and symbol.kind in CALLABLE_KINDS:
-            yield Item(change.path, span, "text", Origin.TASK, SCORE), ref
-    for span in outside:
-        if span:
-            yield Item(change.path, span, "text", Origin.TASK, SCORE), None
+        window = Span(max(0, line - CONTEXT_LINES), min(len(file.lines), line + CONTEXT_LINES + 1))
+        if windows and windows[-1].end >= window.start:
+            windows[-1] = Span(windows[-1].start, window.end)
+        elif window:
+            windows.append(window)
+    definitions = (definition_item(view, ref, Origin.TASK, SCORE) for ref in short)
+    around = [Item(change.path, window, "text", Origin.TASK, SCORE) for window in windows]
+    return [*(item for item in definitions if item is not None), *around], list(refs)
 
 
 def _innermost(symbols: Sequence[Symbol], line: int) -> int:
