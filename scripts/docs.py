@@ -143,6 +143,7 @@ BLOCKS = {
     "quality-short": short_quality_table,
     "speed-short": short_speed_table,
     "efficiency": lambda: quality_table("efficiency"),
+    "reliability": lambda: quality_table("reliability"),
     "ablation": lambda: quality_table("ablation"),
     "profiles": profiles_table,
     "recipes": recipes_table,

@@ -2,7 +2,8 @@
 
 The items of the development questions are ranked with weights that were fitted without their package
 (evaluation/data/held_out.json).  An item is needed if it has half of the lines of a needed region, or if half of its
-lines are needed.  Printed errors are cross-validated by package.  With --write, the weights go to the package.
+lines are needed.  Printed errors are cross-validated by package.  With --write, the weights go to the package, and the
+reliability diagram and its table to the documentation (requires matplotlib).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -34,13 +36,16 @@ WEIGHTS = Path(rerank.__file__).with_name("rerank.json")
 BUDGET = 8000
 RIDGE = 1.0
 FOLDS = 5
+BIN_EDGES = (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 1)
+"""Probabilities that separate the rows of the reliability table."""
+DIAGRAM = Path(__file__).parents[2] / "server" / "docs" / "images" / "reliability.svg"
 Floats = NDArray[np.float64]
 
 
 class Example(Struct, frozen=True):
     """The items of one question."""
 
-    corpus: str
+    question: corpora.Question
     features: Floats  # [n, features]
     needed: Floats  # [n], 0 or 1
 
@@ -52,30 +57,99 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(arguments)
     examples = list(_examples(options.corpora))
-    names = sorted({example.corpus for example in examples})
-    predicted, needed, before = [], [], []
-    for fold in range(FOLDS):
-        held_out = set(names[fold::FOLDS])
-        weights = fit([e for e in examples if e.corpus not in held_out])
-        for example in examples:
-            if example.corpus in held_out:
-                predicted.append(_probabilities(example.features, weights))
-                before.append(1 / (1 + np.exp(-example.features[:, 0])))
-                needed.append(example.needed)
-    truth = np.concatenate(needed)
-    for name, values in (("score", before), ("reranked", predicted)):
-        p = np.concatenate(values)
-        loss = -float(np.mean(truth * np.log(p) + (1 - truth) * np.log(1 - p)))
-        above = p >= 0.02
+    predicted = cross_validated(examples)
+    p, truth = np.concatenate(predicted), np.concatenate([e.needed for e in examples])
+    before = np.concatenate([1 / (1 + np.exp(-e.features[:, 0])) for e in examples])
+    for name, values in (("score", before), ("reranked", p)):
+        loss = -float(np.mean(truth * np.log(values) + (1 - truth) * np.log(1 - values)))
+        above = values >= 0.02
         print(
-            f"{name:9} log loss {loss:.4f}, calibration error {_calibration_error(p, truth):.4f}, "
-            f"from .02 up {_calibration_error(p[above], truth[above]):.4f} ({above.sum()} items)"
+            f"{name:9} log loss {loss:.4f}, calibration error {_calibration_error(values, truth):.4f}, "
+            f"from .02 up {_calibration_error(values[above], truth[above]):.4f} ({above.sum()} items)"
         )
+    bins = reliability(p, truth)
+    print(made := reliability_table(bins) + "\n\n" + group_table(examples, predicted))
     weights = fit(examples)
     print({name: round(value, 3) for name, value in weights.weights.items()}, round(weights.offset, 3))
     if options.write:
         WEIGHTS.write_text(json.dumps(msgspec.to_builtins(weights), indent=2) + "\n")
+        (corpora.DATA / "reliability.md").write_text(made + "\n")
+        plot(bins, DIAGRAM)
     return 0
+
+
+def cross_validated(examples: Sequence[Example]) -> list[Floats]:
+    """Return the probabilities of the items of each example, fitted without its package."""
+    names = sorted({example.question.corpus for example in examples})
+    fold = {name: number % FOLDS for number, name in enumerate(names)}
+    weights = [fit([e for e in examples if fold[e.question.corpus] != number]) for number in range(FOLDS)]
+    return [_probabilities(e.features, weights[fold[e.question.corpus]]) for e in examples]
+
+
+class Bin(Struct, frozen=True):
+    """The items with a probability from `low` to below `high`."""
+
+    low: float
+    high: float
+    items: int
+    predicted: float  # mean probability
+    needed: float  # share of needed items
+    error: float  # standard error of the share
+
+
+def reliability(p: Floats, truth: Floats) -> list[Bin]:
+    """Return the mean probability and the share of needed items in each bin."""
+    bins = []
+    for low, high in pairwise(BIN_EDGES):
+        inside = (p >= low) & (p < high)
+        share = float(truth[inside].mean())
+        error = float(np.sqrt(share * (1 - share) / inside.sum()))
+        bins.append(Bin(low, high, int(inside.sum()), float(p[inside].mean()), share, error))
+    return bins
+
+
+def reliability_table(bins: Sequence[Bin]) -> str:
+    """Return a Markdown table with one row per bin."""
+    out = ["| probability | items | mean probability | needed |", "|---|---|---|---|"]
+    out += [
+        f"| {b.low:g} to {b.high:g} | {b.items:,} | {b.predicted:.3f} | {b.needed:.3f} ± {b.error:.3f} |" for b in bins
+    ]
+    return "\n".join(out)
+
+
+def group_table(examples: Sequence[Example], predicted: Sequence[Floats]) -> str:
+    """Return a Markdown table of the calibration errors by group of questions."""
+    out = ["| questions | items | calibration error | items from .02 up | calibration error |", "|---|---|---|---|---|"]
+    for name, members in answers.groups([e.question for e in examples]).items():
+        p = np.concatenate([predicted[i] for i in members])
+        truth = np.concatenate([examples[i].needed for i in members])
+        above = p >= 0.02
+        cells = (len(p), _calibration_error(p, truth), int(above.sum()), _calibration_error(p[above], truth[above]))
+        out.append("| {} | {:,} | {:.3f} | {:,} | {:.3f} |".format(name, *cells))
+    return "\n".join(out)
+
+
+def plot(bins: Sequence[Bin], path: Path) -> None:
+    """Write the reliability diagram: the share of needed items against the probability."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "promptls"
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(4.5, 4.5), layout="constrained")
+    axes.plot([0.001, 1], [0.001, 1], color="#999999", linewidth=1, label="perfect calibration")
+    axes.errorbar(
+        [b.predicted for b in bins],
+        [b.needed for b in bins],
+        yerr=[b.error for b in bins],
+        marker="o",
+        label="measured",
+    )
+    axes.set(xscale="log", yscale="log", xlim=(0.001, 1), ylim=(0.001, 1))
+    axes.set(xlabel="mean probability", ylabel="share of needed items")
+    axes.legend(frameon=False)
+    figure.savefig(path, metadata={"Date": None})
 
 
 def fit(examples: Sequence[Example]) -> rerank.RerankWeights:
@@ -129,7 +203,7 @@ def _example(engine: Engine, root: str, question: corpora.Question) -> Example:
     found = implicit.retrieve_items(query, (), context, implicit.max_candidates(options.profile, BUDGET))
     items = implicit.read_top_items(found, context, options.profile, BUDGET).items
     needed = np.array([_is_needed(r.item, question, root) for r in items], np.float64)
-    return Example(question.corpus, rerank.rerank_features(items), needed)
+    return Example(question, rerank.rerank_features(items), needed)
 
 
 def _is_needed(item: Item, question: corpora.Question, root: str) -> bool:
