@@ -48,8 +48,10 @@ def label(path: str) -> str:
     return path.removeprefix(f"{ROOT}/")
 
 
-def renderer(name: str = "chars4", *, citations: bool = False, omit_notes: bool = False) -> Renderer:
-    return Renderer(counter(name), label, citations=citations, omit_notes=omit_notes)
+def renderer(
+    name: str = "chars4", *, citations: bool = False, omit_notes: bool = False, line_numbers: bool = False
+) -> Renderer:
+    return Renderer(counter(name), label, citations=citations, omit_notes=omit_notes, line_numbers=line_numbers)
 
 
 def forms_of(item: Item, file: FileText, using: Renderer | None = None) -> ItemForms:

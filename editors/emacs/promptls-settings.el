@@ -140,6 +140,11 @@ or anti_prior."
   :type 'integer
   :group 'promptls)
 
+(defcustom promptls-sections-line-numbers nil
+  "Number the lines of code; the header of each file names its lines in any case."
+  :type 'boolean
+  :group 'promptls)
+
 (defcustom promptls-documents-languages nil
   "Server setting documents.languages.
 Language IDs of additional prompt documents, such as \"markdown\" or
@@ -236,6 +241,7 @@ are removed."
     ("sections.rules" promptls-sections-rules boolean)
     ("sections.team" promptls-sections-team boolean)
     ("sections.rulesTokens" promptls-sections-rules-tokens plain)
+    ("sections.lineNumbers" promptls-sections-line-numbers boolean)
     ("documents.languages" promptls-documents-languages array)
     ("graph.layers" promptls-graph-layers object)
     ("secrets.allowFiles" promptls-secrets-allow-files boolean trusted)

@@ -119,7 +119,7 @@ class RetrievalSettings(Struct, frozen=True, rename="camel", forbid_unknown_fiel
 
 
 class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Prompt sections other than code."""
+    """Prompt sections other than code, and the form of code."""
 
     instructions: Annotated[bool, Meta(description="Include short instructions for the type of question.")] = True
     architecture: Annotated[bool, Meta(description="Include facts about the project if the question is about it.")] = (
@@ -133,6 +133,9 @@ class SectionSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields
         bool, Meta(description="Include code owners and main authors, from CODEOWNERS and the git history.")
     ] = False
     rules_tokens: Annotated[int, Meta(ge=0, description="Maximum number of tokens for rules.")] = 2000
+    line_numbers: Annotated[
+        bool, Meta(description="Number the lines of code; the header of each file names its lines in any case.")
+    ] = False
 
 
 class DocumentSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):

@@ -53,6 +53,7 @@ def test_section_switch_precedence() -> None:
     settings = Settings(sections=SectionSettings(memory=False, rules_tokens=7))
     assert not resolve(settings).includes("memory")
     assert resolve(settings).rules_tokens == 7
+    assert "line_numbers" not in resolve(settings).section_switches
     recipe = RecipeOptions(sections={"memory": True, "team": True})
     assert resolve(settings, recipe=recipe).includes("memory")
     options = resolve(settings, RequestOptions(sections={"team": False, "retrieval": False}), recipe)

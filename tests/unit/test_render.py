@@ -78,6 +78,17 @@ def test_full_lines_are_verbatim() -> None:
     assert "self.count\t+= 1" in body(forms_of(item(CART), CART).full())
 
 
+def test_line_numbers() -> None:
+    file = text_file("def f(x):\n    a = 1\n\n    return a\n")
+    numbered = forms_of(symbol_item(file, "f"), file, renderer(line_numbers=True))
+    assert body(numbered.full()) == "1\tdef f(x):\n2\t    a = 1\n3\t\n4\t    return a"
+    tokens = forms_of(symbol_item(file, "f"), file).full().tokens
+    assert numbered.full().tokens > tokens
+    assert body(numbered.render_lines([Span(0, 1), Span(3, 4)])) == (
+        "1\tdef f(x):\n… 2 more lines (2-3)\n4\t    return a"
+    )
+
+
 def test_full_file() -> None:
     block = forms_of(item(CART), CART).full()
     assert block is not None

@@ -24,7 +24,8 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
     client = decode_client_context(params.context)
     snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
-    run = dry_run(params.message, context, budget.tokens, budget.counter)
+    numbers = engine.settings.sections.line_numbers
+    run = dry_run(params.message, context, budget.tokens, budget.counter, line_numbers=numbers)
     return {
         "mentions": [encode_mention(m, params.message) for m in run.mentions],
         "tokens": sum(item.rendered.tokens for item in run.items),

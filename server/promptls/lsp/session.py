@@ -125,7 +125,8 @@ class PromptDocumentSession:
             if cached is not None and unchanged and (cached.budget, cached.counter) == (budget.tokens, budget.counter)
             else None
         )
-        run = dry_run(document.text, context, budget.tokens, budget.counter, reusable)
+        numbers = self.engine.settings.sections.line_numbers
+        run = dry_run(document.text, context, budget.tokens, budget.counter, reusable, line_numbers=numbers)
         lines = LineIndex(document.text, self.engine.encoding)
         analysis = DocumentAnalysis(document, lines, context, run, budget.tokens, budget.counter)
         with self._lock:

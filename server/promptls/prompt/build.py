@@ -104,6 +104,7 @@ def build(
         context.snapshot.label,
         citations=options.variant == "citation",
         omit_notes=profile.packing.mode == "best",
+        line_numbers=options.line_numbers,
     )
 
     original = message

@@ -26,7 +26,13 @@ class DryRun(Struct, frozen=True):
 
 
 def dry_run(
-    message: str, context: ResolveContext, budget: int, counter: Counter, previous: DryRun | None = None
+    message: str,
+    context: ResolveContext,
+    budget: int,
+    counter: Counter,
+    previous: DryRun | None = None,
+    *,
+    line_numbers: bool = False,
 ) -> DryRun:
     """Return the outcome of a message's mentions: `build` without retrieval and without sections.
 
@@ -41,7 +47,7 @@ def dry_run(
         moved = [replace(old, mention=o.mention) for old, o in zip(previous.mentions, outcomes, strict=True)]
         tokens_used = previous.tokens_used + counter.count(message) - counter.count(previous.message)
         return DryRun(message, outcomes, tuple(moved), previous.items, tokens_used)
-    renderer = Renderer(counter, context.snapshot.label, omit_notes=True)
+    renderer = Renderer(counter, context.snapshot.label, omit_notes=True, line_numbers=line_numbers)
     candidates, unreadable = explicit.packing_candidates(collect_items(outcomes), (), context, renderer)
     packed = pack(candidates, [], budget - frame_tokens(message, "baseline", "text", counter))
     assembled = assemble(message, packed, budget=budget, renderer=renderer)

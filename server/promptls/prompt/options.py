@@ -66,6 +66,7 @@ class PromptOptions(Struct, frozen=True, kw_only=True):
     history: tuple[Message, ...]
     section_switches: Mapping[str, bool]  # sections, and "retrieval"; a missing name is on
     rules_tokens: int  # maximum of the section "rules"
+    line_numbers: bool  # whether the lines of code are numbered
     threshold: float  # score below which an implicit item is left out
     fill: str  # one of FILLS
     templates: InstructionTemplates  # of the section "instructions"
@@ -109,6 +110,7 @@ def resolve_options(
         history=request.history,
         section_switches={**_section_settings(settings.sections), **recipe.sections, **request.sections},
         rules_tokens=settings.sections.rules_tokens,
+        line_numbers=settings.sections.line_numbers,
         threshold=_threshold(settings.retrieval.threshold, selected, fill),
         fill=fill,
         templates=load_instruction_templates(config_file().parent / "instructions"),
@@ -136,7 +138,8 @@ def _load_profile(name: str) -> Profile:
 
 def _section_settings(settings: SectionSettings) -> dict[str, bool]:
     """Return the switches of the settings; two sections follow the switch of another one."""
-    switches = {name: value for name, value in structs.asdict(settings).items() if name != "rules_tokens"}
+    not_sections = ("rules_tokens", "line_numbers")
+    switches = {name: value for name, value in structs.asdict(settings).items() if name not in not_sections}
     return {"format": settings.instructions, "overview": settings.architecture, **switches}
 
 

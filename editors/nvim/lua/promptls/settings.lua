@@ -33,6 +33,7 @@
 ---@field rules? boolean Include rules (AGENTS.md, CLAUDE.md, …) that apply to the files in the prompt. Default: true
 ---@field team? boolean Include code owners and main authors, from CODEOWNERS and the git history. Default: false
 ---@field rulesTokens? integer Maximum number of tokens for rules. Default: 2000
+---@field lineNumbers? boolean Number the lines of code; the header of each file names its lines in any case. Default: false
 
 ---@class promptls.settings.Documents
 ---@field languages? string[] Language IDs of additional prompt documents, such as "markdown" or "git-commit". Default: []

@@ -13,6 +13,7 @@ from itertools import chain
 
 from msgspec.structs import replace
 
+from promptls.index import is_virtual
 from promptls.languages.kinds import CALLABLE_KINDS, TITLED_KINDS
 from promptls.model import EXPLICIT_ORIGINS, FileText, FormName, Item, RenderedItem, Span
 from promptls.prompt.rendering.definitions import (
@@ -273,11 +274,13 @@ class ItemForms:
         spans = merge_spans(spans)
         region = region or Span(spans[0].start, spans[-1].end) if spans else Span(0, 0)
         lines = self.sanitized_lines
+        numbered = self.renderer.line_numbers and not is_virtual(self.item.path)
         body: list[str] = []
         at = region.start
         for span in spans:
             body += self._elision(Span(at, span.start))
-            body += lines[span.start : span.end]
+            shown = lines[span.start : span.end]
+            body += (f"{n}\t{line}" for n, line in enumerate(shown, span.start + 1)) if numbered else shown
             at = span.end
         body += self._elision(Span(at, region.end))
         if form is None:

@@ -40,16 +40,24 @@ class Renderer:
         "citations",
         "counter",
         "label",
+        "line_numbers",
         "omit_notes",
     )
 
     def __init__(
-        self, counter: Counter, label: Callable[[str], str], *, citations: bool = False, omit_notes: bool = False
+        self,
+        counter: Counter,
+        label: Callable[[str], str],
+        *,
+        citations: bool = False,
+        omit_notes: bool = False,
+        line_numbers: bool = False,
     ) -> None:
         self.counter = counter
         self.label = lru_cache(label)
         self.citations = citations
         self.omit_notes = omit_notes  # whether licences and change notes are left out
+        self.line_numbers = line_numbers  # whether each line of a file starts with its number and a tab
         # By path and text: the text of a file can differ between overlays.
         self._sanitized: dict[tuple[str, str], SanitizedLines] = {}
         self._notes: dict[tuple[str, str], tuple[Note, ...]] = {}
