@@ -33,6 +33,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "other").mkdir()
     (root / "other/money.py").write_text("RATE = 3\n")
     (root / "with space.py").write_text("SPACED = 1\n")
+    (root / "rus.py").write_bytes("# чтение файла\nREAD = 1\n".encode("cp1251"))
     (root / "blob.bin").write_bytes(bytes(range(256)) * 20)
     (root / "shop/app.min.js").write_text("var a=1;" * 3000 + "\n")
     (root / "evil.py").write_text(
@@ -56,6 +57,12 @@ def outcome(client: Client, message: str, **params: object) -> Json:
     mentions = client.build(message, **params)["mentions"]
     assert len(mentions) == 1
     return mentions[0]
+
+
+def test_warning_about_a_guessed_encoding(client: Client) -> None:
+    result = client.build("explain @rus.py", sections={"retrieval": False})
+    assert "# чтение файла" in result["prompt"]
+    assert result["warnings"] == ["rus.py is not UTF-8 and was read as cp1251, which is a guess; save it as UTF-8."]
 
 
 def test_result_is_consistent(client: Client) -> None:

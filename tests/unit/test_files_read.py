@@ -35,6 +35,7 @@ TEXTS = {
     "utf-16, big end": (b"\xfe\xff" + "a 😀".encode("utf-16-be"), "a 😀"),
     "utf-32": (b"\xff\xfe\0\0" + "a 😀".encode("utf-32-le"), "a 😀"),
     "utf-32, big end": (b"\0\0\xfe\xff" + "a".encode("utf-32-be"), "a"),
+    "utf-16 without a mark": ("hello world".encode("utf-16-le"), "hello world"),
     "latin-1": ("Größe = 1\n".encode("latin-1"), "Größe = 1\n"),
     "a NUL far down": (b"x\n" * 5000 + b"\0", "x\n" * 5000 + "\0"),
     "escape codes": (b"\x1b[31mred\x1b[0m\n" * 50, "\x1b[31mred\x1b[0m\n" * 50),
@@ -45,7 +46,6 @@ SKIPPED = {
     "nul": (b"abc\0def", "it is a binary file"),
     "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "it is a binary file"),
     "controls": (bytes(range(1, 32)) * 9, "it is a binary file"),
-    "utf-16 without a mark": ("hello world".encode("utf-16-le"), "it is a binary file"),
     "a mark, then nonsense": (b"\xff\xfe\x00\xd8\x00", "it is a binary file"),
     "size": (b"x" * 100_001, "100.001 kB is over the limit of 100 kB"),
 }

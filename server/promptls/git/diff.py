@@ -120,8 +120,8 @@ def read_blobs(
     if isinstance(batch, Problem):
         return batch
     for id, _, data in _parse_objects(batch.stdout) if batch is not None else ():
-        text = decode_text(data)
-        contents[id] = Problem("it is a binary file") if text is None else text
+        decoded = decode_text(data)
+        contents[id] = Problem("it is a binary file") if decoded is None else decoded.text
     return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
 
 

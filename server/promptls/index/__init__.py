@@ -23,13 +23,13 @@ if TYPE_CHECKING:
         read_convention_file,
         read_own_file,
     )
+    from promptls.index.files.decode import decode_text
     from promptls.index.files.git_ignore import git_head
     from promptls.index.files.gitignore import IgnoreRules, match_globs, parse_rules
     from promptls.index.files.read import (
         FileContent,
         FileLimits,
         UnreadableFile,
-        decode_text,
         file_stat,
         folder_exists,
         is_out_of_resources,
@@ -68,13 +68,13 @@ _EXPORTS = {
         "read_convention_file",
         "read_own_file",
     ),
+    "files.decode": ("decode_text",),
     "files.git_ignore": ("git_head",),
     "files.gitignore": ("IgnoreRules", "match_globs", "parse_rules"),
     "files.read": (
         "FileContent",
         "FileLimits",
         "UnreadableFile",
-        "decode_text",
         "file_stat",
         "folder_exists",
         "is_out_of_resources",

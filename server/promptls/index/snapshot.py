@@ -290,16 +290,17 @@ class SourceReader:
         document = self.snapshot.documents.get(path)
         if document is not None:
             text, version, is_current = document.text, document.version, _is_outline_of(document.text, entry)
+            note = ""
         else:
             content, is_current = self._read_from_disk(path, entry, explicit)
             if isinstance(content, UnreadableFile):
                 return Problem(content.reason)
-            text, version = content.text, None
+            text, version, note = content.text, None, content.encoding_note
         if entry is None or not is_current:
             if self._outliner is None:
                 return Problem("the file has changed since it was indexed")
             entry = self._outliner(path, text, version)
-        return FileText(entry, text, tuple(split_lines(text)))
+        return FileText(entry, text, tuple(split_lines(text)), note)
 
     def _read_from_disk(
         self, path: str, entry: FileEntry | None, explicit: bool

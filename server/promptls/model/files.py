@@ -46,6 +46,7 @@ class FileText(Struct, frozen=True):
     entry: FileEntry
     text: str
     lines: tuple[str, ...]  # without line ends
+    encoding_note: str = ""  # what may be wrong with the decoded text, as a sentence without subject
 
     def slice(self, span: Span) -> str:
         """Return the lines of a span, joined by line feeds."""

@@ -32,7 +32,7 @@ from promptls.prompt.rendering.renderer import SEPARATOR, Renderer
 from promptls.prompt.sanitize import clean
 from promptls.prompt.tokens import Counter
 from promptls.prompt.variants import VARIANTS
-from promptls.prompt.warning_texts import dropped_warnings, sanitizer_warnings
+from promptls.prompt.warning_texts import dropped_warnings, encoding_warnings, sanitizer_warnings
 
 NO_METADATA = PromptMetadata()
 OUTPUTS = ("messages", "text")
@@ -186,7 +186,11 @@ def assemble(
         items=tuple(PromptItem(b.rendered, b.parts, f"P{i}", b.explicit) for i, b in enumerate(blocks, 1)),
         omitted=packed.omitted + state.omitted,
         dropped_sections=state.dropped,
-        warnings=(*dropped_warnings(state.dropped, budget), *sanitizer_warnings(blocks, renderer)),
+        warnings=(
+            *dropped_warnings(state.dropped, budget),
+            *encoding_warnings(blocks, renderer),
+            *sanitizer_warnings(blocks, renderer),
+        ),
     )
 
 

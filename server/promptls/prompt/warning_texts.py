@@ -1,4 +1,4 @@
-"""Warnings about a finished prompt: parts that did not fit, and findings in the code that it shows."""
+"""Warnings about a finished prompt: parts that did not fit, findings and doubtful characters in the code that it shows."""
 
 from __future__ import annotations
 
@@ -14,6 +14,14 @@ def dropped_warnings(dropped: Sequence[str], budget: int) -> Iterator[str]:
     names = ", ".join(labels.get(name, f"the section {name}") for name in dict.fromkeys(dropped))
     if names:
         yield f"The budget of {budget:,} tokens leaves no room for {names}; increase it to include them."
+
+
+def encoding_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:
+    """Yield a warning for each file of which some characters may be wrong."""
+    notes = {b.rendered.item.path: b.forms.file.encoding_note for b in blocks if b.rendered.spans and b.forms.file}
+    for path, note in notes.items():
+        if note:
+            yield f"{renderer.label(path)} {note}; save it as UTF-8."
 
 
 def sanitizer_warnings(blocks: Sequence[PackedItem], renderer: Renderer) -> Iterator[str]:

@@ -8,7 +8,6 @@ The stat of a text is taken before the text is read, so that a modification in b
 # ruff: noqa: PTH112, PTH114
 from __future__ import annotations
 
-import codecs
 import errno
 import os
 import re
@@ -18,11 +17,11 @@ from typing import TypeGuard
 
 from msgspec import Struct
 
+from promptls.index.files.decode import decode_text
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.secret_files import secret_reason
 from promptls.util.long_lines import is_minified
 
-BINARY_PROBE_BYTES = 8192  # bytes checked for NULs (as in git) and control characters
 MAX_HEADER_LINES = 40  # lines of the opening comment that are searched for "generated"
 
 _NOFOLLOW: int = getattr(os, "O_NOFOLLOW", 0)  # missing on some systems
@@ -30,15 +29,6 @@ _OPEN_FLAGS: int = os.O_RDONLY
 for _flag in ("O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY", "O_NOINHERIT"):
     _OPEN_FLAGS |= getattr(os, _flag, 0)
 _SYMBOLIC_LINK = "it is a symbolic link; use the path of its target"
-
-_BOMS = (  # UTF-32 first: FF FE 00 00 also starts with FF FE
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_CONTROL_CHARACTERS = bytes(c for c in [*range(32), 127] if c not in b"\t\n\r\f\b\x1b")  # ESC: terminal recordings
 
 # fmt: off
 _LOCK_FILES = frozenset(
@@ -121,6 +111,7 @@ class FileContent(Struct, frozen=True):
     text: str  # without byte order mark; line ends as in the file
     size: int  # bytes
     mtime_ns: int
+    encoding_note: str = ""  # what may be wrong with the text, see `decode.DecodedText`
 
 
 PERMISSION_DENIED = "permission to read it is denied"
@@ -253,11 +244,12 @@ def _read(path: str, limits: FileLimits, allow_generated: bool, allow_secrets: b
         os.close(fd)
     if data is None:  # it grew, or reports a wrong size like files in /proc
         return UnreadableFile(f"it is over the limit of {_format_size(limits.max_file_size)}", size, mtime)
-    text = decode_text(data)
-    if text is None:
+    decoded = decode_text(data)
+    if decoded is None:
         return UnreadableFile("it is a binary file", size, mtime)
+    text = decoded.text
     reason = "" if allow_generated else _generated_by_header(text) or _minified_reason(path, text, limits)
-    return UnreadableFile(reason, size, mtime) if reason else FileContent(text, size, mtime)
+    return UnreadableFile(reason, size, mtime) if reason else FileContent(text, size, mtime, decoded.note)
 
 
 def _read_all(fd: int, max_bytes: int, size: int) -> bytes | None:
@@ -310,24 +302,6 @@ def _format_size(size: int, digits: int = 1) -> str:
         if size >= factor:
             return f"{size / factor:.{digits}f}".rstrip("0").rstrip(".") + " " + unit
     return f"{size} bytes"
-
-
-def decode_text(data: bytes) -> str | None:
-    """Decode the bytes of a file by byte order mark, else as UTF-8, else as Latin-1; return None if binary."""
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            try:
-                return data[len(bom) :].decode(encoding)
-            except UnicodeDecodeError:
-                continue
-    head = data[:BINARY_PROBE_BYTES]
-    controls = len(head) - len(head.translate(None, _CONTROL_CHARACTERS))
-    if b"\0" in head or controls * 20 > len(head):  # random bytes have 10 % control characters, texts have none
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return data.decode("latin-1")
 
 
 def _generated_by_name(path: str) -> str:
