@@ -14,7 +14,14 @@ from promptls.index.search.analyzer import find_words, split_identifier, tokeniz
         ("self._cache.get(x)", "self cach"),
         ("the sessions are saved", "session save"),
         ("ÜberGroße", "über große übergroße"),
-        ("日本語 text", "日本語 text"),
+        ("日本語 text", "日本 本語 日本語 text"),
+        ("計算する。", "計算 算す する 計算する"),
+        ("재고를 센다", "재고 고를 재고를 센다"),
+        ("สินค้า", "สิ ิน นค ค้ ้า สินค้า"),
+        ("库", "库"),
+        ("用户loginToken令牌", "用户 login token logintoken 令牌"),
+        ("查询" * 7, "查询 询查 " * 6 + "查询"),
+        ("считает остатки", "считает остатки"),
         ("SHA256 v2", "sha 256 sha256 v2"),
         ("x = 1", ""),
         ("a" * 65, ""),
@@ -22,6 +29,18 @@ from promptls.index.search.analyzer import find_words, split_identifier, tokeniz
 )
 def test_tokenize(text: str, expected: str) -> None:
     assert tokenize(text) == expected.split()
+
+
+@pytest.mark.parametrize(
+    ("question", "comment"),
+    [
+        ("审批流程在哪里", "采购订单自动审批流程"),
+        ("재고 수량은", "창고 재고 수량을 센다"),
+        ("在庫の数", "在庫の数を数える"),
+    ],
+)
+def test_parts_of_sentences_without_spaces_match(question: str, comment: str) -> None:
+    assert len(set(tokenize(question)) & set(tokenize(comment))) >= 2
 
 
 def test_query_words_match_identifiers() -> None:

@@ -2,18 +2,21 @@
 
 An identifier yields its stemmed parts (camelCase, snake_case, digits) and, if it has several, itself in lower case.
 Prose yields stemmed words. The index and queries use the same functions. Stemmer: Snowball's English (Porter 2).
+Scripts that are written without spaces, and Korean, whose words carry particles, yield pairs of characters, as in
+Lucene's CJK analyzer.
 """
 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
 
 from py_rust_stemmers import SnowballStemmer
 
-ANALYZER_VERSION = 1
+ANALYZER_VERSION = 2
 """Version of the rules below, a part of the store identity: a change rebuilds the store."""
 
 STOP_WORDS = frozenset(
@@ -23,11 +26,22 @@ STOP_WORDS = frozenset(
 )
 """Words without topical content; "get", "use" and "not" occur in half of all code as well."""
 
-_WORD = re.compile(r"[^\W\d_][\w]*|_+[^\W_]\w*|\d+")
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x2000)) if unicodedata.category(c).startswith("M"))
+"""Vowel signs and accents that follow their letter, as in Thai and Hindi; `\\w` does not match them."""
+_WORD = re.compile(rf"[^\W\d_][\w{_MARKS}]*|_+[^\W_][\w{_MARKS}]*|\d+")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PART_OR_END = re.compile(_PART.pattern + r"|\n")
 _LOWER_PART = re.compile(r"[a-z]+|[0-9]+")
-_UNICODE_PART = re.compile(r"\d+|[^\W\d_]+")
+_UNICODE_PART = re.compile(rf"\d+|[^\W\d_](?:[^\W\d_]|[{_MARKS}])*")
+_UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
+    "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3"  # Hangul
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f"  # Japanese syllables
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+)
+_UNSPACED_RUN = re.compile(f"([{_UNSPACED}]+)")
+_MAX_UNSPACED_NAME = 12
+"""Maximum characters of a run that is a term as a whole too: a longer one is a sentence, not a name."""
 _STEMMER = SnowballStemmer("english")
 _RUN_SEPARATORS = bytes(i if i > 127 or chr(i).isalnum() or chr(i) == "_" else 32 for i in range(256))
 _MAX_CACHED_RUNS, _MAX_CACHED_STEMS = 1 << 17, 1 << 16
@@ -92,6 +106,8 @@ def compound_term(word: str) -> str:
 
 def tokenize_word(word: str) -> list[str]:
     """Return the terms of one word or identifier, in order; none for stop words and data."""
+    if not word.isascii() and _UNSPACED_RUN.search(word):
+        return list(chain.from_iterable(map(_terms_of_script, filter(None, _UNSPACED_RUN.split(word)))))
     if len(word) > _MAX_WORD_LENGTH:
         return []
     parts, stems = split_identifier(word), _STEMS
@@ -99,6 +115,14 @@ def tokenize_word(word: str) -> list[str]:
     if len(parts) > 1:
         terms.append(compound_term(word))
     return terms
+
+
+def _terms_of_script(run: str) -> list[str]:
+    """Return the terms of a part of a word that is either in unspaced scripts or in others."""
+    if not _UNSPACED_RUN.match(run):
+        return tokenize_word(run)
+    pairs = [run[i : i + 2] for i in range(max(1, len(run) - 1))]
+    return [*pairs, run] if 2 < len(run) <= _MAX_UNSPACED_NAME else pairs
 
 
 def find_words(text: str) -> list[str]:
