@@ -157,13 +157,13 @@ def test_long_changed_function_leaves_room_for_the_other_changes(client: Client,
     steps = [f"    value_{i} = {i}" for i in range(400)]
     long_function = "\n".join(["def run():", *steps, "    return value_0", ""])
     path = root / "src/steps.py"
-    path.write_text(long_function + "\n\ndef stop():\n    return 1\n")
+    path.write_text(long_function + "\n\ndef stop():\n" + "    wait()\n" * 8 + "    return 1\n")
     git(root, "add", "src/steps.py")
     git(root, "commit", "-qm", "steps")
     changed = "\n".join(
         line + "  # changed" if i % 20 == 5 else line for i, line in enumerate(long_function.split("\n"))
     )
-    path.write_text(changed + "\n\ndef stop():\n    return 2\n")
+    path.write_text(changed + "\n\ndef stop():\n" + "    wait()\n" * 8 + "    return 2\n")
     client.files_changed(path)
     client.wait_indexed()
     prompt = client.build("Review my change @diff", budget={"tokens": 20_000})["prompt"]

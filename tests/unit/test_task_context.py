@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.mentions.unified_diff import unified_diff
+from promptls.model import Span
 from promptls.prompt.layouts import Message
 from promptls.prompt.rank import SHORT_ITEM_LINES, required_score
 from promptls.prompt.tasks.changes import FileChange, parse_change
@@ -28,22 +29,22 @@ def close():
 
 
 @pytest.mark.parametrize(
-    ("after", "lines", "removed"),
+    ("after", "lines", "removed", "hunk"),
     [
-        (BEFORE.replace("return open(path)", "return open(path, 'rb')"), (1,), ()),
-        (BEFORE.replace("    pass\n", "    pass\n\n\ndef reopen():\n    pass\n"), (13, 14), ()),
-        (BEFORE.replace("def close():\n    pass\n", ""), (9,), ("close",)),
-        (BEFORE.replace("def close", "def shut"), (9,), ("close",)),
-        (BEFORE.replace("def load(path)", "def load(path, mode)"), (0,), ()),
-        (BEFORE.replace("\n\n\ndef save", "\n\ndef save"), (), ()),
+        (BEFORE.replace("return open(path)", "return open(path, 'rb')"), (1,), (), Span(0, 5)),
+        (BEFORE.replace("    pass\n", "    pass\n\n\ndef reopen():\n    pass\n"), (13, 14), (), Span(8, 15)),
+        (BEFORE.replace("def close():\n    pass\n", ""), (9,), ("close",), Span(6, 9)),
+        (BEFORE.replace("def close", "def shut"), (9,), ("close",), Span(6, 11)),
+        (BEFORE.replace("def load(path)", "def load(path, mode)"), (0,), (), Span(0, 4)),
+        (BEFORE.replace("\n\n\ndef save", "\n\ndef save"), (), (), Span(0, 6)),
     ],
     ids=["changed line", "added function", "removed function", "renamed function", "changed signature", "blank line"],
 )
 def test_changed_lines_and_removed_names_of_a_diff(
-    after: str, lines: tuple[int, ...], removed: tuple[str, ...]
+    after: str, lines: tuple[int, ...], removed: tuple[str, ...], hunk: Span
 ) -> None:
     diff, _, _ = unified_diff(BEFORE, after)
-    assert parse_change("/w/a.py", diff) == FileChange("/w/a.py", lines, removed)
+    assert parse_change("/w/a.py", diff) == FileChange("/w/a.py", lines, removed, (hunk,))
 
 
 @given(st.text())

@@ -56,6 +56,7 @@ class FileChange(Struct, frozen=True):
     path: str
     lines: tuple[int, ...]  # of the new text, 0-based: added lines, and places of removed lines; without blank lines
     removed_names: tuple[str, ...]  # that a removed line defines
+    hunks: tuple[Span, ...] = ()  # lines of the new text that the diff shows
 
 
 def items_of_changes(diffs: Sequence[Item], context: ResolveContext) -> list[Item]:
@@ -81,10 +82,12 @@ def parse_change(path: str, diff: str) -> FileChange:
     lines: dict[int, None] = {}
     removed: dict[str, None] = {}
     added: set[str] = set()
+    hunks: list[Span] = []
     at, in_hunk = 0, False
     for text in diff.split("\n"):
         if hunk := _HUNK.match(text):
             at, in_hunk = int(hunk[1]) - (hunk[2] != "0"), True
+            hunks.append(Span(at, at + int(hunk[2])))
         elif not in_hunk:
             continue
         elif text.startswith("+"):
@@ -98,7 +101,8 @@ def parse_change(path: str, diff: str) -> FileChange:
             removed.update((m[1], None) for m in [_DEFINITION.match(text)] if m)
         else:
             at += 1
-    return FileChange(path, tuple(sorted(lines)), tuple(name for name in removed if name not in added))
+    removed_names = tuple(name for name in removed if name not in added)
+    return FileChange(path, tuple(sorted(lines)), removed_names, tuple(hunks))
 
 
 def _text_of(item: Item, context: ResolveContext) -> str:
@@ -107,7 +111,10 @@ def _text_of(item: Item, context: ResolveContext) -> str:
 
 
 def _changed_items(change: FileChange, view: GraphView, context: ResolveContext) -> tuple[list[Item], list[OutlineRef]]:
-    """Return the changed definitions and the lines around other changes, and the definitions whose uses matter."""
+    """Return the changed definitions and the lines around other changes, and the definitions whose uses matter.
+
+    A definition without an enclosing one of which the diff shows all lines is left out.
+    """
     file = context.sources.read(change.path)
     facts = view.file_symbols(change.path)
     entry = context.snapshot.files.get(change.path)
@@ -124,8 +131,9 @@ def _changed_items(change: FileChange, view: GraphView, context: ResolveContext)
         is_short = symbol is not None and len(symbol.span) <= MAX_DEFINITION_LINES
         if symbol is not None and (is_short or symbol.kind in CALLABLE_KINDS):
             refs[change.path, index] = None
-        if is_short:
-            short[change.path, index] = None
+        if symbol is not None and is_short:
+            if not (symbol.parent < 0 and any(hunk.contains(symbol.span) for hunk in change.hunks)):
+                short[change.path, index] = None
             continue
         window = Span(max(0, line - CONTEXT_LINES), min(len(file.lines), line + CONTEXT_LINES + 1))
         if windows and windows[-1].end >= window.start:
