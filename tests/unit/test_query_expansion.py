@@ -83,6 +83,11 @@ def test_typing_errors_are_corrected_by_names(
     assert {right for _, right in corrected} <= set(got.terms)
 
 
+@pytest.mark.parametrize("word", ["canvases", "hands", "ready"])
+def test_correct_words_are_not_corrected(word: str, workspace: Snapshot) -> None:
+    assert _expand(f"where is the {word} done", workspace).corrected == ()
+
+
 def test_corrected_name_is_used_as_query_name(workspace: Snapshot) -> None:
     assert "handle_ping" in _expand("who calls handel_ping", workspace).names
 

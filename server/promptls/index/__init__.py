@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from promptls.index.config import index_config
     from promptls.index.derived import Change, Derived
     from promptls.index.edit_history import EditHistory
+    from promptls.index.embedding.vocabulary import is_frequent_word
     from promptls.index.files.convention_files import (
         exclusion_reason,
         existing_names,
@@ -61,6 +62,7 @@ _EXPORTS = {
     "config": ("index_config",),
     "derived": ("Change", "Derived"),
     "edit_history": ("EditHistory",),
+    "embedding.vocabulary": ("is_frequent_word",),
     "files.convention_files": (
         "exclusion_reason",
         "existing_names",

@@ -18,6 +18,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from promptls.index import find_words
 from promptls.prompt.scoring import RetrievedItem
 from promptls.util.decode import decode_json
 
@@ -88,10 +89,9 @@ def _best_naming_scores(items: Sequence[RetrievedItem], scores: Sequence[float])
     naming = sorted(range(len(items)), key=lambda i: -scores[i])[:MAX_NAMING_ITEMS]
     names = [retrieved.item.symbol.rpartition(".")[2] for retrieved in items]
     best_by_name: dict[str, float] = {}
-    for name in set(names):
-        if len(name) >= MIN_NAME_CHARACTERS:
-            best_by_name[name] = next(
-                (scores[i] for i in naming if names[i] != name and name in items[i].text),
-                0.0,
-            )
+    for i in naming:
+        words = set(find_words(items[i].text))
+        for name in words.intersection(names):
+            if name != names[i] and len(name) >= MIN_NAME_CHARACTERS:
+                best_by_name.setdefault(name, scores[i])
     return [best_by_name.get(name, 0.0) for name in names]

@@ -16,7 +16,17 @@ from msgspec.structs import replace
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-from promptls.index import STOP_WORDS, Change, Derived, IndexReader, Snapshot, find_words, stem, tokenize_word
+from promptls.index import (
+    STOP_WORDS,
+    Change,
+    Derived,
+    IndexReader,
+    Snapshot,
+    find_words,
+    is_frequent_word,
+    stem,
+    tokenize_word,
+)
 from promptls.model import FileEntry, decode_symbol_names
 from promptls.retrieval.query import Query
 
@@ -197,17 +207,17 @@ class _NameTable:
             term = stem(lower) if "_" not in lower else lower
             if term in query.excluded or term in self._names_by_term or reader.document_frequency(term):
                 continue
-            correction = self._closest_term(lower, term, reader)
-            if correction:
+            correction = self._closest_term(term, reader)
+            if correction and not is_frequent_word(lower):
                 out[lower] = correction
         return list(out.items())
 
-    def _closest_term(self, typed: str, term: str, reader: IndexReader) -> str:
+    def _closest_term(self, term: str, reader: IndexReader) -> str:
         """Return the term of smallest edit distance (optimal string alignment), or "" if none is close enough.
 
         Ties are resolved by frequency in chunks, then by frequency in names, then alphabetically.
         """
-        max_distance = 1 if len(typed) < 8 else 2
+        max_distance = 1 if len(term) < 8 else 2
         letters = dict.fromkeys((term[0], term[1:2]))
         close_lengths = range(len(term) - max_distance, len(term) + max_distance + 1)
         similar = [t for length in close_lengths for a in letters for t in self._terms_by_length.get((a, length), ())]
