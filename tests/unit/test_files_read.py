@@ -39,6 +39,10 @@ TEXTS = {
     "latin-1": ("Größe = 1\n".encode("latin-1"), "Größe = 1\n"),
     "a NUL far down": (b"x\n" * 5000 + b"\0", "x\n" * 5000 + "\0"),
     "escape codes": (b"\x1b[31mred\x1b[0m\n" * 50, "\x1b[31mred\x1b[0m\n" * 50),
+    "text about Git LFS": (
+        b"version https://git-lfs.github.com/spec/v1\nis the first line\n",
+        "version https://git-lfs.github.com/spec/v1\nis the first line\n",
+    ),
     "form feeds": (b"a\x0c\nb\x0c\n", "a\x0c\nb\x0c\n"),
     "long lines in a short file": (b"y" * 1_900 + b"\n", "y" * 1_900 + "\n"),
 }
@@ -46,6 +50,18 @@ SKIPPED = {
     "nul": (b"abc\0def", "it is a binary file"),
     "png": (b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "it is a binary file"),
     "controls": (bytes(range(1, 32)) * 9, "it is a binary file"),
+    "Git LFS": (
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345678\n",
+        "it is a pointer of Git LFS to 12.3 MB; run `git lfs pull` to get the file",
+    ),
+    "Git LFS with an extension": (
+        b"version https://git-lfs.github.com/spec/v1\next-0-foo sha256:1a\noid sha256:4d7a\nsize 12\n",
+        "it is a pointer of Git LFS to 12 bytes; run `git lfs pull` to get the file",
+    ),
+    "git-annex": (
+        b"/annex/objects/SHA256E-s12--4d7a.csv\n",
+        "it is a pointer of git-annex; run `git annex get` to get the file",
+    ),
     "a mark, then nonsense": (b"\xff\xfe\x00\xd8\x00", "it is a binary file"),
     "size": (b"x" * 100_001, "100.001 kB is over the limit of 100 kB"),
 }
