@@ -15,6 +15,7 @@ from promptls.model import CancelToken, Item, Origin
 from promptls.model.prompt_documents import is_prompt_document
 from promptls.retrieval import scorers
 from promptls.retrieval.candidates import SEARCH_LIMITS, CandidateLimits, SearchScope, generate_candidates, search_scope
+from promptls.retrieval.data_files import data_factors
 from promptls.retrieval.features import FEATURE_NAMES, NAME_BONUS, PATH_BONUS, CandidateFeatures, extract_features
 from promptls.retrieval.file_ranking import FILE_FEATURE_NAMES, extract_file_features
 from promptls.retrieval.linear_model import RankerWeights, bundled_weights
@@ -121,7 +122,7 @@ def retrieve(
         Cancelled: The token is set.
     """
     features = describe_candidates(query, snapshot, index, strategy.limits, token, paths, first_stage)
-    return RetrievalResult(tuple(_rank_candidates(features, strategy)) if features is not None else ())
+    return RetrievalResult(tuple(_rank_candidates(query, features, strategy)) if features is not None else ())
 
 
 def search(
@@ -139,7 +140,7 @@ def search(
     features = describe_candidates(query, snapshot, index, strategy.search_limits, token, paths)
     if features is None:
         return RetrievalResult(())
-    items = _rank_candidates(features, strategy)
+    items = _rank_candidates(query, features, strategy)
     paths, values = extract_file_features(query, features)
     file_scores = (strategy.weights or bundled_weights()).files.score(values, FILE_FEATURE_NAMES)
     rank = {path: i for i, (_, path) in enumerate(sorted(zip(-np.round(file_scores, 6), paths, strict=True)))}
@@ -158,9 +159,10 @@ def search(
     return RetrievalResult((*sorted(first.values(), key=lambda item: rank[item.path]), *rest))
 
 
-def _rank_candidates(features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
+def _rank_candidates(query: Query, features: CandidateFeatures, strategy: RetrievalStrategy) -> list[Item]:
     weights = strategy.weights or bundled_weights()
     scores = weights.calibration.probabilities(weights.candidates.score(features.values, FEATURE_NAMES))
+    scores = scores * data_factors(query, features.candidates)
     reasons = np.stack(list(_reason_values(features).values()), axis=1)
     strongest = reasons[:, : len(_ORIGINS)].argmax(axis=1).tolist()
     start = np.array([candidate.span.start for candidate in features.candidates])

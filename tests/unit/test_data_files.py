@@ -1,0 +1,104 @@
+"""Data rows and translations rank below code, unless the question asks for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from promptls.model import CancelToken
+from promptls.retrieval import RetrievalStrategy, retrieve
+from promptls.retrieval.candidates import Candidate
+from promptls.retrieval.data_files import DATA_FACTOR, data_factors, is_data_file, is_translation
+from promptls.retrieval.query import parse_query
+from workspaces import IndexedSnapshot, snapshot_of
+
+LANGUAGES = ("de", "fr", "es", "it", "pt-rBR", "nl", "pl")
+STRINGS = '<resources>\n<string name="refund_failed">The refund of the payment failed</string>\n</resources>\n'
+INSERTS = "".join(f"INSERT INTO refund (payment, reason) VALUES ({n}, 'refund failed');\n" for n in range(12))
+WORKSPACE = f"""
+-- src/refund.py --
+def refund_payment(payment):
+    if payment.refunded:
+        raise RefundFailed(payment)
+    payment.refunded = True
+-- db/schema.sql --
+CREATE TABLE refund (payment int, reason text);
+
+{INSERTS}
+-- db/seed_refunds.sql --
+{INSERTS}
+-- res/values/strings.xml --
+{STRINGS}
+""" + "".join(f"-- res/values-{language}/strings.xml --\n{STRINGS}" for language in LANGUAGES)
+
+
+def ranked(question: str, tmp_path: Path) -> list[str]:
+    """Return the names of the found files, best first, each once."""
+    snapshot = snapshot_of(WORKSPACE, tmp_path)
+    found = retrieve(parse_query(question), snapshot, IndexedSnapshot(snapshot), RetrievalStrategy(), CancelToken())
+    return list(dict.fromkeys(snapshot.files[item.path].name for item in found.items))
+
+
+def test_code_ranks_above_rows_and_translations(tmp_path: Path) -> None:
+    names = ranked("what happens when the refund of a payment failed?", tmp_path)
+    code = {"src/refund.py", "res/values/strings.xml"}
+    assert set(names[:2]) == code
+
+
+def test_rows_and_translations_are_found_on_request(tmp_path: Path) -> None:
+    assert ranked("which rows are inserted into refund?", tmp_path)[0].startswith("db/")
+    names = ranked("how is refund failed translated?", tmp_path)
+    assert any(name.startswith("res/values-") for name in names[:3])
+
+
+def test_a_named_file_is_not_reduced(tmp_path: Path) -> None:
+    snapshot = snapshot_of(WORKSPACE, tmp_path)
+    entry = next(e for e in snapshot.files.values() if e.name == "db/seed_refunds.sql")
+    assert entry.outline is not None
+    chunk = entry.outline.chunks[0]
+    named, other = (Candidate(entry, 0, -1, chunk, None, chunk.span, by_path=by_path) for by_path in (1.0, 0.0))
+    factors = data_factors(parse_query("why does it fail?"), [named, other])
+    assert factors.tolist() == [1, pytest.approx(DATA_FACTOR)]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("res/values-de/strings.xml", True),
+        ("res/values-pt-rBR/strings.xml", True),
+        ("res/values/strings.xml", False),
+        ("res/values-v21/styles.xml", False),
+        ("res/values-night/colors.xml", False),
+        ("locales/de.json", True),
+        ("locales/en.json", False),
+        ("public/locales/en-GB/common.json", False),
+        ("i18n/zh-CN.json", True),
+        ("locale/de/LC_MESSAGES/django.po", True),
+        ("config/locales/devise.fr.yml", True),
+        ("src/messages_de.properties", True),
+        ("src/messages.properties", False),
+        ("de.lproj/Localizable.strings", True),
+        ("lang/de/auth.php", True),
+        ("src/lang/index.ts", False),
+        ("messages/api.json", False),
+        ("languages/go.py", False),
+    ],
+)
+def test_translations_by_name(name: str, expected: bool) -> None:
+    assert is_translation(name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("data/users.csv", True),
+        ("tests/fixtures/users.json", True),
+        ("app/data/cities.xml", True),
+        ("app/data/loader.py", False),
+        ("config/app.json", False),
+        ("package.json", False),
+    ],
+)
+def test_data_files_by_name(name: str, expected: bool) -> None:
+    assert is_data_file(name) == expected
