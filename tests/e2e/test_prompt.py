@@ -59,6 +59,24 @@ def outcome(client: Client, message: str, **params: object) -> Json:
     return mentions[0]
 
 
+def test_file_over_the_size_limit(client: Client, root: Path) -> None:
+    huge = root / "big/huge.py"
+    comment = f"    # {'x' * 200}\n"
+    huge.write_text("\n".join(f"def step_{n}(x):\n{comment}    return x + {n}\n" for n in range(5_000)))
+    client.files_changed(huge)
+    client.wait_indexed()
+    reasons = client.request("promptls/status")["roots"][0]["skipReasons"]
+    lines = outcome(client, "@big/huge.py:100-102", sections={"retrieval": False})
+    symbol = client.build("@big/huge.py#step_4900", sections={"retrieval": False})
+    huge.unlink()
+    client.files_changed(huge)
+    client.wait_indexed()
+    assert reasons["over the size limit (index.maxFileSize)"] == 1
+    assert lines["status"] == "included"
+    assert "return x + 4900" in symbol["prompt"]
+    assert symbol["mentions"][0]["status"] == "included"
+
+
 def test_warning_about_a_guessed_encoding(client: Client) -> None:
     result = client.build("explain @rus.py", sections={"retrieval": False})
     assert "# чтение файла" in result["prompt"]

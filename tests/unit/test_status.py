@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.index.status import IndexState, Phase
+from promptls.index.status import IndexState, Phase, kind_of_reason
 
 CASES: list[tuple[Phase, tuple[int, int, int], float, str]] = [  # state, (files, unread, pending), share, sentence
     ("scanning", (0, 0, 0), 0, "Listing files."),
@@ -24,3 +24,20 @@ def test_progress_and_message(state: Phase, counts: tuple[int, int, int], share:
     assert index_state.progress == pytest.approx(share)
     assert index_state.message == sentence
     assert (index_state.progress == 1) == (index_state.pending == 0 and state == "ready")
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("it is a binary file", "binary file"),
+        ("it is minified or data: its lines have up to 12,001 characters, 587 on average", "minified or data"),
+        ("it is generated: a lock file of a package manager", "generated"),
+        ("2.1 MB is over the limit of 1 MB", "over the size limit (index.maxFileSize)"),
+        ("1,000,001 bytes are over the limit of 1,000,000", "over the size limit (index.maxFileSize)"),
+        ("a file called .env usually holds secrets (environment file)", "secrets (environment file)"),
+        ("it is a pointer of Git LFS to 12.3 MB; run `git lfs pull` to get the file", "pointer of Git LFS"),
+        ("permission to read it is denied", "permission to read it is denied"),
+    ],
+)
+def test_reasons_without_text_are_grouped(reason: str, kind: str) -> None:
+    assert kind_of_reason(reason) == kind

@@ -159,6 +159,7 @@ def encode_status(status: IndexStatus, memory_bytes: int, log_file: str) -> Json
                 "vectors": r.vectors,
                 "pending": r.pending,
                 "skipped": r.skipped,
+                "skipReasons": dict(sorted(r.skip_reasons.items())),
                 "lastError": r.last_error,
             }
             for r in status.roots

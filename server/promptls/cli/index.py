@@ -65,4 +65,6 @@ def _print_roots(status: dict[str, Any]) -> None:
     for r in status["roots"]:
         files = f"{plural(r['files'], 'file')} ({r['skipped']:,} by name only)"
         print(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
+        for reason, count in r["skipReasons"].items():
+            print(f"  by name only: {count:,} {reason}")
     print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")

@@ -7,6 +7,7 @@ store yet are kept in `unstored`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from promptls.index.search.chunk_index import ChunkIndex, FileUpdate
 from promptls.index.search.row_batch import RowBatch
 from promptls.index.search.segment import Segment
 from promptls.index.snapshot import Snapshot, with_files
+from promptls.index.status import kind_of_reason
 from promptls.model import FileEntry, count_symbols, decode_chunk_keys, drop_cached_outline
 
 _NO_ROWS = RowBatch(())
@@ -26,7 +28,7 @@ class RootCounts(NamedTuple):
 
     files: int
     symbols: int
-    skipped: int  # files that are listed but not read, each with a reason
+    skip_reasons: Mapping[str, int]  # number of files that are listed but not read, by kind of reason
     chunks: int  # distinct chunks
     vectors: int  # chunks with a vector
 
@@ -41,7 +43,7 @@ class Publisher:
         self.chunk_index = ChunkIndex()
         self.unstored: list[RowBatch] = []  # with vectors, not in a store yet
         self.embedded_chunks = 0  # rows created since the start
-        self._counts: dict[str, tuple[int, int, int]] = {}  # root → (files, symbols, skipped files)
+        self._counts: dict[str, tuple[int, int, Counter[str]]] = {}  # root → (files, symbols, skip reasons)
         self._live_rows = 0  # unstored rows that were live at the last cleanup
 
     def has_row(self, key: bytes) -> bool:
@@ -89,12 +91,16 @@ class Publisher:
         """Return the counts of the files of a root.  Any thread."""
         has_others = any(count[0] for other, count in list(self._counts.items()) if other != root)
         paths = {e.path for e in self.snapshot.files.values() if e.root == root} if has_others else None
-        return RootCounts(*self._counts.get(root, (0, 0, 0)), *self.chunk_index.count_chunks(paths))
+        files, symbols, reasons = self._counts.get(root, (0, 0, Counter[str]()))
+        return RootCounts(files, symbols, dict(+reasons), *self.chunk_index.count_chunks(paths))
 
     def _count(self, entry: FileEntry, sign: int) -> None:
-        files, symbols, skipped = self._counts.get(entry.root, (0, 0, 0))
+        files, symbols, reasons = self._counts.get(entry.root, (0, 0, Counter[str]()))
         symbol_count = count_symbols(entry.encoded_outline) if entry.encoded_outline else 0
-        self._counts[entry.root] = files + sign, symbols + sign * symbol_count, skipped + sign * bool(entry.skip_reason)
+        if entry.skip_reason:
+            reasons = reasons.copy()  # another thread may read the previous one
+            reasons[kind_of_reason(entry.skip_reason)] += sign
+        self._counts[entry.root] = files + sign, symbols + sign * symbol_count, reasons
 
     def load_rows(self, rows: RowBatch | Segment) -> None:
         """Add the rows of a store to the chunk index."""

@@ -33,6 +33,9 @@ from promptls.util.hashing import content_hash
 from promptls.util.overlay_map import OverlayMap
 from promptls.util.persistent_map import PersistentMap
 
+MAX_MENTIONED_BYTES = 5_000_000
+"""Size of a file up to which a mention can read it, in bytes: reading and outlining it take up to 3 s."""
+
 VIRTUAL_SCHEME = "promptls:"
 """Prefix of the path of a virtual document: a diff or terminal output.  See `SourceReader.add_virtual_document`."""
 
@@ -309,12 +312,16 @@ class SourceReader:
         if explicit or (
             entry is not None and entry.encoded_outline
         ):  # an indexed text is not checked for generated content again
-            content = read_any_text(path, self.limits, explicit and self.allow_secrets)
+            limits = self._mention_limits() if explicit else self.limits
+            content = read_any_text(path, limits, explicit and self.allow_secrets)
             is_current = isinstance(content, FileContent) and _is_outline_of(content.text, entry)
             if explicit or is_current:
                 return content, is_current
         content = read_text(path, self.limits)
         return content, isinstance(content, FileContent) and _is_outline_of(content.text, entry)
+
+    def _mention_limits(self) -> FileLimits:
+        return replace(self.limits, max_file_size=max(self.limits.max_file_size, MAX_MENTIONED_BYTES))
 
 
 def _numbered_name(name: str, number: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Literal
 
@@ -26,9 +27,24 @@ class RootStatus(Struct, frozen=True):
     chunks: int
     vectors: int  # chunks with a vector
     pending: int  # files that are queued or in work
-    skipped: int  # files that are listed but not read, each with a reason
+    skip_reasons: Mapping[str, int]  # number of files that are listed but not read, by kind of reason
     last_error: str
     disk: Mapping[str, int]  # bytes, rows, versions, fragments; {} without a store
+
+    @property
+    def skipped(self) -> int:
+        """Number of files that are listed but not read."""
+        return sum(self.skip_reasons.values())
+
+
+def kind_of_reason(reason: str) -> str:
+    """Return the reason why a file has no text without what belongs to this file alone, such as its size."""
+    if " is over the limit of " in reason or " are over the limit of " in reason:
+        return "over the size limit (index.maxFileSize)"
+    if secrets := re.search(r"usually holds secrets \((.*)\)$", reason):
+        return f"secrets ({secrets[1]})"
+    kind = re.split(r"[:;]|, by | to [\d.]+ (?:bytes|kB|MB|GB)", reason, maxsplit=1)[0]
+    return re.sub(r"^it is (?:an? )?", "", kind)
 
 
 class IndexState(Struct, frozen=True):

@@ -144,7 +144,7 @@ def root_status(state: RootState, counts: RootCounts) -> RootStatus:
         chunks=counts.chunks,
         vectors=counts.vectors,
         pending=len(state.pending),
-        skipped=counts.skipped,
+        skip_reasons=counts.skip_reasons,
         last_error=state.error,
         disk=_store_statistics(state.store),
     )
