@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_mention
+from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
 from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
 from promptls.mentions.path_lookup import (
     access_denied_reason,
@@ -239,11 +240,31 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
     name = parts[-1] if parts else mention.target
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
-        return unresolved(mention, reason, suggest_symbol(context, name))
+        return _with_occurrences(unresolved(mention, reason, suggest_symbol(context, name)), context, name)
     label = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
     reason = f'Symbol "{mention.target}" not found in {label}.'
+    in_scope = _with_occurrences(unresolved(mention, reason), context, name, frozenset(scope))
+    if in_scope.candidates:
+        return in_scope
     anywhere = resolve(replace(mention, scope=""), context)
     if anywhere.status == "included":
         item = anywhere.targets[0]
         return unresolved(mention, reason, mention_for(context.snapshot, item.path, symbol=item.symbol) or "")
     return unresolved(mention, reason, anywhere.candidates[0] if anywhere.candidates else anywhere.suggestion)
+
+
+def _with_occurrences(
+    outcome: MentionOutcome, context: ResolveContext, name: str, paths: frozenset[str] | None = None
+) -> MentionOutcome:
+    """Add the places where the text has the name to an unresolved outcome; the name may be in an unparsed file."""
+    places = find_occurrences(context, name, paths)
+    candidates = occurrence_mentions(context, places)
+    if not candidates:
+        return outcome
+    labels = ", ".join(f"{context.snapshot.label(path)}:{line + 1}" for path, line in places)
+    return replace(
+        outcome,
+        reason=f"{outcome.reason} The text has it in {labels}.",
+        suggestion=outcome.suggestion or candidates[0],
+        candidates=candidates,
+    )
