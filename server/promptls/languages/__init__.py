@@ -7,6 +7,7 @@ that needs no more than a query or a scanner is an entry of its family in `basic
 from __future__ import annotations
 
 from promptls.languages.detection import language_of
+from promptls.languages.interface_files import implementation_paths
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
 from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE, language_named, names_where
 
@@ -20,6 +21,7 @@ __all__ = [
     "Language",
     "Mask",
     "PathImports",
+    "implementation_paths",
     "language_named",
     "language_of",
     "names_where",

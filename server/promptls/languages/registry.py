@@ -20,7 +20,7 @@ PLAIN_TEXT = Language(name="text")
 UNKNOWN_CODE = Language(name="code", scanner="lines", names_without_import=True)
 """The language of other files with an extension, which are probably code. It is not registered."""
 
-_INFRASTRUCTURE = frozenset({"detection", "kinds", "language", "registry"})
+_INFRASTRUCTURE = frozenset({"detection", "interface_files", "kinds", "language", "registry"})
 """Modules of this package that define no language."""
 
 

@@ -98,10 +98,15 @@ BICEP = Language(
 PUPPET = Language(
     name="puppet",
     extensions=("pp",),
-    pack_grammar="puppet",
-    query_files=("puppet",),
+    scanner="lines",
     line_comments=("#",),
     name_separators=("::",),
+    definition_patterns=(
+        ("class", r"[ \t]*class[ \t]+(?P<name>[a-z][\w:]*)"),
+        ("function", r"[ \t]*(?:define|function|plan)[ \t]+(?P<name>[a-z][\w:]*)"),
+        ("block", r"[ \t]*node[ \t]+['\"]?(?P<name>[\w.-]+)"),
+        ("type", r"[ \t]*type[ \t]+(?P<name>[A-Z][\w:]*)[ \t]*="),
+    ),
     names_without_import=True,
 )  # fmt: skip
 

@@ -39,6 +39,7 @@ GLSL = Language(
     name="glsl",
     aliases=("shader",),
     extensions=tuple("glsl vert frag geom comp tesc tese glslv glslf rgen rchit rmiss vsh fsh".split()),
+    shared_extensions=(("fs", r"^[ \t]*(?:#version[ \t]+\d|void[ \t]+main[ \t]*\(|(?:uniform|varying|precision)[ \t]+\w)"),),
     pack_grammar="glsl",
     query_files=("shader", "c"),
     line_comments=("//",),

@@ -172,7 +172,10 @@ ASSEMBLY = Language(
     line_comments=(";", "#", "//", "@"),
     block_comments=(("/*", "*/"),),
     definition_patterns=(
-        ("function+", r"(?P<name>[A-Za-z_$?@][\w$?@.]*)(?:::?(?=[ \t]*(?:$|[^=:]))|[ \t]+PROC\b)"),
+        (
+            "function+",
+            r"(?:(?:ENTRY|FUNC|GLOBAL|SYM_\w*START\w*)\()?(?P<name>[A-Za-z_$?@][\w$?@.]*)(?:\)[ \t]*$|::?(?=[ \t]*(?:$|[^=:]))|[ \t]+PROC\b)",
+        ),
         ("macro", r"[ \t]*\.macro[ \t]+(?P<name>[\w.$]+)"),
         ("macro", r"[ \t]*%macro[ \t]+(?P<name>[\w.$]+)"),
         ("macro", r"(?P<name>\w+)[ \t]+MACRO\b"),

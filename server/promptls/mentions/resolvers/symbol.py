@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.knowledge.project.file_kind import is_test_path
+from promptls.languages import implementation_paths
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_mention
 from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
@@ -59,12 +60,9 @@ def matching_definitions(mention: Mention, context: ResolveContext) -> list[Defi
     matches = filter_matching(mention.target, _definitions(mention, context, scope))
     if not matches:
         return _not_found(mention, context, scope)
-    # OCaml interfaces (.mli) repeat the definitions of their implementations (.ml).
-    implemented = {(d.path, d.symbol.qualified) for d in matches if d.path.endswith(".ml")}
+    found = {(d.path, d.symbol.qualified) for d in matches}
     matches = [
-        d
-        for d in matches
-        if (d.path.removesuffix("i"), d.symbol.qualified) not in implemented or not d.path.endswith("i")
+        d for d in matches if not any((path, d.symbol.qualified) in found for path in implementation_paths(d.path))
     ]
     if scope is not None and len(scope) == 1:  # a complete qualified name cannot be qualified further
         matches = [d for d in matches if d.symbol.qualified == mention.target] or matches
