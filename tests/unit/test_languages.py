@@ -24,8 +24,12 @@ PATHS = """
     a.jl julia              a.vue vue               a.svelte svelte       Dockerfile dockerfile Dockerfile.dev dockerfile
     app.dockerfile dockerfile Makefile make         rules.mk make         Makefile.am make     main.tf hcl
     a.proto proto           a.graphql graphql       init.el elisp         a.vim vim            a.pl perl
-    flake.nix nix           notes.txt text          LICENSE text          a.cob text           a.cobol text
+    flake.nix nix           notes.txt text          LICENSE text          a.cob cobol          a.cobol cobol
     .gitignore text         archive.tar.gz text     py text               .py python           .h c
+    CMakeLists.txt cmake    BUILD starlark          BUILD.bazel starlark  build text           Jenkinsfile groovy
+    a.groovy groovy         build.gradle groovy     a.ps1 powershell      a.bat batch          a.m objc
+    a.astro astro           a.cshtml razor          a.twig twig           a.html.erb erb       a.pkb sql
+    a.unknown text
 """.split()
 
 HEADERS = {
@@ -54,7 +58,7 @@ FIRST_LINES = {
     "#!/usr/bin/Rscript": "r",
     "#!/usr/bin/env": "text",
     "#!": "text",
-    "#!/usr/bin/awk -f": "text",
+    "#!/usr/bin/awk -f": "awk",
     "import os": "text",
 }
 
@@ -67,6 +71,29 @@ def test_language_by_path(path: str, language: str) -> None:
 @pytest.mark.parametrize("text", HEADERS)
 def test_c_header_by_content(text: str) -> None:
     assert language_of("include/a.h", text) == HEADERS[text]
+
+
+SHARED_EXTENSIONS = [
+    ("a.m", "@implementation A\n@end\n", "objc"),
+    ("a.m", "% Adds the prices.\nx = 1;\n", "matlab"),
+    ("a.m", "function y = f(x)\n", "matlab"),
+    ("a.h", "#import <Foundation/Foundation.h>\n", "objc"),
+    ("a.v", "module m(input a);\nendmodule\n", "verilog"),
+    ("a.v", "module main\n\nfn main() {\n}\n", "vlang"),
+    ("a.v", "Require Import List.\n", "coq"),
+    ("a.pp", "class a { }\n", "puppet"),
+    ("a.pp", "unit a;\n", "pascal"),
+    ("a.cls", "public class A {\n}\n", "apex"),
+    ("a.cls", 'VERSION 1.0 CLASS\nAttribute VB_Name = "A"\n', "vb"),
+    ("a.cls", "\\ProvidesClass{a}\n", "text"),
+    ("a.unknown", "def f()\nend\n", "code"),
+    ("a.log", "function f failed\n", "text"),
+]
+
+
+@pytest.mark.parametrize(("path", "text", "language"), SHARED_EXTENSIONS)
+def test_content_decides_on_shared_and_unknown_extensions(path: str, text: str, language: str) -> None:
+    assert language_of(path, text) == language
 
 
 @pytest.mark.parametrize("line", FIRST_LINES)
@@ -91,11 +118,12 @@ def test_references_to_other_languages_and_query_files_are_valid() -> None:
     for language in LANGUAGES.values():
         assert not language.dialect_of or language.dialect_of in LANGUAGES
         assert bool(language.package_manifest) == (language.implicit_scope == "manifest")
-        assert language.query_files and all((queries / f"{name}.scm").is_file() for name in language.query_files)
+        assert language.query_files or language.scanner
+        assert all((queries / f"{name}.scm").is_file() for name in language.query_files)
 
 
 def test_unknown_name_is_plain_text() -> None:
-    assert language_named("cobol") is PLAIN_TEXT and language_named("go") is LANGUAGES["go"]
+    assert language_named("klingon") is PLAIN_TEXT and language_named("go") is LANGUAGES["go"]
 
 
 def test_naming_a_language_loads_no_grammar() -> None:

@@ -818,3 +818,29 @@ def test_long_pasted_log(tmp_path: Path) -> None:
     message = "\n".join(f"error: @worker failed @ {i} in @src/app.py" for i in range(5000))
     outcomes = resolve_mentions(message, context_of(snapshot_of(SHOP, tmp_path)))
     assert len(outcomes) == 5000
+
+
+@pytest.mark.parametrize(
+    ("interface", "implementation", "mention", "path"),
+    [
+        ("Lamp.h", "Lamp.m", "@#Lamp.dim", "Lamp.m"),
+        ("lamp.fsi", "lamp.fs", "@#dim", "lamp.fs"),
+        ("lamp.pks", "lamp.pkb", "@#lamp.dim", "lamp.pkb"),
+    ],
+)
+def test_implementation_is_preferred_to_its_interface(
+    tmp_path: Path, interface: str, implementation: str, mention: str, path: str
+) -> None:
+    texts = {
+        "Lamp.h": "@interface Lamp : NSObject\n- (void)dim;\n@end\n",
+        "Lamp.m": "@implementation Lamp\n- (void)dim {\n}\n@end\n",
+        "lamp.fsi": "module Lamp\nval dim: int -> int\n",
+        "lamp.fs": "module Lamp\nlet dim n =\n    n\n",
+        "lamp.pks": "CREATE PACKAGE lamp AS\n  PROCEDURE dim;\nEND lamp;\n/\n",
+        "lamp.pkb": "CREATE PACKAGE BODY lamp AS\n  PROCEDURE dim IS\n  BEGIN\n    NULL;\n  END dim;\nEND lamp;\n/\n",
+    }
+    text = "".join(f"-- {name} --\n{texts[name]}" for name in (interface, implementation))
+    context = context_of(snapshot_of(text, tmp_path))
+    [outcome] = resolve_mentions(f"explain {mention} now", context)
+    assert outcome.status == "included"
+    assert [item.path.rpartition("/")[2] for item in outcome.targets] == [path]

@@ -16,7 +16,7 @@ from promptls.languages.kinds import SYMBOL_KINDS
 from promptls.model import CALL, IMPLEMENT, INHERIT, PROSE, Outline, Reference, Span
 
 SAMPLES = Path(__file__).parent.parent / "fixtures" / "syntax"
-FILES = {language_of(file.name): file for file in sorted(SAMPLES.iterdir()) if file.is_file()}
+FILES = {language_of(file.name, file.read_text("utf-8")): file for file in sorted(SAMPLES.iterdir()) if file.is_file()}
 
 REQUIRED = (
     "python javascript jsx typescript tsx go rust java c cpp csharp ruby php kotlin swift scala lua bash elixir haskell "

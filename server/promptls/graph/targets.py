@@ -10,6 +10,7 @@ from rapidfuzz import fuzz, process
 
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
+from promptls.languages import implementation_paths
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS
 
 MAX_MATCHES = 50
@@ -95,7 +96,14 @@ def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
             continue
         rank = rank * 8 + (symbol.qualified != name) * 4 + (symbol.kind not in TYPE_KINDS | CALLABLE_KINDS) * 2
         found.append((rank + view.is_test(ref), ref))
-    return tuple(ref for _, ref in sorted(found))[:MAX_MATCHES]
+    paths = {ref[0] for _, ref in found}
+    ordered = sorted(found, key=lambda pair: (pair[0], _repeats_any(pair[1][0], paths), pair[1]))
+    return tuple(ref for _, ref in ordered)[:MAX_MATCHES]
+
+
+def _repeats_any(path: str, paths: set[str]) -> bool:
+    """Return whether a file only declares what one of the other files implements."""
+    return any(implementation in paths for implementation in implementation_paths(path))
 
 
 def _module_path(path: str) -> str:

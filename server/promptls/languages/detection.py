@@ -1,15 +1,40 @@
-"""Language detection by file name, extension, shebang line and, for C headers, by content."""
+"""Language detection by file name, extension, shebang line and, for extensions of several languages, by content."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from promptls.languages.registry import LANGUAGES, PLAIN_TEXT
+from promptls.languages.registry import LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE
 
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
 _BY_FILE_NAME = {file_name: language.name for language in LANGUAGES.values() for file_name in language.file_names}
 _BY_SHEBANG = {interpreter: language.name for language in LANGUAGES.values() for interpreter in language.shebangs}
+
+_SHARED_EXTENSIONS: dict[str, list[tuple[str, str]]] = {}
+"""(regular expression, language) by extension, for extensions that several languages use."""
+
+for _language in LANGUAGES.values():
+    for _extension, _pattern in _language.shared_extensions:
+        _SHARED_EXTENSIONS.setdefault(_extension, []).append((_pattern, _language.name))
+
+_TEXT_EXTENSIONS = frozenset(
+    (
+        "adoc asc asciidoc bib bbl cfg cnf cnl conf config crt csr csv dat desktop dic diff dtd editorconfig eml env err"
+        " feature gitattributes gitignore gmi hist hocon htaccess iml info ini ipynb key lang ldif lock log lst man map"
+        " gz zip bz2 xz zst 7z tar tgz jar war class png jpg jpeg gif ico webp bmp mp3 mp4 wav woff woff2 ttf eot pdf doc"
+        " docx xls xlsx exe dll so a o bin lib pyc wasm db sqlite sqlite3 parquet pkl npy npz onnx pt"
+        " mbox mo nfo ods odt ofx old opml org orig out patch pem pod po pot prefs prn properties rdf rej rels resx rng"
+        " roff rss rst rtf sgml srt ssa strings sty sub sum svg tex textile tmp toc tsv txt vcf vcard vtt wiki xaml xlf"
+        " xliff xmi xml xsd xsl xslt yarnrc 1 2 3 4 5 6 7 8 9 bak cls2 plist storyboard xib csproj vbproj fsproj sln props"
+        " targets nuspec snap golden expected template tmpl tpl sample example dist in def rc reg inf url list words"
+        " names text md5 sha1 sha256 sig pub gpg asn cls rdoc textgrid bs ltx dtx ins ics ps eps pgn fen geojson kml gpx obj mtl stl ply vmdk hex"
+    ).split()
+)
+"""Extensions of prose, data and output, in which no definitions are searched for."""
+
+_MAX_EXTENSION_CHARS = 12
+"""Longest unknown extension that may be that of a programming language."""
 
 _MAX_HEADER_CHARS = 64 * 1024
 """Characters of a header that are searched for C++ syntax; bounds the time of the regular expressions."""
@@ -19,16 +44,22 @@ def language_of(path: str, head: str = "") -> str:
     """Return the name of the language of a file, "text" if it is unknown.
 
     The file name is checked first, then the extension, then a shebang line. A ".h" file is C unless its content has
-    C++ syntax.
+    C++ syntax. An unknown extension is code if the content is given and the extension is not one of prose or data.
 
     Args:
         path: Path of the file, with forward slashes.
         head: Content of the file, or its first lines.
     """
-    name = path.rsplit("/", 1)[-1].lower()
+    name = path.rsplit("/", 1)[-1]
+    if name in _BY_FILE_NAME:
+        return _BY_FILE_NAME[name]
+    name = name.lower()
     if name in _BY_FILE_NAME:
         return _BY_FILE_NAME[name]
     stem, dot, extension = name.rpartition(".")
+    shared = _language_of_shared_extension(extension, head) if dot else ""
+    if shared:
+        return shared
     if dot and extension in _BY_EXTENSION:
         if extension == "h" and _has_cpp_syntax(head[:_MAX_HEADER_CHARS]):
             return "cpp"
@@ -37,7 +68,26 @@ def language_of(path: str, head: str = "") -> str:
         return "make" if "makefile" in name else "dockerfile"
     if head.startswith("#!"):
         return _language_of_shebang(head.split("\n", 1)[0])
-    return PLAIN_TEXT.name
+    return UNKNOWN_CODE.name if head and dot and stem and _may_be_code(extension) else PLAIN_TEXT.name
+
+
+def _may_be_code(extension: str) -> bool:
+    """Return whether an unknown extension may be that of a programming language."""
+    is_word = extension.isalnum() and not extension[0].isdigit() and len(extension) <= _MAX_EXTENSION_CHARS
+    return is_word and extension not in _TEXT_EXTENSIONS
+
+
+def _language_of_shared_extension(extension: str, head: str) -> str:
+    """Return the other language that uses an extension, if the content is in that language; otherwise ""."""
+    for pattern, language in _SHARED_EXTENSIONS.get(extension, ()):
+        if head and _compiled(pattern).search(head[:_MAX_HEADER_CHARS]) is not None:
+            return language
+    return ""
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.MULTILINE)
 
 
 def _has_cpp_syntax(header: str) -> bool:

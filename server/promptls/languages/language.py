@@ -14,11 +14,20 @@ from msgspec import Struct
 
 from promptls.languages.kinds import TYPE_KINDS
 
-Mask = Literal["", "markup", "macros", "signatures"]
+Mask = Literal["", "markup", "front_matter", "razor", "objc_macros", "macros", "signatures"]
 """Rewriting of the source before it is parsed; offsets and lines stay the same.
 
-"markup" blanks everything outside of script elements. "macros" blanks macro calls that only wrap items.
+"markup" blanks everything outside of script elements, and "front_matter" keeps the code between "---" lines as well.
+"razor" keeps the blocks "@code" and "@functions" as members of a class "_". "objc_macros" replaces the macros that
+declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that only wrap items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
+"""
+
+Scanner = Literal["", "sql", "lines", "template"]
+"""Search for definitions in the text instead of in a syntax tree, see `index.syntax.definitions`.
+
+"sql" reads the statements of all SQL dialects. "lines" recognizes lines that begin definitions in most languages.
+"template" recognizes blocks between "{%" and "%}" and the like. A grammar is then optional, and yields references.
 """
 
 DocTags = Literal["", "jsdoc", "phpdoc", "yard", "luals"]
@@ -115,8 +124,13 @@ class Language(Struct, frozen=True, kw_only=True):
     """Language whose rules and filters apply to this one too."""
     extensions: tuple[str, ...] = ()
     """File extensions, lower case, without the dot."""
+    shared_extensions: tuple[tuple[str, str], ...] = ()
+    """Extensions of another language that this one uses, too: (extension, regular expression on its content).
+
+    The expression is searched for in the first lines of a file, with "^" at the beginning of each line.
+    """
     file_names: tuple[str, ...] = ()
-    """Complete file names, lower case."""
+    """Complete file names in lower case, or in upper case if no other spelling counts."""
     shebangs: tuple[str, ...] = ()
     """Interpreter names of a first line "#!…", without version numbers."""
 
@@ -128,10 +142,20 @@ class Language(Struct, frozen=True, kw_only=True):
     """Grammar in tree-sitter-languages 1.10.2, "" for none."""
     query_files: tuple[str, ...] = ()
     """Files in `queries/` without their extension, in order of precedence."""
+    embedded: tuple[tuple[Mask, str], ...] = ()
+    """Languages inside of this one: (rewriting that leaves only their code, name). Their definitions are added."""
     mask: Mask = ""
     """Rewriting of the source before it is parsed."""
     nests_in_one_line: bool = False
     """A line can open any number of nested blocks by markers such as "> - ". Such lines overflow the scanner."""
+    scanner: Scanner = ""
+    """Search for definitions in the text instead of in the syntax tree."""
+    definition_patterns: tuple[tuple[str, str], ...] = ()
+    """Additional lines that begin a definition, for the scanner "lines": (kind, regular expression with a group "name").
+
+    The expression is matched at the beginning of a line. A kind with a "+" extends to the next line that the same
+    expression matches.
+    """
 
     # ---- comments and documentation
 

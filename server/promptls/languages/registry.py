@@ -1,6 +1,6 @@
 """Registry of all languages, and lookup by name.
 
-Every `Language` constant of a module in this package is registered. No grammar is loaded here. The registry is an
+Every `Language` constant of a module in this package, or in its subpackage `basic`, is registered. No grammar is loaded here. The registry is an
 allow-list: a grammar that no language names is never run, because some grammars of the pack never terminate on
 plain text.
 """
@@ -15,18 +15,23 @@ from pkgutil import iter_modules
 from promptls.languages.language import Language
 
 PLAIN_TEXT = Language(name="text")
-"""The language of files without a grammar. It is not registered."""
+"""The language of prose and of data without a grammar. It is not registered."""
 
-_INFRASTRUCTURE = frozenset({"detection", "kinds", "language", "registry"})
+UNKNOWN_CODE = Language(name="code", scanner="lines", names_without_import=True)
+"""The language of other files with an extension, which are probably code. It is not registered."""
+
+_INFRASTRUCTURE = frozenset({"detection", "interface_files", "kinds", "language", "registry"})
 """Modules of this package that define no language."""
 
 
 def _defined_languages() -> Iterator[Language]:
-    """Yield the language constants of this package, ordered by module."""
-    for module in iter_modules([str(Path(__file__).parent)]):
-        if module.name not in _INFRASTRUCTURE:
-            constants = vars(import_module(f"{__package__}.{module.name}")).values()
-            yield from (constant for constant in constants if isinstance(constant, Language))
+    """Yield the language constants of this package and of `basic`, ordered by module."""
+    folder = Path(__file__).parent
+    names = [module.name for module in iter_modules([str(folder)]) if module.name not in _INFRASTRUCTURE]
+    names += [f"basic.{module.name}" for module in iter_modules([str(folder / "basic")])]
+    for name in names:
+        constants = vars(import_module(f"{__package__}.{name}")).items()
+        yield from (value for constant, value in constants if isinstance(value, Language) and constant[0] != "_")
 
 
 LANGUAGES: dict[str, Language] = {language.name: language for language in _defined_languages()}
@@ -35,7 +40,7 @@ LANGUAGES: dict[str, Language] = {language.name: language for language in _defin
 
 def language_named(name: str) -> Language:
     """Return the language of this name; `PLAIN_TEXT` for an unknown name."""
-    return LANGUAGES.get(name, PLAIN_TEXT)
+    return LANGUAGES.get(name) or (UNKNOWN_CODE if name == UNKNOWN_CODE.name else PLAIN_TEXT)
 
 
 def names_where(condition: Callable[[Language], object]) -> frozenset[str]:

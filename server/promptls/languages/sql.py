@@ -6,10 +6,11 @@ from promptls.languages.language import Language
 
 SQL = Language(
     name="sql",
-    extensions=("sql", "ddl", "pgsql"),
+    extensions=tuple("sql ddl dml pgsql mysql tsql psql plsql pls plb pks pkb pkg prc trg tps tpb hql cql".split()),
     pack_grammar="sql",
     legacy_grammar="sql",
     query_files=("sql",),
+    scanner="sql",
     line_comments=("--",),
     block_comments=(("/*", "*/"),),
     name_separators=(".",),

@@ -26,9 +26,10 @@ _MAX_DOCSTRING_BYTES = 20_000
 """Longest docstring or documentation attribute that is recognized."""
 
 _COMMENT_OPENER = re.compile(
-    r"^\s*(?:/{2,3}!?|/\*+!?|\*+(?=[\s/]|$)|#+['!:|]?|--\[\[|--+(?:\s?[|^])?|;+|\"|<!--|\(\*+|\{-\|?)\s?"
+    r"^\s*(?:/{2,3}!?|/\*+!?|\*+(?=[\s/]|$)|#+['!:|]?|--\[\[|--+(?:\s?[|^])?|/-+!?|;+|\"|<!--|\(\*+|\{-\|?|\{(?=\s)|!+[<>]?|%+\{?|'+(?=\s)|rem\b)\s?",
+    re.IGNORECASE,
 )
-_COMMENT_CLOSERS = ("*/", "-->", "*)", "-}", "]]")
+_COMMENT_CLOSERS = ("*/", "-->", "*)", "-}", "]]", " }", "%}", "-/")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _PRAGMA = re.compile(r"(?:go:\w|eslint|nolint|prettier-|@ts-|noqa|pylint:|type:|mypy:|istanbul |c8 |tslint|region\b)")
 _LEGAL_NOTICE = re.compile(r"copyright|licen[sc]e|spdx-", re.IGNORECASE)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from promptls.index.syntax import doc_comments, names
 from promptls.index.syntax.captures import CaptureCache, Captures, run_queries
+from promptls.index.syntax.definitions import scan_definitions
 from promptls.index.syntax.doc_types import documented_imports
 from promptls.index.syntax.imports import parse_imports
 from promptls.index.syntax.incremental import VersionedCache
@@ -91,6 +92,7 @@ def extract_outline(
     queries: CompiledQueries,
     language: Language,
     cache: IncrementalCache | None = None,
+    embedded: Sequence[Captures] = (),
 ) -> ExtractedOutline:
     """Extract the symbols, imports and references of a parsed file.
 
@@ -100,9 +102,27 @@ def extract_outline(
         queries: The queries of the language.
         language: The language of the file.
         cache: Results of the previous version, updated for the next one; None for a file that is not edited.
+        embedded: Captures in code of other languages inside of the file.
     """
-    outline = ExtractedOutline()
     captures = run_queries(source, tree, queries, language, cache.captures if cache is not None else None)
+    for other in embedded:
+        captures.add(other, 0)
+    captures.definitions += scan_definitions(source, language)
+    return _outline_of(source, captures, language, cache)
+
+
+def scan_outline(source: SourceText, language: Language) -> ExtractedOutline:
+    """Extract the symbols that the scanner of a language finds in the text, without a grammar."""
+    captures = Captures()
+    captures.definitions = scan_definitions(source, language)
+    return _outline_of(source, captures, language, None)
+
+
+def _outline_of(
+    source: SourceText, captures: Captures, language: Language, cache: IncrementalCache | None
+) -> ExtractedOutline:
+    """Build the outline from the captures of a file."""
+    outline = ExtractedOutline()
     drafts = finish_drafts(source, captures.definitions, captures.wrappers, captures.attributes, language)
     non_references = {start for draft in drafts for start in draft.name_starts}.union(
         captures.positions.get("bound", ())

@@ -8,7 +8,7 @@ chunks of plain text, with a reason. Grammars are imported by the first `parse_s
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax.chunks import split_into_chunks
@@ -16,12 +16,13 @@ from promptls.index.syntax.doc_comments import file_documentation
 from promptls.index.syntax.grammars import GRAMMAR_SOURCES, GrammarSource
 from promptls.index.syntax.guards import is_pathological, unparsable_reason
 from promptls.index.syntax.source_text import SourceText
-from promptls.languages import LANGUAGES
+from promptls.languages import Mask, language_named
 from promptls.model import Outline
 
 if TYPE_CHECKING:
     from tree_sitter import Parser, Tree
 
+    from promptls.index.syntax.captures import Captures
     from promptls.index.syntax.outline import IncrementalCache
 
 READ_BYTES = 64 * 1024
@@ -94,8 +95,8 @@ def parse_source(
         grammar_sources: Order of grammar sources.
         incremental: Whether to cache results for a next version of the text.
     """
-    definition = LANGUAGES.get(language)
-    if definition is None:
+    definition = language_named(language)
+    if not definition.pack_grammar and not definition.legacy_grammar:
         return parse_as_text(text, language)
     source = SourceText(text, definition.mask)
     problem = unparsable_reason(source.data, definition)
@@ -125,7 +126,10 @@ def parse_source(
         return parse_as_text(text, language, f"parsing took more than {limit_s:.2g} s")
     if is_pathological(tree.root_node):
         return parse_as_text(text, language, "it is nested too deeply, or mostly not understood")
-    extracted = extract_outline(source, tree, queries, definition, cache)
+    embedded = [
+        captures for part in definition.embedded for captures in _embedded_captures(text, source, part, deadline)
+    ]
+    extracted = extract_outline(source, tree, queries, definition, cache, embedded)
     chunked = split_into_chunks(
         source.lines, extracted.symbols, extracted.has_body, lambda symbol: node_at(tree, extracted.nodes[symbol])
     )
@@ -148,8 +152,29 @@ def parse_source(
     return ParseResult(outline, chunked.texts, source.code, tree, grammar_sources, cache)
 
 
+def _embedded_captures(
+    text: str, source: SourceText, embedded: tuple[Mask, str], deadline: float
+) -> Iterator[Captures]:
+    """Yield the captures in the code of another language inside of a text; none after the deadline."""
+    from tree_sitter import Parser
+
+    from promptls.index.syntax.captures import run_queries
+    from promptls.index.syntax.queries import compiled_queries
+
+    mask, name = embedded
+    queries = compiled_queries(name)
+    masked = SourceText(text, mask)
+    if queries is None or not masked.code.strip():
+        return
+    tree = _parse_tree(Parser(queries.grammar), masked.code, None, deadline)
+    if tree is not None and not is_pathological(tree.root_node):
+        yield run_queries(source, tree, queries, language_named(name))
+
+
 def parse_as_text(text: str, language: str, problem: str = "") -> ParseResult:
-    """Return chunks that are windows of lines, without symbols.
+    """Return the outline and chunks of a text without a grammar.
+
+    The symbols are those that the scanner of the language finds. Without a scanner, the chunks are windows of lines.
 
     Args:
         text: The content of the file.
@@ -157,8 +182,28 @@ def parse_as_text(text: str, language: str, problem: str = "") -> ParseResult:
         problem: Why the text is not parsed with a grammar.
     """
     source = SourceText(text)
-    chunked = split_into_chunks(source.lines)
-    outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)
+    definition = language_named(language)
+    if not definition.scanner:
+        chunked = split_into_chunks(source.lines)
+        outline = Outline(language=language, lines=len(source.lines), chunks=chunked.chunks, problem=problem)
+        return ParseResult(outline, chunked.texts)
+    from promptls.index.syntax.outline import scan_outline
+
+    scanned = scan_outline(source, definition)
+    chunked = split_into_chunks(source.lines, scanned.symbols, scanned.has_body)
+    first_definition = min((symbol.doc_start for symbol in scanned.symbols), default=len(source.lines))
+    outline = Outline(
+        language=language,
+        lines=len(source.lines),
+        symbols=tuple(scanned.symbols),
+        chunks=chunked.chunks,
+        ref_names=scanned.references.names,
+        refs=scanned.references.refs,
+        variable_types=scanned.references.variable_types,
+        identifiers=scanned.references.identifiers,
+        problem=problem or scanned.problem,
+        doc=file_documentation(source.lines, source.data, first_definition, definition),
+    )
     return ParseResult(outline, chunked.texts)
 
 

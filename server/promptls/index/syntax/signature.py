@@ -36,6 +36,7 @@ _TOKENS_WITH_LIFETIMES = re.compile(rf"{_STRING}|{_BRACKETS}")
 
 _HASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|#[^\n]*""")
 _SLASH_COMMENT = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|//[^\n]*|/\*.*?\*/""", re.DOTALL)
+_SQL_COMMENT = re.compile(r"--[^\n]*|/\*!\d*|\*/|/\*.*?\*/", re.DOTALL)
 _ANNOTATIONS = re.compile(
     r"(?:@(?!interface\b)[\w.]+(?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))?\s+|#?\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\]\s+)+"
 )
@@ -93,6 +94,8 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
         text = text.strip().partition("\n")[0]
     if "#" in text and "#" in language.line_comments:
         text = _HASH_COMMENT.sub(r"\1", text)
+    elif language.scanner == "sql":
+        text = _SQL_COMMENT.sub(" ", text)
     elif "//" in language.line_comments and ("//" in text or "/*" in text):
         text = _SLASH_COMMENT.sub(r"\1", text)
     text = " ".join(text.split())
@@ -103,7 +106,7 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     text = text.rstrip(" {:;,")
     if text.endswith("=") and text[-2:-1] not in ("=", "!", "<", ">"):
         text = text[:-1].rstrip()
-    text = text.removesuffix(" do").removesuffix(" where")
+    text = text.removesuffix(" do").removesuffix(" where").removesuffix(" is")
     if len(text) <= MAX_SIGNATURE_CHARS:
         return text
     return truncate_words(_with_fewer_parameters(text, language), MAX_SIGNATURE_CHARS)

@@ -17,7 +17,21 @@ _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _ASTRAL_REPLACEMENT = "ßß".encode()
 """Replacement for characters outside of the BMP in the parser input: they crash scanners that expect single bytes."""
 
-_SCRIPT = re.compile(rb"<script\b[^>]*>(.*?)</script\s*>", re.DOTALL | re.IGNORECASE)
+_SCRIPT_START = re.compile(rb"<script\b([^>]{0,2000})>", re.IGNORECASE)
+_SCRIPT_END = re.compile(rb"</script\s*>", re.IGNORECASE)
+_DATA_SCRIPT = re.compile(
+    rb"\btype\s*=\s*[\"']?(?!module\b|text/(?:javascript|babel|typescript)|application/(?:x-)?javascript)\w",
+    re.IGNORECASE,
+)
+"""Attributes of a script element whose content is data or a template."""
+
+_FRONT_MATTER = re.compile(rb"\A\s*---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
+_RAZOR_BLOCK = re.compile(rb"@(?:code|functions)\s*\{")
+_CSHARP_TOKEN = re.compile(
+    rb"@\"(?:[^\"]|\"\")*(?:\"|\Z)|\"(?:[^\"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|//[^\n]*|/\*.*?(?:\*/|\Z)|@?[{}]", re.DOTALL
+)
+_LONE_MACRO = re.compile(rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]{0,100}\))?[ \t]*$", re.MULTILINE)
+_ENUM_MACRO = re.compile(rb"\btypedef\s+(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS|ERROR_ENUM)\(\s*\w+\s*,\s*(\w+)\s*\)")
 _NON_NEWLINE = re.compile(rb"[^\n]")
 _WRAPPER_MACRO = re.compile(
     rb"^([ \t]*)(?!macro_rules|lazy_static|bitflags)[\w:]+!\s?\{[ \t]*\n"
@@ -77,6 +91,12 @@ class SourceText:
         self.code = self.data if text.isascii() else _ASTRAL.sub(_ASTRAL_REPLACEMENT, self.data)
         if mask == "markup":
             self.code = _scripts_only(self.code)
+        elif mask == "front_matter":
+            self.code = _scripts_only(self.code, _FRONT_MATTER.match(self.code))
+        elif mask == "razor":
+            self.code = _razor_blocks_only(self.code)
+        elif mask == "objc_macros":
+            self.code = _LONE_MACRO.sub(_blank, _ENUM_MACRO.sub(_plain_enum, self.code))
         elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
             self.code = _without_wrapper_macros(self.code)
         elif mask == "signatures":
@@ -93,14 +113,67 @@ class SourceText:
         return self.data[start:end].decode("utf-8", "replace")
 
 
-def _scripts_only(data: bytes) -> bytes:
-    """Blank everything outside of the script elements of markup; lines and offsets stay."""
+def _scripts_only(data: bytes, front_matter: re.Match[bytes] | None = None) -> bytes:
+    """Blank everything outside of the front matter and the script elements of markup; lines and offsets stay."""
     pieces: list[bytes] = []
     position = 0
-    for match in _SCRIPT.finditer(data):
-        pieces += _NON_NEWLINE.sub(b" ", data[position : match.start(1)]), match.group(1)
-        position = match.end(1)
+    if front_matter is not None:
+        pieces += _NON_NEWLINE.sub(b" ", data[: front_matter.start(1)]), front_matter.group(1)
+        position = front_matter.end(1)
+    while (start := _SCRIPT_START.search(data, position)) is not None:
+        end = _SCRIPT_END.search(data, start.end())
+        if end is None:
+            break
+        if _DATA_SCRIPT.search(start.group(1)) is None:
+            pieces += _NON_NEWLINE.sub(b" ", data[position : start.end()]), data[start.end() : end.start()]
+        else:
+            pieces.append(_NON_NEWLINE.sub(b" ", data[position : end.start()]))
+        position = end.start()
     return b"".join([*pieces, _NON_NEWLINE.sub(b" ", data[position:])])
+
+
+def _razor_blocks_only(data: bytes) -> bytes:
+    """Blank everything outside of the code blocks of a Razor template, and make each block a class "_".
+
+    The head of the class replaces blanks before the block. The members of a block that begins the file stay at top
+    level.
+    """
+    masked = bytearray(_NON_NEWLINE.sub(b" ", data))
+    position = 0
+    while (match := _RAZOR_BLOCK.search(data, position)) is not None:
+        end = _block_end(data, match.end() - 1)
+        room = masked.rfind(b"     ", position, match.start())
+        if room >= 0:
+            masked[room : room + 5], masked[match.start()] = b"class", ord("_")  # an "@" in the text
+            masked[match.end() - 1 : end] = data[match.end() - 1 : end]
+        else:
+            masked[match.end() : max(match.end(), end - 1)] = data[match.end() : max(match.end(), end - 1)]
+        position = end
+    return bytes(masked)
+
+
+def _block_end(data: bytes, brace: int) -> int:
+    """Return the end of the C# block that a brace opens, the end of the text if it is not closed."""
+    depth = 0
+    for token in _CSHARP_TOKEN.finditer(data, brace):
+        if token.group() in (b"{", b"@{"):
+            depth += 1
+        elif token.group() == b"}":
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return len(data)
+
+
+def _blank(match: re.Match[bytes]) -> bytes:
+    return b" " * len(match.group())
+
+
+def _plain_enum(match: re.Match[bytes]) -> bytes:
+    """Return "enum Name" of the same length as a macro that declares an enumeration, with the name in its place."""
+    before, after = match.start(1) - match.start(), match.end() - match.end(1)
+    blanks = _NON_NEWLINE.sub(b" ", match.group()[4:before])
+    return b"enum" + blanks + match.group(1) + b" " * after
 
 
 def _without_wrapper_macros(data: bytes) -> bytes:

@@ -31,7 +31,7 @@ MAX_LANGUAGES = 8
 MIN_IMPORTERS = 3
 """Minimum number of importing files for a hub."""
 
-PROSE_AND_DATA_LANGUAGES = frozenset({"markdown", "json", "yaml", "toml", "text", "html", "make", "dockerfile"})
+PROSE_AND_DATA_LANGUAGES = frozenset({"markdown", "json", "yaml", "toml", "text", "code", "html", "make", "dockerfile"})
 """Languages that do not characterize a project, because most projects contain them."""
 
 _COMMAND_PURPOSES = (

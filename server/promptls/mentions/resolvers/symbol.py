@@ -13,8 +13,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.knowledge.project.file_kind import is_test_path
+from promptls.languages import implementation_paths
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_mention
+from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
 from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
 from promptls.mentions.path_lookup import (
     access_denied_reason,
@@ -58,12 +60,9 @@ def matching_definitions(mention: Mention, context: ResolveContext) -> list[Defi
     matches = filter_matching(mention.target, _definitions(mention, context, scope))
     if not matches:
         return _not_found(mention, context, scope)
-    # OCaml interfaces (.mli) repeat the definitions of their implementations (.ml).
-    implemented = {(d.path, d.symbol.qualified) for d in matches if d.path.endswith(".ml")}
+    found = {(d.path, d.symbol.qualified) for d in matches}
     matches = [
-        d
-        for d in matches
-        if (d.path.removesuffix("i"), d.symbol.qualified) not in implemented or not d.path.endswith("i")
+        d for d in matches if not any((path, d.symbol.qualified) in found for path in implementation_paths(d.path))
     ]
     if scope is not None and len(scope) == 1:  # a complete qualified name cannot be qualified further
         matches = [d for d in matches if d.symbol.qualified == mention.target] or matches
@@ -239,11 +238,31 @@ def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] |
     name = parts[-1] if parts else mention.target
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
-        return unresolved(mention, reason, suggest_symbol(context, name))
+        return _with_occurrences(unresolved(mention, reason, suggest_symbol(context, name)), context, name)
     label = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
     reason = f'Symbol "{mention.target}" not found in {label}.'
+    in_scope = _with_occurrences(unresolved(mention, reason), context, name, frozenset(scope))
+    if in_scope.candidates:
+        return in_scope
     anywhere = resolve(replace(mention, scope=""), context)
     if anywhere.status == "included":
         item = anywhere.targets[0]
         return unresolved(mention, reason, mention_for(context.snapshot, item.path, symbol=item.symbol) or "")
     return unresolved(mention, reason, anywhere.candidates[0] if anywhere.candidates else anywhere.suggestion)
+
+
+def _with_occurrences(
+    outcome: MentionOutcome, context: ResolveContext, name: str, paths: frozenset[str] | None = None
+) -> MentionOutcome:
+    """Add the places where the text has the name to an unresolved outcome; the name may be in an unparsed file."""
+    places = find_occurrences(context, name, paths)
+    candidates = occurrence_mentions(context, places)
+    if not candidates:
+        return outcome
+    labels = ", ".join(f"{context.snapshot.label(path)}:{line + 1}" for path, line in places)
+    return replace(
+        outcome,
+        reason=f"{outcome.reason} The text has it in {labels}.",
+        suggestion=outcome.suggestion or candidates[0],
+        candidates=candidates,
+    )

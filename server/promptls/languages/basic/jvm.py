@@ -1,0 +1,77 @@
+"""Languages of the Java and Flash platforms, and of Salesforce."""
+
+from __future__ import annotations
+
+from promptls.languages.language import Language
+
+_MODIFIERS = r"(?:(?:public|private|protected|static|final|abstract|synchronized|override|inline|dynamic|extern|macro)[ \t]+){0,5}"
+
+GROOVY = Language(
+    name="groovy",
+    aliases=("gradle", "jenkinsfile"),
+    extensions=("groovy", "gradle", "gvy", "gy", "gsh", "nf", "jenkinsfile"),
+    file_names=("jenkinsfile",),
+    shebangs=("groovy", "nextflow"),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", rf"[ \t]*(?:@\w+[ \t]+)?{_MODIFIERS}def[ \t]+(?:[\w<>\[\].]+[ \t]+)?(?P<name>\w+|'[^'\n]{{1,120}}'|\"[^\"\n]{{1,120}}\")[ \t]*\("),
+        ("function", r"[ \t]*(?:@\w+[ \t]+)?(?:public|private|protected|static|final|abstract)[ \t]+(?:(?:static|final|abstract|synchronized)[ \t]+){0,3}(?:[\w.]+(?:<[^\n(){}=]{0,80}>)?(?:\[\])*[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*\("),
+        ("function", r"[ \t]*(?!new\b|return\b|throw\b|else\b|assert\b)[A-Za-z][\w.]*(?:<[^\n(){}=]{0,80}>)?(?:\[\])*[ \t]+(?P<name>[A-Za-z_]\w*)[ \t]*\([^\n()]*\)[ \t]*(?:throws[ \t]+[\w., \t]+)?\{?[ \t]*$"),
+        ("constructor", r"[ \t]+(?:(?:public|private|protected)[ \t]+)?(?P<name>[A-Z]\w*)[ \t]*\([^\n()]*\)[ \t]*\{[ \t]*$"),
+        ("target", r"[ \t]*task[ \t]+(?P<name>\w+)\b"),
+        ("target", r"[ \t]*(?:tasks\.)?(?:register|create)\(?[ \t]*['\"](?P<name>[\w.-]+)['\"]"),
+        ("target", r"[ \t]*tasks\.(?:register|create|named)\(?[ \t]*['\"](?P<name>[\w.-]+)['\"]"),
+        ("stage", r"[ \t]*stage[ \t]*\([ \t]*['\"](?P<name>[^'\"\n]{1,100})['\"][ \t]*\)[ \t]*\{"),
+        ("function", r"[ \t]*(?:process|workflow)[ \t]+(?P<name>\w+)[ \t]*\{"),
+        ("constant", r"[ \t]*(?:(?:public|private|protected)[ \t]+)?static[ \t]+final[ \t]+(?:[\w<>\[\].]+[ \t]+)?(?P<name>[A-Z]\w*)[ \t]*="),
+    ),
+    names_without_import=True,
+)  # fmt: skip
+
+HAXE = Language(
+    name="haxe",
+    aliases=("hx",),
+    extensions=("hx", "hxsl"),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", rf"[ \t]*(?:@:?\w+(?:\([^)\n]{{0,60}}\))?[ \t]+){{0,3}}{_MODIFIERS}function[ \t]+(?P<name>\w+)"),
+        ("constant", rf"[ \t]*{_MODIFIERS}(?:final|inline[ \t]+var)[ \t]+(?P<name>\w+)[ \t]*[:=]"),
+        ("type", r"[ \t]*(?:private[ \t]+)?(?:typedef|(?:enum[ \t]+)?abstract)[ \t]+(?P<name>[A-Z]\w*)"),
+    ),
+    names_without_import=True,
+)
+
+ACTIONSCRIPT = Language(
+    name="actionscript",
+    aliases=("as3",),
+    extensions=("as",),
+    scanner="lines",
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    definition_patterns=(
+        ("function", rf"[ \t]*{_MODIFIERS}function[ \t]+(?:get[ \t]+|set[ \t]+)?(?P<name>\w+)"),
+        ("constant", rf"[ \t]*{_MODIFIERS}const[ \t]+(?P<name>\w+)"),
+    ),
+    names_without_import=True,
+)
+
+APEX = Language(
+    name="apex",
+    aliases=("salesforce",),
+    extensions=("apex", "trigger"),
+    shared_extensions=(
+        (
+            "cls",
+            r"(?i)^[ \t]*(?:(?:public|private|global|virtual|abstract|with(?:out)?|inherited|sharing)[ \t]+){1,5}(?:class|interface|enum)[ \t]+\w",
+        ),
+    ),
+    pack_grammar="apex",
+    query_files=("apex",),
+    line_comments=("//",),
+    block_comments=(("/*", "*/"),),
+    names_without_import=True,
+)

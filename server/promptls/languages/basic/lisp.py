@@ -1,0 +1,123 @@
+"""Lisp dialects."""
+
+from __future__ import annotations
+
+from promptls.languages.language import Language
+
+_COMMON_DEFINITIONS = {
+    "def": "constant",
+    "defvar": "variable",
+    "defparameter": "variable",
+    "defconstant": "constant",
+    "defstruct": "struct",
+    "defclass": "class",
+    "deftype": "type",
+    "define-condition": "class",
+    "defpackage": "module",
+    "deftest": "test",
+    "define-test": "test",
+}
+
+COMMON_LISP = Language(
+    name="commonlisp",
+    aliases=("lisp", "common-lisp"),
+    extensions=("lisp", "lsp", "asd", "asdf"),
+    shebangs=("sbcl", "clisp"),
+    pack_grammar="commonlisp",
+    query_files=("commonlisp",),
+    line_comments=(";",),
+    block_comments=(("#|", "|#"),),
+    definition_calls=_COMMON_DEFINITIONS
+    | {"defmacro": "macro", "define-compiler-macro": "macro", "defsystem": "module"},
+    names_without_import=True,
+)
+
+CLOJURE = Language(
+    name="clojure",
+    aliases=("clj", "clojurescript"),
+    extensions=("clj", "cljs", "cljc", "edn"),
+    shared_extensions=(("bb", r"^(?:#!.*\bbb\b|\((?:ns|defn?-?|require)\b)"),),
+    shebangs=("bb", "clojure"),
+    pack_grammar="clojure",
+    query_files=("clojure",),
+    line_comments=(";",),
+    definition_calls={
+        "ns": "module",
+        "def": "constant",
+        "defonce": "constant",
+        "defn": "function",
+        "defn-": "function",
+        "defmulti": "function",
+        "defmethod": "function",
+        "defmacro": "macro",
+        "defprotocol": "interface",
+        "definterface": "interface",
+        "defrecord": "struct",
+        "deftype": "class",
+        "deftest": "test",
+        "s/def": "constant",
+        "s/defn": "function",
+    },
+    names_without_import=True,
+)
+
+SCHEME = Language(
+    name="scheme",
+    extensions=("scm", "ss", "sld", "sps"),
+    shared_extensions=(("sls", r"^[ \t]*\((?:library|import|define)\b"),),
+    shebangs=("guile", "chicken", "gosh", "scheme"),
+    pack_grammar="scheme",
+    query_files=("scheme",),
+    line_comments=(";",),
+    block_comments=(("#|", "|#"),),
+    definition_calls={
+        "define": "function",
+        "define*": "function",
+        "define-public": "function",
+        "define-method": "function",
+        "define-macro": "macro",
+        "define-syntax": "macro",
+        "define-syntax-rule": "macro",
+        "define-record-type": "struct",
+        "define-class": "class",
+        "define-module": "module",
+        "define-library": "module",
+    },
+    names_without_import=True,
+)
+
+RACKET = Language(
+    name="racket",
+    aliases=("rkt",),
+    extensions=("rkt", "rktl", "rktd", "scrbl"),
+    shebangs=("racket",),
+    pack_grammar="racket",
+    query_files=("scheme",),
+    line_comments=(";",),
+    block_comments=(("#|", "|#"),),
+    definition_calls={
+        **SCHEME.definition_calls,
+        "define/public": "function",
+        "define/private": "function",
+        "define/override": "function",
+        "define/contract": "function",
+        "define-values": "constant",
+        "define-struct": "struct",
+        "define-type": "type",
+        "struct": "struct",
+        "module": "module",
+        "module+": "module",
+    },
+    names_without_import=True,
+)
+
+FENNEL = Language(
+    name="fennel",
+    extensions=("fnl",),
+    shebangs=("fennel",),
+    pack_grammar="fennel",
+    query_files=("fennel",),
+    line_comments=(";",),
+    definition_calls={"macro": "macro"},
+    names_without_import=True,
+)

@@ -1,0 +1,4 @@
+; Shading languages: global variables. The rest comes from the queries of C.
+
+(translation_unit (declaration declarator: (identifier) @name) @variable)
+(cbuffer_specifier name: (_) @name body: (_)? @body) @struct
