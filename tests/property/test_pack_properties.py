@@ -159,7 +159,7 @@ def test_finished_prompt_is_within_its_budget(
     texts = [done.prompt] if output == "text" else [m.content for m in done.messages]
     counted = sum(map(using.counter.count, texts)) + (0 if output == "text" else 4 * len(texts))
     assert counted == done.tokens_used <= budget
-    assert texts[-1].endswith(message)
+    assert not message.strip() or texts[-1].endswith(message)  # a blank question is left out
     assert sum(done.section_tokens.values()) == done.tokens_used
     assert min(done.section_tokens.values()) >= 0
     kept = [item.mention for placed in done.items for item in placed.sources]
