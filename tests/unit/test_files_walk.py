@@ -278,6 +278,19 @@ def test_links_pipes_and_loops_are_not_listed(tmp_path: Path) -> None:
 
 
 @posix
+@pytest.mark.parametrize("with_git", [True, False])
+def test_links_to_folders_outside_are_reported(tmp_path: Path, with_git: bool) -> None:
+    root = tmp_path / "root"
+    plant(tmp_path / "outside", "deep/a.py = x")
+    plant(root, f"in/b.py = y\next -> {tmp_path}/outside\nsame -> in\nfile -> in/b.py\ngone -> z")
+    if with_git:
+        git(root, "init", "-q")
+        git(root, "add", "-A")
+    links: list[str] = []
+    assert [f.name for f in walk_files(root.as_posix(), LIMITS, linked_folders=links)] == ["in/b.py"]
+    assert links == ["ext"]
+
+
 def test_a_tracked_folder_replaced_by_a_link_is_not_followed(tmp_path: Path) -> None:
     plant(tmp_path, "outside/a.py")
     root = repo(tmp_path / "r", "src/a.py\nb.py", "src/a.py b.py")

@@ -142,6 +142,10 @@ def encode_intent(intent: Intent) -> Json:
     }
 
 
+MAX_LINKED_FOLDERS = 20
+"""Maximum number of links to folders that the status names."""
+
+
 def encode_status(status: IndexStatus, memory_bytes: int, log_file: str) -> Json:
     """Encode the status of the index."""
     return {
@@ -160,6 +164,7 @@ def encode_status(status: IndexStatus, memory_bytes: int, log_file: str) -> Json
                 "pending": r.pending,
                 "skipped": r.skipped,
                 "skipReasons": dict(sorted(r.skip_reasons.items())),
+                "linkedFolders": list(r.linked_folders[:MAX_LINKED_FOLDERS]),
                 "lastError": r.last_error,
             }
             for r in status.roots

@@ -67,4 +67,6 @@ def _print_roots(status: dict[str, Any]) -> None:
         print(f"{r['name']}: {files}, {plural(r['symbols'], 'symbol')}, {plural(r['chunks'], 'chunk')}")
         for reason, count in r["skipReasons"].items():
             print(f"  by name only: {count:,} {reason}")
+        if links := r["linkedFolders"]:
+            print(f"  not followed, links to folders outside: {', '.join(links)}; open these folders as well")
     print(f"{status['disk']['bytes'] / 1e6:.1f} MB on disk, model {status['embedder']['model']}")

@@ -258,7 +258,7 @@ class Indexer:
         state.folder_stats = None
         began, began_ns = time.monotonic(), time.time_ns()
         try:
-            listed = jobs.list_root_files(state.root, self.config.limits, self._closed)
+            listed, state.linked_folders = jobs.list_root_files(state.root, self.config.limits, self._closed)
             state.set_problem("folder", jobs.empty_root_problem(state.root) if not listed else "")
             state.set_problem("limit", jobs.file_limit_problem(state.root, len(listed), self.config.limits))
         except Cancelled:

@@ -28,6 +28,7 @@ class RootStatus(Struct, frozen=True):
     vectors: int  # chunks with a vector
     pending: int  # files that are queued or in work
     skip_reasons: Mapping[str, int]  # number of files that are listed but not read, by kind of reason
+    linked_folders: tuple[str, ...]  # names of links to folders outside of the root, which are not followed
     last_error: str
     disk: Mapping[str, int]  # bytes, rows, versions, fragments; {} without a store
 

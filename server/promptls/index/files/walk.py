@@ -23,8 +23,8 @@ from promptls.index.files.ignore import (
     is_reinclusion,
     rule_decision,
 )
-from promptls.index.files.read import FileLimits, UnreadableFile, is_out_of_resources, read_text
-from promptls.index.files.uris import WINDOWS
+from promptls.index.files.read import FileLimits, UnreadableFile, folder_exists, is_out_of_resources, read_text
+from promptls.index.files.uris import WINDOWS, is_inside
 from promptls.model import CancelToken
 
 _OUTSIDE_ROOT = IgnoreDecision(False, "it is outside the workspace folder")
@@ -40,17 +40,25 @@ class FileInfo(Struct, frozen=True, gc=False):
     mtime_ns: int
 
 
-def walk_files(root: str, limits: FileLimits, token: CancelToken | None = None, folder: str = "") -> Iterator[FileInfo]:
+def walk_files(
+    root: str,
+    limits: FileLimits,
+    token: CancelToken | None = None,
+    folder: str = "",
+    linked_folders: list[str] | None = None,
+) -> Iterator[FileInfo]:
     """Yield the files of a root that are not ignored, whatever their content, up to `limits.max_files`.
 
     With `folder`, only files in the folder of this name (relative to the root) are listed.  Unreadable folders are
-    skipped, and a root that does not exist is empty.
+    skipped, and a root that does not exist is empty.  The names of links to folders outside of the root, which are not
+    followed, are added to `linked_folders`.
 
     Raises:
         Cancelled: The token was cancelled.
         OSError: The system is out of file descriptors or memory.
     """
     ignore_tree = IgnoreTree(root)
+    links: list[str] = []
     if folder and ignored_paths(root, [f"{ignore_tree.root}/{folder}"], limits):
         return
     count = 0
@@ -63,7 +71,7 @@ def walk_files(root: str, limits: FileLimits, token: CancelToken | None = None, 
         if tree.name in visited:
             continue
         visited.add(tree.name)
-        for file in _walk_work_tree(ignore_tree, tree, trees, token):
+        for file in _walk_work_tree(ignore_tree, tree, trees, token, links):
             if limits.policy and limits.policy.exclusion_reason(file.name):
                 continue
             yield file
@@ -72,6 +80,14 @@ def walk_files(root: str, limits: FileLimits, token: CancelToken | None = None, 
                 return
             if token is not None and not count % 256:
                 token.check()
+    if linked_folders is not None:
+        linked_folders += [name for name in dict.fromkeys(links) if _leads_outside(ignore_tree.root, name)]
+
+
+def _leads_outside(root: str, name: str) -> bool:
+    """Return whether a link leads to a folder outside of the root."""
+    path = f"{root}/{name}"
+    return folder_exists(os.path.realpath(path)) and not is_inside(root, path)
 
 
 def ignored_paths(root: str, paths: Iterable[str], limits: FileLimits = _DEFAULT_LIMITS) -> set[str]:
@@ -95,13 +111,13 @@ def explain_path(root: str, path: str, limits: FileLimits) -> IgnoreDecision:
 
 
 def _walk_work_tree(
-    ignore_tree: IgnoreTree, tree: FolderRules, trees: list[str], token: CancelToken | None
+    ignore_tree: IgnoreTree, tree: FolderRules, trees: list[str], token: CancelToken | None, links: list[str]
 ) -> Iterator[FileInfo]:
-    """Yield the files of one work tree below a folder; nested work trees are added to `trees`."""
+    """Yield the files of one work tree below a folder; nested work trees are added to `trees`, links to `links`."""
     if tree.exclusion is not None:
         return
     if tree.repo is None:
-        yield from _walk_folders(ignore_tree, tree, trees, token)
+        yield from _walk_folders(ignore_tree, tree, trees, token, links)
         return
     names = _list_with_git(tree, tree.repo, token)
     # Load all folders first: a "!" in any .promptlsignore can list files that git ignores.
@@ -109,10 +125,10 @@ def _walk_work_tree(
     seen: set[str] = set()
     if names is None or ignore_tree.has_negation:
         without_git = _tree_without_git(ignore_tree, tree.tree)
-        for file in _walk_folders(without_git, without_git.folder(tree.name), trees, token):
+        for file in _walk_folders(without_git, without_git.folder(tree.name), trees, token, links):
             seen.add(file.name)
             yield file
-    for file in _filter_git_listing(ignore_tree, names or [], folders, tree.tree, trees):
+    for file in _filter_git_listing(ignore_tree, names or [], folders, tree.tree, trees, links):
         if file.name not in seen:
             yield file
 
@@ -133,7 +149,12 @@ def _list_with_git(tree: FolderRules, repo: git_ignore.WorkTree, token: CancelTo
 
 
 def _filter_git_listing(
-    ignore_tree: IgnoreTree, names: list[str], folders: dict[str, FolderRules], tree: str, trees: list[str]
+    ignore_tree: IgnoreTree,
+    names: list[str],
+    folders: dict[str, FolderRules],
+    tree: str,
+    trees: list[str],
+    links: list[str],
 ) -> Iterator[FileInfo]:
     """Yield the names listed by git that are regular files and that no `.promptlsignore` ignores."""
     previous = ""
@@ -158,12 +179,14 @@ def _filter_git_listing(
             submodule = ignore_tree.enter(folder, base)
             if submodule.exclusion is None and submodule.tree == submodule.name:
                 trees.append(submodule.name)
+        elif modes.S_ISLNK(stat.st_mode):
+            links.append(name)
         elif always_excluded(base, stat.st_mode) is None:
             yield FileInfo(path, name, stat.st_size, stat.st_mtime_ns)
 
 
 def _walk_folders(
-    ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None
+    ignore_tree: IgnoreTree, top: FolderRules, trees: list[str], token: CancelToken | None, links: list[str]
 ) -> Iterator[FileInfo]:
     """Yield the files below a folder by the rules of the ignore tree; nested work trees are added to `trees`."""
     stack = [top] if top.exclusion is None else []
@@ -189,6 +212,8 @@ def _walk_folders(
                     elif subfolder.exclusion is None:
                         subfolders.append(subfolder)
                     continue
+                if entry.is_symlink():
+                    links.append(prefix + entry.name)
                 if not entry.is_file(follow_symlinks=False) or always_excluded(entry.name, 0) is not None:
                     continue
                 rule = ignore_tree.decide(folder, entry.name, is_folder=False)

@@ -81,9 +81,10 @@ class EmbeddingResult(Struct, frozen=True):
 ReportResult = Callable[[OutlineResult | EmbeddingResult], None]
 
 
-def list_root_files(root: Root, limits: FileLimits, token: CancelToken) -> list[FileInfo]:
-    """Return the files of a root that are not ignored."""
-    return list(walk_files(root.path, limits, token))
+def list_root_files(root: Root, limits: FileLimits, token: CancelToken) -> tuple[list[FileInfo], list[str]]:
+    """Return the files of a root that are not ignored, and the names of links to folders outside of it."""
+    linked_folders: list[str] = []
+    return list(walk_files(root.path, limits, token, linked_folders=linked_folders)), linked_folders
 
 
 def empty_root_problem(root: Root) -> str:

@@ -33,7 +33,7 @@ MIN_WALK_PAUSE_FACTOR = 20
 class RootState:
     """Mutable state of one root.  Only the indexer's thread changes it, except where noted."""
 
-    __slots__ = ("attempts", "checked_at", "dropped", "failed", "folder_stats", "manifest", "next_walk_at",
+    __slots__ = ("attempts", "checked_at", "dropped", "failed", "folder_stats", "linked_folders", "manifest", "next_walk_at",
                  "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
                  "unread", "unsaved_records", "walk_seconds", "walked_at")  # fmt: skip
 
@@ -57,6 +57,7 @@ class RootState:
         self.next_walk_at = 0.0  # time.monotonic() of the next background walk, 0 for none; any thread
         self.checked_at = 0.0  # time.monotonic() of the last check for changes; any thread
         self.folder_stats: FolderStats | None = None  # set by the walk thread
+        self.linked_folders: list[str] = []  # names of links to folders outside of the root; set by the walk thread
         self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
 
     @property
@@ -145,6 +146,7 @@ def root_status(state: RootState, counts: RootCounts) -> RootStatus:
         vectors=counts.vectors,
         pending=len(state.pending),
         skip_reasons=counts.skip_reasons,
+        linked_folders=tuple(state.linked_folders),
         last_error=state.error,
         disk=_store_statistics(state.store),
     )
