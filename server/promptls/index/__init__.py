@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     )
     from promptls.index.files.git_ignore import git_head
     from promptls.index.files.gitignore import IgnoreRules, match_globs, parse_rules
+    from promptls.index.files.notebook import is_notebook, max_raw_size, notebook_text
     from promptls.index.files.read import (
         FileContent,
         FileLimits,
@@ -70,6 +71,7 @@ _EXPORTS = {
     ),
     "files.git_ignore": ("git_head",),
     "files.gitignore": ("IgnoreRules", "match_globs", "parse_rules"),
+    "files.notebook": ("is_notebook", "max_raw_size", "notebook_text"),
     "files.read": (
         "FileContent",
         "FileLimits",

@@ -6,19 +6,21 @@ of symbols are in `kinds`. Nothing here imports tree-sitter, so any process can 
 
 from __future__ import annotations
 
-from promptls.languages.detection import language_of
+from promptls.languages.detection import NOTEBOOK_HEADER, language_by_alias, language_of
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
 from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, language_named, names_where
 
 __all__ = [
     "ECMASCRIPT",
     "LANGUAGES",
+    "NOTEBOOK_HEADER",
     "PLAIN_TEXT",
     "ClassImports",
     "ImportResolution",
     "Language",
     "Mask",
     "PathImports",
+    "language_by_alias",
     "language_named",
     "language_of",
     "names_where",

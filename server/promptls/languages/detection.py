@@ -1,15 +1,22 @@
-"""Language detection by file name, extension, shebang line and, for C headers, by content."""
+"""Language detection by file name, extension, shebang line and, for C headers and notebooks, by content."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from promptls.languages.registry import LANGUAGES, PLAIN_TEXT
+from promptls.languages.language import Language
+from promptls.languages.registry import LANGUAGES, PLAIN_TEXT, language_named
 
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
 _BY_FILE_NAME = {file_name: language.name for language in LANGUAGES.values() for file_name in language.file_names}
 _BY_SHEBANG = {interpreter: language.name for language in LANGUAGES.values() for interpreter in language.shebangs}
+_BY_ALIAS = {alias: language.name for language in LANGUAGES.values() for alias in (*language.aliases, language.name)}
+
+NOTEBOOK_HEADER = "Jupyter notebook"
+"""First words of the text of a notebook, before the name of its language in parentheses."""
+
+_NOTEBOOK_LANGUAGE = re.compile(rf"\S{{1,4}} {NOTEBOOK_HEADER} \((\w+)\)")
 
 _MAX_HEADER_CHARS = 64 * 1024
 """Characters of a header that are searched for C++ syntax; bounds the time of the regular expressions."""
@@ -19,16 +26,19 @@ def language_of(path: str, head: str = "") -> str:
     """Return the name of the language of a file, "text" if it is unknown.
 
     The file name is checked first, then the extension, then a shebang line. A ".h" file is C unless its content has
-    C++ syntax.
+    C++ syntax. A notebook has the language of its kernel, Python if its content is not given.
 
     Args:
         path: Path of the file, with forward slashes.
-        head: Content of the file, or its first lines.
+        head: Content of the file, or its first lines; of a notebook, the text of its cells.
     """
     name = path.rsplit("/", 1)[-1].lower()
     if name in _BY_FILE_NAME:
         return _BY_FILE_NAME[name]
     stem, dot, extension = name.rpartition(".")
+    if dot and extension == "ipynb":
+        kernel = _NOTEBOOK_LANGUAGE.match(head)
+        return language_named(kernel[1]).name if kernel else "json" if head else "python"
     if dot and extension in _BY_EXTENSION:
         if extension == "h" and _has_cpp_syntax(head[:_MAX_HEADER_CHARS]):
             return "cpp"
@@ -38,6 +48,16 @@ def language_of(path: str, head: str = "") -> str:
     if head.startswith("#!"):
         return _language_of_shebang(head.split("\n", 1)[0])
     return PLAIN_TEXT.name
+
+
+def language_by_alias(name: str) -> Language | None:
+    """Return the language of a name, alias or extension (".py"), with or without a version; None if it is unknown."""
+    name = name.strip().lower()
+    for candidate in (name, name.rstrip("0123456789.").rstrip("-_ ")):
+        found = _BY_EXTENSION.get(candidate[1:]) if candidate.startswith(".") else _BY_ALIAS.get(candidate)
+        if found is not None:
+            return LANGUAGES[found]
+    return None
 
 
 def _has_cpp_syntax(header: str) -> bool:
