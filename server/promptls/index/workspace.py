@@ -79,12 +79,18 @@ class Workspace:
     def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "") -> None:
         """Set the text of a document that was opened or edited; of a notebook, its JSON."""
         cells = notebook_text(path, text)
-        text = text if cells is None else cells
+        document = (
+            OpenDocument(text, version, language) if cells is None else OpenDocument(cells, version, language, text)
+        )
+        self.put_open_document(path, document, edited)
+
+    def put_open_document(self, path: str, document: OpenDocument, edited: bool) -> None:
+        """Set a document that was opened or edited."""
         with self._condition:
             before = self.documents.get(path)
-            if edited and before is not None and before.text != text:
+            if edited and before is not None and before.text != document.text:
                 self.edit_history.record(path, before.text)
-            self.documents = self.documents.set(path, OpenDocument(text, version, language))
+            self.documents = self.documents.set(path, document)
             if edited:
                 self.unsaved |= {path}
             self._changed_documents.add(path)

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
 
-from promptls.index.files.notebook_json import decode_notebook
+from promptls.index.files.notebook_json import Cell, decode_notebook
 from promptls.index.files.notebook_magics import comment_magics, foreign_language
 from promptls.languages import NOTEBOOK_HEADER, PLAIN_TEXT, Language, language_by_alias, language_named
 from promptls.util.long_lines import shorten_line
@@ -62,15 +62,6 @@ _ESCAPES = re.compile(
 _UNSAFE_IN_MARKER = re.compile(r"[^\w+#.-]")
 
 
-class Cell(Struct, frozen=True):
-    """One cell of a notebook."""
-
-    kind: str  # "code", "markdown" or "raw"
-    source: str
-    language: str = ""  # name of its language as in the notebook, "" for that of the kernel
-    outputs: tuple[str, ...] = ()  # texts
-
-
 class NotebookText(Struct, frozen=True):
     """The text of a notebook and the lines of its cells."""
 
@@ -94,10 +85,7 @@ def notebook_text(path: str, content: bytes | str) -> str | None:
     An invalid notebook is treated as the plain text that it is.
     """
     notebook = decode_notebook(content) if is_notebook(path) else None
-    if notebook is None:
-        return None
-    cells = [Cell(cell.kind, cell.source, cell.language, cell.outputs) for cell in notebook.cells]
-    return render_cells(cells, kernel_language(notebook.language_names)).text
+    return render_cells(notebook.cells, kernel_language(notebook.language_names)).text if notebook else None
 
 
 def kernel_language(names: Sequence[str]) -> Language:

@@ -7,6 +7,7 @@ objects of all pictures first, and bring a schema validator as a dependency.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,24 +20,25 @@ _ERRORS = (msgspec.MsgspecError, ValueError, OverflowError, RecursionError)
 _PICTURES = ("image/", "application/vnd.jupyter.widget", "application/javascript", "video/", "audio/")
 """Beginnings of MIME types whose plain text is only the name of an object."""
 
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _NO_METADATA = Raw(b"{}")
 Text = str | list[str]
 """A text, or its lines with their line ends."""
 
 
-class DecodedCell(Struct, frozen=True):
-    """One cell of a notebook file."""
+class Cell(Struct, frozen=True):
+    """One cell of a notebook."""
 
     kind: str  # "code", "markdown" or "raw"
     source: str
-    language: str = ""  # "" for the language of the kernel
-    outputs: tuple[str, ...] = ()
+    language: str = ""  # name of its language as in the notebook, "" for that of the kernel
+    outputs: tuple[str, ...] = ()  # texts
 
 
 class DecodedNotebook(Struct, frozen=True):
     """Cells of a notebook file, and the names that it has for the language of its kernel, best first."""
 
-    cells: tuple[DecodedCell, ...]
+    cells: tuple[Cell, ...]
     language_names: tuple[str, ...]
 
 
@@ -58,6 +60,11 @@ class _Cell(Struct):
     language: str = ""  # in nbformat 2 and 3
     metadata: Raw = _NO_METADATA
     outputs: Raw = Raw(b"[]")
+
+
+class _EncodedSource(Struct):
+    source: Raw = Raw(b"")
+    input: Raw = Raw(b"")
 
 
 class _Output(Struct):
@@ -83,21 +90,57 @@ def decode_notebook(content: bytes | str) -> DecodedNotebook | None:
         return None
 
 
+def source_lines(content: bytes) -> list[list[int]]:
+    """Return, for each cell of a valid notebook, the line of the JSON that contains each line of its source."""
+    lines: list[list[int]] = []
+    at = line = 0
+    for raw in _encoded_cells(decode_json(content, _Notebook)) or ():
+        encoded = bytes(raw)
+        start = content.find(encoded, at)
+        line += content.count(b"\n", at, start)
+        lines.append([line + below for below in _source_lines(encoded)])
+        at = start + len(encoded)
+        line += encoded.count(b"\n")
+    return lines
+
+
+def _source_lines(cell: bytes) -> Iterator[int]:
+    """Yield the line of a cell's JSON that contains each line of its source."""
+    fields = decode_json(cell, _EncodedSource)
+    source = bytes(fields.input) or bytes(fields.source)
+    at = cell.rfind(source)  # the writers of notebooks sort the fields, so that the source is the last one
+    line = cell.count(b"\n", 0, at)
+    parts = decode_json(source, list[Raw]) if source.startswith(b"[") else [Raw(source)]
+    position, is_continued = 0, False
+    for part in parts:
+        encoded = bytes(part)
+        start = source.find(encoded, position)
+        line += source.count(b"\n", position, start)
+        position = start
+        for text in _LINE.findall(decode_json(encoded, str)):
+            if not is_continued:
+                yield line
+            is_continued = not text.endswith("\n")
+
+
 def _decode(content: bytes | str) -> DecodedNotebook | None:
     notebook = decode_json(content, _Notebook)
-    if notebook.cells is not None:
-        raw_cells = notebook.cells
-    elif notebook.worksheets is not None:
-        raw_cells = [cell for sheet in notebook.worksheets for cell in sheet.cells]
-    else:
+    encoded_cells = _encoded_cells(notebook)
+    if encoded_cells is None:
         return None
-    cells = [decode_json(raw, _Cell) for raw in raw_cells]
+    cells = [decode_json(encoded, _Cell) for encoded in encoded_cells]
     # A worksheet has the language in each cell instead of in the metadata.
-    names = [*_kernel_names(_decode_object(notebook.metadata)), *(cell.language for cell in cells)]
+    names = [*kernel_names(_decode_object(notebook.metadata)), *(cell.language for cell in cells)]
     return DecodedNotebook(tuple(map(_decoded_cell, cells)), tuple(dict.fromkeys(filter(None, names))))
 
 
-def _kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
+def _encoded_cells(notebook: _Notebook) -> list[Raw] | None:
+    if notebook.cells is None and notebook.worksheets is not None:
+        return [cell for sheet in notebook.worksheets for cell in sheet.cells]
+    return notebook.cells
+
+
+def kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
     """Yield the names of the kernel's language in the metadata of a notebook, best first."""
     for key, field in (
         ("language_info", "name"),
@@ -111,13 +154,13 @@ def _kernel_names(metadata: dict[str, Any]) -> Iterator[str]:
             yield name
 
 
-def _decoded_cell(cell: _Cell) -> DecodedCell:
+def _decoded_cell(cell: _Cell) -> Cell:
     source = _joined(cell.source if cell.input is None else cell.input)
     if cell.cell_type == "code":
-        return DecodedCell("code", source, _cell_language(_decode_object(cell.metadata)), tuple(_outputs(cell.outputs)))
+        return Cell("code", source, _cell_language(_decode_object(cell.metadata)), tuple(_outputs(cell.outputs)))
     if cell.cell_type == "heading":
-        return DecodedCell("markdown", f"{'#' * max(1, min(cell.level, 6))} {source}")
-    return DecodedCell("markdown" if cell.cell_type in ("markdown", "html") else "raw", source)
+        return Cell("markdown", f"{'#' * max(1, min(cell.level, 6))} {source}")
+    return Cell("markdown" if cell.cell_type in ("markdown", "html") else "raw", source)
 
 
 def _cell_language(metadata: dict[str, Any]) -> str:
