@@ -6,6 +6,7 @@ differ from its file.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -176,8 +177,7 @@ def _kernel_names(metadata: Any) -> Iterator[str]:
 
 
 def _most_frequent(names: Iterable[str]) -> tuple[str, ...]:
-    names = [name for name in names if name]
-    return (max(names, key=names.count),) if names else ()
+    return tuple(name for name, _ in Counter(filter(None, names)).most_common(1))
 
 
 def _normalized(source: str) -> str:
