@@ -222,6 +222,9 @@ def protocol_page() -> str:
         "Every request is also a `workspace/executeCommand` command with a dot instead of the slash "
         "(`promptls.buildPrompt`) and one JSON argument. Ranges are LSP ranges of whole lines. Offsets into a message "
         "count UTF-16 code units.",
+        "Line numbers of a Jupyter notebook refer to its cells as one text in the percent format. Items and mention "
+        "targets in a notebook have a field `location`: URI and range where an editor shows them, in a cell if the "
+        "editor synchronizes notebooks, else in the JSON of the file. Positions in params are those of the editor.",
         "Errors: -32602 names the field and lists the valid values, -32800 means cancelled, -32002 that `initialize` is "
         "missing, -32600 that the server was shut down. The server reports changes of its state with the notification "
         "`promptls/statusChanged`, whose params are the result of `promptls/status`.",

@@ -36,7 +36,8 @@
                   (if (= 1 (length hits)) "result" "results") query))
   (dolist (hit hits)
     (let ((file (promptls-uri-to-file (plist-get hit :uri)))
-          (lines (promptls-range-lines (plist-get hit :range))))
+          (lines (promptls-range-lines
+                  (plist-get (or (plist-get hit :location) hit) :range))))
       (insert (format "%s:%d: %s%s%s  (%s, %.2f)\n"
                       (if (and file root (promptls-file-in-folder-p file root))
                           (file-relative-name file root)

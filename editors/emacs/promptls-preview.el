@@ -97,8 +97,11 @@
 
 (defun promptls-insert-location (item &optional text)
   "Insert a button for the location of ITEM, given by its :uri and :range.
+An item of a notebook has a :location of its own, in the JSON.
 TEXT is the label of the button and defaults to the location."
-  (let ((uri (plist-get item :uri)) (range (plist-get item :range)))
+  (let* ((shown (or (plist-get item :location) item))
+         (uri (plist-get shown :uri))
+         (range (plist-get shown :range)))
     (insert-text-button (or text (promptls-format-location item))
                         'follow-link t
                         'help-echo "RET: show in another window"

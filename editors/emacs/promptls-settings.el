@@ -14,7 +14,10 @@
   :link '(url-link :tag "README" "README.md"))
 
 (defcustom promptls-index-max-file-size 1000000
-  "Maximum file size in bytes; larger files are indexed by name only."
+  "Server setting index.maxFileSize.
+Maximum file size in bytes; larger files are indexed by name only.  Of a
+notebook, the text of its cells counts, and the file may have 50 times this
+size."
   :type 'integer
   :group 'promptls)
 

@@ -39,7 +39,11 @@ class IndexSettings(Struct, frozen=True, rename="camel", forbid_unknown_fields=T
     """Files and processes of the index."""
 
     max_file_size: Annotated[
-        Positive, Meta(description="Maximum file size in bytes; larger files are indexed by name only.")
+        Positive,
+        Meta(
+            description="Maximum file size in bytes; larger files are indexed by name only. Of a notebook, the text of "
+            "its cells counts, and the file may have 50 times this size."
+        ),
     ] = 1_000_000
     max_line_length: Annotated[
         Positive,

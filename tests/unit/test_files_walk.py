@@ -70,6 +70,10 @@ BOTH = {
         ".gitignore = out/\n.promptlsignore = !out/a.py\nout/a.py",
         ".gitignore .promptlsignore",
     ),
+    "copies of notebooks": (
+        "a.ipynb\n.ipynb_checkpoints/a-checkpoint.ipynb\nsub/.ipynb_checkpoints/x.py\nsub/b.ipynb",
+        "a.ipynb sub/b.ipynb",
+    ),
     "secrets are listed, to be named": (".env\nid_rsa\na", ".env a id_rsa"),
 }
 

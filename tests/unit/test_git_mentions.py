@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from pathlib import Path
@@ -196,6 +197,23 @@ def test_open_document_above_the_size_limit_is_compared(repo: Path) -> None:
 
 
 # ---------------------------------------------------------------- commits
+
+
+def test_notebook_is_compared_by_its_cells(repo: Path) -> None:
+    def notebook(source: str, picture: str) -> str:
+        output = {"output_type": "display_data", "data": {"image/png": picture * 500_000}}
+        cells = [{"cell_type": "code", "source": source, "outputs": [output], "execution_count": len(picture)}]
+        return json.dumps({"cells": cells, "metadata": {}, "nbformat": 4})
+
+    for name, source in (("a.ipynb", "x = 1\ny = 2"), ("b.ipynb", "z = 1")):
+        (repo / name).write_text(notebook(source, "abc"))
+    commit(repo, "Notebooks")
+    (repo / "a.ipynb").write_text(notebook("x = 1\ny = 3", "defg"))
+    (repo / "b.ipynb").write_text(notebook("z = 1", "defg"))
+    assert shown("@diff", context_for(repo)) == {
+        "a.ipynb (diff)": "@@ -2,4 +2,4 @@ y\n \n # %% cell 1\n x = 1\n-y = 2\n+y = 3",
+        "b.ipynb (diff)": "Only its outputs or metadata have changed.",
+    }
 
 
 def test_merge_commit_shows_the_merged_changes(repo: Path) -> None:

@@ -1,4 +1,4 @@
-"""Language registry, and language detection by file name, extension, shebang line and content of C headers."""
+"""Language registry, and language detection by file name, extension, shebang line, and content of C headers and notebooks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from importlib import resources
 
 import pytest
 
-from promptls.languages import LANGUAGES, PLAIN_TEXT, language_named, language_of
+from promptls.languages import LANGUAGES, PLAIN_TEXT, language_by_alias, language_named, language_of
 
 PATHS = """
     src/app.py python       types.pyi python        SConstruct python     a/b.JS javascript    x.mjs javascript
@@ -25,6 +25,7 @@ PATHS = """
     app.dockerfile dockerfile Makefile make         rules.mk make         Makefile.am make     main.tf hcl
     a.proto proto           a.graphql graphql       init.el elisp         a.vim vim            a.pl perl
     flake.nix nix           notes.txt text          LICENSE text          a.cob cobol          a.cobol cobol
+    a.ipynb python          a.ipy text              ipynb text             b.IPYNB python
     .gitignore text         archive.tar.gz text     py text               .py python           .h c
     CMakeLists.txt cmake    BUILD starlark          BUILD.bazel starlark  build text           Jenkinsfile groovy
     a.groovy groovy         build.gradle groovy     a.ps1 powershell      a.bat batch          a.m objc
@@ -46,6 +47,17 @@ HEADERS = {
     "std::string name();\n": "cpp",
     "using Names = int;\n": "cpp",
     " public:\n  int x;\n": "cpp",
+}
+
+NOTEBOOKS = {
+    "# Jupyter notebook (python)\n": "python",
+    "# Jupyter notebook (julia)\n\n# %% cell 1\n": "julia",
+    "(* Jupyter notebook (ocaml) *)": "ocaml",
+    "-- Jupyter notebook (sql)": "sql",
+    "# Jupyter notebook (text)": "text",
+    "# Jupyter notebook (unknown)": "text",
+    '{"cells": [': "json",
+    "<<<<<<< HEAD\n{": "json",
 }
 
 FIRST_LINES = {
@@ -94,6 +106,28 @@ SHARED_EXTENSIONS = [
 @pytest.mark.parametrize(("path", "text", "language"), SHARED_EXTENSIONS)
 def test_content_decides_on_shared_and_unknown_extensions(path: str, text: str, language: str) -> None:
     assert language_of(path, text) == language
+
+
+@pytest.mark.parametrize("text", NOTEBOOKS)
+def test_notebook_by_content(text: str) -> None:
+    assert language_of("a.ipynb", text) == NOTEBOOKS[text]
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [
+        ("Python3", "python"),
+        ("c++17", "cpp"),
+        ("julia-1.9", "julia"),
+        ("ruby 3.1", "ruby"),
+        ("R", "r"),
+        (".jl", "julia"),
+    ],
+)
+def test_language_by_alias(name: str, language: str) -> None:
+    found = language_by_alias(name)
+    assert found is not None and found.name == language
+    assert language_by_alias("") is language_by_alias("jl") is language_by_alias("gap4") is None
 
 
 @pytest.mark.parametrize("line", FIRST_LINES)

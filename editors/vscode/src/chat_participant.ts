@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { type ClientContextProvider, toProtocolRange } from "./client_context";
-import { BUILT_PROMPT_LANGUAGE } from "./documents";
+import { BUILT_PROMPT_LANGUAGE, NOTEBOOK_CELL_SCHEME } from "./documents";
 import { errorSentence, isCancelled } from "./errors";
 import { formatTokenUsage, pluralize } from "./format";
 import { toChatMessages } from "./language_model";
@@ -72,9 +72,10 @@ async function respond(
 /** Show references to the items of the prompt, its size, unresolved mentions and warnings. */
 function showSummary(result: BuildResult, stream: vscode.ChatResponseStream): void {
   for (const item of result.items) {
-    const uri = vscode.Uri.parse(item.uri);
-    if (uri.scheme !== "file") continue;
-    const { start, end } = item.range;
+    const location = item.location ?? item;
+    const uri = vscode.Uri.parse(location.uri);
+    if (uri.scheme !== "file" && uri.scheme !== NOTEBOOK_CELL_SCHEME) continue;
+    const { start, end } = location.range;
     stream.reference(new vscode.Location(uri, new vscode.Range(start.line, 0, Math.max(start.line, end.line - 1), 0)));
   }
   stream.progress(`${pluralize(result.items.length, "item")}, ${formatTokenUsage(result.tokens)}`);

@@ -96,7 +96,10 @@ export function toProtocolRange(range: vscode.Range): Location["range"] {
 
 function openTabUris(): string[] {
   const tabs = vscode.window.tabGroups.all.flatMap((group) => group.tabs);
-  const uris = tabs.map((tab) => tab.input).filter((input) => input instanceof vscode.TabInputText).map((input) => input.uri);
+  const uris = tabs
+    .map((tab) => tab.input)
+    .filter((input) => input instanceof vscode.TabInputText || input instanceof vscode.TabInputNotebook)
+    .map((input) => input.uri);
   return [...new Set(uris.filter((uri) => uri.scheme === "file").map((uri) => uri.toString()))];
 }
 

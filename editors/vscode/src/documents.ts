@@ -6,6 +6,8 @@ import type { DocumentFilter } from "vscode-languageclient/node";
 
 export const PROMPT_LANGUAGE = "promptls";
 export const BUILT_PROMPT_LANGUAGE = "promptls-built";
+/** Scheme of the cells of an open notebook, which are synchronized as parts of the notebook. */
+export const NOTEBOOK_CELL_SCHEME = "vscode-notebook-cell";
 const SCHEMES = ["file", "untitled"];
 
 /** Return the additional prompt languages of the setting.  An invalid value counts as empty; the server reports it. */
@@ -41,7 +43,8 @@ export function isSynchronized(document: vscode.TextDocument): boolean {
   return document.uri.scheme === "file" && vscode.workspace.getWorkspaceFolder(document.uri) !== undefined;
 }
 
-/** Check whether a document is a file that a question can refer to. */
+/** Check whether a document is a file, or a cell of a notebook, that a question can refer to. */
 export function isCodeDocument(document: vscode.TextDocument): boolean {
-  return document.uri.scheme === "file" && !isPromptDocument(document) && document.languageId !== BUILT_PROMPT_LANGUAGE;
+  const isFile = document.uri.scheme === "file" || document.uri.scheme === NOTEBOOK_CELL_SCHEME;
+  return isFile && !isPromptDocument(document) && document.languageId !== BUILT_PROMPT_LANGUAGE;
 }

@@ -15,6 +15,8 @@ export interface Range {
 export interface Location {
   uri: string;
   range: Range;
+  /** Where an editor shows lines of a notebook: in a cell, or in the JSON of the file. */
+  location?: Location;
 }
 
 export interface Turn {

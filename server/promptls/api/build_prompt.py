@@ -6,6 +6,7 @@ from msgspec import structs
 
 from promptls.api import params as protocol
 from promptls.api.client_context import decode_client_context
+from promptls.api.locations import encode_editor_location
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import (
     encode_index_state,
@@ -35,7 +36,7 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
     mentions = parse_mentions(params.message)
-    client = decode_client_context(params.context)
+    client = decode_client_context(params.context, engine.workspace.documents)
     snapshot = engine.snapshot_for_message(params.message, mentions, token)
     context = engine.resolve_context(client, snapshot, token, params.document)
     options = _resolve_options(engine, params, mentions, context)
@@ -121,10 +122,11 @@ def _encode_prompt(
                 "range": encode_span(omitted.item.span),
                 "reason": omitted.reason,
                 "tokens": omitted.tokens,
+                **encode_editor_location(omitted.item.path, omitted.item.span, snapshot.documents),
             }
             for omitted in result.omitted
         ],
-        "mentions": [encode_mention(outcome, params.message) for outcome in result.mentions],
+        "mentions": [encode_mention(outcome, params.message, snapshot) for outcome in result.mentions],
         "intent": encode_intent(result.intent),
         "wasTruncated": result.dropped_count > 0,
         "droppedCount": result.dropped_count,

@@ -4,37 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from promptls.api.locations import Documents, decode_location, path_of_document
 from promptls.api.params import Context
-from promptls.index import from_uri
 from promptls.mentions.context import ClientContext, EditorDiagnostic
 
 
-def decode_client_context(context: Context) -> ClientContext:
-    """Convert URIs to paths and ranges to spans; documents that are not files are dropped."""
+def decode_client_context(context: Context, documents: Documents) -> ClientContext:
+    """Convert URIs to paths and ranges to spans; documents that are neither files nor cells of open ones are dropped."""
     selection = None
-    if context.selection is not None and (path := from_uri(context.selection.uri)):
-        selection = (path, context.selection.range.span)
+    if context.selection is not None:
+        selection = decode_location(context.selection.uri, context.selection.range.span, documents)
+    quickfix = (decode_location(at.uri, at.range.span, documents) for at in context.quickfix)
     return ClientContext(
-        active_document=next(_paths(filter(None, (context.active_document,))), ""),
+        active_document=next(_paths(filter(None, (context.active_document,)), documents), ""),
         selection=selection,
-        open_documents=tuple(dict.fromkeys(_paths(context.open_documents))),
-        visible_documents=tuple(_paths(context.visible_documents)),
-        diagnostics=tuple(_diagnostics(context)),
-        quickfix=tuple((path, at.range.span) for at in context.quickfix if (path := from_uri(at.uri))),
+        open_documents=tuple(dict.fromkeys(_paths(context.open_documents, documents))),
+        visible_documents=tuple(dict.fromkeys(_paths(context.visible_documents, documents))),
+        diagnostics=tuple(_diagnostics(context, documents)),
+        quickfix=tuple(location for location in quickfix if location is not None),
         terminal=context.terminal or "",
         clipboard=context.clipboard or "",
         history=tuple((turn.role, turn.content) for turn in context.history),
     )
 
 
-def _paths(uris: Iterable[str]) -> Iterator[str]:
-    return (path for uri in uris if (path := from_uri(uri)))
+def _paths(uris: Iterable[str], documents: Documents) -> Iterator[str]:
+    return (path for uri in uris if (path := path_of_document(uri, documents)))
 
 
-def _diagnostics(context: Context) -> Iterator[EditorDiagnostic]:
+def _diagnostics(context: Context, documents: Documents) -> Iterator[EditorDiagnostic]:
     for file in context.diagnostics:
-        path = from_uri(file.uri)
-        for one in file.diagnostics if path else ():
+        for one in file.diagnostics:
+            location = decode_location(file.uri, one.range.span, documents)
+            if location is None:
+                continue
             code = one.code.get("value", "") if isinstance(one.code, dict) else one.code
             severity, source = one.severity or 0, one.source or ""
-            yield EditorDiagnostic(path or "", one.range.span, one.message, severity, str(code or ""), source)
+            yield EditorDiagnostic(*location, one.message, severity, str(code or ""), source)

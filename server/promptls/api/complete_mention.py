@@ -23,7 +23,8 @@ def complete_mention(engine: Engine, params: protocol.CompleteMentionParams, tok
         raise InvalidParams("offset: must be inside the text.", "offset")
     if not 1 <= params.limit <= MAX_COMPLETIONS:
         raise InvalidParams(f"limit: must be between 1 and {MAX_COMPLETIONS}.", "limit")
-    context = engine.resolve_context(decode_client_context(params.context), engine.snapshot(token), token)
+    client = decode_client_context(params.context, engine.workspace.documents)
+    context = engine.resolve_context(client, engine.snapshot(token), token)
     result = complete_at(params.text, code_point_offset(params.text, params.offset), context, params.limit)
     return redact_result(
         {

@@ -6,12 +6,13 @@ from collections.abc import Iterable
 
 from promptls.api import params as protocol
 from promptls.api.graph import encode_node
+from promptls.api.locations import decode_location
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import redact_result
 from promptls.engine import Engine
 from promptls.graph.explain import Explanation, RelatedNode, explain_position, explain_symbol, render_explanation
-from promptls.index import Snapshot, from_uri
-from promptls.model import CancelToken
+from promptls.index import Snapshot
+from promptls.model import CancelToken, Span
 from promptls.util.line_index import LineIndex
 
 _RELATIONS = ("callers", "callees", "supertypes", "subtypes", "users", "tests", "imports", "importers", "documents")
@@ -24,9 +25,11 @@ def explain(engine: Engine, params: protocol.ExplainParams, token: CancelToken) 
     if params.symbol is not None:
         explanation = explain_symbol(view, params.symbol)
     elif params.uri is not None and params.position is not None:
-        path = from_uri(params.uri) or params.uri
-        word = _identifier_at(engine, snapshot, path, params.position)
-        explanation = explain_position(view, path, params.position.line, word)
+        line = params.position.line
+        path, span = decode_location(params.uri, Span(line, line + 1), snapshot.documents) or (params.uri, Span(0, 0))
+        position = protocol.Position(span.start, params.position.character)
+        word = _identifier_at(engine, snapshot, path, position)
+        explanation = explain_position(view, path, position.line, word)
     else:
         raise InvalidParams("params: symbol, or uri and position, is required.", "symbol", ("symbol", "uri"))
     if explanation.node is not None:

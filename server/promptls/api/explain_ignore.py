@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
+from promptls.api.locations import path_of_document
 from promptls.api.params import Json
 from promptls.engine import Engine
-from promptls.index import explain_path, from_uri
+from promptls.index import explain_path
 from promptls.model import CancelToken
 
 
 def explain_ignore(engine: Engine, params: protocol.UriParams, token: CancelToken) -> Json:
     """Handle `promptls/explainIgnore`."""
-    path = from_uri(params.uri)
+    path = path_of_document(params.uri, engine.workspace.documents)
     root = engine.snapshot(token).root_of(path) if path else None
     if path is None or root is None:
         return {"indexed": False, "reason": "The file is outside the workspace."}

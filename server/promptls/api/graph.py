@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
+from promptls.api.locations import path_of_document
 from promptls.api.params import InvalidParams, Json
 from promptls.api.results import encode_span, redact_result
 from promptls.engine import Engine
@@ -10,7 +11,7 @@ from promptls.graph import queries
 from promptls.graph.graph import GraphView
 from promptls.graph.markdown import render_graph
 from promptls.graph.nodes import Edge, GraphResult, Node
-from promptls.index import from_uri, to_uri
+from promptls.index import to_uri
 from promptls.model import CancelToken
 
 MAX_NODES = 500
@@ -35,7 +36,7 @@ def graph(engine: Engine, params: protocol.GraphParams, token: CancelToken) -> J
     elif params.symbol is not None:
         result = queries.graph_for_symbol(view, params.symbol, header, params.limit, token)
     elif params.uri is not None:
-        path = from_uri(params.uri) or params.uri
+        path = path_of_document(params.uri, snapshot.documents) or params.uri
         result = queries.graph_for_position(view, path, None, header, params.limit, token)
     elif params.query is not None and params.query.strip():
         result = queries.graph_for_query(view, params.query, header, limit=params.limit, token=token)

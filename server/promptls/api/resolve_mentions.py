@@ -21,12 +21,12 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
         budget = budget_of(engine.settings.budget, request)
     except InvalidOption as error:
         raise InvalidParams(str(error), error.field, error.valid) from None
-    client = decode_client_context(params.context)
+    client = decode_client_context(params.context, engine.workspace.documents)
     snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
     numbers = engine.settings.sections.line_numbers
     run = dry_run(params.message, context, budget.tokens, budget.counter, line_numbers=numbers)
     return {
-        "mentions": [encode_mention(m, params.message) for m in run.mentions],
+        "mentions": [encode_mention(m, params.message, snapshot) for m in run.mentions],
         "tokens": sum(item.rendered.tokens for item in run.items),
     }

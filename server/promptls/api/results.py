@@ -6,6 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote, unquote
 
+from promptls.api.locations import encode_editor_location
 from promptls.api.params import Json
 from promptls.index import VIRTUAL_SCHEME, IndexState, IndexStatus, Snapshot, from_uri, is_virtual, to_uri
 from promptls.model import Item, MentionOutcome, Span
@@ -76,7 +77,8 @@ def encode_item(
 ) -> Json:
     """Encode an item; `version` and `hash` identify the text that it was taken from.
 
-    `lines` is the range of the item, by default from the first of `spans` to the last.
+    `lines` is the range of the item, by default from the first of `spans` to the last. Of a notebook, `location`
+    is where an editor shows it.
     """
     entry = snapshot.files.get(item.path)
     shown = lines or (Span(spans[0].start, spans[-1].end) if spans else item.span)
@@ -93,6 +95,7 @@ def encode_item(
     }
     optional = {"symbol": redact(item.symbol)[0] or None, "form": form, "tokens": tokens, "citation": citation}
     result.update({k: v for k, v in optional.items() if v is not None})
+    result.update(encode_editor_location(item.path, shown, snapshot.documents))
     if len(spans) > 1:
         result["spans"] = [encode_span(span) for span in spans]
     if joined:
@@ -100,7 +103,7 @@ def encode_item(
     return result
 
 
-def encode_mention(outcome: MentionOutcome, message: str) -> Json:
+def encode_mention(outcome: MentionOutcome, message: str, snapshot: Snapshot) -> Json:
     """Encode the outcome of a mention; `range` is in UTF-16 units of the message."""
     mention = outcome.mention
     result: Json = {
@@ -108,7 +111,11 @@ def encode_mention(outcome: MentionOutcome, message: str) -> Json:
         "range": {"start": utf16_offset(message, mention.start), "end": utf16_offset(message, mention.end)},
         "kind": mention.kind,
         "status": outcome.status,
-        "targets": [{"uri": uri_of(t.path), "range": encode_span(t.span)} for t in outcome.targets],
+        "targets": [
+            {"uri": uri_of(t.path), "range": encode_span(t.span)}
+            | encode_editor_location(t.path, t.span, snapshot.documents)
+            for t in outcome.targets
+        ],
         "tokens": outcome.tokens,
         "reason": outcome.reason,
     }

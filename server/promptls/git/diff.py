@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.git.runner import MAX_OUTPUT_BYTES, filter_overrides, query_git
-from promptls.index import decode_text, size_problem
+from promptls.index import decode_text, max_raw_size, notebook_text, size_problem
 from promptls.model import CancelToken, Problem
 from promptls.util.git_process import GitResult
 
@@ -83,7 +84,11 @@ def untracked_files(folder: str, token: CancelToken | None = None) -> list[str] 
 
 
 def read_blobs(
-    folder: str, ids: Iterable[str], max_bytes: int, token: CancelToken | None = None
+    folder: str,
+    ids: Iterable[str],
+    max_bytes: int,
+    token: CancelToken | None = None,
+    paths: Mapping[str, str] = MappingProxyType({}),
 ) -> dict[str, str | Problem] | Problem:
     """Return the text of each object id, or a problem for a binary, missing or too large object.
 
@@ -92,6 +97,7 @@ def read_blobs(
         ids: Object ids.
         max_bytes: Size limit of one object.
         token: Cancels the command.
+        paths: Path of the file by object id; the text of a notebook are its cells, and the limit applies to them.
     """
     unique_ids = list(dict.fromkeys(ids))
     check = (
@@ -106,8 +112,8 @@ def read_blobs(
     remaining_bytes = MAX_OUTPUT_BYTES
     for id in unique_ids:
         size = sizes.get(id, 0)
-        if size > max_bytes:
-            contents[id] = Problem(size_problem(size, max_bytes))
+        if size > (limit := max_raw_size(paths.get(id, ""), max_bytes)):
+            contents[id] = Problem(size_problem(size, limit))
         elif size > remaining_bytes:
             contents[id] = Problem("the total size of the changes is over the limit")
         remaining_bytes -= size if id not in contents else 0
@@ -120,8 +126,15 @@ def read_blobs(
     if isinstance(batch, Problem):
         return batch
     for id, _, data in _parse_objects(batch.stdout) if batch is not None else ():
-        decoded = decode_text(data)
-        contents[id] = Problem("it is a binary file") if decoded is None else decoded.text
+        text = notebook_text(paths.get(id, ""), data)
+        if text is None and len(data) <= max_bytes:
+            decoded = decode_text(data)
+            text = decoded.text if decoded is not None else None
+        text_size = len(data) if text is None else len(text)
+        if text_size > max_bytes:
+            contents[id] = Problem(size_problem(text_size, max_bytes))
+        else:
+            contents[id] = Problem("it is a binary file") if text is None else text
     return {id: contents.get(id, Problem("git could not read the object")) for id in unique_ids}
 
 

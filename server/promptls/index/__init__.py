@@ -27,6 +27,15 @@ if TYPE_CHECKING:
     from promptls.index.files.decode import decode_text
     from promptls.index.files.git_ignore import git_head
     from promptls.index.files.gitignore import IgnoreRules, match_globs, parse_rules
+    from promptls.index.files.notebook import (
+        is_notebook,
+        kernel_language,
+        max_raw_size,
+        notebook_text,
+        render_cells,
+    )
+    from promptls.index.files.notebook_cells import OpenCell, from_cell, json_cells, to_cell
+    from promptls.index.files.notebook_json import Cell, decode_notebook, kernel_names
     from promptls.index.files.read import (
         FileContent,
         FileLimits,
@@ -35,6 +44,7 @@ if TYPE_CHECKING:
         folder_exists,
         is_out_of_resources,
         read_any_text,
+        read_small_file,
         read_text,
         size_problem,
     )
@@ -47,7 +57,15 @@ if TYPE_CHECKING:
     from promptls.index.search.analyzer import STOP_WORDS, find_words, split_identifier, stem, tokenize, tokenize_word
     from promptls.index.search.reader import FileStats, IndexReader, Postings
     from promptls.index.search.vectors import EXACT_MAX_ROWS, RowSelection, ScoredRows
-    from promptls.index.snapshot import VIRTUAL_SCHEME, OutlineRef, Snapshot, SourceReader, is_virtual, split_lines
+    from promptls.index.snapshot import (
+        VIRTUAL_SCHEME,
+        OpenDocument,
+        OutlineRef,
+        Snapshot,
+        SourceReader,
+        is_virtual,
+        split_lines,
+    )
     from promptls.index.status import IndexState, IndexStatus
     from promptls.index.syntax.doc_types import RETURN_VALUE, UNCERTAIN
     from promptls.index.syntax.references import NUMBER_LITERAL, STRING_LITERAL, UNKNOWN_RECEIVER
@@ -73,6 +91,9 @@ _EXPORTS = {
     "files.decode": ("decode_text",),
     "files.git_ignore": ("git_head",),
     "files.gitignore": ("IgnoreRules", "match_globs", "parse_rules"),
+    "files.notebook": ("is_notebook", "kernel_language", "max_raw_size", "notebook_text", "render_cells"),
+    "files.notebook_cells": ("OpenCell", "from_cell", "json_cells", "to_cell"),
+    "files.notebook_json": ("Cell", "decode_notebook", "kernel_names"),
     "files.read": (
         "FileContent",
         "FileLimits",
@@ -81,6 +102,7 @@ _EXPORTS = {
         "folder_exists",
         "is_out_of_resources",
         "read_any_text",
+        "read_small_file",
         "read_text",
         "size_problem",
     ),
@@ -93,7 +115,15 @@ _EXPORTS = {
     "search.analyzer": ("STOP_WORDS", "find_words", "split_identifier", "stem", "tokenize", "tokenize_word"),
     "search.reader": ("FileStats", "IndexReader", "Postings"),
     "search.vectors": ("EXACT_MAX_ROWS", "RowSelection", "ScoredRows"),
-    "snapshot": ("OutlineRef", "Snapshot", "SourceReader", "VIRTUAL_SCHEME", "is_virtual", "split_lines"),
+    "snapshot": (
+        "OpenDocument",
+        "OutlineRef",
+        "Snapshot",
+        "SourceReader",
+        "VIRTUAL_SCHEME",
+        "is_virtual",
+        "split_lines",
+    ),
     "status": ("IndexState", "IndexStatus"),
     "syntax.doc_types": ("RETURN_VALUE", "UNCERTAIN"),
     "syntax.references": ("NUMBER_LITERAL", "STRING_LITERAL", "UNKNOWN_RECEIVER"),

@@ -17,6 +17,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.index.files.notebook_cells import OpenCell
 from promptls.index.files.read import FileContent, FileLimits, UnreadableFile, read_any_text, read_text
 from promptls.model import (
     FileEntry,
@@ -60,9 +61,11 @@ def is_virtual(path: str) -> bool:
 class OpenDocument(Struct, frozen=True):
     """Text of one file as synchronized by the editor."""
 
-    text: str
+    text: str  # of a notebook, its cells
     version: int
     language: str = ""  # LSP language ID
+    json: str = ""  # of a notebook that the editor shows as JSON
+    cells: tuple[OpenCell, ...] = ()  # of a notebook that the editor shows as cells
 
 
 class ChangeMarker:

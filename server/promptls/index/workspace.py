@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index.edit_history import EditHistory
+from promptls.index.files.notebook import notebook_text
 from promptls.index.snapshot import OpenDocument
 from promptls.model import Root
 from promptls.util.persistent_map import PersistentMap
@@ -76,12 +77,20 @@ class Workspace:
             self._notify_change()
 
     def put_document(self, path: str, text: str, version: int, edited: bool, language: str = "") -> None:
-        """Set the text of a document that was opened or edited."""
+        """Set the text of a document that was opened or edited; of a notebook, its JSON."""
+        cells = notebook_text(path, text)
+        document = (
+            OpenDocument(text, version, language) if cells is None else OpenDocument(cells, version, language, text)
+        )
+        self.put_open_document(path, document, edited)
+
+    def put_open_document(self, path: str, document: OpenDocument, edited: bool) -> None:
+        """Set a document that was opened or edited."""
         with self._condition:
             before = self.documents.get(path)
-            if edited and before is not None and before.text != text:
+            if edited and before is not None and before.text != document.text:
                 self.edit_history.record(path, before.text)
-            self.documents = self.documents.set(path, OpenDocument(text, version, language))
+            self.documents = self.documents.set(path, document)
             if edited:
                 self.unsaved |= {path}
             self._changed_documents.add(path)

@@ -6,7 +6,7 @@ that needs no more than a query or a scanner is an entry of its family in `basic
 
 from __future__ import annotations
 
-from promptls.languages.detection import language_of
+from promptls.languages.detection import NOTEBOOK_HEADER, language_by_alias, language_of
 from promptls.languages.interface_files import implementation_paths
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
 from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE, language_named, names_where
@@ -14,6 +14,7 @@ from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, UNKNO
 __all__ = [
     "ECMASCRIPT",
     "LANGUAGES",
+    "NOTEBOOK_HEADER",
     "PLAIN_TEXT",
     "UNKNOWN_CODE",
     "ClassImports",
@@ -22,6 +23,7 @@ __all__ = [
     "Mask",
     "PathImports",
     "implementation_paths",
+    "language_by_alias",
     "language_named",
     "language_of",
     "names_where",

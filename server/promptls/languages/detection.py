@@ -1,15 +1,22 @@
-"""Language detection by file name, extension, shebang line and, for extensions of several languages, by content."""
+"""Language detection by file name, extension, shebang line and, for shared extensions and notebooks, by content."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from promptls.languages.registry import LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE
+from promptls.languages.language import Language
+from promptls.languages.registry import LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE, language_named
 
 _BY_EXTENSION = {extension: language.name for language in LANGUAGES.values() for extension in language.extensions}
 _BY_FILE_NAME = {file_name: language.name for language in LANGUAGES.values() for file_name in language.file_names}
 _BY_SHEBANG = {interpreter: language.name for language in LANGUAGES.values() for interpreter in language.shebangs}
+_BY_ALIAS = {alias: language.name for language in LANGUAGES.values() for alias in (*language.aliases, language.name)}
+
+NOTEBOOK_HEADER = "Jupyter notebook"
+"""First words of the text of a notebook, before the name of its language in parentheses."""
+
+_NOTEBOOK_LANGUAGE = re.compile(rf"\S{{1,4}} {NOTEBOOK_HEADER} \((\w+)\)")
 
 _SHARED_EXTENSIONS: dict[str, list[tuple[str, str]]] = {}
 """(regular expression, language) by extension, for extensions that several languages use."""
@@ -45,10 +52,11 @@ def language_of(path: str, head: str = "") -> str:
 
     The file name is checked first, then the extension, then a shebang line. A ".h" file is C unless its content has
     C++ syntax. An unknown extension is code if the content is given and the extension is not one of prose or data.
+    A notebook has the language of its kernel, Python if its content is not given.
 
     Args:
         path: Path of the file, with forward slashes.
-        head: Content of the file, or its first lines.
+        head: Content of the file, or its first lines; of a notebook, the text of its cells.
     """
     name = path.rsplit("/", 1)[-1]
     if name in _BY_FILE_NAME:
@@ -57,6 +65,9 @@ def language_of(path: str, head: str = "") -> str:
     if name in _BY_FILE_NAME:
         return _BY_FILE_NAME[name]
     stem, dot, extension = name.rpartition(".")
+    if dot and extension == "ipynb":
+        kernel = _NOTEBOOK_LANGUAGE.match(head)
+        return language_named(kernel[1]).name if kernel else "json" if head else "python"
     shared = _language_of_shared_extension(extension, head) if dot else ""
     if shared:
         return shared
@@ -88,6 +99,16 @@ def _language_of_shared_extension(extension: str, head: str) -> str:
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.MULTILINE)
+
+
+def language_by_alias(name: str) -> Language | None:
+    """Return the language of a name, alias or extension (".py"), with or without a version; None if it is unknown."""
+    name = name.strip().lower()
+    for candidate in (name, name.rstrip("0123456789.").rstrip("-_ ")):
+        found = _BY_EXTENSION.get(candidate[1:]) if candidate.startswith(".") else _BY_ALIAS.get(candidate)
+        if found is not None:
+            return LANGUAGES[found]
+    return None
 
 
 def _has_cpp_syntax(header: str) -> bool:

@@ -12,6 +12,7 @@ from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from lsprotocol.types import NotebookDocumentSyncOptions
 from pygls.lsp.server import LanguageServer
 
 from promptls import __version__
@@ -28,6 +29,7 @@ from promptls.settings import Settings
 
 if TYPE_CHECKING:  # imported after `initialize` has been answered
     from promptls.engine import Engine
+    from promptls.lsp.notebook_sync import SavedNotebook
     from promptls.lsp.session import PromptDocumentSession
 
 log = logging.getLogger(__name__)
@@ -39,8 +41,14 @@ REQUEST_THREADS = 4
 class PromptServer(LanguageServer):
     """The language server of one connection and its mutable state."""
 
-    def __init__(self) -> None:
-        super().__init__("promptls", __version__, protocol_cls=PromptServerProtocol, max_workers=2)
+    def __init__(self, notebook_sync: NotebookDocumentSyncOptions | None = None) -> None:
+        super().__init__(
+            "promptls",
+            __version__,
+            protocol_cls=PromptServerProtocol,
+            notebook_document_sync=notebook_sync,
+            max_workers=2,
+        )
         self.loop: asyncio.AbstractEventLoop | None = None
         self.request_executor = ThreadPoolExecutor(REQUEST_THREADS, "request")
         self.cancel_tokens: set[CancelToken] = set()  # of running requests
@@ -54,6 +62,7 @@ class PromptServer(LanguageServer):
         self.configuration = Configuration()
         # ---- prompt documents
         self.documents = OpenDocuments()
+        self.saved_notebooks: dict[str, SavedNotebook] = {}  # of open notebooks, by URI
         self.session: PromptDocumentSession | None = None
         self.diagnostics_timer: asyncio.TimerHandle | None = None
         self.published_diagnostics: dict[str, tuple[int, list[Json]]] = {}  # URI → version, diagnostics

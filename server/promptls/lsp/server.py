@@ -7,7 +7,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from promptls.lsp import lifecycle, text_sync
+from promptls.lsp import lifecycle, notebook_sync, text_sync
 from promptls.lsp.commands import show_prompt
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.dispatch import command_handler, request_handler
@@ -24,9 +24,13 @@ LIFECYCLE_AND_SYNC: dict[str, Callable[..., Any]] = {
     lsp.TEXT_DOCUMENT_DID_CHANGE: text_sync.did_change,
     lsp.TEXT_DOCUMENT_DID_SAVE: text_sync.did_save,
     lsp.TEXT_DOCUMENT_DID_CLOSE: text_sync.did_close,
+    lsp.NOTEBOOK_DOCUMENT_DID_OPEN: notebook_sync.did_open,
+    lsp.NOTEBOOK_DOCUMENT_DID_CHANGE: notebook_sync.did_change,
+    lsp.NOTEBOOK_DOCUMENT_DID_SAVE: notebook_sync.did_save,
+    lsp.NOTEBOOK_DOCUMENT_DID_CLOSE: notebook_sync.did_close,
     lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES: text_sync.did_change_watched_files,
 }
-"""Handlers of the life cycle and of text synchronization by LSP method."""
+"""Handlers of the life cycle and of synchronization by LSP method."""
 
 
 def create_server() -> PromptServer:
@@ -34,7 +38,7 @@ def create_server() -> PromptServer:
 
     Each custom request is also registered as a command of the same name with a dot instead of the slash.
     """
-    server = PromptServer()
+    server = PromptServer(notebook_sync.NOTEBOOK_SYNC)
     for method, handler in LIFECYCLE_AND_SYNC.items():
         server.feature(method)(handler)
     for method, (kind, function) in CUSTOM_REQUESTS.items():

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+from urllib.parse import unquote
+
 from lsprotocol import types as lsp
 from pygls.workspace import TextDocument, Workspace
 
 from promptls.util.line_index import LineIndex
+
+log = logging.getLogger(__name__)
 
 
 class SyncedDocument(TextDocument):
@@ -29,6 +34,22 @@ class SyncedDocument(TextDocument):
 
 class SyncedWorkspace(Workspace):
     """The pygls workspace with documents of class `SyncedDocument`."""
+
+    def update_notebook_document(self, params: lsp.DidChangeNotebookDocumentParams) -> None:
+        """Apply a change of a notebook; changes of a notebook or a cell that is not open are ignored."""
+        if self.get_notebook_document(notebook_uri=params.notebook_document.uri) is None:
+            log.warning("ignored a change of %s, which is not open", params.notebook_document.uri)
+            return
+        cells = params.change.cells
+        if cells is not None and cells.text_content:
+            opened = {cell.uri for cell in (cells.structure.did_open or ())} if cells.structure is not None else set()
+            known = [
+                change
+                for change in cells.text_content
+                if change.document.uri in opened or unquote(change.document.uri) in self.text_documents
+            ]
+            cells.text_content = known
+        super().update_notebook_document(params)
 
     def _create_text_document(
         self, doc_uri: str, source: str | None = None, version: int | None = None, language_id: str | None = None

@@ -62,13 +62,13 @@ def reclassify_documents(server: PromptServer) -> None:
     for document in server.workspace.text_documents.values():
         is_prompt = is_prompt_document(document.uri, document.language_id or "", languages)
         if is_prompt != (server.documents.get(document.uri) is not None):
-            server.documents.put(_prompt_document(document), languages)
+            server.documents.put(prompt_document(document), languages)
             if not is_prompt:
                 clear_document(server, document.uri)
 
 
 def _store_document(server: PromptServer, uri: str, edited: bool) -> None:
-    document = _prompt_document(server.workspace.get_text_document(uri))
+    document = prompt_document(server.workspace.get_text_document(uri))
     server.documents.put(document, server.settings.documents.languages)
     schedule_diagnostics(server)
     path = from_uri(uri)
@@ -76,5 +76,6 @@ def _store_document(server: PromptServer, uri: str, edited: bool) -> None:
         server.index_workspace.put_document(path, document.text, document.version, edited, document.language)
 
 
-def _prompt_document(document: TextDocument) -> PromptDocument:
+def prompt_document(document: TextDocument) -> PromptDocument:
+    """Return the current version of a document."""
     return PromptDocument(document.uri, document.language_id or "", document.version or 0, document.source)

@@ -86,15 +86,15 @@ def commit_changes(context: ResolveContext, root: Root, first: str, last: str) -
 
 def read_changes(context: ResolveContext, changes: Sequence[FileVersions]) -> Iterator[tuple[FileVersions, Text, Text]]:
     """Yield the changes with their texts before and after."""
-    ids_by_root: dict[str, list[str]] = {}
+    paths_by_root: dict[str, dict[str, str]] = {}  # root → object id → path
     for change in changes:
-        for version in (change.before, change.after):
+        for version, path in ((change.before, change.old_path), (change.after, change.path)):
             if isinstance(version, diff.FileVersion) and version.id and not version.is_submodule:
-                ids_by_root.setdefault(change.root, []).append(version.id)
+                paths_by_root.setdefault(change.root, {}).setdefault(version.id, path)
     blobs: dict[tuple[str, str], str | Problem] = {}
-    for root, ids in ids_by_root.items():
-        texts = diff.read_blobs(root, ids, context.sources.limits.max_file_size, context.token)
-        blobs |= {(root, id): texts if isinstance(texts, Problem) else texts[id] for id in ids}
+    for root, paths in paths_by_root.items():
+        texts = diff.read_blobs(root, paths, context.sources.limits.max_file_size, context.token, paths)
+        blobs |= {(root, id): texts if isinstance(texts, Problem) else texts[id] for id in paths}
     for change in changes:
         context.token.check()
         before = _side_text(context, change, change.before, blobs)

@@ -29,8 +29,9 @@ function M.search(params, to)
           end,
         }, function(hit)
           if hit then
-            local start = hit.range.start
-            window.jump({ uri = hit.uri, range = { start = start, ['end'] = start } }, lsp_client.offset_encoding)
+            local shown = hit.location or hit
+            local start = shown.range.start
+            window.jump({ uri = shown.uri, range = { start = start, ['end'] = start } }, lsp_client.offset_encoding)
           end
         end)
       end

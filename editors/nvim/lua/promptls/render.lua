@@ -194,12 +194,12 @@ local function render_heading(canvas, title, count)
   return canvas:line({ { (' %s: %d'):format(title, count), 'PromptlsTitle' } }, '>1')
 end
 
---- Return the location of the start of a range.
----@param uri string
----@param range? promptls.Range
-local function start_location(uri, range)
-  local start = range and range.start or { line = 0, character = 0 }
-  return { uri = uri, range = { start = start, ['end'] = start } }
+--- Return the location of the start of an item.
+---@param item table An item with a URI and lines, which for a notebook has a different location in the editor.
+local function start_location(item)
+  local shown = item.location or item
+  local start = shown.range and shown.range.start or { line = 0, character = 0 }
+  return { uri = shown.uri, range = { start = start, ['end'] = start } }
 end
 
 ---@type table<string, promptls.TextSpan> Outcome of a mention → its sign.
@@ -243,7 +243,7 @@ local function render_items(canvas, result, width)
       { ' ' .. origin, 'PromptlsDim' },
       { pad_left(M.number(item.tokens), 7), 'PromptlsNumber' },
     }, '1')
-    canvas.locations[row] = start_location(item.uri, item.range)
+    canvas.locations[row] = start_location(item)
   end
 end
 
@@ -259,7 +259,7 @@ local function render_omitted(canvas, result, paths, roots)
       { '  ' .. item.reason, 'PromptlsDim' },
       { item.tokens > 0 and ('  %s tokens'):format(M.number(item.tokens)) or '', 'PromptlsNumber' },
     }, '1')
-    canvas.locations[row] = start_location(item.uri, item.range)
+    canvas.locations[row] = start_location(item)
   end
 end
 
@@ -281,7 +281,7 @@ local function render_mentions(canvas, result)
     }, '1')
     local target = mention.targets[1]
     if target then
-      canvas.locations[row] = start_location(target.uri, target.range)
+      canvas.locations[row] = start_location(target)
     end
     for _, candidate in ipairs(mention.candidates or {}) do
       canvas:line({ { '       ' .. candidate, 'PromptlsDim' } }, '1')
@@ -432,10 +432,11 @@ end
 function M.quickfix(hits)
   local out = {}
   for _, hit in ipairs(hits) do
+    local shown = hit.location or hit -- a notebook is shown as JSON
     out[#out + 1] = {
-      filename = vim.uri_to_fname(hit.uri),
-      lnum = hit.range.start.line + 1,
-      end_lnum = math.max(hit.range.start.line + 1, hit.range['end'].line),
+      filename = vim.uri_to_fname(shown.uri),
+      lnum = shown.range.start.line + 1,
+      end_lnum = math.max(shown.range.start.line + 1, shown.range['end'].line),
       col = 1,
       text = M.hit(hit),
     }

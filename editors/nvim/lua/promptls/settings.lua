@@ -2,7 +2,7 @@
 -- Types of `settings.promptls` in `vim.lsp.config('promptls', …)`.
 
 ---@class promptls.settings.Index
----@field maxFileSize? integer Maximum file size in bytes; larger files are indexed by name only. Default: 1000000
+---@field maxFileSize? integer Maximum file size in bytes; larger files are indexed by name only. Of a notebook, the text of its cells counts, and the file may have 50 times this size. Default: 1000000
 ---@field maxLineLength? integer Maximum line length of prose in characters; a file with a longer line and hardly any other text is treated as minified. Default: 10000
 ---@field include? string[] Patterns in .gitignore syntax; if set, only matching files are indexed. Default: []
 ---@field exclude? string[] Patterns in .gitignore syntax; matching files are not indexed. Default: []

@@ -12,12 +12,18 @@ export const locationHighlight = vscode.window.createTextEditorDecorationType({
 });
 
 /** Open a location and highlight its lines until the user moves the cursor. */
-export async function openLocation(location: Location, column?: vscode.ViewColumn): Promise<void> {
+export async function openLocation(target: Location, column?: vscode.ViewColumn): Promise<void> {
+  const location = target.location ?? target;
   const uri = vscode.Uri.parse(location.uri);
   if (uri.scheme === "promptls") throw new UserError("This item is not from a file and cannot be opened.");
   const options = { ...(column !== undefined && { viewColumn: column }), preview: true };
-  const editor = await vscode.window.showTextDocument(uri, options);
   const { start, end } = location.range;
+  if (uri.path.endsWith(".ipynb")) {
+    const line = new vscode.Range(start.line, 0, start.line, 0);
+    await vscode.commands.executeCommand("vscode.open", uri, { ...options, selection: line });
+    return;
+  }
+  const editor = await vscode.window.showTextDocument(uri, options);
   const lastLine = editor.document.lineCount - 1;
   const from = Math.min(start.line, lastLine);
   const to = Math.max(from, Math.min(end.line - (end.character > 0 ? 0 : 1), lastLine));

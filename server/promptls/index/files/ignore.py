@@ -37,6 +37,7 @@ BUILT_IN_RULES = parse_rules(
 )
 _EDITOR_BACKUP = re.compile(r"#.*#|\.#.*|.*~|\..*\.sw[a-px]|\..*\.un~", re.DOTALL)
 """Names of the auto-save, lock and backup files of Emacs, and of the swap, backup and undo files of Vim."""
+CHECKPOINT_FOLDER = ".ipynb_checkpoints"  # where Jupyter saves a copy of each notebook
 MAX_MOUNT_TABLE_BYTES = 10_000_000  # maximum size of the mount table that is read
 _PSEUDO_FILE_SYSTEMS = frozenset(
     "proc sysfs cgroup cgroup2 devpts devtmpfs debugfs tracefs securityfs selinuxfs bpf pstore configfs fusectl mqueue "
@@ -239,6 +240,8 @@ def always_excluded(base: str, mode: int) -> IgnoreDecision | None:
             base.encode()
         except UnicodeEncodeError:
             return IgnoreDecision(False, "its name is not valid UTF-8")
+    if base == CHECKPOINT_FOLDER:
+        return IgnoreDecision(False, "it holds backup copies of notebooks")
     if modes.S_ISDIR(mode):
         return None
     if (base[:1] in "#." or base[-1:] == "~") and _EDITOR_BACKUP.fullmatch(base):

@@ -31,7 +31,9 @@ _COMMENT_OPENER = re.compile(
 )
 _COMMENT_CLOSERS = ("*/", "-->", "*)", "-}", "]]", " }", "%}", "-/")
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
-_PRAGMA = re.compile(r"(?:go:\w|eslint|nolint|prettier-|@ts-|noqa|pylint:|type:|mypy:|istanbul |c8 |tslint|region\b)")
+_PRAGMA = re.compile(
+    r"(?:go:\w|eslint|nolint|prettier-|@ts-|noqa|pylint:|type:|mypy:|istanbul |c8 |tslint|region\b|%%(?:\s|$))"
+)
 _LEGAL_NOTICE = re.compile(r"copyright|licen[sc]e|spdx-", re.IGNORECASE)
 _DOCSTRING = re.compile(
     rb"(?:[rR]|[uU])?(?:\"\"\"(.*?)\"\"\"|'''(.*?)'''|\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)')[ \t]*(?:[\n;#]|$)",

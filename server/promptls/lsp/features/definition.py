@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
+from promptls.api.locations import editor_location
 from promptls.api.params import Json
 from promptls.index import is_virtual, to_uri
 from promptls.lsp.session import PromptDocumentSession, span_range
@@ -21,4 +22,7 @@ def definition(
     if analysis is None or outcome is None:
         return None
     targets = [t for t in outcome.targets if t.kind != "folder" and not is_virtual(t.path)]
-    return [{"uri": to_uri(t.path), "range": span_range(t.span)} for t in targets[:MAX_TARGETS]]
+    documents = analysis.context.snapshot.documents
+    shown = targets[:MAX_TARGETS]
+    locations = (editor_location(t.path, t.span, documents) or (to_uri(t.path), t.span) for t in shown)
+    return [{"uri": uri, "range": span_range(span)} for uri, span in locations]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from promptls.api import params as protocol
+from promptls.api.locations import editor_location
 from promptls.api.params import Json
 from promptls.index import is_virtual, to_uri
 from promptls.lsp.session import PromptDocumentSession
@@ -21,7 +22,8 @@ def document_links(session: PromptDocumentSession, params: protocol.Document, to
             continue
         if len(outcome.targets) > 1 and outcome.mention.kind not in ("file", "symbol"):
             continue
-        anchor = f"#L{target.span.start + 1}" if target.span.start else ""
-        label = analysis.context.snapshot.label(target.path)
-        links.append({"range": analysis.range_of(outcome), "target": to_uri(target.path) + anchor, "tooltip": label})
+        path, snapshot = target.path, analysis.context.snapshot
+        uri, span = editor_location(path, target.span, snapshot.documents) or (to_uri(path), target.span)
+        anchor = f"#L{span.start + 1}" if span.start and "#" not in uri else ""  # the URI of a cell has a fragment
+        links.append({"range": analysis.range_of(outcome), "target": uri + anchor, "tooltip": snapshot.label(path)})
     return links

@@ -32,7 +32,7 @@ def will_rename_files(
     changes: Json = {}
     for document in _prompt_documents(session, snapshot, token):
         lines = LineIndex(document.text, session.engine.encoding)
-        client = decode_client_context(session.client_context(document.uri))
+        client = decode_client_context(session.client_context(document.uri), session.engine.workspace.documents)
         context = session.engine.resolve_context(client, snapshot, token, document.uri)
         edits = []
         for outcome in resolve_mentions(document.text, context):

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from promptls.git import revisions
-from promptls.index import ignored_paths, secret_reason
+from promptls.index import ignored_paths, is_notebook, secret_reason
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.file_changes import (
     FileVersions,
@@ -275,5 +275,6 @@ def _format_change(context: ResolveContext, change: FileVersions, before: Text, 
     outline = view.entry.outline if isinstance(view, FileText) and view.text == after else None
     text, added, removed = unified_diff(before, after, outline, context.token)
     if not text and not head:
-        head = ["Only its encoding or the ends of its lines have changed."]
+        invisible = "its outputs or metadata" if is_notebook(change.path) else "its encoding or the ends of its lines"
+        head = [f"Only {invisible} have changed."]
     return "\n".join([*head, text] if text else head), added, removed
