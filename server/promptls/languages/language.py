@@ -14,11 +14,12 @@ from msgspec import Struct
 
 from promptls.languages.kinds import TYPE_KINDS
 
-Mask = Literal["", "markup", "macros", "signatures"]
+Mask = Literal["", "markup", "macros", "signatures", "c", "cpp"]
 """Rewriting of the source before it is parsed; offsets and lines stay the same.
 
 "markup" blanks everything outside of script elements. "macros" blanks macro calls that only wrap items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
+"c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
 
 DocTags = Literal["", "jsdoc", "phpdoc", "yard", "luals"]

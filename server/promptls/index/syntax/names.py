@@ -15,7 +15,7 @@ _MAX_REFERENCE_CHARS = 100
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 _QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(?:(?:::|\.|\\)[^\W\d]\w*)*")
 _TYPE_MODIFIER = re.compile(r"'\w+\b|\b(?:mut|dyn|const)\b")
-_OPERATOR = re.compile(r"(?:(.*)::)?\s*operator\b(\s*\(\)|\s*\[\]|\s*[^\s\w(]+|[^(]*)", re.DOTALL)
+_OPERATOR = re.compile(r"(?:(.*)::)?\s*operator\b(\s*[\"]{2}\s*\w+|\s*\(\)|\s*\[\]|\s*[^\s\w(]+|[^(]*)", re.DOTALL)
 
 _SEPARATORS: dict[str, re.Pattern[str]] = {
     name: re.compile("|".join(map(re.escape, language.name_separators)))

@@ -7,10 +7,13 @@ first. A byte order mark is removed. No grammar is needed here.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from itertools import accumulate, count
 from operator import add
 
+from promptls.index.syntax.c_macro_names import MacroName
+from promptls.index.syntax.c_macros import mask_preprocessor
 from promptls.languages import Mask
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
@@ -51,12 +54,14 @@ _INCOMPLETE_END = re.compile(
 class SourceText:
     """The text of one file with normalized line ends."""
 
-    __slots__ = ("code", "data", "line_starts", "lines")
+    __slots__ = ("_macro_positions", "code", "data", "line_starts", "lines", "macro_names")
 
     data: bytes
     """UTF-8 of the text; the last line is terminated like the others."""
     code: bytes
     """Parser input: `data` of the same length, with the parts blanked that the parser must not see."""
+    macro_names: Mapping[int, MacroName]
+    """Definitions by macros of C and C++, by the position of their placeholder in `code`."""
     lines: list[str]
     """The lines without their line ends."""
     line_starts: list[int]
@@ -75,18 +80,30 @@ class SourceText:
         if len(self.lines) > 1 and self.lines[-1] == "":
             self.lines.pop()
         self.code = self.data if text.isascii() else _ASTRAL.sub(_ASTRAL_REPLACEMENT, self.data)
+        self.macro_names = {}
         if mask == "markup":
             self.code = _scripts_only(self.code)
         elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
             self.code = _without_wrapper_macros(self.code)
         elif mask == "signatures":
             self.code = _with_separated_signatures(self.code)
+        elif mask in ("c", "cpp"):
+            self.code, self.macro_names = mask_preprocessor(self.code, mask == "c")
+        self._macro_positions = sorted(self.macro_names)
         lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
         self.line_starts = list(map(add, lengths, count()))
 
     def line_at(self, byte: int) -> int:
         """Return the line that contains a byte; the end of the text belongs to the last line."""
         return min(bisect_right(self.line_starts, byte), len(self.lines)) - 1
+
+    def macros_between(self, start: int, end: int) -> tuple[tuple[int, MacroName], ...]:
+        """Return the definitions by macros between two bytes, with positions relative to the first."""
+        if not self.macro_names:
+            return ()
+        positions = self._macro_positions
+        inside = positions[bisect_left(positions, start) : bisect_left(positions, end)]
+        return tuple([(position - start, self.macro_names[position]) for position in inside])
 
     def text(self, start: int, end: int) -> str:
         """Return the text between two bytes."""

@@ -134,6 +134,8 @@ def draft_from_match(
         draft.owner_text = ""
     if (name is not None and not draft.name_text) or draft.name_text in language.reserved_names:
         draft.kind = ""
+    if name is not None and (made := source.macro_names.get(name.start_byte)) is not None:
+        draft.name_text, draft.owner_text, draft.kind = made.name, made.owner, made.kind or draft.kind
     draft.body = extent_of(captures["body"][0]) if "body" in captures else None
     draft.is_clause = "clause" in captures
     draft.doc = ""
