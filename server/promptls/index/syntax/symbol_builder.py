@@ -125,7 +125,10 @@ def draft_from_match(
     draft.name_starts = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
     if name is None and "declarator" in captures:
-        name = signature.declared_name(captures["declarator"][0])
+        find_name = signature.julia_name if language.name == "julia" else signature.declared_name
+        name = find_name(captures["declarator"][0])
+        if name is None:
+            draft.kind = ""
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
     if "owner" in captures:
         owner = captures["owner"][0]
@@ -147,6 +150,8 @@ def draft_from_match(
     elif draft.body is not None and language.docstrings:
         read = doc_comments.docstring if language.docstrings == "string" else doc_comments.doc_attribute
         draft.doc = read(data, draft.body[0], draft.body[1])
+    if "head" in captures:
+        draft.head = captures["head"][0].start_byte
     draft.trailing_body = "tail" in captures
     if draft.trailing_body:
         draft.body = extent_of(captures["tail"][0])
