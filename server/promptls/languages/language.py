@@ -153,6 +153,8 @@ class Language(Struct, frozen=True, kw_only=True):
     """Keywords that the grammar mistakes for function names when macros confuse it."""
     definition_calls: Mapping[str, str] = MappingProxyType({})
     """Calls that define what their first argument names → kind of the definition."""
+    member_calls: Mapping[str, str] = MappingProxyType({})
+    """Calls that define what each of their symbols or entries names → kind of the definitions."""
     test_calls: frozenset[str] = frozenset()
     """Calls that define a test: describe("title", …)."""
     method_owner_kinds: frozenset[str] = TYPE_KINDS

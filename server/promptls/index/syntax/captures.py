@@ -160,7 +160,9 @@ def _query_runner(source: SourceText, queries: CompiledQueries, language: Langua
             elif role == "import":
                 captures.imports.append(extent_of(captured[role][0])[:2])
             else:
-                captures.definitions.append(draft_from_match(source, pattern, role, captured, language))
+                draft = draft_from_match(source, pattern, role, captured, language)
+                if draft is not None:
+                    captures.definitions.append(draft)
 
     return run
 

@@ -228,7 +228,10 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
         draft.name = path[-1]
         if kind == "function" and (
             (parent is not None and parent.kind in TYPE_KINDS)
-            or (len(path) > 1 and (language.assignment_defines_method or (":" in draft.name_text and language.name != "julia")))
+            or (
+                len(path) > 1
+                and (language.assignment_defines_method or (":" in draft.name_text and language.name != "julia"))
+            )
         ):
             kind = "method"
         elif kind == "method" and parent is None and len(path) == 1:

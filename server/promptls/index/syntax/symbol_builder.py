@@ -110,18 +110,18 @@ def node_at(tree: Tree, extent: Extent) -> Node | None:
 
 def draft_from_match(
     source: SourceText, pattern: int, role: str, captures: dict[str, list[Node]], language: Language
-) -> SymbolDraft:
-    """Create a draft from one match of a query pattern."""
+) -> SymbolDraft | None:
+    """Create a draft from one match of a query pattern, None for a call that defines nothing."""
     draft = SymbolDraft()
     draft.rank = pattern, -len(captures)
     draft.kind, draft.node = role, extent_of(captures[role][0])
     draft.start = draft.head = draft.node[0]
     draft.end = draft.node[1]
     data = source.data
-    if role == "definition":
-        callee = captures["callee"][0]
-        function = ("@" if data[draft.start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
-        draft.kind = "test" if function in language.test_calls else language.definition_calls.get(function, "")
+    if role in ("definition", "member"):
+        draft.kind = _kind_of_call(source, draft.start, role, captures, language)
+        if not draft.kind:
+            return None
     draft.name_starts = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
     if name is None and "declarator" in captures:
@@ -129,7 +129,11 @@ def draft_from_match(
         name = find_name(captures["declarator"][0])
         if name is None:
             draft.kind = ""
+        elif language.name == "julia":  # the head of a definition has the form of a call
+            draft.name_starts = (name.start_byte,)
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
+    if name is not None and name.type == "simple_symbol":
+        draft.name_text = draft.name_text.lstrip(":")
     if "owner" in captures:
         owner = captures["owner"][0]
         draft.owner_text = source.text(owner.start_byte, owner.end_byte)
@@ -156,6 +160,20 @@ def draft_from_match(
     if draft.trailing_body:
         draft.body = extent_of(captures["tail"][0])
     return draft
+
+
+def _kind_of_call(
+    source: SourceText, start: int, role: str, captures: dict[str, list[Node]], language: Language
+) -> str:
+    """Return the kind of what a call defines, "" for any other call."""
+    callee = captures["callee"][0]
+    function = ("@" if source.data[start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
+    if role == "member":
+        return language.member_calls.get(function, "")
+    if function in language.test_calls:
+        return "test" if "name" in captures and captures["name"] != [callee] else ""
+    kind = language.definition_calls.get(function, "")
+    return kind if kind == "impl" or "name" in captures else ""
 
 
 def finish_drafts(
