@@ -38,7 +38,7 @@ class SymbolDraft:
 
     __slots__ = (
         "body", "doc", "end", "first_line", "head", "is_clause", "kind", "last_line", "name", "name_starts", "name_text",
-        "node", "owner_text", "parent", "qualified", "rank", "start", "trailing_body",
+        "node", "owner_text", "parent", "qualified", "rank", "shares_declaration", "start", "trailing_body",
     )  # fmt: skip
 
     rank: tuple[int, int]
@@ -54,6 +54,8 @@ class SymbolDraft:
     """The body is a sibling that follows the node."""
     kind: str
     """"" for a match that defines nothing."""
+    shares_declaration: bool
+    """The declaration has other names too; the head begins with the declaration."""
     name_text: str
     """Name as written."""
     name_starts: tuple[int, ...]
@@ -83,6 +85,7 @@ class SymbolDraft:
             self.owner_text,
         )
         draft.is_clause, draft.doc, draft.trailing_body = self.is_clause, self.doc, self.trailing_body
+        draft.shares_declaration = self.shares_declaration
         draft.start, draft.end, draft.head = self.start + by, self.end + by, self.head + by
         draft.node = shift_extent(self.node, by)
         draft.body = shift_extent(self.body, by) if self.body is not None else None
@@ -139,6 +142,8 @@ def draft_from_match(
         draft.owner_text = source.text(owner.start_byte, owner.end_byte)
     else:
         draft.owner_text = ""
+    if language.block_prefixes and role == "block" and "callee" in captures:
+        draft.owner_text = _block_owner(source, captures["callee"][0], draft.owner_text, language)
     if (name is not None and not draft.name_text) or draft.name_text in language.reserved_names:
         draft.kind = ""
     if name is not None and (made := source.macro_names.get(name.start_byte)) is not None:
@@ -154,12 +159,21 @@ def draft_from_match(
     elif draft.body is not None and language.docstrings:
         read = doc_comments.docstring if language.docstrings == "string" else doc_comments.doc_attribute
         draft.doc = read(data, draft.body[0], draft.body[1])
-    if "head" in captures:
+    draft.shares_declaration = "head" in captures
+    if draft.shares_declaration:
         draft.head = captures["head"][0].start_byte
+        if role == "variable" and language.family == "c" and data.startswith(b"extern", draft.head):
+            return None  # a declaration
     draft.trailing_body = "tail" in captures
     if draft.trailing_body:
         draft.body = extent_of(captures["tail"][0])
     return draft
+
+
+def _block_owner(source: SourceText, block_type: Node, label: str, language: Language) -> str:
+    """Return the owner of a block as code refers to it: "data.aws_ami" for `data "aws_ami" "x"`, "var" for a variable."""
+    text = source.text(block_type.start_byte, block_type.end_byte)
+    return ".".join(filter(None, (language.block_prefixes.get(text, "" if label else text), label.strip('"'))))
 
 
 def _kind_of_call(
