@@ -26,6 +26,9 @@ _BRANCH = re.compile(
     rb"^([ \t]*)(?:if|\}(?:[ \t]*else)?(?:[ \t]+if)?)(?:\s+#\[cfg[^\n]{0,300}\])?[ \t]*\{?[ \t]*$", re.MULTILINE
 )
 
+_REWRITTEN = frozenset((b"bitflags", b"cfg_if", b"lazy_static"))
+"""Macros whose items have a syntax of their own."""
+
 
 def without_item_macros(code: bytes) -> tuple[bytes, Mapping[int, MacroName]]:
     """Blank macro calls that only hold items, and return the names of the definitions that are rewritten.
@@ -34,14 +37,22 @@ def without_item_macros(code: bytes) -> tuple[bytes, Mapping[int, MacroName]]:
     """
     masked = bytearray(code)
     names: dict[int, MacroName] = {}
+    closes: dict[bytes, int] = {}  # by indentation, so that the text is searched once
+    rewritten = 0
     for match in _ITEM_MACRO.finditer(code):
         indent, macro = match[1], match[2].rpartition(b":")[2]
-        start, close = match.end(), code.find(b"\n" + indent + b"}", match.end() - 1)
+        start = match.end()
+        if indent not in closes or 0 <= closes[indent] < start - 1:
+            closes[indent] = code.find(b"\n" + indent + b"}", start - 1)
+        close = closes[indent]
         end = close + len(indent) + 2
         if close < 0 or code[end : end + 1] not in (b"\n", b""):
             continue
         _blank(masked, match.start(), match.end())
         _blank(masked, close + 1, end)
+        if macro not in _REWRITTEN or start < rewritten:  # a call in a rewritten call
+            continue
+        rewritten = close
         if macro == b"lazy_static":
             for static in _STATIC_REF.finditer(code, start, close):
                 _blank(masked, *static.span(1))
