@@ -36,6 +36,7 @@ SEVERAL_NAMES = [
 FORMS = [
     ("javascript", "exports.a = wrap();\nmodule.exports.b = 3;\nfunction c() {}\nmodule.exports = { c, d: wrap(), e: 1 };",
      "variable a|variable b|function c|variable d|variable e"),
+    ("javascript", "app.a = function a() {};\nroute.all(function b() {});\nconst c = function c() {};", "method app.a|function b|function c"),
     ("javascript", "it.each([1])('a', () => {});\ndescribe.each`x`('b', function () {});\ntest.only('c', () => {});\n"
      "test.describe.only('d', () => {});", "test a|test b|test c|test d"),
     ("hcl", 'variable "a" { type = number, default = 2 }\nlocals {\n  b = 1\n  c = 2\n}\ndata "t" "n" {}\nresource "t" "n" {}\nmodule "m" {}',

@@ -44,6 +44,9 @@
   (generator_function body: (_) @body)
 ]) @method
 
+(function_expression name: (identifier) @name body: (_) @body) @function
+(function name: (identifier) @name body: (_) @body) @function
+
 (export_statement "default" @name value: (arrow_function body: (_) @body)) @function
 (export_statement "default" @name value: (function_expression !name body: (_) @body)) @function
 (export_statement "default" @name value: (function !name body: (_) @body)) @function
