@@ -5,6 +5,8 @@ Used by promptls/graph and promptls/explain.  Returns nodes, or a problem and si
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
@@ -13,6 +15,8 @@ from promptls.index import OutlineRef
 from promptls.languages import implementation_paths
 from promptls.languages.kinds import CALLABLE_KINDS, REPEATED_KINDS, SYMBOL_KINDS, TYPE_KINDS
 
+_TASK_SEPARATOR = re.compile(r"(?<=\w):(?=\w)")
+"""Separator in names of Rake tasks: "db:migrate"."""
 MAX_MATCHES = 50
 """Maximum number of definitions for one target."""
 MAX_SUGGESTIONS = 5
@@ -51,7 +55,7 @@ def resolve_target(view: GraphView, target: str) -> TargetMatches:
                     if definitions
                     else _not_in_file(view, name, f"{path} has no definition called {name}.", files[0][0])
                 )
-    found = definitions_named(view, target)
+    found = definitions_named(view, target) or definitions_named(view, _TASK_SEPARATOR.sub(".", target))
     return TargetMatches(found) if found else _not_found(view, target)
 
 

@@ -21,6 +21,7 @@ C = Language(
     pack_grammar="c",
     legacy_grammar="c",
     query_files=("c",),
+    mask="c",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     name_separators=("::",),

@@ -11,6 +11,7 @@ CPP = Language(
     pack_grammar="cpp",
     legacy_grammar="cpp",
     query_files=("cpp", "c"),
+    mask="cpp",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     name_separators=("::",),

@@ -9,6 +9,7 @@ DART = Language(
     extensions=("dart",),
     pack_grammar="dart",
     query_files=("dart",),
+    mask="dart",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     visibility="no_underscore",

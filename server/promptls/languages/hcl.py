@@ -11,7 +11,16 @@ HCL = Language(
     pack_grammar="hcl",
     legacy_grammar="hcl",
     query_files=("hcl",),
+    mask="hcl",
     line_comments=("#",),
+    member_calls={"locals": "variable"},
+    block_prefixes={
+        "data": "data",
+        "ephemeral": "ephemeral",
+        "locals": "local",
+        "resource": "",
+        "variable": "var",
+    },
     imports_are_paths=True,
     names_without_import=True,
 )

@@ -11,6 +11,7 @@ KOTLIN = Language(
     pack_grammar="kotlin",
     legacy_grammar="kotlin",
     query_files=("kotlin",),
+    mask="kotlin",
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     visibility="not_private",

@@ -14,13 +14,28 @@ from msgspec import Struct
 
 from promptls.languages.kinds import TYPE_KINDS
 
-Mask = Literal["", "markup", "front_matter", "razor", "objc_macros", "macros", "signatures"]
+Mask = Literal[
+    "",
+    "markup",
+    "front_matter",
+    "razor",
+    "objc_macros",
+    "macros",
+    "signatures",
+    "c",
+    "cpp",
+    "kotlin",
+    "hcl",
+    "dart",
+]
 """Rewriting of the source before it is parsed; offsets and lines stay the same.
 
-"markup" blanks everything outside of script elements, and "front_matter" keeps the code between "---" lines as well.
-"razor" keeps the blocks "@code" and "@functions" as members of a class "_". "objc_macros" replaces the macros that
-declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that only wrap items.
+"markup" blanks everything outside of script elements and snippets, and "front_matter" keeps the code between "---"
+lines as well. "razor" keeps the blocks "@code" and "@functions" as members of a class "_". "objc_macros" replaces the
+macros that declare enumerations, and blanks those alone on a line. "macros" blanks macro calls that hold items.
 "signatures" separates call signatures that lack a semicolon, which the TypeScript grammars cannot parse.
+"kotlin" blanks context parameters and ends the last member of a one-line block. "hcl" shortens one-line blocks with commas.
+"dart" turns extension types into classes. "c" and "cpp" hide preprocessor conditionals, and macros in declarations.
 """
 
 Scanner = Literal["", "sql", "lines", "template"]
@@ -176,6 +191,10 @@ class Language(Struct, frozen=True, kw_only=True):
     """Keywords that the grammar mistakes for function names when macros confuse it."""
     definition_calls: Mapping[str, str] = MappingProxyType({})
     """Calls that define what their first argument names → kind of the definition."""
+    member_calls: Mapping[str, str] = MappingProxyType({})
+    """Calls that define what each of their symbols or entries names → kind of the definitions."""
+    block_prefixes: Mapping[str, str] = MappingProxyType({})
+    """First part of the names by which code refers to a block → by type of the block, where the two differ."""
     test_calls: frozenset[str] = frozenset()
     """Calls that define a test: describe("title", …)."""
     method_owner_kinds: frozenset[str] = TYPE_KINDS

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from promptls.index.syntax.incremental import VersionedCache
+from promptls.index.syntax.masks.c_macro_names import MacroName
 from promptls.index.syntax.queries import CompiledQueries
 from promptls.index.syntax.source_text import SourceText
 from promptls.index.syntax.symbol_builder import Extent, SymbolDraft, draft_from_match, extent_of, shift_extent
@@ -40,8 +41,9 @@ MATCH_LIMIT = 512
 
 _REFERENCE_KINDS = {"ref": USE, "call": CALL, "base": INHERIT, "implements": IMPLEMENT}
 
-SubtreeKey = tuple[int, int, bytes, bytes]
-"""Everything that the captures of a subtree depend on: node kind, number of descendants, text, parser input."""
+SubtreeKey = tuple[int, int, bytes, bytes, tuple[tuple[int, MacroName], ...]]
+"""Everything that the captures of a subtree depend on: node kind, number of descendants, text, parser input, and
+definitions by macros."""
 
 CaptureCache = VersionedCache[SubtreeKey, "Captures"]
 """Captures of the subtrees of an open document, with positions relative to the subtree."""
@@ -123,7 +125,7 @@ def _cached_captures(source: SourceText, node: Node, run: RunQuery, cache: Captu
     start, end = node.start_byte, node.end_byte
     text = source.data[start:end]
     code = text if source.code is source.data else source.code[start:end]
-    key = node.kind_id, node.descendant_count, text, code
+    key = node.kind_id, node.descendant_count, text, code, source.macros_between(start, end)
     captures = cache.get(key)
     if captures is None:
         absolute = Captures()
@@ -158,7 +160,9 @@ def _query_runner(source: SourceText, queries: CompiledQueries, language: Langua
             elif role == "import":
                 captures.imports.append(extent_of(captured[role][0])[:2])
             else:
-                captures.definitions.append(draft_from_match(source, pattern, role, captured, language))
+                draft = draft_from_match(source, pattern, role, captured, language)
+                if draft is not None:
+                    captures.definitions.append(draft)
 
     return run
 

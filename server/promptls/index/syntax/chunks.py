@@ -25,7 +25,7 @@ from promptls.util.long_lines import shorten_line
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-CHUNKER_VERSION = 4
+CHUNKER_VERSION = 5
 """Version of the chunking algorithm, part of the store's identity; increment it with every change of the result."""
 
 MAX_CHUNK_LINES = 80

@@ -15,7 +15,8 @@ _MAX_REFERENCE_CHARS = 100
 _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 _QUALIFIED_NAME = re.compile(r"[^\W\d]\w*(?:(?:::|\.|\\)[^\W\d]\w*)*")
 _TYPE_MODIFIER = re.compile(r"'\w+\b|\b(?:mut|dyn|const)\b")
-_OPERATOR = re.compile(r"(?:(.*)::)?\s*operator\b(\s*\(\)|\s*\[\]|\s*[^\s\w(]+|[^(]*)", re.DOTALL)
+_OPERATOR = re.compile(r"(?:(.*)::)?\s*operator\b(\s*[\"]{2}\s*\w+|\s*\(\)|\s*\[\]|\s*[^\s\w(]+|[^(]*)", re.DOTALL)
+_JULIA_OPERATOR = re.compile(r"(?:((?:\w+\.)*\w+)\.)?:?\(?([^\w\s.:()][^\s()]*|:|\.+)\)?")
 
 _SEPARATORS: dict[str, re.Pattern[str]] = {
     name: re.compile("|".join(map(re.escape, language.name_separators)))
@@ -37,6 +38,8 @@ def name_parts(text: str, language: Language) -> list[str]:
         return [unquote(text)]
     if separator is None:
         return [text.strip("()`" if language.name == "haskell" else "`$")]
+    if language.name == "julia":
+        return _julia_parts(text)
     if language.name == "perl":
         text = text.lstrip("$@%")
     operator = _OPERATOR.match(text) if language.name_separators == ("::",) else None
@@ -55,6 +58,16 @@ def _split(text: str, separator: re.Pattern[str]) -> list[str]:
             break
         text = stripped
     return [part.strip() for part in separator.split(text) if part.strip()]
+
+
+def _julia_parts(text: str) -> list[str]:
+    """Split the name of a Julia function: also operators such as "Base.:(==)", and the type of "(f::Rod{T})"."""
+    if "::" in text:
+        text = text.partition("::")[2]
+    text = text.partition("{")[0].strip(" ()")
+    operator = _JULIA_OPERATOR.fullmatch(text)
+    owner, name = operator.groups() if operator else ("", text)
+    return [*filter(None, (owner or "").split(".")), *(name.split(".") if not operator else [name])]
 
 
 def type_name(text: str) -> str:

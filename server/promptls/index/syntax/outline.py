@@ -49,6 +49,9 @@ _MAX_TITLE_CHARS = 200
 _MAX_SECTION_SUMMARY_LINES = 20
 """Lines of a Markdown section that are searched for its first paragraph."""
 
+_DECLARED_KINDS = REPEATED_KINDS | {"property", "type"}
+"""Kinds whose declaration may have several names."""
+
 SymbolCache = VersionedCache[Hashable, Symbol]
 """Symbols by everything that they depend on, except their position."""
 
@@ -194,7 +197,7 @@ def _traits(drafts: Sequence[SymbolDraft], positions: dict[str, list[int]]) -> d
 
 def _contains_any(draft: SymbolDraft, starts: list[int]) -> bool:
     """Return whether one of these bytes, in ascending order, is in a definition of one line."""
-    index = bisect_left(starts, draft.start)
+    index = bisect_left(starts, min(draft.head, draft.start))
     return index < len(starts) and starts[index] < draft.end and draft.first_line == draft.last_line
 
 
@@ -211,6 +214,8 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
         if parent >= 0 and draft.body is not None and draft.body == nested[parent].body:
             if draft.name_text == nested[parent].name_text:  # "typedef struct a {…} a"
                 continue
+            parent = nested[parent].parent
+        while parent >= 0 and draft.shares_declaration and nested[parent].kind in _DECLARED_KINDS:
             parent = nested[parent].parent
         draft.parent = parent
         if parent >= 0 and draft.end > nested[parent].end:  # broken code: a definition never exceeds its parent
@@ -240,7 +245,10 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
         draft.name, path = "", [names.type_name(draft.owner_text or draft.name_text)]
     elif kind in TITLED_KINDS:
         draft.name = truncate_words(names.unquote(draft.name_text), _MAX_TITLE_CHARS)
-        path = [*([names.unquote(draft.owner_text)] if draft.owner_text else []), draft.name]
+        if draft.owner_text:
+            path = [names.unquote(draft.owner_text), draft.name]
+        else:
+            path = [language.block_prefixes.get(draft.name, draft.name)]
     else:
         path = names.name_parts(draft.name_text, language)
         if draft.owner_text:
@@ -248,7 +256,10 @@ def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language
         draft.name = path[-1]
         if kind == "function" and (
             (parent is not None and parent.kind in TYPE_KINDS)
-            or (len(path) > 1 and (language.assignment_defines_method or ":" in draft.name_text))
+            or (
+                len(path) > 1
+                and (language.assignment_defines_method or (":" in draft.name_text and language.name != "julia"))
+            )
         ):
             kind = "method"
         elif kind == "method" and parent is None and len(path) == 1:

@@ -29,7 +29,7 @@ from promptls.languages import LANGUAGES
 if TYPE_CHECKING:
     import tree_sitter
 
-_PART_CAPTURES = frozenset({"name", "body", "owner", "inner", "callee", "doc", "declarator", "clause", "tail"})
+_PART_CAPTURES = frozenset({"name", "body", "head", "owner", "inner", "callee", "doc", "declarator", "clause", "tail"})
 """Captures of the parts of a match. The other capture of a pattern names its role: a kind, "wrap", "import" …"""
 
 _CAPTURE = re.compile(r"@(\w+)")

@@ -57,6 +57,17 @@ def declared_name(node: Node) -> Node:
     return node
 
 
+def julia_name(node: Node) -> Node | None:
+    """Return the name in the head of a Julia function: "f" for "f(x)::Int where T"; None if it has none."""
+    for _ in range(_MAX_DECLARATOR_DEPTH):
+        if node.type == "call_expression":
+            return node.child(0)
+        if node.type not in ("where_expression", "typed_expression") or not node.named_child_count:
+            break
+        node = node.named_children[0]
+    return node if node.type == "identifier" else None
+
+
 def is_constructor(name_path: list[str], owner: str, language: Language) -> bool:
     """Return whether a method initializes an object.
 

@@ -7,70 +7,31 @@ first. A byte order mark is removed. No grammar is needed here.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from itertools import accumulate, count
 from operator import add
 
+from promptls.index.syntax.masks.apply import apply_mask
+from promptls.index.syntax.masks.c_macro_names import MacroName
 from promptls.languages import Mask
 
 _ASTRAL = re.compile(rb"[\xf0-\xf4][\x80-\xbf]{3}")
 _ASTRAL_REPLACEMENT = "ßß".encode()
 """Replacement for characters outside of the BMP in the parser input: they crash scanners that expect single bytes."""
 
-_SCRIPT_START = re.compile(rb"<script\b([^>]{0,2000})>", re.IGNORECASE)
-_SCRIPT_END = re.compile(rb"</script\s*>", re.IGNORECASE)
-_DATA_SCRIPT = re.compile(
-    rb"\btype\s*=\s*[\"']?(?!module\b|text/(?:javascript|babel|typescript)|application/(?:x-)?javascript)\w",
-    re.IGNORECASE,
-)
-"""Attributes of a script element whose content is data or a template."""
-
-_FRONT_MATTER = re.compile(rb"\A\s*---[ \t]*\n(.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
-_RAZOR_BLOCK = re.compile(rb"@(?:code|functions)\s*\{")
-_CSHARP_TOKEN = re.compile(
-    rb"@\"(?:[^\"]|\"\")*(?:\"|\Z)|\"(?:[^\"\\\n]|\\.)*|'(?:[^'\\\n]|\\.)*|//[^\n]*|/\*.*?(?:\*/|\Z)|@?[{}]", re.DOTALL
-)
-_LONE_MACRO = re.compile(rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]{0,100}\))?[ \t]*$", re.MULTILINE)
-_ENUM_MACRO = re.compile(rb"\btypedef\s+(?:NS|CF)_(?:CLOSED_)?(?:ENUM|OPTIONS|ERROR_ENUM)\(\s*\w+\s*,\s*(\w+)\s*\)")
-_NON_NEWLINE = re.compile(rb"[^\n]")
-_WRAPPER_MACRO = re.compile(
-    rb"^([ \t]*)(?!macro_rules|lazy_static|bitflags)[\w:]+!\s?\{[ \t]*\n"
-    rb"(?=\s*(?://[^\n]*\s+)*(?:#!?\[|pub\b|fn\b|impl\b|struct\b|enum\b|mod\b|use\b|trait\b|const\b|static\s+\w+:|"
-    rb"type\b|unsafe\s|async\s+fn\b|extern\b|macro_rules\b))",
-    re.MULTILINE,
-)
-_VARIANCE = re.compile(
-    rb"([<,]\s*(?:/\*[^\n]{0,200}?\*/\s*)?)(in[ ]out|in|out)(?=[ ](?!(?:in|of|as|is|extends|instanceof|satisfies)\b)[A-Za-z_$][\w$]*\s*"
-    rb"(?:[,>=]|extends\b))"
-)
-_ESCAPED_BACKTICK = re.compile(rb"\\[\\`]")
-_CALL_SIGNATURE = re.compile(
-    rb"\n[ \t]*([ \t])(?=<\s*(?:const[ ])?[A-Za-z_$][\w$]*\s*(?:[,>=]|extends\b)"
-    rb"|\(\s*(?:\.\.\.)?[A-Za-z_$][\w$]*\??\s*:|\(\)\s*:)"
-)
-_MAX_LINES_BETWEEN_MEMBERS = 20
-"""Comments and blank lines that are skipped between two members of a type."""
-
-_MAX_COMMENT_BYTES = 8_000
-"""Longest block comment that is skipped between two members of a type."""
-
-_LINE_COMMENT = re.compile(rb"(?<!\S)//.*\Z")
-_MEMBER_END = re.compile(rb"(?:[\w$)\]}'\"`]|[^=]>)\Z")
-_INCOMPLETE_END = re.compile(
-    rb"\b(?:extends|keyof|typeof|infer|readonly|is|as|return|new|default|case|in|of|instanceof|await|yield|else|throw|"
-    rb"delete|async|satisfies)\Z"
-)
-
 
 class SourceText:
     """The text of one file with normalized line ends."""
 
-    __slots__ = ("code", "data", "line_starts", "lines")
+    __slots__ = ("_macro_positions", "code", "data", "line_starts", "lines", "macro_names")
 
     data: bytes
     """UTF-8 of the text; the last line is terminated like the others."""
     code: bytes
     """Parser input: `data` of the same length, with the parts blanked that the parser must not see."""
+    macro_names: Mapping[int, MacroName]
+    """Definitions by macros of C, C++ and Rust, by the position of their placeholder in `code`."""
     lines: list[str]
     """The lines without their line ends."""
     line_starts: list[int]
@@ -89,18 +50,8 @@ class SourceText:
         if len(self.lines) > 1 and self.lines[-1] == "":
             self.lines.pop()
         self.code = self.data if text.isascii() else _ASTRAL.sub(_ASTRAL_REPLACEMENT, self.data)
-        if mask == "markup":
-            self.code = _scripts_only(self.code)
-        elif mask == "front_matter":
-            self.code = _scripts_only(self.code, _FRONT_MATTER.match(self.code))
-        elif mask == "razor":
-            self.code = _razor_blocks_only(self.code)
-        elif mask == "objc_macros":
-            self.code = _LONE_MACRO.sub(_blank, _ENUM_MACRO.sub(_plain_enum, self.code))
-        elif mask == "macros" and (b"! {\n" in self.data or b"!{\n" in self.data):
-            self.code = _without_wrapper_macros(self.code)
-        elif mask == "signatures":
-            self.code = _with_separated_signatures(self.code)
+        self.code, self.macro_names = apply_mask(self.code, mask)
+        self._macro_positions = sorted(self.macro_names)
         lengths = accumulate(map(len, self.data.split(b"\n")), initial=0)
         self.line_starts = list(map(add, lengths, count()))
 
@@ -108,123 +59,14 @@ class SourceText:
         """Return the line that contains a byte; the end of the text belongs to the last line."""
         return min(bisect_right(self.line_starts, byte), len(self.lines)) - 1
 
+    def macros_between(self, start: int, end: int) -> tuple[tuple[int, MacroName], ...]:
+        """Return the definitions by macros between two bytes, with positions relative to the first."""
+        if not self.macro_names:
+            return ()
+        positions = self._macro_positions
+        inside = positions[bisect_left(positions, start) : bisect_left(positions, end)]
+        return tuple([(position - start, self.macro_names[position]) for position in inside])
+
     def text(self, start: int, end: int) -> str:
         """Return the text between two bytes."""
         return self.data[start:end].decode("utf-8", "replace")
-
-
-def _scripts_only(data: bytes, front_matter: re.Match[bytes] | None = None) -> bytes:
-    """Blank everything outside of the front matter and the script elements of markup; lines and offsets stay."""
-    pieces: list[bytes] = []
-    position = 0
-    if front_matter is not None:
-        pieces += _NON_NEWLINE.sub(b" ", data[: front_matter.start(1)]), front_matter.group(1)
-        position = front_matter.end(1)
-    while (start := _SCRIPT_START.search(data, position)) is not None:
-        end = _SCRIPT_END.search(data, start.end())
-        if end is None:
-            break
-        if _DATA_SCRIPT.search(start.group(1)) is None:
-            pieces += _NON_NEWLINE.sub(b" ", data[position : start.end()]), data[start.end() : end.start()]
-        else:
-            pieces.append(_NON_NEWLINE.sub(b" ", data[position : end.start()]))
-        position = end.start()
-    return b"".join([*pieces, _NON_NEWLINE.sub(b" ", data[position:])])
-
-
-def _razor_blocks_only(data: bytes) -> bytes:
-    """Blank everything outside of the code blocks of a Razor template, and make each block a class "_".
-
-    The head of the class replaces blanks before the block. The members of a block that begins the file stay at top
-    level.
-    """
-    masked = bytearray(_NON_NEWLINE.sub(b" ", data))
-    position = 0
-    while (match := _RAZOR_BLOCK.search(data, position)) is not None:
-        end = _block_end(data, match.end() - 1)
-        room = masked.rfind(b"     ", position, match.start())
-        if room >= 0:
-            masked[room : room + 5], masked[match.start()] = b"class", ord("_")  # an "@" in the text
-            masked[match.end() - 1 : end] = data[match.end() - 1 : end]
-        else:
-            masked[match.end() : max(match.end(), end - 1)] = data[match.end() : max(match.end(), end - 1)]
-        position = end
-    return bytes(masked)
-
-
-def _block_end(data: bytes, brace: int) -> int:
-    """Return the end of the C# block that a brace opens, the end of the text if it is not closed."""
-    depth = 0
-    for token in _CSHARP_TOKEN.finditer(data, brace):
-        if token.group() in (b"{", b"@{"):
-            depth += 1
-        elif token.group() == b"}":
-            depth -= 1
-            if depth == 0:
-                return token.end()
-    return len(data)
-
-
-def _blank(match: re.Match[bytes]) -> bytes:
-    return b" " * len(match.group())
-
-
-def _plain_enum(match: re.Match[bytes]) -> bytes:
-    """Return "enum Name" of the same length as a macro that declares an enumeration, with the name in its place."""
-    before, after = match.start(1) - match.start(), match.end() - match.end(1)
-    blanks = _NON_NEWLINE.sub(b" ", match.group()[4:before])
-    return b"enum" + blanks + match.group(1) + b" " * after
-
-
-def _without_wrapper_macros(data: bytes) -> bytes:
-    """Blank Rust macro calls that only wrap items, as in "cfg_rt! { fn … }".
-
-    Such a call is alone on its line, and a closing brace of the same indentation ends it.
-    """
-    blanks: list[tuple[int, int]] = []
-    for match in _WRAPPER_MACRO.finditer(data):
-        indent = match.group(1)
-        close = data.find(b"\n" + indent + b"}", match.end() - 1)
-        if close >= 0 and data[close + len(indent) + 2 : close + len(indent) + 3] in (b"\n", b""):
-            blanks += (match.start(), match.end() - 1), (close + 1, close + len(indent) + 2)
-    if not blanks:
-        return data
-    masked = bytearray(data)
-    for start, end in blanks:
-        masked[start:end] = b" " * (end - start)
-    return bytes(masked)
-
-
-def _with_separated_signatures(data: bytes) -> bytes:
-    """Insert the semicolons that the TypeScript grammars need before call signatures, in place of blanks.
-
-    Also blanks the variance of type parameters and escaped backticks, which these grammars cannot parse.
-    """
-    data = _VARIANCE.sub(lambda match: match[1] + b" " * len(match[2]), data)
-    if b"\\`" in data:
-        data = _ESCAPED_BACKTICK.sub(lambda match: b"  " if match[0] == b"\\`" else match[0], data)
-    masked = bytearray(data)
-    for match in _CALL_SIGNATURE.finditer(data):
-        end, blank = _member_end(data, match.start()), match.start(1)
-        if end > 0:
-            masked[end:blank] = _NON_NEWLINE.sub(b" ", data[end:blank])  # a comment would separate them a second time
-            masked[blank] = ord(";")
-    return bytes(masked)
-
-
-def _member_end(data: bytes, end: int) -> int:
-    """Return the end of the member of a type before a line end, comments skipped; 0 if there is no member."""
-    for _ in range(_MAX_LINES_BETWEEN_MEMBERS):
-        start = data.rfind(b"\n", 0, end) + 1
-        line = data[start:end].rstrip()
-        if line.endswith(b"*/"):
-            end = data.rfind(b"/*", max(0, end - _MAX_COMMENT_BYTES), end)
-        else:
-            line = _LINE_COMMENT.sub(b"", line).rstrip()
-            if line:
-                is_member = _MEMBER_END.search(line) and not _INCOMPLETE_END.search(line)
-                return start + len(line) if is_member else 0
-            end = start - 1
-        if end < 0:
-            break
-    return 0

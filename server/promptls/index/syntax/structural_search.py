@@ -68,7 +68,7 @@ def find_matches(
     compiled = _compile(pattern.text, language, grammar_sources)
     if compiled is None:
         return None
-    source = SourceText(text, definition.mask)
+    source = SourceText(text, "" if definition.mask in ("c", "cpp") else definition.mask)
     if unparsable_reason(source.data, definition):
         return []
     grammar, query, pattern_node, pattern_code = compiled

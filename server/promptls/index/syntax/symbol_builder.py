@@ -38,7 +38,7 @@ class SymbolDraft:
 
     __slots__ = (
         "body", "doc", "end", "first_line", "head", "is_clause", "kind", "last_line", "name", "name_starts", "name_text",
-        "node", "owner_text", "parent", "qualified", "rank", "start", "trailing_body",
+        "node", "owner_text", "parent", "qualified", "rank", "shares_declaration", "start", "trailing_body",
     )  # fmt: skip
 
     rank: tuple[int, int]
@@ -54,6 +54,8 @@ class SymbolDraft:
     """The body is a sibling that follows the node."""
     kind: str
     """"" for a match that defines nothing."""
+    shares_declaration: bool
+    """The declaration has other names too; the head begins with the declaration."""
     name_text: str
     """Name as written."""
     name_starts: tuple[int, ...]
@@ -83,6 +85,7 @@ class SymbolDraft:
             self.owner_text,
         )
         draft.is_clause, draft.doc, draft.trailing_body = self.is_clause, self.doc, self.trailing_body
+        draft.shares_declaration = self.shares_declaration
         draft.start, draft.end, draft.head = self.start + by, self.end + by, self.head + by
         draft.node = shift_extent(self.node, by)
         draft.body = shift_extent(self.body, by) if self.body is not None else None
@@ -110,30 +113,41 @@ def node_at(tree: Tree, extent: Extent) -> Node | None:
 
 def draft_from_match(
     source: SourceText, pattern: int, role: str, captures: dict[str, list[Node]], language: Language
-) -> SymbolDraft:
-    """Create a draft from one match of a query pattern."""
+) -> SymbolDraft | None:
+    """Create a draft from one match of a query pattern, None for a call that defines nothing."""
     draft = SymbolDraft()
     draft.rank = pattern, -len(captures)
     draft.kind, draft.node = role, extent_of(captures[role][0])
     draft.start = draft.head = draft.node[0]
     draft.end = draft.node[1]
     data = source.data
-    if role == "definition":
-        callee = captures["callee"][0]
-        function = ("@" if data[draft.start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
-        draft.kind = "test" if function in language.test_calls else language.definition_calls.get(function, "")
+    if role in ("definition", "member"):
+        draft.kind = _kind_of_call(source, draft.start, role, captures, language)
+        if not draft.kind:
+            return None
     draft.name_starts = tuple([node.start_byte for node in captures.get("name", ())])
     name = captures["name"][0] if "name" in captures else None
     if name is None and "declarator" in captures:
-        name = signature.declared_name(captures["declarator"][0])
+        find_name = signature.julia_name if language.name == "julia" else signature.declared_name
+        name = find_name(captures["declarator"][0])
+        if name is None:
+            draft.kind = ""
+        elif language.name == "julia":  # the head of a definition has the form of a call
+            draft.name_starts = (name.start_byte,)
     draft.name_text = source.text(name.start_byte, name.end_byte) if name is not None else ""
+    if name is not None and name.type == "simple_symbol":
+        draft.name_text = draft.name_text.lstrip(":")
     if "owner" in captures:
         owner = captures["owner"][0]
         draft.owner_text = source.text(owner.start_byte, owner.end_byte)
     else:
         draft.owner_text = ""
+    if language.block_prefixes and role == "block" and "callee" in captures:
+        draft.owner_text = _block_owner(source, captures["callee"][0], draft.owner_text, language)
     if (name is not None and not draft.name_text) or draft.name_text in language.reserved_names:
         draft.kind = ""
+    if name is not None and (made := source.macro_names.get(name.start_byte)) is not None:
+        draft.name_text, draft.owner_text, draft.kind = made.name, made.owner, made.kind or draft.kind
     draft.body = extent_of(captures["body"][0]) if "body" in captures else None
     draft.is_clause = "clause" in captures
     draft.doc = ""
@@ -145,10 +159,35 @@ def draft_from_match(
     elif draft.body is not None and language.docstrings:
         read = doc_comments.docstring if language.docstrings == "string" else doc_comments.doc_attribute
         draft.doc = read(data, draft.body[0], draft.body[1])
+    draft.shares_declaration = "head" in captures
+    if draft.shares_declaration:
+        draft.head = captures["head"][0].start_byte
+        if role == "variable" and language.family == "c" and data.startswith(b"extern", draft.head):
+            return None  # a declaration
     draft.trailing_body = "tail" in captures
     if draft.trailing_body:
         draft.body = extent_of(captures["tail"][0])
     return draft
+
+
+def _block_owner(source: SourceText, block_type: Node, label: str, language: Language) -> str:
+    """Return the owner of a block as code refers to it: "data.aws_ami" for `data "aws_ami" "x"`, "var" for a variable."""
+    text = source.text(block_type.start_byte, block_type.end_byte)
+    return ".".join(filter(None, (language.block_prefixes.get(text, "" if label else text), label.strip('"'))))
+
+
+def _kind_of_call(
+    source: SourceText, start: int, role: str, captures: dict[str, list[Node]], language: Language
+) -> str:
+    """Return the kind of what a call defines, "" for any other call."""
+    callee = captures["callee"][0]
+    function = ("@" if source.data[start] == ord("@") else "") + source.text(callee.start_byte, callee.end_byte)
+    if role == "member":
+        return language.member_calls.get(function, "")
+    if function in language.test_calls:
+        return "test" if "name" in captures and captures["name"] != [callee] else ""
+    kind = language.definition_calls.get(function, "")
+    return kind if kind == "impl" or "name" in captures else ""
 
 
 def finish_drafts(

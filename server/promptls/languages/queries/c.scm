@@ -12,6 +12,12 @@
 (preproc_function_def name: (_) @name value: (_)? @body) @macro
 (translation_unit (declaration declarator: (init_declarator declarator: (_) @declarator)) @variable)
 (declaration_list (declaration declarator: (init_declarator declarator: (_) @declarator)) @variable)
+(translation_unit (declaration (init_declarator declarator: (_) @declarator) @variable) @head)
+(translation_unit (declaration declarator: [
+  (identifier)
+  (array_declarator declarator: (identifier))
+  (pointer_declarator declarator: [(identifier) (pointer_declarator declarator: (identifier))])
+] @declarator @variable) @head)
 
 (preproc_include) @import
 

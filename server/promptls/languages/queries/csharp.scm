@@ -20,6 +20,8 @@
 (event_declaration name: (_) @name) @property
 (field_declaration (variable_declaration (variable_declarator . (identifier) @name))) @field
 (event_field_declaration (variable_declaration (variable_declarator . (identifier) @name))) @field
+(field_declaration (variable_declaration (variable_declarator) . (variable_declarator . (identifier) @name) @field)) @head
+(event_field_declaration (variable_declaration (variable_declarator) . (variable_declarator . (identifier) @name) @field)) @head
 
 (using_directive) @import
 

@@ -14,6 +14,13 @@
 (declaration (constructor_signature . name: (identifier) @name)) @constructor
 (declaration (function_signature name: (_) @name)) @method
 (type_alias . (type_identifier) @name) @type
+((method_signature (operator_signature (binary_operator) @name)) @method . (function_body) @tail)
+((getter_signature name: (_) @name) @function . (function_body) @tail)
+((setter_signature name: (_) @name) @function . (function_body) @tail)
+(declaration (static_final_declaration_list (static_final_declaration . (identifier) @name) @constant)) @head
+(declaration (initialized_identifier_list (initialized_identifier . (identifier) @name) @field)) @head
+(program (initialized_identifier_list (initialized_identifier . (identifier) @name) @variable))
+(enum_constant name: (_) @name) @constant
 (program (static_final_declaration_list (static_final_declaration . (identifier) @name)) @constant)
 
 (annotation) @attribute

@@ -44,6 +44,9 @@
   (generator_function body: (_) @body)
 ]) @method
 
+(function_expression name: (identifier) @name body: (_) @body) @function
+(function name: (identifier) @name body: (_) @body) @function
+
 (export_statement "default" @name value: (arrow_function body: (_) @body)) @function
 (export_statement "default" @name value: (function_expression !name body: (_) @body)) @function
 (export_statement "default" @name value: (function !name body: (_) @body)) @function
@@ -57,6 +60,36 @@
 (program (lexical_declaration (variable_declarator name: (identifier) @name) @variable))
 (program (variable_declaration (variable_declarator name: (identifier) @name) @variable))
 (program (export_statement declaration: (lexical_declaration (variable_declarator name: (identifier) @name) @variable)))
+(program (lexical_declaration (variable_declarator name: [
+  (object_pattern (shorthand_property_identifier_pattern) @name @variable)
+  (object_pattern (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name @variable))
+  (object_pattern (pair_pattern value: (identifier) @name @variable))
+  (object_pattern (rest_pattern (identifier) @name @variable))
+  (array_pattern (identifier) @name @variable)
+])) @head)
+(program (export_statement declaration: (lexical_declaration (variable_declarator name: [
+  (object_pattern (shorthand_property_identifier_pattern) @name @variable)
+  (object_pattern (object_assignment_pattern left: (shorthand_property_identifier_pattern) @name @variable))
+  (object_pattern (pair_pattern value: (identifier) @name @variable))
+  (object_pattern (rest_pattern (identifier) @name @variable))
+  (array_pattern (identifier) @name @variable)
+]))) @head)
+
+; CommonJS: "exports.a = …", "module.exports.a = …" and the entries of "module.exports = {…}".
+(program (expression_statement (assignment_expression
+  left: (member_expression object: [(identifier) @callee (member_expression property: (_) @callee)] property: (_) @name)) @definition))
+(program (expression_statement (assignment_expression left: (member_expression property: (_) @callee)
+  right: (object (pair key: (property_identifier) @name value: [
+    (call_expression) (new_expression) (number) (string) (template_string) (array) (object) (member_expression) (regex)
+    (true) (false) (null) (unary_expression) (binary_expression) (await_expression) (ternary_expression)
+  ]) @member))))
+
+; Titles of parameterized tests: "it.each(table)("title", …)", and of "test.describe.only("title", …)".
+(call_expression function: [
+    (call_expression function: (member_expression object: [(identifier) @callee (member_expression object: (identifier) @callee)]))
+    (member_expression object: (member_expression object: (identifier) @callee))
+  ] arguments: (arguments
+  . [(string) (template_string)] @name [(arrow_function body: (_) @body) (function_expression body: (_) @body)])) @definition
 
 (export_statement declaration: (_) @inner) @wrap
 (program (lexical_declaration . (variable_declarator) @inner .) @wrap)

@@ -13,6 +13,9 @@
 (source_file (const_declaration (const_spec name: (_) @name) @constant))
 (source_file (var_declaration (var_spec name: (_) @name) @variable))
 (source_file (var_declaration (var_spec_list (var_spec name: (_) @name) @variable)))
+(source_file (const_declaration (const_spec (identifier) . (identifier) @name @constant) @head))
+(source_file (var_declaration (var_spec (identifier) . (identifier) @name @variable) @head))
+(source_file (var_declaration (var_spec_list (var_spec (identifier) . (identifier) @name @variable) @head)))
 
 (type_declaration . [(type_spec) (type_alias)] @inner .) @wrap
 (const_declaration . (const_spec) @inner .) @wrap

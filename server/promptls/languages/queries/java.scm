@@ -11,6 +11,8 @@
 (compact_constructor_declaration name: (_) @name body: (_) @body) @constructor
 (field_declaration declarator: (variable_declarator name: (_) @name)) @field
 (constant_declaration declarator: (variable_declarator name: (_) @name)) @constant
+(field_declaration (variable_declarator) . (variable_declarator name: (_) @name) @field) @head
+(constant_declaration (variable_declarator) . (variable_declarator name: (_) @name) @constant) @head
 
 (import_declaration) @import
 

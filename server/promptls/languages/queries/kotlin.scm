@@ -11,6 +11,7 @@
 (secondary_constructor "constructor" @name) @constructor
 (source_file (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
 (class_body (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
+(source_file (property_declaration (multi_variable_declaration (variable_declaration . (simple_identifier) @name @property))) @head)
 (enum_class_body (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
 (ERROR (property_declaration (variable_declaration . (simple_identifier) @name)) @property)
 (type_alias (type_identifier) @name) @type

@@ -9,6 +9,8 @@
 (variable_assignment (variable_list . (variable) @name .) (expression_list . value: (function_definition body: (_)? @body) .)) @function
 (field key: (identifier) @name value: (function_definition body: (_)? @body)) @method
 (chunk (variable_declaration (assignment_statement (variable_list . name: (identifier) @name)) @variable))
+(chunk (variable_declaration (assignment_statement (variable_list (identifier) . (identifier) @name @variable)) @head))
+(chunk (local_variable_declaration (variable_list (variable) . (variable) @name @variable)) @head)
 (chunk (local_variable_declaration (variable_list . (variable) @name)) @variable)
 
 (variable_declaration (assignment_statement) @inner) @wrap

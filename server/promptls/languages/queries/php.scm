@@ -10,6 +10,8 @@
 (method_declaration name: (_) @name body: (_)? @body) @method
 (const_declaration (const_element . (name) @name)) @constant
 (property_declaration (property_element (variable_name (name) @name))) @property
+(const_declaration (const_element) . (const_element . (name) @name) @constant) @head
+(property_declaration (property_element) . (property_element (variable_name (name) @name)) @property) @head
 
 (namespace_use_declaration) @import
 (expression_statement [

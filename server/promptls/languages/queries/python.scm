@@ -6,6 +6,13 @@
 
 (module (assignment left: (identifier) @name) @variable)
 (module (expression_statement (assignment left: (identifier) @name) @variable))
+(module (assignment left: [(pattern_list (identifier) @name @variable) (tuple_pattern (identifier) @name @variable)]) @head)
+(module (expression_statement (assignment left: [
+  (pattern_list (identifier) @name @variable)
+  (tuple_pattern (identifier) @name @variable)
+]) @head))
+(class_definition body: (block (assignment left: (pattern_list (identifier) @name @field)) @head))
+(class_definition body: (block (expression_statement (assignment left: (pattern_list (identifier) @name @field)) @head)))
 (class_definition body: (block (assignment left: (identifier) @name) @field))
 (class_definition body: (block (expression_statement (assignment left: (identifier) @name) @field)))
 (type_alias_statement left: (type (identifier) @name)) @type

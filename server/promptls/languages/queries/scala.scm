@@ -11,6 +11,9 @@
 (type_definition name: (_) @name) @type
 (template_body (val_definition pattern: (identifier) @name) @field)
 (template_body (var_definition pattern: (identifier) @name) @field)
+(template_body (val_definition pattern: [(identifiers (identifier) @name @field) (tuple_pattern (identifier) @name @field)]) @head)
+(template_body (var_definition pattern: [(identifiers (identifier) @name @field) (tuple_pattern (identifier) @name @field)]) @head)
+(compilation_unit (val_definition pattern: [(identifiers (identifier) @name @variable) (tuple_pattern (identifier) @name @variable)]) @head)
 (compilation_unit (val_definition pattern: (identifier) @name) @variable)
 
 (import_declaration) @import

@@ -15,6 +15,9 @@
 (associatedtype_declaration name: (_) @name) @type
 (class_body (property_declaration name: (pattern . (simple_identifier) @name) computed_value: (_)? @body) @property)
 (source_file (property_declaration name: (pattern . (simple_identifier) @name) computed_value: (_)? @body) @variable)
+(class_body (property_declaration (pattern) (pattern . (simple_identifier) @name) @property) @head)
+(source_file (property_declaration (pattern) (pattern . (simple_identifier) @name) @variable) @head)
+(source_file (property_declaration name: (pattern (pattern (simple_identifier) @name @variable))) @head)
 
 (import_declaration) @import
 

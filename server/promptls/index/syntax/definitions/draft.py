@@ -24,5 +24,5 @@ def new_draft(kind: str, name: str, name_start: int, start: int, end: int, body:
     draft.start = draft.head = start
     draft.end = end
     draft.body = (body, end, 0) if body >= 0 else None
-    draft.trailing_body = draft.is_clause = False
+    draft.trailing_body = draft.is_clause = draft.shares_declaration = False
     return draft
