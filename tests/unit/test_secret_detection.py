@@ -359,6 +359,8 @@ charts/x/templates/secret.yaml charts/x/templates/db/secrets.yaml charts/x/templ
 .env.example .env.sample .env.template id_rsa.pub public.key src/keystore.ts KeyStore.java locales/en/secrets.json
 i18n/password.json design-tokens.json token.go tokens.css env.d.ts environment.prod.ts variables.tf config.json
 external-secret.yaml externalsecrets.yaml sealed-secrets.yaml secret_test.yaml secretstore.yaml serviceaccount.yaml hosts.yml
+plugins/filter/password_hash.yml tasks/password_no_log.yml pod-with-secret.yaml ci/secret-mounts-values.yaml a/.snapshots/credentials.json
+private_network.json secret-values-schema.json
 """.split()
 
 

@@ -6,6 +6,9 @@ import re
 
 _DATA = r"\.(?:ya?ml|toml|json|ini|properties|cfg|conf|xml|txt|csv|enc|db)"
 """Extensions of files with data; code and documents about secrets have others."""
+_OWNER = r"(?:(?!(?:with|without|no|push|external|sealed)[._-])[A-Za-z0-9]{1,40}[._-]){0,2}"
+"""Names before "secrets": those of an application, an environment or a provider."""
+_ENVIRONMENT = r"(?:[._-](?:prod|production|stage|staging|dev|development|local|live|qa|uat|private|backup|\d{1,10}))?"
 _SECRET_FILES = tuple(
     (reason, re.compile(pattern, re.IGNORECASE))
     for reason, pattern in (
@@ -18,13 +21,14 @@ _SECRET_FILES = tuple(
         ("file of credentials", r"(?:^|/)(?:\.npmrc|\.yarnrc\.yml|\.pypirc|[._]netrc|\.git-credentials|\.?pgpass(?:\.conf)?"
          r"|\.my(?:login)?\.cnf|\.boto|\.s3cfg|\.?htpasswd|\.dockercfg|\.docker/config\.json|\.kube/config"
          rf"|[^/]*kubeconfig(?:[_-][\w-]+)?(?:(?:\.[\w-]+)?{_DATA})?|\.vault-token|\.aws/(?:credentials|config)|\.?credentials"
-         rf"|(?:[\w.-]*[._-])?credentials?(?:[._-][\w-]+)*{_DATA}|client_?secrets?[\w.-]*\.json|[\w.-]*service[-_]?account[^/]*\.json"
+         rf"|{_OWNER}credentials?{_ENVIRONMENT}{_DATA}|client_?secrets?[\w.-]*\.json|[\w.-]*service[-_]?account[^/]*\.json"
          r"|[\w.-]*firebase-adminsdk[\w.-]*\.json|(?:[\w.-]*[._-])?(?:gcp|gcloud|google|google-services|sa|service)-?_?key\.json"
          r"|(?:access|auth)?_?tokens?\.json|\.tokens?|\.?rclone\.conf|\.msmtprc|\.fetchmailrc|\.terraformrc|terraform\.rc"
          r"|\.databrickscfg|\.oci/config|\.?gh/hosts\.yml|\.m2/settings(?:-security)?\.xml|\.cargo/credentials|\.gem/credentials"
          r"|access_?keys?\.csv|wg\d+\.conf|\.ansible_?vault|\.?vault[-_.]?pass(?:word)?(?:\.\w+)?|[\w.-]*\.(?:secrets?|passw(?:or)?d))$"),
         ("file of secrets", r"(?:^|/)(?:[^/]*\.tfvars(?:\.json)?|[^/]*\.tfstate(?:\.\d+)?(?:\.backup)?|local\.settings\.json"
-         rf"|(?!(?:external|sealed)[-_.]?secret)[._]?(?:[\w.-]*[._-])?(?:secrets?|passwords?|passwd)(?:[._-][\w-]+)*{_DATA})$"),
+         rf"|(?!(?:external|sealed)[-_.]?secret)[._]?{_OWNER}secrets?{_ENVIRONMENT}{_DATA}"
+         rf"|{_OWNER}(?:passwords?|passwd)\.(?:txt|csv|xml|ini|conf))$"),
     )
 )  # fmt: skip
 _ANY_SECRET_FILE = re.compile("|".join(pattern.pattern for _, pattern in _SECRET_FILES), re.IGNORECASE)
@@ -38,8 +42,11 @@ _HARMLESS_NAME = re.compile(
     r"(?:external|sealed)[-_.]?secrets?|secret[-_.]?(?:store|provider)|encryptedsecret", re.IGNORECASE
 )
 """Manifests that name secrets or hold encrypted ones."""
-_HARMLESS_FOLDER = re.compile(r"(?:^|/)(?:templates|crds|i18n|locales?|lang|translations?|messages)/", re.IGNORECASE)
-"""Folders of Helm templates and of translations, whose files about secrets are templates and words."""
+_HARMLESS_FOLDER = re.compile(
+    r"(?:^|/)(?:templates|crds|i18n|locales?|lang|translations?|messages|testdata|[._]*snapshots_*)/",
+    re.IGNORECASE,
+)
+"""Folders of templates, translations, code and recorded results, whose files are about secrets."""
 _KEY_MATERIAL = ("private key", "key or certificate", "environment file")
 
 
