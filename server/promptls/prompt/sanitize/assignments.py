@@ -1,141 +1,235 @@
-"""Secrets in any file by the name that they are assigned to: `api_key = "…"`, `Authorization: Bearer …`, URLs."""
+"""Secrets in any file by the name that they are assigned to: `api_key = "…"`, `<password>…</password>`, `KEY: …`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind, occurrences
+from promptls.prompt.sanitize.place import Place
 from promptls.prompt.sanitize.value_checks import (
     is_basic_login,
+    is_chosen_key,
+    is_known_password,
     is_long_random,
     is_password,
-    is_random,
+    is_phrase,
     is_strong_password,
+    is_uuid,
     starts_like_placeholder,
 )
 
-_URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]*:)([^\s/'\"]{3,})(?=@)")
-_QUOTED = re.compile(r"""["'`]([A-Za-z0-9+/=_.~!@#%^&*-]{16,200})(?=["'`])""")
-_AUTH = r"(?-i:[Aa]uth(?:orization|entication)?(?![a-z])|AUTH(?:ORIZATION|ENTICATION)?(?![A-Z]))"
-"""A word of a name; does not match "author" and "authority"."""
-_AUTH_WORD = re.compile(_AUTH)
-_SECRET_NAME = re.compile(
-    r"""(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|client[_-]?key|credential|"""
-    rf"""{_AUTH})"""
-    r"""[\w-]{0,20}["']?\]?[ \t]{0,8}(?::[ \t]?str[ \t]?)?(?:=>?|:=?)[ \t]{0,8}[bru]?$""",
-    re.IGNORECASE,
-)
-_MAX_NAME_CHARACTERS = 72  # from the start of the name to the quote
-_CHOSEN_NAMES = ("passw", "passphrase", "pwd", "secret")
-"""Beginnings of names whose values are chosen by a person."""
-_ISSUED_NAMES = ("token", "credential", "auth", "key")
-"""Beginnings of names whose values are issued, hence random."""
-_BEFORE_KEY = re.compile(r"(?:api|access|private|client|signing|secret|auth|npm)[ _-]?$")
-_AUTH_SCHEMES = ("bearer ", "basic ")
-_USER_OPTIONS = (" -u ", " --user ", " --user=")
-
-_VALUE_AFTER_NAME = re.compile(
-    r"""[\w-]{0,32}["'`]?\]?[ \t]{0,8}"""
+_AFTER_NAME = frozenset("\"'`\\ \t=:><(|?{]\r\n-")
+"""Characters between a name and its value."""
+_BEFORE_LINE_END = frozenset("\"':= \t\r\n")
+_MAX_NAME_CHARACTERS = 72
+_MIN_LOGIN_CHARACTERS = 12  # of "user:password" in base64
+_MIN_ISSUED_CHARACTERS = 12  # of a key that is a password
+_NAME_END = re.compile(r"[\w-]{0,72}(?:\.[A-Za-z_]\w{0,24}){0,3}")
+_NAME_CHARACTERS = frozenset("_-.")
+_QUOTED_VALUE = r"""(?:\\?["'`])([^\s"'`\\⟦⟧]{6,400}|[^\n"'`\\⟦⟧]{6,400})(?=\\?["'`])"""
+_BARE_VALUE = r"""(?P<bare>[^\s"'`⟦⟧]{6,400})"""
+_ASSIGNED = re.compile(
+    r"""(?P<end>\\?["'`]?\]?)[ \t]{0,16}"""
     r"""(?:"""
-    r"""(?::[ \t]?&?(?:'static[ \t])?[\w.<>\[\]]{1,24}[ \t]?)?(?:=>|:=|\|\|=?|\?\?=?|==?|:|<-|,)"""  # assignment
-    r"""|[({>]"""  # of a call, a constructor, an element
-    r"""|(?<=["'][ \t])(?:value|content)="""  # of another attribute
-    r"""|(?<=[ \t])(?=["'])"""  # of a macro
-    r""")[ \t]{0,8}(?:[bru]?(?=["'`]))?(?:[\w.]{1,40}\([ \t]?)?["'`]?(?:(?:bearer|basic|token)[ \t]+)?"""
-    r"""(?:(?<=["'`])([^\s"'`⟦⟧]{8,200})(?=["'`])"""
-    r"""|(?<![({,"'`])(?P<bare>[^\s"'`<>;,&(){}\[\]⟦⟧]{8,200}))""",
+    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}(?==))?"""  # a type annotation
+    r"""(?:\{[^{}\n]{0,24}\}[ \t]{0,4}(?==))?"""  # accessors of a property
+    r"""(?P<operator>=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-)"""
+    r"""|(?P<call>[({][ \t]*(?=["']))"""  # of a method or a macro
+    r"""|(?<=["'])(?P<comma>,)"""  # a pair of arguments, after a name in quotes
+    r"""|(?<=["'])[ \t]?(?P<attribute>(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)"""  # of an XML element
+    r"""|(?P<element>>)"""
+    r"""|(?P<macro>(?<=[ \t])(?=[NE]?["']))"""  # an argument of a macro, or SQL
+    r""")[ \t]{0,32}(?:[bruBRUfN@&]{0,2}(?=["'`]))?(?P<wrap>[\w.:]{1,40}\([ \t]?(?=["']))?"""
+    rf"""(?:{_QUOTED_VALUE}|{_BARE_VALUE})""",
+)
+_DEFAULT_AFTER = re.compile(  # of a lookup by name: os.getenv("KEY", "…"), process.env.KEY || "…"
+    rf"""["'`]?[\])]?\)?[ \t]{{0,4}}(?:,|\|\||\?\?|or)[ \t]{{0,4}}[bru]?{_QUOTED_VALUE}"""
+)
+_NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
+    r"""["']?:?[ \t]*[:=]?[ \t]*\{?[ \t]*\r?\n"""
+    r"""(?:[ \t]+["']?(?:type|description|sensitive|nullable|noecho)\b[^\n]{0,120}\n){0,3}"""
+    r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
     re.IGNORECASE,
 )
-_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{16,400}(?=["'`\s\\]|$)""")
-_USER = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"$]{6,100})""")
-_VALUE_ON_NEXT_LINE = re.compile(r"""["']?[ \t]*\r?\n[ \t]*value:[ \t]*["']?([^\s"'⟦⟧]{8,400})""")
-_SETTINGS_FILE = re.compile(
-    r"(?:\.(?:ya?ml|toml|ini|cfg|conf|config|properties|xml|json|jsonc|tf|hcl|props|plist|env(?:rc)?(?:\.\w+)?)"
-    r"|dockerfile[^/]*|containerfile)(?: \([^()]*\))?$",
-    re.IGNORECASE,
+_OPTION_VALUE = re.compile(r"""[ ](?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"'`|;<>]{6,128}))""")
+_INLINE_OBJECT = re.compile(
+    r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
 _REFERENCE = re.compile(
     r"://|^\d{4}-\d\d-\d\d|^[.~]|^/(?!(?:[A-Za-z0-9+/]{39}|[A-Za-z0-9+/]{20,}={1,2})$)|\.\."
-    r"|^[A-Za-z_][\w.]*\((?:.*\))?$|^\w+(?:\.\w+)+$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|^[A-Za-z_][\w.:]*\((?:.*\))?$|^\w*[A-Za-z]\w*(?:\.[A-Za-z_]\w*)+$|\\[wdsbWDSB]|\[\^|\{\d"
+    r"|\w=\w+,\w+=|\]\]>|\\u[0-9a-fA-F]{4}|^:|^[\w-]+(?:\.[\w-]+)+/|^[\w-]+(?:/[\w.-]+){2,}$|\$2[aby]\$|^(?:vault|npm|secret|ssm|env|file|arn|aws|gcp|op|sm|kms|enc|ref|data|image|sha\d+|md5|urn|https?|projects)[:/]|^ENC\[|^\$ANSIBLE"
+    r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$|[$#]\{|\$\(|\{\{|%[({]|^@|<%|^!\w|^-{2}|\)\)|=>|->|\(\)"
 )
-"""A URL, a date, a path, a call, an attribute or a regular expression; base64 may start with "/" too."""
+"""A URL, a date, a path, a call, an attribute, a constant, a template, or the address of a secret store.
+
+Base64 may start with "/" too.
+"""
+_EXPRESSION = re.compile(r"^[A-Za-z_][\w.:]*[(\[]|^!|^[\w.]+\)")
+"""The start of a call, an element or a negation: not the start of a value without quotes."""
+_PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
+"""Another word after a value: the value is the first word of a sentence, or a type."""
+_UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
-def find_quoted_values(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield random values in quotes after the name of a secret, and passwords in URLs."""
-    for match in _QUOTED.finditer(text):
-        name_start = max(0, match.start() - _MAX_NAME_CHARACTERS)
-        if is_random(match[1]) and _SECRET_NAME.search(text, name_start, match.start()):
-            yield (*match.span(1), "value")
-    if "@" in text and "://" in text:
-        for match in _URL_PASSWORD.finditer(text):
-            if is_password(match[2]):
-                yield (*match.span(2), "password")
+def find_named_values(text: str, lower: str, place: Place) -> Iterator[tuple[int, int, str]]:
+    """Yield values after the name of a secret: random ones anywhere, passwords in quotes or in settings files.
 
-
-def find_named_values(text: str, path: str) -> Iterator[tuple[int, int, str]]:
-    """Yield values after the name of a secret: random ones anywhere, strong passwords in quotes or in settings files.
-
-    Searches for the names first, because they are rare.
+    `lower` is the text in lower case.  Searches for the names first, because they are rare.
     """
-    in_settings = bool(_SETTINGS_FILE.search(path))
-    lower = text.lower()
-    if len(lower) != len(text):  # some letters have two characters in lower case
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
-    yield from _assigned_values(text, lower, in_settings)
-    yield from _logins(text, lower)
+    keywords = KEYWORDS if place.in_code else KEYWORDS + RARE_KEYWORDS
+    done = -1
+    for at in sorted({at for keyword in keywords for at in occurrences(lower, keyword)}):
+        if at < done:
+            continue  # in the same name
+        done = _end_of_name(text, at)
+        if text[done : done + 1] in _AFTER_NAME:
+            yield from _values_of_name(text, at, done, place)
 
 
-def _assigned_values(text: str, lower: str, in_settings: bool) -> Iterator[tuple[int, int, str]]:
-    for name in (*_CHOSEN_NAMES, *_ISSUED_NAMES):
-        for at in _occurrences(lower, name):
-            if name == "key" and not _BEFORE_KEY.search(lower, max(0, at - 8), at):
-                continue
-            if name == "auth" and not _AUTH_WORD.match(text, at):
-                continue
-            match = _VALUE_AFTER_NAME.match(text, at + len(name)) or (
-                in_settings and _VALUE_ON_NEXT_LINE.match(text, _end_of_name(text, at))
-            )
-            if not match:
-                continue
-            group = match.lastindex or 0
-            value = match[group]
-            unquoted = match.re is _VALUE_AFTER_NAME and match["bare"] is not None
-            before = text[max(0, match.start(group) - 8) : match.start(group)].rstrip(" \t")[-1:]
-            if unquoted and before in ("(", "{", ","):
-                continue  # an argument or an element: a name rather than a value
-            expression = unquoted and not in_settings and text[at - 1 : at] not in (";", "?", "&")
-            is_called = text[match.end(group) : match.end(group) + 1] == "("
-            if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called):
-                continue
-            if is_long_random(value) or (name in _CHOSEN_NAMES and not expression and is_strong_password(value)):
-                yield (*match.span(group), "value")
+def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tuple[int, int, str]]:
+    match = _ASSIGNED.match(text, end)
+    if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
+        match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
+    if match is None and text[end] != " ":
+        return
+    start = _start_of_name(text, at)
+    if option := _option_value(text, start, end):
+        yield (*option, "value")
+    if match is None:
+        return
+    kind = name_kind(text[start:end].strip("-."))
+    if kind is NameKind.REFERENCE:
+        return
+    found = _secret_value(text, start, match, kind, place)
+    if found is None and (default := _DEFAULT_AFTER.match(text, end)):
+        found = _secret_value(text, start, default, kind, place)
+    if found:
+        yield (*found, "value")
 
 
-def _logins(text: str, lower: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the credentials of authorization headers and of command-line options."""
-    for scheme in _AUTH_SCHEMES:
-        for at in _occurrences(lower, scheme):
-            login = _LOGIN.match(text, at + len(scheme))
-            if login and (is_random(login[0]) or is_basic_login(login[0])):
-                yield (*login.span(), "value")
-    for option in _USER_OPTIONS:
-        for at in _occurrences(lower, option):
-            user = _USER.match(text, at + len(option))
-            if user and is_password(user[1]):
-                yield (*user.span(1), "password")
+def _option_value(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Return the start and end of the password after an option such as `--admin-password` and a blank."""
+    option = _OPTION_VALUE.match(text, end) if text[start : start + 1] == "-" else None
+    if option is None or name_kind(text[start:end].strip("-.")) is not NameKind.PASSWORD:
+        return None
+    value = option[option.lastindex or 0]
+    is_value = is_password(value) and not (_REFERENCE.search(value) or _EXPRESSION.match(value))
+    return option.span(option.lastindex or 0) if is_value else None
 
 
-def _occurrences(text: str, word: str) -> Iterator[int]:
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + len(word))
+def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, place: Place) -> tuple[int, int] | None:
+    """Return the start and end of the value of a match if it is a secret."""
+    groups = match.groupdict()
+    bare = groups.get("bare") is not None
+    first, last = match.span(match.lastindex or 0)
+    if bare:
+        last = _end_of_bare_value(text, start, first, last, groups, place)
+    value = text[first:last]
+    if len(value) < 6 or (groups.get("wrap") and kind is NameKind.OTHER):
+        return None
+    is_literal = not bare or place.in_settings or _is_literal(text, start, match, groups, place)
+    if bare and not is_literal and groups.get("operator") is None:
+        return None  # an argument: a name rather than a value
+    if bare and (text[first - 1 : first] in ("(", "{", ",") or _EXPRESSION.match(value)):
+        return None
+    if (
+        bare
+        and _PROSE.match(text, last)
+        and not (text[first - 1] == "=" and _is_upper_name(text, start, match.start()))
+    ):
+        return None
+    if groups.get("macro") is not None and groups["end"]:
+        return None  # an item of a list
+    if groups.get("comma") and text[max(0, start - 40) : start].rstrip(" \t\n\"'`")[-1:] != "(":
+        return None  # an item of a list
+    is_called = text[last : last + 1] == "("
+    if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called) or not value.strip():
+        return None
+    return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
+
+
+def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
+    """Return whether a value is a secret for a name of a kind."""
+    if " " in value:
+        return False
+    if is_uuid(value):
+        return kind in (NameKind.ISSUED, NameKind.SECRET) and is_literal and not place.in_tests
+    if is_long_random(value):
+        return kind is not NameKind.OTHER or not bare or place.in_settings
+    if kind is NameKind.OTHER or not is_literal:
+        return False
+    if kind is not NameKind.PASSWORD:
+        return (
+            (is_basic_login(value) and len(value) >= _MIN_LOGIN_CHARACTERS)
+            or is_strong_password(value)
+            or (not place.in_tests and len(value) >= _MIN_ISSUED_CHARACTERS and is_chosen_key(value))
+        )
+    if place.in_tests:
+        return is_strong_password(value) and not is_known_password(value)
+    return is_password(value) or is_phrase(value)
+
+
+def _end_of_bare_value(
+    text: str, start: int, first: int, last: int, groups: dict[str, str | None], place: Place
+) -> int:
+    """Return the end of a value without quotes: that of its connection string, element, list or line."""
+    before = text[start - 1 : start] if start else ""
+    if before in (";", "?", "&") or groups.get("element") or groups.get("attribute"):
+        stops = ";&<>"
+    elif place.in_settings and _starts_line(text, start):
+        stops = "<"
+    else:
+        stops = "<>;,&(){}[]"
+    value = text[first:last]
+    for stop in stops:
+        value = value.partition(stop)[0]
+    if groups.get("operator") in (":-", ":=", ":") and text[max(0, start - 2) : start] == "${":
+        value = value.partition("}")[0]
+    return first + len(value.rstrip(",;"))
+
+
+def _starts_line(text: str, start: int) -> bool:
+    """Return whether only blanks, list signs and "export" are before a name in its line."""
+    line = text[text.rfind("\n", max(0, start - 120), start) + 1 : start]
+    return line.strip(" \t-+") in ("", "export", "ENV", "ARG", "set")
+
+
+def _is_literal(text: str, start: int, match: re.Match[str], groups: dict[str, str | None], place: Place) -> bool:
+    """Return whether a bare value is not an expression: that of a shell variable, an option or a connection string."""
+    operator = groups.get("operator")
+    before = text[max(0, start - 2) : start]
+    if before == "${" or (place.in_text and operator in ("=", ":")):
+        return True
+    if operator not in ("=", ":=", ":-") or match.end("operator") != match.start("bare"):
+        return False
+    return (
+        before[-1:] in (";", "?", "&")
+        or before in ("--", "-D")
+        or _is_upper_name(text, start, match.start())
+        or _is_in_string(text, start)
+    )
+
+
+def _is_in_string(text: str, at: int) -> bool:
+    """Return whether an offset is inside of a string, by the number of quotes before it in the line."""
+    line = text[text.rfind("\n", max(0, at - 400), at) + 1 : at]
+    return line.count('"') % 2 == 1 or line.count("'") % 2 == 1
+
+
+def _is_upper_name(text: str, start: int, end: int) -> bool:
+    return _UPPER_NAME.match(text[start:end]) is not None
+
+
+def _start_of_name(text: str, at: int) -> int:
+    """Return the start of the identifier at an offset, at most `_MAX_NAME_CHARACTERS` before."""
+    limit = max(0, at - _MAX_NAME_CHARACTERS)
+    while at > limit and (text[at - 1].isalnum() or text[at - 1] in _NAME_CHARACTERS):
+        at -= 1
+    return at
 
 
 def _end_of_name(text: str, at: int) -> int:
-    """Return the end of the identifier at an offset, at most `_MAX_NAME_CHARACTERS` further."""
-    limit = min(len(text), at + _MAX_NAME_CHARACTERS)
-    while at < limit and (text[at].isalnum() or text[at] in "_-"):
-        at += 1
-    return at
+    match = _NAME_END.match(text, at)
+    return match.end() if match else at

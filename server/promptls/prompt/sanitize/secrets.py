@@ -10,9 +10,12 @@ from __future__ import annotations
 import re
 
 from promptls.index import VIRTUAL_SCHEME, secret_kind
-from promptls.prompt.sanitize.assignments import find_named_values, find_quoted_values
+from promptls.prompt.sanitize.assignments import find_named_values
+from promptls.prompt.sanitize.credentials import find_credentials
 from promptls.prompt.sanitize.file_values import find_file_values
 from promptls.prompt.sanitize.findings import Finding
+from promptls.prompt.sanitize.manifests import find_manifest_values
+from promptls.prompt.sanitize.place import place_of
 from promptls.prompt.sanitize.private_keys import find_private_keys
 from promptls.prompt.sanitize.token_patterns import MIN_TOKEN_CHARACTERS, find_tokens
 
@@ -37,9 +40,21 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
     secrets += find_tokens(text)
     if is_secret_file(path):
         secrets += find_file_values(text, is_file)
-    secrets += find_quoted_values(text)
-    secrets += find_named_values(text, path)
+    place = place_of(path)
+    lower = _lower_case(text)
+    secrets += find_credentials(text, lower, place)
+    secrets += find_named_values(text, lower, place)
+    if "Secret" in text and "kind" in text:
+        secrets += find_manifest_values(text)
     return _replace(text, _merge(secrets)) if secrets else (text, [])
+
+
+def _lower_case(text: str) -> str:
+    """Return a text in lower case that has the same offsets."""
+    lower = text.lower()
+    if len(lower) != len(text):  # some letters have two characters in lower case
+        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    return lower
 
 
 def is_secret_file(path: str) -> bool:

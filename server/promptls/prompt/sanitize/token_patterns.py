@@ -1,4 +1,4 @@
-"""Secrets with a documented shape: keys and tokens of some forty issuers.
+"""Secrets with a documented shape: keys and tokens of some hundred issuers.
 
 The shapes are data, in token_patterns.toml.  Each is compiled when a text first passes its cheap tests.
 """
@@ -10,9 +10,11 @@ import sys
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
+from itertools import chain
 
 from msgspec import Struct
 
+from promptls.prompt.sanitize.value_checks import is_random, is_sample_token
 from promptls.util.decode import convert
 
 if sys.version_info >= (3, 11):
@@ -24,6 +26,11 @@ TABLE = "token_patterns.toml"
 
 MIN_TOKEN_CHARACTERS = 20
 """Length of the shortest token in characters; few names of symbols are longer."""
+_MIN_LETTERS = 34
+"""Length of the shortest token of letters only, in characters."""
+
+_MAX_RUN_CHARACTERS = 8_000
+"""Length of the longest run that is searched, in characters: longer ones are data in base64, such as images."""
 
 _WORD_START = (
     r"(?:(?<![A-Za-z0-9_-])|(?<=\\[0abfnrtv])|(?<=%[0-9A-Fa-f]{2})|(?<=\\x[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
@@ -31,8 +38,10 @@ _WORD_START = (
 """Start of a token: after anything but a word character, or after an escaped one as in "\\nghp_…" and "%20ghp_…"."""
 _WORD_END = r"(?![A-Za-z0-9_-])"
 
-_TOKEN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-\\%"
-_BLANK_OTHERS = bytes(c if c in _TOKEN_CHARACTERS else 0x20 for c in range(256))
+_RUN_CHARACTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_./:=+-\\%~$@?&"
+"""Characters that tokens and their surroundings have."""
+_DIGIT_OR_KEY = re.compile(rb"[0-9]|A[KS]IA|ABIA|ACCA|LTAI")
+_BLANK_OTHERS = bytes(c if c in _RUN_CHARACTERS else 0x20 for c in range(256))
 
 
 class TokenPattern(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
@@ -41,8 +50,11 @@ class TokenPattern(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     name: str
     contains: tuple[str, ...]
     pattern: str
+    source: str
     word_start: bool = False
     word_end: bool = False
+    anywhere: bool = False
+    random: bool = False
 
     @cached_property
     def shape(self) -> re.Pattern[str]:
@@ -52,7 +64,7 @@ class TokenPattern(Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     @cached_property
     def token(self) -> re.Pattern[str]:
         """The pattern of a token in a text."""
-        return re.compile(_WORD_START + self._source)
+        return re.compile(self._source if self.anywhere else _WORD_START + self._source)
 
     @property
     def _source(self) -> str:
@@ -71,24 +83,41 @@ def token_patterns() -> tuple[TokenPattern, ...]:
 
 
 @cache
-def _substrings() -> tuple[str, ...]:
-    return tuple(dict.fromkeys(part for pattern in token_patterns() for part in pattern.contains))
+def _patterns_by_substring() -> dict[str, tuple[int, ...]]:
+    """Return the numbers of the patterns whose matches contain a substring, by the substring."""
+    numbers: dict[str, list[int]] = {}
+    for number, pattern in enumerate(token_patterns()):
+        for part in pattern.contains:
+            numbers.setdefault(part, []).append(number)
+    return {part: tuple(found) for part, found in numbers.items()}
 
 
 def find_tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the start, end and name of each token; examples of a vendor's documentation are skipped."""
+    """Yield the start, end and name of each token; samples are skipped."""
     runs = _runs(text)  # few of them, which makes the searches below cheap
-    present = {part for part in _substrings() if part in runs}
-    if not present:
+    if not runs:
         return
-    for pattern in token_patterns():
-        if not present.isdisjoint(pattern.contains) and pattern.shape.search(runs):
+    found = [numbers for part, numbers in _patterns_by_substring().items() if part in runs]
+    for number in sorted(set(chain.from_iterable(found))):
+        pattern = token_patterns()[number]
+        if pattern.shape.search(runs):
             for match in pattern.token.finditer(text):
-                if "EXAMPLE" not in match.group():
+                value = match.group()
+                if not is_sample_token(value) and (not pattern.random or is_random(value)):
                     yield (*match.span(), pattern.name)
 
 
 def _runs(text: str) -> str:
-    """Return the runs of token characters that are long enough for a token, one a line."""
+    """Return the distinct runs of token characters that can be tokens, one a line."""
     pieces = text.encode("utf-8", "surrogatepass").translate(_BLANK_OTHERS).split()
-    return b"\n".join([piece for piece in pieces if len(piece) >= MIN_TOKEN_CHARACTERS]).decode()
+    long = {piece for piece in pieces if MIN_TOKEN_CHARACTERS <= len(piece) <= _MAX_RUN_CHARACTERS}
+    return b"\n".join([piece for piece in long if _can_be_token(piece)]).decode()
+
+
+def _can_be_token(piece: bytes) -> bool:
+    """Return whether a run of characters has a digit or the start of a key of letters, or is not a short name or word."""
+    return (
+        len(piece) >= _MIN_LETTERS
+        or _DIGIT_OR_KEY.search(piece) is not None
+        or ((b"-" in piece or b"_" in piece) and not piece.islower() and not piece.isupper())
+    )

@@ -1,4 +1,4 @@
-"""Checks of a single value: random values, passwords, logins and placeholders."""
+"""Checks of a single value: random values, passwords, logins, samples and placeholders."""
 
 from __future__ import annotations
 
@@ -7,41 +7,88 @@ import math
 import re
 from collections import Counter
 
-_MIN_ENTROPY = 3.5
-"""Bits of entropy per character: random base64 of 20 characters has about 4, words joined by signs about 3."""
-_MAX_MEAN_RUN = 3.2
-"""Mean number of successive characters of one class: random letters and digits have 1.6, hex 2.1, names 4 and more."""
-_MIN_WORD_SHARE = 0.75
-"""Share of a camel-case name's characters that form words; 99 % of random letters and digits have less."""
+from promptls.prompt.sanitize.randomness import surprise
 
-_HEX = re.compile(r"[0-9a-fA-F]+")
-_CLASS_RUN = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
-_SAMPLE = re.compile(r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted", re.I)
-_PLACEHOLDER = re.compile(r"[$<{%*]|your|example|change.?me|placeholder|todo\b|(.)\1*$|(?:true|false|none|null)$", re.I)
+_MIN_SURPRISE = 4.15
+"""Bits per character: 99 % of random letters and digits have more, 98 % of names with 16 characters have less."""
+_MIN_SURPRISE_WITHOUT_DIGITS = 4.6
+"""Bits per character of a value of letters: foreign words and abbreviations have up to 4.5."""
+_MIN_ENTROPY, _MIN_HEX_ENTROPY = 3.0, 2.8
+"""Bits of entropy per character: random values of 16 characters have more than 3.2, repeated ones less than 3."""
+_MIN_TOKEN_ENTROPY = 2.2
+"""Bits of entropy per character of an issued token; a row of "x" or "0" after a prefix has less."""
+
+_HEX = re.compile(r"(?:0x)?[0-9a-fA-F]+")
+_UUID = re.compile(r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}")
+_SAMPLE = re.compile(
+    r"example|sample|dummy|fake|test|mock|xxxx|1234567|abcdef|placeholder|change|your|redacted|demo|insert|foobar"
+    r"|deadbeef|0000000|asdf|qwert|sdfsdf|JBSWY3DPEHPK3PXP",
+    re.IGNORECASE,
+)
+_SAMPLE_TOKEN = re.compile(r"EXAMPLE|xxxx|your[-_.]|placeholder|redacted|change.?me|([^A])\1{9}", re.IGNORECASE)
+_PLACEHOLDER = re.compile(
+    r"[$<{%*]|your|example|change.?(?:me|it|this)|replace|insert|placeholder|todo\b|fixme|tbd\b|\.{3}|(.)\1*$"
+    r"|(?:true|false|none|null|nil|undefined|empty|required|optional|hidden|secret|redacted)$",
+    re.IGNORECASE,
+)
 _BLOCKCHAIN_ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}")  # public; no key has this length
-_IDENTIFIER = re.compile(r"(?=.*[a-z])(?=.*[A-Z])[A-Za-z_][\w.]*")
-_WORD = re.compile(r"[A-Z][a-z]{2,}|[a-z]{3,}|[A-Z]{4,}(?![a-z])")
-_VOWEL = re.compile(r"[aeiouy]", re.IGNORECASE)
+_KNOWN_PASSWORD = re.compile(
+    r"pass|pwd|passwd|secret|secure|geheim|test|123|admin|user|guest|root|demo|sampl|exampl|dummy|fake|mock|foo|bar(?![a-z]{3})|baz|qux"
+    r"|qwer|asdf|abc|xyz|letmein|welcome|hunter2?$|change|replace|default|login|hello|world|postgres|mysql|mongo|redis|maria"
+    r"|aladdin|token|value|string|invalid|wrong|correct|right|strong|weak|short|valid|hash|key|rod\b|spring|springsecurity"
+)
+"""Words of samples and of values that everybody knows, after letters have replaced digits and signs."""
+_SUBSTITUTES = str.maketrans("013457@$!", "oleastasi")
+_FAMOUS_PASSWORDS = frozenset(
+    "password passwd passw pass secret admin administrator welcome letmein changeme qwerty user root guest login mypassword"
+    " yourpassword newpassword oldpassword adminpassword rootpassword userpassword strongpassword securepassword supersecret"
+    " topsecret mysecret verysecret hello helloworld correcthorsebatterystaple".split()
+)
+"""Passwords that are no secret, whatever digits and signs are added."""
+_ALGORITHM = re.compile(
+    r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|x|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed|v)-?_?\d+"
+    r"|\d+(?:\.\d+)+|\d{4}-\d\d|\w+\.\w+\.\w",
+    re.IGNORECASE,
+)
+"""The start of an algorithm, a version, a date or a dotted name."""
+_ALGORITHM_NAME = re.compile(r"S[Hh][Aa]-?\d|H[Mm][Aa][Cc]|PBKDF2|A[Ee][Ss][-_]?\d|With(?:RSA|ECDSA)|Argon2|X509")
 _SIGNS = frozenset("!@#$%^&*+?~")
-_NO_DIGITS, _NO_JOINTS = str.maketrans("", "", "0123456789"), str.maketrans("", "", "_.")
+_NO_DIGITS = str.maketrans("", "", "0123456789")
+_WORDS = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){2,7}")
+_JOINTS = re.compile(r"[-_./:]")
+_MIN_WORDS_CHARACTERS = 14  # a phrase of three words
+_MIN_PASSWORD_CHARACTERS = 8
+_MAX_PASSWORD_CHARACTERS = 128
 
 
 def is_random(value: str) -> bool:
     """Return whether a value is random, unlike a word, a path, a name or a sample."""
     digits = len(value) - len(value.translate(_NO_DIGITS))
     if (
-        digits < (1 if len(value) >= 32 else 2)
-        or digits == len(value)
-        or not any(map(str.isalpha, value))
+        digits == len(value)
         or _SAMPLE.search(value)
         or _BLOCKCHAIN_ADDRESS.fullmatch(value)
-        or _is_identifier(value)
+        or _ALGORITHM_NAME.search(value)
     ):
         return False
-    runs = _CLASS_RUN.findall(value)
-    if sum(map(len, runs)) > _MAX_MEAN_RUN * len(runs):
+    if _HEX.fullmatch(value):
+        return digits > 1 and any(map(str.isalpha, value)) and entropy(value) >= _MIN_HEX_ENTROPY
+    if not digits and (value[1:].islower() or value.isupper()):
+        return False  # a word of another language
+    minimum = _MIN_SURPRISE if digits else _MIN_SURPRISE_WITHOUT_DIGITS
+    if not value.isascii() or entropy(value) < _MIN_ENTROPY or surprise(value) < minimum:
         return False
-    return entropy(value) >= _MIN_ENTROPY - (0.5 if _HEX.fullmatch(value) else 0)
+    plain = _plain_text(value)
+    return not plain or not (plain.startswith('{"alg"') or is_known_password(plain)) or surprise(plain) >= _MIN_SURPRISE
+
+
+def _plain_text(value: str) -> str:
+    """Return the text that a value in base64 encodes; "" if it is not text."""
+    try:
+        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode("ascii")
+    except ValueError:
+        return ""
+    return plain if plain.isprintable() else ""
 
 
 def is_long_random(value: str) -> bool:
@@ -49,12 +96,14 @@ def is_long_random(value: str) -> bool:
     return len(value) >= (24 if _HEX.fullmatch(value) else 16) and is_random(value)
 
 
-def _is_identifier(value: str) -> bool:
-    """Return whether a value is a camel-case name such as `OAuth2BackendV3`."""
-    if not _IDENTIFIER.fullmatch(value):
-        return False
-    words = sum(len(word) for word in _WORD.findall(value) if _VOWEL.search(word))
-    return words >= _MIN_WORD_SHARE * len(value.translate(_NO_JOINTS))
+def is_uuid(value: str) -> bool:
+    """Return whether a value is a UUID with random digits."""
+    return _UUID.fullmatch(value) is not None and entropy(value) >= _MIN_HEX_ENTROPY and not _SAMPLE.search(value)
+
+
+def is_sample_token(value: str) -> bool:
+    """Return whether a token is a sample, such as those of documentation; some issuers use "test" in real tokens."""
+    return _SAMPLE_TOKEN.search(value) is not None or entropy(value) < _MIN_TOKEN_ENTROPY
 
 
 def starts_like_placeholder(value: str) -> bool:
@@ -63,9 +112,34 @@ def starts_like_placeholder(value: str) -> bool:
 
 
 def is_password(value: str) -> bool:
-    """Return whether a value can be a password: eight characters, letters and digits."""
+    """Return whether a value can be a password: eight characters, letters and digits or signs, not a known one."""
+    if not _MIN_PASSWORD_CHARACTERS <= len(value) <= _MAX_PASSWORD_CHARACTERS or starts_like_placeholder(value):
+        return False
     letters, digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    return len(value) >= 8 and letters and digits and not (starts_like_placeholder(value) or _SAMPLE.search(value))
+    signs = not _SIGNS.isdisjoint(value[1:-1]) and any(map(str.isupper, value)) and any(map(str.islower, value))
+    return (
+        value.isascii()
+        and letters
+        and (digits or signs)
+        and not is_known_password(value)
+        and not _ALGORITHM.match(value)
+    )
+
+
+def is_known_password(value: str) -> bool:
+    """Return whether a value has a word of samples or of passwords that everybody knows, such as "P@ssw0rd1"."""
+    lower = value.lower()
+    return (
+        _KNOWN_PASSWORD.search(lower) is not None
+        or _KNOWN_PASSWORD.search(lower.translate(_SUBSTITUTES)) is not None
+        or _SAMPLE.search(value) is not None
+    )
+
+
+def is_chosen_key(value: str) -> bool:
+    """Return whether a value can be a key that a person has chosen: at least three digits, and not words with joints."""
+    digits = len(value) - len(value.translate(_NO_DIGITS))
+    return digits >= 3 and not _JOINTS.search(value) and is_password(value)
 
 
 def is_strong_password(value: str) -> bool:
@@ -73,7 +147,28 @@ def is_strong_password(value: str) -> bool:
     kinds = any(map(str.islower, value)) + any(map(str.isupper, value)) + any(map(str.isdigit, value))
     has_sign = not _SIGNS.isdisjoint(value)
     signs = re.sub(r"[A-Za-z0-9_.-]", "", value)
-    return is_password(value) and kinds + has_sign >= 4 and len(signs) <= len(value) // 3
+    return (
+        _MIN_PASSWORD_CHARACTERS <= len(value) <= _MAX_PASSWORD_CHARACTERS
+        and kinds + has_sign >= 4
+        and len(signs) <= len(value) // 3
+        and value.isascii()
+        and not (starts_like_placeholder(value) or _SAMPLE.search(value) or _ALGORITHM.match(value))
+        and _letters(value) not in _FAMOUS_PASSWORDS
+    )
+
+
+def _letters(value: str) -> str:
+    """Return the letters of a password, also those that are written as digits or signs: "P@ssw0rd1!" is "password"."""
+    return "".join(filter(str.isalpha, value.lower().rstrip("0123456789!@#$%^&*.?~_-").translate(_SUBSTITUTES)))
+
+
+def is_phrase(value: str) -> bool:
+    """Return whether a value is a passphrase of words in lower case, such as "otter-river-maple"."""
+    return (
+        len(value) >= _MIN_WORDS_CHARACTERS
+        and _WORDS.fullmatch(value) is not None
+        and not (is_known_password(value) or starts_like_placeholder(value))
+    )
 
 
 def is_basic_login(value: str) -> bool:
@@ -84,7 +179,13 @@ def is_basic_login(value: str) -> bool:
         )
     except ValueError:
         return False
-    return bool(colon) and len(user) > 1 and len(password) > 3 and (user + password).isprintable()
+    return (
+        bool(colon)
+        and len(user) > 1
+        and len(password) > 3
+        and (user + password).isprintable()
+        and not (is_known_password(user + password) or user == password)
+    )
 
 
 def entropy(value: str) -> float:

@@ -1,0 +1,43 @@
+"""Kinds of files by name: what a value without quotes can be, and how sure a password must be."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from msgspec import Struct
+
+_SETTINGS_FILE = re.compile(
+    r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|tf|tfvars|hcl|plist|service|list"
+    r"|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile|makefile|(?:^|/)\.[\w.-]+|rc)(?: \([^()]*\))?$",
+    re.IGNORECASE,
+)
+_TEXT_FILE = re.compile(
+    r"(?:^$|\.(?:sh|bash|zsh|fish|bat|cmd|ps1|md|mdx|rst|adoc|txt|log|out|http|rest|diff|patch|sql)(?: \([^()]*\))?$)",
+    re.IGNORECASE,
+)
+"""Commands, prose and logs, where values have no quotes."""
+_TEST_FILE = re.compile(
+    r"(?:^|/)(?:tests?|__tests__|__mocks__|specs?|testdata|test[-_]?\w*|fixtures?|mocks?|e2e|cypress|playwright|samples?"
+    r"|examples?|[\w-]*[-_]tests?|testing|integration-?tests?|i18n|locales?|lang|translations?)/"
+    r"|[._-](?:test|spec|tests|mock|stories|e2e|it)\.\w+(?: \([^()]*\))?$|(?:^|/)(?:test_|conftest)|Tests?\.\w+$|IT\.java$",
+)
+
+
+class Place(Struct, frozen=True):
+    """Where a text is from."""
+
+    in_settings: bool
+    in_text: bool  # commands, prose, logs
+    in_tests: bool  # tests, examples and translations, where most passwords are samples
+
+    @property
+    def in_code(self) -> bool:
+        """Whether values without quotes are expressions."""
+        return not (self.in_settings or self.in_text)
+
+
+@lru_cache(maxsize=1024)
+def place_of(path: str) -> Place:
+    """Return the kind of a file, "" for a text without a file."""
+    return Place(*(pattern.search(path) is not None for pattern in (_SETTINGS_FILE, _TEXT_FILE, _TEST_FILE)))

@@ -1,0 +1,409 @@
+"""Tables of secrets by issuer, by form and by file name, and of values that only resemble secrets.
+
+Values are generated from a seed, so that no scanner takes this file for a leak.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+import re
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from promptls.index.files.secret_files import secret_kind
+from promptls.prompt.sanitize import redact
+from promptls.prompt.sanitize.token_patterns import token_patterns
+
+CHARACTERS = {
+    "a": string.ascii_letters + string.digits,
+    "h": "0123456789abcdef",
+    "d": "123456789",
+    "l": string.ascii_lowercase + string.digits,
+    "U": string.ascii_uppercase + string.digits,
+    "B": string.ascii_uppercase + "234567",
+    "u": string.ascii_letters + string.digits + "-_",
+    "b": string.ascii_letters + string.digits + "+/",
+    "L": string.ascii_letters,
+}
+
+
+def generated(template: str, seed: int = 7) -> str:
+    """Return a template with random characters: `{a20}` stands for 20 letters and digits."""
+    rng = random.Random(f"{template} {seed}")
+    return re.sub(r"\{(\w)(\d+)\}", lambda m: "".join(rng.choices(CHARACTERS[m[1]], k=int(m[2]))), template)
+
+
+TOKENS = """\
+aws access key|AKIA{B16}
+aws access key|ABIA{B16}
+aws bedrock key|ABSK{b120}=
+aws session token|IQoJb3JpZ2lu{b300}
+azure secret|{a3}7Q~{u34}
+azure key|{b42}AzSe{b6}==
+azure devops token|{a76}AZDO{a4}
+github token|ghs_{a36}
+gitlab token|glpat-{u20}
+gitlab token|glft-{u20}
+gitlab token|glffct-{u20}
+gitlab token|glsoat-{u20}
+gitlab token|glimt-{u25}
+gitlab token|glrt-t1_{u27}
+gitlab token|glptt-{h40}
+gitlab token|GR1348941{u20}
+slack token|xoxe.xoxp-1-{a163}
+slack webhook|https://hooks.slack.com/triggers/T{U8}/{d13}/{h32}
+slack webhook|https://hooks.slack.com/workflows/T{U8}/A{U10}/{d18}/{a24}
+teams webhook|https://corp.webhook.office.com/webhookb2/{h8}-{h4}-{h4}-{h4}-{h12}@{h8}-{h4}-{h4}-{h4}-{h12}/IncomingWebhook/{h32}/{h8}-{h4}-{h4}-{h4}-{h12}
+pinecone key|pcsk_{a6}_{a63}
+langsmith key|lsv2_pt_{h32}_{h10}
+langfuse key|sk-lf-{h8}-{h4}-{h4}-{h4}-{h12}
+hugging face token|api_org_{L34}
+nvidia key|nvapi-{u64}
+together key|tgp_v1_{u43}
+tavily key|tvly-dev-{a32}
+figma token|figd_{u40}
+1password token|ops_eyJ{b300}
+1password key|A3-{U6}-{U11}-{U5}-{U5}-{U5}
+airtable token|pat{a14}.{h64}
+fly token|fo1_{u43}
+fly token|fm2_{b180}
+nuget key|oy2{l43}
+clojars token|CLOJARS_{h60}
+google token|1//0{u90}
+brevo key|xkeysib-{h64}-{a16}
+mailgun key|{h32}-{h8}-{h8}
+netlify token|nfp_{a36}
+supabase key|sb_secret_{u22}_{u8}
+neon key|napi_{l64}
+braintree token|access_token$production${l16}${h32}
+flutterwave key|FLWSECK-{h32}-X
+plaid token|access-production-{h8}-{h4}-{h4}-{h4}-{h12}
+pulumi token|pul-{h40}
+hubspot token|pat-na1-{h8}-{h4}-{h4}-{h4}-{h12}
+dynatrace token|dt0c01.{U24}.{U64}
+sonar token|squ_{h40}
+circleci token|CCIPAT_{a22}_{h40}
+buildkite token|bkua_{h40}
+artifactory key|AKCp{a69}
+launchdarkly key|sdk-{h8}-{h4}-{h4}-{h4}-{h12}
+prefect key|pnu_{a36}
+shippo token|shippo_live_{h40}
+alibaba key|LTAI{a20}
+tencent key|AKID{a32}
+openshift token|sha256~{u43}
+contentful token|CFPAT-{u43}
+""".splitlines()
+
+
+@pytest.mark.parametrize(("name", "template"), [line.split("|") for line in TOKENS])
+def test_token_of_issuer_is_redacted_in_every_surrounding(name: str, template: str) -> None:
+    for seed, text in enumerate(("call('{}')\n", "ID={}\n", "see {} for more\n", '{{"id": "{}"}}\n')):
+        token = generated(template, seed)
+        shown = redact(text.format(token), "notes.md")[0]
+        assert token not in shown
+        assert f"⟦redacted: {name}⟧" in shown
+
+
+def test_token_of_discord_is_redacted() -> None:
+    token = base64.b64encode(b"314159265358979323").decode() + generated(".{u6}.{u38}")
+    assert redact(f"bot.run('{token}')", "bot.py")[0] == "bot.run('⟦redacted: discord token⟧')"
+
+
+def test_table_of_tokens_is_consistent() -> None:
+    for pattern in token_patterns():
+        assert pattern.source in {"issuer", "gitleaks", "detect-secrets"}
+        assert all(pattern.contains)
+        assert re.compile(pattern.pattern).groups == 0
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["AKIAIOSFODNN7EXAMPLE", "ghp_" + "x" * 36, "sk_live_" + "0" * 24, "xoxb-your-slack-bot-token-goes-here"],
+)
+def test_sample_token_stays(template: str) -> None:
+    assert redact(f"call('{template}')", "src/a.py") == (f"call('{template}')", [])
+
+
+RANDOM, CHOSEN, STRONG, PHRASE = (
+    generated("{a16}"),
+    "Falcon" + "river47",
+    "Vt7" + "%kQ!p2xW",
+    "otter-" + "harbor-violin",
+)
+KEY = generated("{a32}")
+
+FORMS = """\
+application.properties|spring.datasource.password=§|RCSP
+application.properties|acme.jwt-secret=§|K
+application.yml|    password: §|RCSP
+application.yml|    password: ${DB_PASSWORD:§}|RC
+docker-compose.yml|      MYSQL_ROOT_PASSWORD: §|RCSP
+docker-compose.yml|      - POSTGRES_PASSWORD=§|RCSP
+docker-compose.yml|    command: redis-server --requirepass § --appendonly yes|RCP
+init.sql|CREATE USER 'app'@'%' IDENTIFIED BY '§';|RCSP
+init.sql|ALTER USER a IDENTIFIED WITH mysql_native_password BY '§';|RC
+init.sql|CREATE ROLE app WITH LOGIN PASSWORD '§';|RCS
+Db.java|String url = "jdbc:postgresql://db/app?user=app&password=§&ssl=true";|RC
+Db.java|Connection c = DriverManager.getConnection(url, "app", "§");|RCS
+app.properties|url=jdbc:sqlserver://db;user=sa;password=§;encrypt=true|RC
+app.properties|url=jdbc:oracle:thin:scott/§@//db:1521/ORCL|RC
+Web.config|<add name="Db" connectionString="Server=db;User Id=sa;Password=§;" />|RCS
+backup.sh|PGPASSWORD=§ pg_dump -h db app|RCP
+backup.sh|mysqldump -u root -p§ app|RC
+deploy.sh|sshpass -p '§' ssh root@db|RCS
+deploy.sh|curl -fsS -u admin:§ https://repo.corp/x|RC
+deploy.sh|docker login -u ci -p § registry.corp|RC
+deploy.sh|echo '§' | docker login -u ci --password-stdin registry.corp|RC
+deploy.sh|keytool -genkeypair -keystore a.jks -storepass § -alias x|RC
+deploy.sh|kubectl create secret generic db --from-literal=password=§|RC
+x.ps1|$p = ConvertTo-SecureString "§" -AsPlainText -Force|RCS
+settings.xml|<password>§</password>|RCSP
+pom.xml|<db.password>§</db.password>|RCP
+tomcat-users.xml|<user username="admin" password="§" roles="x"/>|RCS
+nuget.config|<add key="ClearTextPassword" value="§" />|RCS
+hibernate.cfg.xml|<property name="hibernate.connection.password">§</property>|RCS
+db.py|conn = connect("host=db user=app password=§ sslmode=require")|RC
+db.py|conn = pymysql.connect(host='db', password='§')|RCS
+db.py|server.login('bot@corp.org', '§')|RCS
+db.py|r = get(url, auth=('ci', '§'))|RCS
+db.py|ENGINE = 'postgresql://app:§@db.corp:5432/app'|RC
+app.py|app.config['SECRET_KEY'] = '§'|K
+app.py|TOKEN = os.getenv('API_TOKEN', '§')|K
+app.js|const k = process.env.API_KEY \\|\\| '§';|K
+db.js|mongoose.connect('mongodb+srv://app:§@c0.mongodb.net/app');|RC
+db.ts|const dbPassword: string = '§';|RCS
+db.go|db, err := sql.Open("mysql", "app:§@tcp(db:3306)/app")|RC
+db.rs|const DB_PASSWORD: &str = "§";|RCS
+Db.cs|public string Password { get; set; } = "§";|RCS
+database.php|'password' => '§',|RCS
+wp-config.php|define( 'DB_PASSWORD', '§' );|RCS
+db.exs|  password: "§"|RCS
+db.clj|{:user "a" :password "§"}|RCS
+Jenkinsfile|  NEXUS_PASSWORD = '§'|RCS
+Dockerfile|ENV DB_PASSWORD=§|RCP
+Dockerfile|RUN echo 'root:§' | chpasswd|RC
+app.service|Environment="DB_PASSWORD=§"|RC
+a.tf|  password = "§"|RCSP
+v.tf|variable "db_password" {\\n  type    = string\\n  default = "§"\\n}|RCS
+stack.yaml|  DBPassword:\\n    Type: String\\n    Default: §|RC
+deploy.yaml|- name: DB_PASSWORD\\n  value: "§"|RCS
+azuredeploy.json|{"administratorLoginPassword": {"value": "§"}}|RCS
+a.json|{"body":"{\\\\"user\\\\":\\\\"a\\\\",\\\\"password\\\\":\\\\"§\\\\"}"}|RC
+a.json|{"user":"app","password":"§","port":1}|RCS
+a.toml|db = { user = "app", password = "§" }|RCS
+a.yaml|db: {user: app, password: §, port: 5432}|RC
+pgpass.md|db.corp:5432:app:app:§|RCP
+README.md|machine api.corp login bob password §|RCP
+README.md|curl -H "Authorization: Bearer §" https://api.corp|K
+README.md|curl -H 'X-Api-Key: §' https://api.corp|K
+install.md|//registry.npmjs.org/:_authToken=§|K
+app.log|ERROR login failed user=bob password=§ ip=10.1.1.1|RC
+app.log|GET /v1/items?api_key=§&page=2 200|K
+a.diff|+  password: §|RC
+""".splitlines()
+VALUES = {"R": RANDOM, "C": CHOSEN, "S": STRONG, "P": PHRASE, "K": KEY}
+
+
+def _fields(line: str) -> tuple[str, str, str]:
+    path, _, rest = line.partition("|")
+    text, _, kinds = rest.rpartition("|")
+    return path, text.replace("\\|", "|").replace("\\n", "\n").replace("\\\\", "\\"), kinds
+
+
+CASES = [(path, text, VALUES[kind]) for path, text, kinds in map(_fields, FORMS) for kind in kinds]
+
+
+@pytest.mark.parametrize(("path", "text", "secret"), CASES)
+def test_password_is_redacted_in_every_form(path: str, text: str, secret: str) -> None:
+    before, after = text.split("§")
+    shown, found = redact(f"{before}{secret}{after}\n", path, is_file=True)
+    assert secret not in shown
+    assert shown.startswith(before)
+    assert shown.endswith(f"{after}\n")
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("kind", ["data", "stringData"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_values_of_a_kubernetes_secret_are_redacted(kind: str, order: int) -> None:
+    value = base64.b64encode(RANDOM.encode()).decode() if kind == "data" else STRONG
+    parts = [
+        "apiVersion: v1\nkind: Secret\nmetadata:\n  name: db\n",
+        f"{kind}:\n  connection: {value}\n  ca.crt: {value}\n",
+    ]
+    other = f"---\nkind: ConfigMap\n{kind}:\n  connection: {value}\n"
+    shown = redact("".join(parts[::order]) + other, "k8s/db.yaml", is_file=True)[0]
+    assert "  connection: ⟦redacted: value⟧\n" in shown
+    assert shown.endswith(other)
+
+
+TRAPS = """\
+secretName: my-app-tls-cert-2024
+secretKeyRef: { name: db-credentials-v2, key: password1 }
+tokenSecretRef: github-app-2048-prod
+password: ${DB_PASSWORD}
+password: ${DB_PASSWORD:changeme}
+password: $(cat /run/secrets/db2)
+password: {{ .Values.auth.password2 }}
+password: "{{ vault_db_password_2 }}"
+password: "<your-password-1>"
+password: changeme
+password: change-me-2024
+password: example1234
+password: xxxxxxxx
+password: "********"
+password: vault:secret/data/db2#password
+password: !Ref DBPassword2
+api_key: ssm:/prod/app/key2
+api_key: projects/p1/secrets/key2/versions/3
+token: op://vault1/item2/field3
+password = process.env.DB_PASSWORD2
+password = os.environ["DB_PASSWORD_2"]
+password = os.getenv("DB_PASSWORD_2")
+password: str
+password: str = Field(min_length=8, max_length=128)
+def connect(self, password: SecretStr2, token: Optional[Token32] = None):
+password = base64.b64decode(raw2)
+password := readPassword2(os.Stdin)
+token = jwt.encode(payload2, key3, algorithm="HS256")
+const token = useToken2(props.auth0);
+let password = self.passwordField2.text
+passwordField = "input_password_2"
+PASSWORD_REGEX = "^(?=.*[A-Z])(?=.*[0-9]).{8,}$"
+password_hasher = "pbkdf2_sha256_v2"
+password_url = "https://host1.corp/reset2/pw3"
+tokenEndpoint: "https://login.corp/oauth2/v2.0/token"
+token_type = "urn:ietf:params:oauth:token-type:jwt2"
+authClass = "rest_framework2.auth3.TokenAuthentication4"
+passwordInputClass: "form-control-lg2 mt-3"
+"password": "Mot de passe",
+"auth.login.password": "Passwort2 eingeben",
+passwordTooShort=Das Passwort braucht 8 Zeichen
+label_password: "Password:"
+badCredentials = \\u0417\\u0430\\u0434\\u0430\\u043d\\u044b2
+jwtutil "github.com/corp/app7/v3/util/jwt2"
+minipass: "npm:^3.0.0"
+integrity: sha512-{b86}==
+"integrity": "sha384-{b64}"
+  resolved "https://registry.corp/a/-/a-1.2.3.tgz#{h40}"
+commit: {h40}
+sha256: {h64}
+digest = "sha256:{h64}"
+image: corp/auth-server@sha256:{h64}
+id: {h8}-{h4}-4{h3}-a{h3}-{h12}
+uuid = "{h8}-{h4}-4{h3}-a{h3}-{h12}"
+background: url(data:image/png;base64,{b120})
+cache_key = "user_2_profile_3_settings_4"
+primary_key = "id2"
+public_key = "{b44}"
+publicKeyToken="{h16}"
+hashed_password = "{h40}"
+https://user:password@localhost/db
+postgres://postgres:postgres@localhost:5432/test
+redis://:${REDIS_PASSWORD}@cache:6379
+mysql -u root -p"$MYSQL_ROOT_PASSWORD" app
+curl -u "$USER:$PASSWORD" https://corp
+curl -u user:password https://corp
+Authorization: Bearer <token>
+Authorization: Bearer ${TOKEN}
+-H "Authorization: Bearer YOUR_API_KEY_GOES_HERE_1234"
+Authorization: Basic dXNlcjpwYXNzd29yZA==
+CREATE USER app IDENTIFIED BY '${APP_PASSWORD}';
+a column that is identified by its number2
+if (password === confirmPassword2) {
+return password.length >= minimum8;
+firstPass = "lowering_v2_stage3"
+e.password=!!t.passwordRequired2,e.token=n[4]
+""".splitlines()
+
+
+@pytest.mark.parametrize("path", ["src/app.py", "config/app.yml", "README.md", ""])
+@pytest.mark.parametrize("line", TRAPS)
+def test_name_or_reference_or_sample_stays(line: str, path: str) -> None:
+    text = generated(line) + "\n" if re.search(r"\{[ahdlUBubL]\d+\}", line) else line + "\n"
+    assert redact(text, path, is_file=True) == (text, [])
+
+
+@pytest.mark.parametrize(
+    "value", ["password1", "P@ssw0rd", "admin123", "test1234", "secret123", "qwerty123", "foobar42", "letmein1"]
+)
+@pytest.mark.parametrize("path", ["src/app.py", "tests/test_app.py"])
+def test_known_password_stays(value: str, path: str) -> None:
+    text = f'login(user="a", password="{value}")\npassword = "{value}"\n'
+    assert redact(text, path, is_file=True) == (text, [])
+
+
+def test_password_in_a_test_is_redacted_only_if_it_is_random_or_strong() -> None:
+    text = f'password = "{CHOSEN}"\npassword = "{RANDOM}"\npassword = "{STRONG}"\n'
+    shown = redact(text, "tests/test_login.py", is_file=True)[0]
+    assert [value in shown for value in (CHOSEN, RANDOM, STRONG)] == [True, False, False]
+
+
+SECRET_FILES = """\
+id_rsa.bak id_ed25519.old backup/id_ecdsa~ prod-secrets.yaml secrets-prod.yml app-secret.yaml config/secrets.production.yml
+gcp-credentials.json credentials-prod.json application_default_credentials.json serviceAccountKey.json gcp-key.json
+corp-firebase-adminsdk-ab12c-0123.json client_secret_1-a.apps.googleusercontent.com.json kubeconfig-prod prod.kubeconfig
+kubeconfig.prod.yaml certs/server.p12 certs/app.pfx a.jks release.keystore .env.production .env.prod.local env.production .envrc
+terraform.tfstate.1699.backup terraform.tfstate.backup prod.auto.tfvars .aws/credentials.bak .pgpass pgpass.conf htpasswd
+.vault_pass vault-password.txt passwords.txt passwords.kdbx AuthKey_AB12.p8 client.ovpn .password-store/corp.gpg
+.m2/settings-security.xml .config/gh/hosts.yml .azure/accessTokens.json .rclone.conf .databrickscfg .oci/config wg0.conf
+local.settings.json .streamlit/secrets.toml .cargo/credentials.toml .terraformrc token.json accessKeys.csv jwt.key
+""".split()
+OTHER_FILES = """\
+src/secrets.py secret_manager.go app/passwords/index.tsx docs/kubeconfig.md docs/credentials.rst pkg/kubeconfig.go
+charts/x/templates/secret.yaml charts/x/templates/db/secrets.yaml charts/x/templates/secrets.tpl credentials.example.json
+.env.example .env.sample .env.template id_rsa.pub public.key src/keystore.ts KeyStore.java locales/en/secrets.json
+i18n/password.json design-tokens.json token.go tokens.css env.d.ts environment.prod.ts variables.tf config.json
+external-secret.yaml externalsecrets.yaml sealed-secrets.yaml secret_test.yaml secretstore.yaml serviceaccount.yaml hosts.yml
+plugins/filter/password_hash.yml tasks/password_no_log.yml pod-with-secret.yaml ci/secret-mounts-values.yaml a/.snapshots/credentials.json
+private_network.json secret-values-schema.json
+""".split()
+
+
+@pytest.mark.parametrize(
+    ("path", "is_secret"), [*((f, True) for f in SECRET_FILES), *((f, False) for f in OTHER_FILES)]
+)
+def test_file_of_secrets_is_recognized_by_its_name(path: str, is_secret: bool) -> None:
+    assert bool(secret_kind(path)) == is_secret
+
+
+LINES = st.one_of(
+    st.sampled_from(
+        [
+            *TRAPS,
+            *(text.replace("§", secret) for _, text, secret in CASES),
+            *(generated(t.split("|")[1]) for t in TOKENS),
+        ]
+    ),
+    st.text(alphabet="aZ09_-.:=\"'` \t{}$<>()[]⟦⟧@/\n", max_size=40),
+)
+
+
+@given(
+    st.lists(LINES, max_size=8), st.sampled_from(["", "a.py", "a.yml", "a.properties", "a.md", ".env", "tests/a.js"])
+)
+def test_redaction_keeps_the_number_of_lines_and_is_idempotent(lines: list[str], path: str) -> None:
+    text = "\n".join(lines)
+    shown, found = redact(text, path, is_file=True)
+    assert shown.count("\n") == text.count("\n")
+    assert bool(found) == (shown != text)
+    assert redact(shown, path, is_file=True) == (shown, [])
+
+
+LONG = 60_000
+"""Length of a text in characters for which quadratic time would take minutes."""
+
+
+@pytest.mark.parametrize("path", ["", "a.py", "a.yml"])
+@pytest.mark.parametrize(
+    "unit",
+    ["password", "password: ", "password = ", "password: {\n", "-p", "mysql ", "login ", "a:", "://a:b", "machine a login b password ",
+     "identified by ", "kind: Secret\ndata:\n", "---\n", "AKIA", "eyJ", "a1", "api_key\": \"", "echo a", "getConnection(", "-password "],
+)  # fmt: skip
+def test_detection_time_is_linear(unit: str, path: str) -> None:
+    text = unit * (LONG // len(unit))
+    assert redact(text, path, is_file=True)[0].count("\n") == text.count("\n")
