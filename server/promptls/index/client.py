@@ -176,7 +176,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return structural_search(self._pool, pattern, paths, self._publisher.snapshot.documents, token, seconds)
+        return structural_search(self._pool, pattern, paths, self._publisher.snapshot, token, seconds)
 
     def foreground(self) -> AbstractContextManager[None]:
         """Return a context manager that defers indexing while a request computes; take the snapshot before."""
