@@ -35,6 +35,8 @@ SNAPSHOT_TIMEOUT_S = 10.0
 """Seconds that a request waits for open documents to be indexed; then it uses their text with older outlines."""
 LISTING_TIMEOUT_S, NAMES_TIMEOUT_S = 1.0, 1.0
 """Seconds that a request waits for the list of files, and for the files that probably define a name."""
+CHANGES_TIMEOUT_S = 0.5
+"""Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
 TERMS_TIMEOUT_S = 0.04
 """Seconds that a request waits for files that contain the terms of a question."""
 PAUSED_MESSAGE = "Indexing is paused; promptls/reindex resumes it."
@@ -82,6 +84,19 @@ class IndexClient:
         sequence = self._workspace.sequence
         self._progress.wait(lambda: self._progress.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self._workspace.documents)
+
+    def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
+        """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return self._progress.wait(lambda: not self._progress.has_unread_changes, token, timeout_s)
+
+    @property
+    def has_unread_changes(self) -> bool:
+        """True if files that are reported as changed wait to be read."""
+        return self._progress.has_unread_changes
 
     def source_reader(self, snapshot: Snapshot, allow_secrets: bool = False) -> SourceReader:
         """Return a reader for the texts of a snapshot, which outlines files that have changed on disk."""

@@ -135,6 +135,7 @@ class FileQueue:
     def _batch_finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         state.outline_batches -= 1
         state.unread -= len(batch)
+        state.was_read = state.was_read or (state.walked and not state.unread)
         state.unprescanned.difference_update(batch)
         for path in batch:
             state.job_finished(path)
