@@ -55,7 +55,7 @@ SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
 """Sends `promptls/complete` to the client; the future's result is its response."""
 
 RECONCILE_MAX_AGE_S = 2.0
-"""Maximum age of the last check of the disk when a prompt is built, in seconds; clients need not watch files."""
+"""Maximum age of the last check of the disk for a request, in seconds; clients need not watch files."""
 RECONCILE_PATIENCE_S = 0.15
 """Seconds that a prompt without mentions waits for changed files; they only could be part of what is retrieved."""
 MAX_PRIORITIZED_TERMS = 16
@@ -173,7 +173,7 @@ class Engine:
 
         During the first scan, files that the message needs are read first.
         """
-        self.index.reconcile(RECONCILE_MAX_AGE_S)
+        self.index.reconcile(RECONCILE_MAX_AGE_S, cheaply=True)
         needs_names = has_location_mentions(mentions)
         self.index.wait_for_changes(token, CHANGES_TIMEOUT_S if needs_names else RECONCILE_PATIENCE_S)
         snapshot = self.index.snapshot(token)

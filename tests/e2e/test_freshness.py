@@ -187,6 +187,29 @@ def test_unreported_changes_on_disk_are_in_the_prompt(visit: Visit, shop: Path) 
     assert "rounding half up" not in result["prompt"]
 
 
+def test_unreported_change_right_after_a_prompt_is_in_the_next_one(visit: Visit, shop: Path) -> None:
+    """Facts about the project and names of definitions, a few milliseconds after the last check of the disk."""
+    questions = ("What is this project about and how is it built?", "How is a price computed?")
+    manifest, code = shop / "package.json", shop / "shop/pricing.py"
+    names = [f"name{number}" for number in range(5)]
+
+    def write(name: str) -> None:
+        manifest.write_text(f'{{"name": "package-{name}", "description": "The {name} of prices."}}')
+        code.write_text(f'def compute_price_{name}(price):\n    """Compute a price."""\n    return price * 2\n')
+
+    write("begin")
+    client = visit(shop)
+    client.wait_indexed()
+    for before, name in zip(["begin", *names], names, strict=False):
+        prompts = [client.build(question) for question in questions]
+        assert f"package-{before}" in prompts[0]["prompt"]
+        write(name)
+        prompts = [client.build(question) for question in questions]
+        assert f"package-{name}" in prompts[0]["prompt"]
+        assert f"compute_price_{name}" in prompts[1]["prompt"]
+        assert not any(before in prompt["prompt"] for prompt in prompts), before
+
+
 def test_rename_embeds_nothing(start: Start, shop: Path) -> None:
     client = start(shop)
     before = client.wait_indexed()["embedder"]["embedded"]
