@@ -60,6 +60,8 @@ RECONCILE_PATIENCE_S = 0.15
 """Seconds that a prompt without mentions waits for changed files; they only could be part of what is retrieved."""
 MAX_PRIORITIZED_TERMS = 16
 """Maximum number of terms of a message by which unread files are prioritized."""
+MAX_TERMS_CHARACTERS = 20_000
+"""Maximum number of characters of a message that are searched for such terms."""
 IDLE_DELAY_S = 0.15
 """Time without changes before derived data is updated, in seconds: longer than between two keystrokes."""
 
@@ -184,7 +186,9 @@ class Engine:
             names = undefined_symbol_names(mentions, self.index.snapshot(token))
             if names:
                 self.index.prioritize_names(names, token)
-        return self.index.prioritize_terms(tuple(dict.fromkeys(tokenize(message)))[:MAX_PRIORITIZED_TERMS], token)
+        return self.index.prioritize_terms(
+            tuple(dict.fromkeys(tokenize(message[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
+        )
 
     def resolve_context(
         self, client: ClientContext, snapshot: Snapshot, token: CancelToken, document: str | None = None

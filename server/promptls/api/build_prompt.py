@@ -11,7 +11,7 @@ from promptls.api.results import (
     encode_index_state,
     encode_intent,
     encode_item,
-    encode_mention,
+    encode_mentions,
     encode_span,
     uri_of,
     utf16_offset,
@@ -124,7 +124,7 @@ def _encode_prompt(
             }
             for omitted in result.omitted
         ],
-        "mentions": [encode_mention(outcome, params.message) for outcome in result.mentions],
+        "mentions": encode_mentions(result.mentions, params.message),
         "intent": encode_intent(result.intent),
         "wasTruncated": result.dropped_count > 0,
         "droppedCount": result.dropped_count,
