@@ -18,6 +18,7 @@ from promptls.git import HistoryCache
 from promptls.graph.graph import Graph, GraphView
 from promptls.graph.imports import ImportResolvers
 from promptls.index import (
+    CHANGES_TIMEOUT_S,
     IndexClient,
     Indexer,
     Snapshot,
@@ -54,9 +55,13 @@ SendComplete = Callable[[dict[str, Any]], "Future[Any]"]
 """Sends `promptls/complete` to the client; the future's result is its response."""
 
 RECONCILE_MAX_AGE_S = 2.0
-"""Maximum age of the last check of the disk when a prompt is built, in seconds; clients need not watch files."""
+"""Maximum age of the last check of the disk for a request, in seconds; clients need not watch files."""
+RECONCILE_PATIENCE_S = 0.15
+"""Seconds that a prompt without mentions waits for changed files; they only could be part of what is retrieved."""
 MAX_PRIORITIZED_TERMS = 16
 """Maximum number of terms of a message by which unread files are prioritized."""
+MAX_TERMS_CHARACTERS = 20_000
+"""Maximum number of characters of a message that are searched for such terms."""
 IDLE_DELAY_S = 0.15
 """Time without changes before derived data is updated, in seconds: longer than between two keystrokes."""
 
@@ -166,16 +171,24 @@ class Engine:
         return self.index.snapshot(token)
 
     def snapshot_for_message(self, message: str, mentions: Sequence[Mention], token: CancelToken) -> Snapshot:
-        """Return the current snapshot; during the first scan, files that the message needs are read first."""
-        snapshot = self.snapshot(token)
+        """Return the current snapshot, after waiting for changed files for a limited time.
+
+        During the first scan, files that the message needs are read first.
+        """
+        self.index.reconcile(RECONCILE_MAX_AGE_S, cheaply=True)
+        needs_names = has_location_mentions(mentions)
+        self.index.wait_for_changes(token, CHANGES_TIMEOUT_S if needs_names else RECONCILE_PATIENCE_S)
+        snapshot = self.index.snapshot(token)
         if not self.index.is_reading:
             return snapshot
-        if has_location_mentions(mentions):
+        if needs_names:
             self.index.wait_until_listed(token)
             names = undefined_symbol_names(mentions, self.index.snapshot(token))
             if names:
                 self.index.prioritize_names(names, token)
-        return self.index.prioritize_terms(tuple(dict.fromkeys(tokenize(message)))[:MAX_PRIORITIZED_TERMS], token)
+        return self.index.prioritize_terms(
+            tuple(dict.fromkeys(tokenize(message[:MAX_TERMS_CHARACTERS])))[:MAX_PRIORITIZED_TERMS], token
+        )
 
     def resolve_context(
         self, client: ClientContext, snapshot: Snapshot, token: CancelToken, document: str | None = None
@@ -197,6 +210,7 @@ class Engine:
             open_documents=tuple(path for path in dict.fromkeys(opened) if not self._is_prompt(path, snapshot)),
             visible_documents=tuple(path for path in client.visible_documents if not self._is_prompt(path, snapshot)),
         )
+        has_unread_changes = self.index.has_unread_changes
         pending_symbols = None
         if self.index.is_reading:
             pending_symbols = lambda prefix: self.index.prescanned_names(prefix, snapshot)  # noqa: E731
@@ -208,7 +222,7 @@ class Engine:
             document=(from_uri(document) or "") if document else "",
             anchors=self.anchors.for_document(document) if document else None,
             index_complete=self.index_complete,
-            is_partial=lambda: self.index.is_partial(snapshot),
+            is_partial=lambda: has_unread_changes or self.index.is_partial(snapshot),
             pending_symbols=pending_symbols,
         )
 

@@ -122,6 +122,60 @@ def test_files_created_changed_and_deleted_outside_the_editor(visit: Visit, shop
     assert "shop/invoice.py" not in paths(client, "packing slip")
 
 
+def included(client: Client, mention: str) -> bool:
+    (outcome,) = client.build(f"What is {mention} ?")["mentions"]
+    return bool(outcome["status"] == "included")
+
+
+def test_mention_waits_for_reported_files(visit: Visit, shop: Path) -> None:
+    """Files that are created, changed, moved into a new folder and deleted; nothing else is awaited in between."""
+    client = visit(shop)
+    client.wait_indexed()
+    for number in range(6):
+        new = shop / f"shop/voucher_{number}.py"
+        new.write_text(f"def redeem_voucher_{number}():\n    return {number}\n")
+        client.files_changed(new)
+        assert included(client, f"@#redeem_voucher_{number}"), "created"
+        new.write_text(f"def cancel_voucher_{number}():\n    return {number}\n")
+        client.files_changed(new)
+        assert included(client, f"@voucher_{number}.py#cancel_voucher_{number}"), "changed"
+        assert not included(client, f"@#redeem_voucher_{number}")
+        folder = shop / f"moved_{number}"
+        folder.mkdir()
+        new.rename(folder / "deep.py")
+        client.files_changed(folder, new)
+        assert included(client, f"@moved_{number}/deep.py#cancel_voucher_{number}"), "moved"
+        (folder / "deep.py").unlink()
+        client.files_changed(folder / "deep.py")
+        assert not included(client, f"@#cancel_voucher_{number}"), "deleted"
+
+
+def test_mention_waits_for_a_branch_switch_of_200_files(visit: Visit, shop: Path) -> None:
+    folder = shop / "many"
+    folder.mkdir()
+    files = [folder / f"part_{number}.py" for number in range(200)]
+
+    def write(name: str) -> None:
+        for number, file in enumerate(files):
+            file.write_text(f"def {name}_{number}(x):\n    return x + {number}\n")
+
+    write("before")
+    git(shop, "add", ".")
+    git(shop, "commit", "-qm", "many")
+    git(shop, "checkout", "-qb", "other")
+    write("after")
+    git(shop, "commit", "-qam", "other")
+    client = visit(shop)
+    client.wait_indexed()
+    for branch, name in (("-", "before"), ("other", "after"), ("-", "before")):
+        git(shop, "checkout", "-q", branch)
+        client.files_changed(*files)
+        (outcome,) = client.build(f"What does @#{name}_199 return?")["mentions"]
+        assert outcome["status"] == "included" or "Indexing is in progress" in outcome["reason"], outcome
+        client.wait_indexed()
+        assert included(client, f"@#{name}_17")
+
+
 def test_unreported_changes_on_disk_are_in_the_prompt(visit: Visit, shop: Path) -> None:
     """Clients need not watch files: the disk is checked when the prompt is built."""
     client = visit(shop)
@@ -131,6 +185,29 @@ def test_unreported_changes_on_disk_are_in_the_prompt(visit: Visit, shop: Path) 
     result = client.build("@shop/money.py what is it?")
     assert "Now in thalers." in result["prompt"]
     assert "rounding half up" not in result["prompt"]
+
+
+def test_unreported_change_right_after_a_prompt_is_in_the_next_one(visit: Visit, shop: Path) -> None:
+    """Facts about the project and names of definitions, a few milliseconds after the last check of the disk."""
+    questions = ("What is this project about and how is it built?", "How is a price computed?")
+    manifest, code = shop / "package.json", shop / "shop/pricing.py"
+    names = [f"name{number}" for number in range(5)]
+
+    def write(name: str) -> None:
+        manifest.write_text(f'{{"name": "package-{name}", "description": "The {name} of prices."}}')
+        code.write_text(f'def compute_price_{name}(price):\n    """Compute a price."""\n    return price * 2\n')
+
+    write("begin")
+    client = visit(shop)
+    client.wait_indexed()
+    for before, name in zip(["begin", *names], names, strict=False):
+        prompts = [client.build(question) for question in questions]
+        assert f"package-{before}" in prompts[0]["prompt"]
+        write(name)
+        prompts = [client.build(question) for question in questions]
+        assert f"package-{name}" in prompts[0]["prompt"]
+        assert f"compute_price_{name}" in prompts[1]["prompt"]
+        assert not any(before in prompt["prompt"] for prompt in prompts), before
 
 
 def test_rename_embeds_nothing(start: Start, shop: Path) -> None:

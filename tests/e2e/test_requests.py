@@ -112,6 +112,8 @@ def test_invalid_params_get_one_clean_error(client: Client, method: str) -> None
         ({"message": "x", "budget": {"tokens": 7.5}}, "budget.tokens", "expected `int"),
         ({"message": "x", "budget": {"tokens": 0}}, "budget.tokens", "from 1 to 100,000,000"),
         ({"message": "where is it? " * 9, "budget": {"tokens": 3}}, "budget.tokens", "needs at least"),
+        ({"message": "@a " * 20_000}, "budget.tokens", "needs at least"),
+        ({"message": "@a " * 2_000_000}, "message", "6,000,000 characters are over the limit of 4,000,000"),
         ({"message": "x", "budget": {"counter": "abacus"}}, "budget.counter", "chars4"),
     ],
 )

@@ -249,8 +249,8 @@ def test_pipes_and_devices_do_not_block(tmp_path: Path, monkeypatch: pytest.Monk
         assert read_text(name, LIMITS) == UnreadableFile("it is a symbolic link; use the path of its target")
         assert file_stat(name) is None
     if Path("/proc/self/status").exists():  # reports a size of 0
-        assert isinstance(read_text("/proc/self/status", LIMITS), FileContent)
-        assert read_text("/proc/self/status", FileLimits(max_file_size=10)) == UnreadableFile(
+        assert isinstance(read_text(f"/proc/{os.getpid()}/status", LIMITS), FileContent)
+        assert read_text(f"/proc/{os.getpid()}/status", FileLimits(max_file_size=10)) == UnreadableFile(
             "it is over the limit of 10 bytes", 0, Path("/proc/self/status").stat().st_mtime_ns
         )
 

@@ -23,7 +23,7 @@ from promptls.index.search.row_batch import RowBatch, quantize
 from promptls.index.search.term_dictionary import TermDictionary
 from promptls.index.snapshot import OpenDocument, Snapshot, with_files
 from promptls.index.workers.pool import PoolClosedError, WorkerPool, worker_configuration
-from promptls.model import FileEntry, Root
+from promptls.model import Cancelled, CancelToken, FileEntry, Root
 
 Shown = dict[str, tuple[str, str, bytes, str]]
 ONE, TWO = "def one():\n    return 1\n", "def two():\n    return 22\n"
@@ -86,6 +86,26 @@ def place(tmp_path: Path) -> Iterator[IndexedFolder]:
 
 def names(shown: Shown) -> list[str]:
     return sorted(name for _, name, _, _ in shown.values())
+
+
+# ---------------------------------------------------------------- changes
+
+
+def test_waiting_for_changed_files_is_bounded_and_can_be_cancelled(place: IndexedFolder) -> None:
+    place.write("a.py", ONE)
+    index = place.index()
+    assert index.client.wait_for_changes(timeout_s=0)  # a first scan is not awaited
+    place.shown(index)
+    paths = [place.write(f"more/{number}.py", ONE) for number in range(300)]
+    index.workspace.touch(paths)
+    assert index.client.has_unread_changes
+    assert not index.client.wait_for_changes(timeout_s=0)
+    cancelled = CancelToken()
+    cancelled.cancel()
+    with pytest.raises(Cancelled):
+        index.client.wait_for_changes(cancelled)
+    assert index.client.wait_for_changes(timeout_s=60)
+    assert set(paths) <= set(index.client.snapshot().files)
 
 
 # ---------------------------------------------------------------- rules

@@ -566,3 +566,25 @@ def test_summary_has_headings_with_their_first_paragraph_and_list() -> None:
 def test_text_is_truncated_after_sentence(text: str, most: int, expected: str) -> None:
     assert truncate_text(text, most) == expected
     assert len(truncate_text(text, most)) <= most
+
+
+def test_facts_follow_manifests_that_the_index_has_not_read_yet(tmp_path: Path) -> None:
+    """On disk, in the editor, and deleted; the snapshot stays the same."""
+    snapshot = snapshot_of('-- package.json --\n{"name": "old"}\n-- README.md --\n# Title\n', tmp_path)
+    projects = ProjectIndex()
+
+    def name() -> str:
+        (facts,) = projects.get(context_of(snapshot).sources)
+        return facts.name
+
+    assert name() == "old"
+    (tmp_path / "package.json").write_text('{"name": "newer"}')
+    assert name() == "newer"
+    saved = snapshot
+    snapshot = snapshot_of("", tmp_path, unsaved={"package.json": '{"name": "unsaved"}'})
+    snapshot = replace(saved, documents=snapshot.documents)
+    assert name() == "unsaved"
+    snapshot = saved
+    assert name() == "newer"
+    (tmp_path / "package.json").unlink()
+    assert name() == "Title"

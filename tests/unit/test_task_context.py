@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from promptls.mentions.unified_diff import unified_diff
-from promptls.model import Span
+from promptls.model import FileText, Item, Origin, Span
+from promptls.prompt.explicit import locate_item
 from promptls.prompt.layouts import Message
 from promptls.prompt.rank import SHORT_ITEM_LINES, required_score
 from promptls.prompt.tasks.changes import FileChange, parse_change
 from promptls.prompt.tasks.conversation import earlier_question
 from promptls.prompt.tasks.instruction import is_instruction_only
+from workspaces import context_of, snapshot_of
 
 BEFORE = """def load(path):
     return open(path)
@@ -117,3 +121,44 @@ def test_required_score_increases_with_the_length_of_long_items(threshold: float
     assert required >= threshold
     assert required <= required_score(threshold, lines + 1, exponent)
     assert required == threshold or lines > SHORT_ITEM_LINES
+
+
+TWO = "-- a.py --\ndef first():\n    return 1\n\n\ndef second():\n    return 2\n"
+
+
+@pytest.mark.parametrize("origin", [Origin.TASK, Origin.SYMBOL])
+@pytest.mark.parametrize(
+    ("after", "symbol", "expected"),
+    [
+        ("def renamed():\n    return 1\n", "first", None),
+        ("x = 1\ny = 2\nz = 3\n\n\ndef first():\n    return 1\n", "first", Span(5, 7)),
+        ("x = 1\ndef first():\n    return 1\n", "first", Span(1, 3)),
+        ("def second():\n    return 2\n", "second", Span(0, 2)),
+        (TWO.split("\n", 1)[1], "first", Span(0, 2)),
+    ],
+)
+def test_items_of_a_changed_file_have_the_name_of_their_text(
+    tmp_path: Path, origin: Origin, after: str, symbol: str, expected: Span | None
+) -> None:
+    """The index has not read the change yet; a name must not be the header of another definition."""
+    context = context_of(snapshot_of(TWO, tmp_path))
+    path = context.snapshot.roots[0].path + "/a.py"
+    span = {"first": Span(0, 2), "second": Span(4, 6)}[symbol]
+    (tmp_path / "a.py").write_text(after)
+    view = context.sources.read(path)
+    assert isinstance(view, FileText)
+    located = locate_item(Item(path, span, "function", origin, 0.5, symbol), view, context)
+    assert (located and located.span) == expected
+
+
+def test_lines_that_a_task_selects_in_changed_text_are_kept(tmp_path: Path) -> None:
+    context = context_of(snapshot_of(TWO, tmp_path))
+    path = context.snapshot.roots[0].path + "/a.py"
+    (tmp_path / "a.py").write_text("def third():\n    x = 1\n    return x\n")
+    view = context.sources.read(path)
+    assert isinstance(view, FileText)
+    for item in (
+        Item(path, Span(1, 2), "text", Origin.TASK, 0.5),
+        Item(path, Span(1, 2), "function", Origin.TASK, 0.5, "third"),
+    ):
+        assert locate_item(item, view, context) == item

@@ -19,7 +19,7 @@ from promptls.index.workers import spawn
 from promptls.index.workers.messages import Configure, EmbedQuery, QueryVector, ScanFiles, ScanResult, ScanText
 from promptls.index.workers.pool import WorkerChannel, WorkerError, WorkerPool
 from promptls.index.workers.spawn import prestart_worker
-from promptls.model import decode_outline
+from promptls.model import Root, decode_outline
 
 NO_ROWS = RowLookup(lambda key: False)
 CONFIGURE = Configure("bundled", False, 1_000_000, 10_000, ("pack", "legacy"))
@@ -159,7 +159,7 @@ def test_single_file_that_crashes_a_worker_is_outlined_as_text(tmp_path: Path) -
     channel = Dying(CONFIGURE, background=True)
     events: list[OutlineResult | EmbeddingResult] = []
     try:
-        jobs.outline_job(paths, NO_ROWS, events.append, defer_embedding=False)(channel)
+        jobs.outline_job(Root(str(tmp_path), "work", ""), paths, NO_ROWS, events.append, defer_embedding=False)(channel)
     finally:
         channel.stop()
     scans = {

@@ -12,7 +12,7 @@ from promptls.api.results import (
     encode_index_state,
     encode_intent,
     encode_item,
-    encode_mention,
+    encode_mentions,
     encode_span,
     uri_of,
     utf16_offset,
@@ -126,7 +126,7 @@ def _encode_prompt(
             }
             for omitted in result.omitted
         ],
-        "mentions": [encode_mention(outcome, params.message, snapshot) for outcome in result.mentions],
+        "mentions": encode_mentions(result.mentions, params.message, snapshot),
         "intent": encode_intent(result.intent),
         "wasTruncated": result.dropped_count > 0,
         "droppedCount": result.dropped_count,

@@ -18,6 +18,11 @@ Json = dict[str, Any]
 """A JSON object."""
 
 
+MAX_TEXT_CHARACTERS = 4_000_000
+"""Maximum length of a message, query or answer in characters: about a million tokens, the context of large models."""
+_LONG_TEXTS = ("message", "query", "text", "answer")
+
+
 class InvalidParams(ValueError):
     """Raised for invalid params; the message names the field, the problem and the valid values."""
 
@@ -305,11 +310,19 @@ def decode(kind: type[P], data: Any) -> P:
         InvalidParams: The params do not match the type; the error names the field.
     """
     try:
-        return convert({} if data is None else data, kind)
+        params = convert({} if data is None else data, kind)
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `")
         field = path.rstrip("`").removeprefix("$.") or _missing_field(text)
         raise InvalidParams(f"{field or 'params'}: {text[:1].lower()}{text[1:]}.", field) from None
+    for name in _LONG_TEXTS:
+        size = len(getattr(params, name, None) or "")
+        if size > MAX_TEXT_CHARACTERS:
+            raise InvalidParams(
+                f"{name}: {size:,} characters are over the limit of {MAX_TEXT_CHARACTERS:,}, more than models read; shorten it.",
+                name,
+            )
+    return params
 
 
 def encode(params: Params) -> Json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptls.api import params as protocol
 from promptls.api.client_context import decode_client_context
 from promptls.api.params import InvalidParams, Json
-from promptls.api.results import encode_mention
+from promptls.api.results import encode_mentions
 from promptls.engine import Engine
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken
@@ -27,6 +27,6 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
     numbers = engine.settings.sections.line_numbers
     run = dry_run(params.message, context, budget.tokens, budget.counter, line_numbers=numbers)
     return {
-        "mentions": [encode_mention(m, params.message, snapshot) for m in run.mentions],
+        "mentions": encode_mentions(run.mentions, params.message, snapshot),
         "tokens": sum(item.rendered.tokens for item in run.items),
     }

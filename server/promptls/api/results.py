@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -12,6 +14,9 @@ from promptls.index import VIRTUAL_SCHEME, IndexState, IndexStatus, Snapshot, fr
 from promptls.model import Item, MentionOutcome, Span
 from promptls.prompt.intent import Intent
 from promptls.prompt.sanitize import redact
+from promptls.util.cancellation import check_each
+
+_WIDE = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units
 
 _UNREDACTED = frozenset({"uri", "path", "label", "insertText", "newText", "filterText"})
 """Fields that are never redacted, because clients use them to find what they name."""
@@ -103,12 +108,23 @@ def encode_item(
     return result
 
 
-def encode_mention(outcome: MentionOutcome, message: str, snapshot: Snapshot) -> Json:
-    """Encode the outcome of a mention; `range` is in UTF-16 units of the message."""
+def encode_mentions(outcomes: Iterable[MentionOutcome], message: str, snapshot: Snapshot) -> list[Json]:
+    """Encode the outcomes of the mentions of a message; `range` is in UTF-16 units of the message."""
+    to_utf16 = utf16_offsets(message)
+    return [_encode_mention(outcome, to_utf16, snapshot) for outcome in check_each(outcomes)]
+
+
+def utf16_offsets(text: str) -> Callable[[int], int]:
+    """Return a function that converts offsets of a text in code points to UTF-16 units, in logarithmic time."""
+    wide = [match.start() for match in _WIDE.finditer(text)]
+    return lambda offset: min(offset, len(text)) + bisect_left(wide, offset)
+
+
+def _encode_mention(outcome: MentionOutcome, to_utf16: Callable[[int], int], snapshot: Snapshot) -> Json:
     mention = outcome.mention
     result: Json = {
         "text": mention.text,
-        "range": {"start": utf16_offset(message, mention.start), "end": utf16_offset(message, mention.end)},
+        "range": {"start": to_utf16(mention.start), "end": to_utf16(mention.end)},
         "kind": mention.kind,
         "status": outcome.status,
         "targets": [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from promptls.api import params as protocol
 from promptls.api.params import Json
-from promptls.api.results import encode_span, path_of, utf16_offset
+from promptls.api.results import encode_span, path_of, utf16_offsets
 from promptls.engine import Engine
 from promptls.index import Snapshot, SourceReader
 from promptls.model import CancelToken, FileText
@@ -30,15 +32,13 @@ def verify_citations(engine: Engine, params: protocol.VerifyCitationsParams, tok
             return None
         return entry.outline.lines if entry.outline is not None else UNKNOWN_LINE_COUNT
 
+    to_utf16 = utf16_offsets(params.answer)
     report = verify(params.answer, items, count_lines)
     return {
-        "citations": [_encode_citation(citation, params.answer) for citation in report.citations],
+        "citations": [_encode_citation(citation, to_utf16) for citation in report.citations],
         "unknown": list(report.unknown),
         "unused": list(report.unused),
-        "uncited": [
-            {"start": utf16_offset(params.answer, start), "end": utf16_offset(params.answer, end)}
-            for start, end in report.uncited
-        ],
+        "uncited": [{"start": to_utf16(start), "end": to_utf16(end)} for start, end in report.uncited],
         "citedShare": report.cited_share,
     }
 
@@ -54,7 +54,7 @@ def _citable_item(item: protocol.Cited, snapshot: Snapshot, sources: SourceReade
     return CitableItem(item.citation, snapshot.label(path) if path else item.uri, item.range.span, shown, spans)
 
 
-def _encode_citation(citation: Citation, answer: str) -> Json:
+def _encode_citation(citation: Citation, to_utf16: Callable[[int], int]) -> Json:
     optional = {
         "citation": citation.citation,
         "path": citation.path,
@@ -64,7 +64,7 @@ def _encode_citation(citation: Citation, answer: str) -> Json:
     }
     return {
         "text": citation.text,
-        "offset": utf16_offset(answer, citation.start),
+        "offset": to_utf16(citation.start),
         "status": citation.status,
         **{name: value for name, value in optional.items() if value},
     }

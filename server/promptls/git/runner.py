@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 
 from promptls.model import CancelToken, Problem
+from promptls.util.git_folder import repository_problem
 from promptls.util.git_process import (
     QUICK_TIMEOUT_S,
     GitResult,
@@ -63,6 +64,11 @@ def query_git(
         return Problem("git is not installed; history is unavailable.", "Install git, then reindex.")
     if is_unresponsive(git):
         return _UNRESPONSIVE
+    if problem := repository_problem(folder):
+        return Problem(
+            f"The git history of {_printable(folder)} is not read: {problem}.",
+            "Open the other repository, or run git worktree repair if you trust it.",
+        )
     settings = configuration or {}
     if any("=" in name for name in settings):  # environment variables for such names require git 2.31
         return Problem(f"The git configuration of {_printable(folder)} has a setting with = in its name; rename it.")

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from promptls.index.client import IndexClient
+    from promptls.index.client import CHANGES_TIMEOUT_S, IndexClient
     from promptls.index.config import index_config
     from promptls.index.derived import Change, Derived
     from promptls.index.edit_history import EditHistory
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from promptls.index.workspace import Workspace
 
 _EXPORTS = {
-    "client": ("IndexClient",),
+    "client": ("CHANGES_TIMEOUT_S", "IndexClient"),
     "config": ("index_config",),
     "derived": ("Change", "Derived"),
     "edit_history": ("EditHistory",),

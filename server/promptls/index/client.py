@@ -18,7 +18,7 @@ from promptls.index.publisher import Publisher
 from promptls.index.scan import jobs
 from promptls.index.scan.prescanner import Prescanner
 from promptls.index.scan.priority import RequestPriority
-from promptls.index.scan.root_state import root_status
+from promptls.index.scan.root_state import RootState, root_status
 from promptls.index.search.reader import IndexReader
 from promptls.index.snapshot import Outliner, Snapshot, SourceReader
 from promptls.index.status import IndexState, IndexStatus, Phase
@@ -35,6 +35,10 @@ SNAPSHOT_TIMEOUT_S = 10.0
 """Seconds that a request waits for open documents to be indexed; then it uses their text with older outlines."""
 LISTING_TIMEOUT_S, NAMES_TIMEOUT_S = 1.0, 1.0
 """Seconds that a request waits for the list of files, and for the files that probably define a name."""
+CHANGES_TIMEOUT_S = 0.5
+"""Seconds that a request with mentions waits for changed files: enough for a checkout of a few hundred files."""
+CHECK_PAUSE_FACTOR = 5
+"""Minimum pause between checks of the disk, as a multiple of the duration of a check, which is 3 ms for 1,000 files."""
 TERMS_TIMEOUT_S = 0.04
 """Seconds that a request waits for files that contain the terms of a question."""
 PAUSED_MESSAGE = "Indexing is paused; promptls/reindex resumes it."
@@ -83,6 +87,19 @@ class IndexClient:
         self._progress.wait(lambda: self._progress.document_sequence >= sequence, token, SNAPSHOT_TIMEOUT_S)
         return replace(self._publisher.snapshot, documents=self._workspace.documents)
 
+    def wait_for_changes(self, token: CancelToken | None = None, timeout_s: float = CHANGES_TIMEOUT_S) -> bool:
+        """Wait until the files that are reported as changed are read; return False after `timeout_s` seconds.
+
+        Raises:
+            Cancelled: The token was cancelled.
+        """
+        return self._progress.wait(lambda: not self._progress.has_unread_changes, token, timeout_s)
+
+    @property
+    def has_unread_changes(self) -> bool:
+        """True if files that are reported as changed wait to be read."""
+        return self._progress.has_unread_changes
+
     def source_reader(self, snapshot: Snapshot, allow_secrets: bool = False) -> SourceReader:
         """Return a reader for the texts of a snapshot, which outlines files that have changed on disk."""
         return SourceReader(snapshot, self._config.limits, self._outliner, allow_secrets)
@@ -127,8 +144,10 @@ class IndexClient:
         """Yield (name, path) of prescanned definitions in unread files, for names that start with `prefix`."""
         return self._prescanner.names_starting_with(prefix, snapshot)
 
-    def reconcile(self, after_s: float, patience_s: float = 0.15) -> None:
-        """Check for changes on disk that the editor did not report, if the last check is older than `after_s`.
+    def reconcile(self, after_s: float, patience_s: float = 0.15, cheaply: bool = False) -> None:
+        """Check for changes on disk that the editor did not report, if the last check is older than `after_s` seconds.
+
+        With `cheaply`, the check is also repeated if the last one is older than `CHECK_PAUSE_FACTOR` times its duration.
 
         A check is a `stat` of the known files and folders.  A walk follows if the folders have changed, and otherwise
         now and then in the background.  Changes are awaited for up to `patience_s` seconds, and otherwise applied in
@@ -136,13 +155,15 @@ class IndexClient:
         """
         now = time.monotonic()
         known = [s for s in self._progress.root_states() if s.walked and not s.pending_walks]
-        due = [s for s in known if now - s.checked_at > (after_s if s.complete else s.backoff_interval(after_s))]
+        due = [s for s in known if now - s.checked_at > _check_interval(s, after_s, cheaply)]
         patience_s = patience_s if self.searchable else 0.0
         found = False
         for state in due:
             state.checked_at = now
             snapshot = self._publisher.snapshot
+            began = time.monotonic()
             modified = jobs.check_staleness(state.root, state.folder_stats, snapshot) if state.complete else None
+            state.check_seconds = time.monotonic() - began
             if modified is None:
                 self._workspace.rescan([state.root.path])
             elif modified:
@@ -176,7 +197,7 @@ class IndexClient:
         Raises:
             Cancelled: The token was cancelled.
         """
-        return structural_search(self._pool, pattern, paths, self._publisher.snapshot.documents, token, seconds)
+        return structural_search(self._pool, pattern, paths, self._publisher.snapshot, token, seconds)
 
     def foreground(self) -> AbstractContextManager[None]:
         """Return a context manager that defers indexing while a request computes; take the snapshot before."""
@@ -262,3 +283,10 @@ class IndexClient:
             self._pool.problem,
             publisher.embedded_chunks,
         )
+
+
+def _check_interval(state: RootState, after_s: float, cheaply: bool) -> float:
+    """Return the minimum seconds between two checks of the disk for changes in a root."""
+    if not state.complete:
+        return state.backoff_interval(after_s)
+    return min(after_s, CHECK_PAUSE_FACTOR * state.check_seconds) if cheaply else after_s

@@ -81,7 +81,9 @@ class FileQueue:
         for batch in jobs.split_batches(files, self._publisher.snapshot):
             state.outline_batches += 1
             state.unread += len(batch)
-            future = submit(jobs.outline_job(batch, lookup, report, defer_embedding=not (few or embed_immediately)))
+            future = submit(
+                jobs.outline_job(state.root, batch, lookup, report, defer_embedding=not (few or embed_immediately))
+            )
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._batch_finished(state, b, f)))  # type: ignore[misc]
 
     def add_without_rows(self, state: RootState) -> None:
@@ -133,6 +135,7 @@ class FileQueue:
     def _batch_finished(self, state: RootState, batch: tuple[str, ...], future: Future[None]) -> None:
         state.outline_batches -= 1
         state.unread -= len(batch)
+        state.was_read = state.was_read or (state.walked and not state.unread)
         state.unprescanned.difference_update(batch)
         for path in batch:
             state.job_finished(path)

@@ -159,6 +159,7 @@ class Indexer:
             if (state := self._roots.get(root)) is not None:
                 state.next_walk_at = 0.0
                 state.pending_walks += 1
+                state.walk_requested = state.walk_requested or root in changes.rescan
                 self._walker.submit(self._walk, state, root in changes.reindex)
         if changes.reindex:
             self._writer.retry()

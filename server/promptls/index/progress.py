@@ -92,6 +92,13 @@ class IndexProgress:
         return incomplete or self.paused
 
     @property
+    def has_unread_changes(self) -> bool:
+        """True if changed files wait to be read; files of a first scan do not count, nor those of a paused one."""
+        if self.paused or any(not state.was_read for state in self.root_states()):
+            return False
+        return not self._is_up_to_date or any(state.has_unread_changes for state in self.root_states())
+
+    @property
     def written(self) -> bool:
         """True if nothing is left to write, or writing has failed and is backing off."""
         states = self.root_states()

@@ -224,7 +224,7 @@ class SourceReader:
     disk since it was indexed.  Without an outliner such a file is reported as changed.
     """
 
-    __slots__ = ("_outliner", "_views", "allow_secrets", "limits", "snapshot", "virtual_documents")
+    __slots__ = ("_outliner", "_roots", "_views", "allow_secrets", "limits", "snapshot", "virtual_documents")
 
     def __init__(
         self, snapshot: Snapshot, limits: FileLimits, outliner: Outliner | None = None, allow_secrets: bool = False
@@ -232,6 +232,7 @@ class SourceReader:
         self.snapshot = snapshot
         self.limits = limits
         self._outliner = outliner
+        self._roots = tuple(root.path for root in snapshot.roots)
         self.allow_secrets = allow_secrets  # whether explicitly mentioned files that usually hold secrets may be read
         self._views: dict[str, FileText | Problem] = {}
         self.virtual_documents: dict[str, FileText] = {}
@@ -254,7 +255,7 @@ class SourceReader:
         document = self.snapshot.documents.get(path)
         if document is not None:
             return document.text
-        content = read_any_text(path, self.limits, self.allow_secrets)
+        content = read_any_text(path, self.limits, self._roots, self.allow_secrets)
         return content.text if isinstance(content, FileContent) else Problem(content.reason)
 
     def add_virtual_document(self, name: str, text: str) -> str:
@@ -316,11 +317,11 @@ class SourceReader:
             entry is not None and entry.encoded_outline
         ):  # an indexed text is not checked for generated content again
             limits = self._mention_limits() if explicit else self.limits
-            content = read_any_text(path, limits, explicit and self.allow_secrets)
+            content = read_any_text(path, limits, self._roots, explicit and self.allow_secrets)
             is_current = isinstance(content, FileContent) and _is_outline_of(content.text, entry)
             if explicit or is_current:
                 return content, is_current
-        content = read_text(path, self.limits)
+        content = read_text(path, self.limits, self._roots)
         return content, isinstance(content, FileContent) and _is_outline_of(content.text, entry)
 
     def _mention_limits(self) -> FileLimits:

@@ -18,6 +18,7 @@ from promptls.lsp.connection import PromptServer
 from promptls.lsp.handlers import LSP_FEATURES
 from promptls.model import Cancelled, CancelToken
 from promptls.settings import log_file
+from promptls.util.cancellation import run_cancellable
 
 log = logging.getLogger(__name__)
 
@@ -65,13 +66,13 @@ async def handle_request(
             target = server.session
             document = server.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
             if document is not None and server.session is not None:
-                context = await fetch_client_context(server, document.text, protocol.Context())
+                context = await fetch_client_context(server, document.text, protocol.Context(), token)
                 server.session.set_client_context(document.uri, context)
         elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
-            context = await fetch_client_context(server, decoded.message, decoded.context)
+            context = await fetch_client_context(server, decoded.message, decoded.context, token)
             decoded = structs.replace(decoded, context=context)
         return await asyncio.get_running_loop().run_in_executor(
-            server.request_executor, function, target, decoded, token
+            server.request_executor, run_cancellable, token, function, target, decoded, token
         )
     except InvalidParams as error:
         data = {"field": error.field, "valid": list(error.valid)}

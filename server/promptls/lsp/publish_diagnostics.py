@@ -43,7 +43,7 @@ async def _publish_diagnostics(server: PromptServer) -> None:
     session, needs_refresh = server.session, False
     for document in server.documents.all():
         try:
-            context = await fetch_client_context(server, document.text, protocol.Context())
+            context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken())
             session.set_client_context(document.uri, context)
             analysis = await server.loop.run_in_executor(
                 server.request_executor, session.analyze, document.uri, CancelToken()

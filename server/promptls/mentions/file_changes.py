@@ -43,7 +43,7 @@ def unsaved_changes(context: ResolveContext, root: Root) -> list[FileVersions]:
     changes: list[FileVersions] = []
     for path, document in sorted(context.snapshot.documents.items()):
         if context.snapshot.root_of(path) == root:
-            saved = _saved_text(context, path, document.text)
+            saved = _saved_text(context, root, path, document.text)
             if not same_text(saved, document.text):
                 changes.append(FileVersions(path, saved, document.text))
     return changes
@@ -127,11 +127,11 @@ def _file_change(context: ResolveContext, root: Root, file: diff.ChangedFile) ->
     return FileVersions(path, file.old or missing, file.new or missing, root.path, old_path, tuple(notes))
 
 
-def _saved_text(context: ResolveContext, path: str, text: str) -> Text:
+def _saved_text(context: ResolveContext, root: Root, path: str, text: str) -> Text:
     """Read the file of an open document; it may be as long as the document."""
     limits = context.sources.limits
     limits = replace(limits, max_file_size=max(limits.max_file_size, 4 * len(text)))
-    content = read_any_text(path, limits, context.sources.allow_secrets)
+    content = read_any_text(path, limits, [root.path], context.sources.allow_secrets)
     if isinstance(content, FileContent):
         return content.text
     return None if file_stat(path) is None else Problem(content.reason)

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 
 from promptls.mentions.lexer import QUOTED_CHAR, MentionToken, scan_mentions
 from promptls.model import Mention, Span
+from promptls.util.cancellation import check_each
 
 GRAMMAR_VERSION = 3
 
@@ -149,7 +150,7 @@ def strip_mentions(message: str, mentions: Sequence[Mention]) -> str:
     """Return the message as a query: without mentions, but with the names of mentioned symbols."""
     parts: list[str] = []
     end = 0
-    for mention in sorted(mentions, key=lambda m: m.start):
+    for mention in check_each(sorted(mentions, key=lambda m: m.start)):
         if mention.start < end:
             continue
         parts.append(message[end : mention.start])

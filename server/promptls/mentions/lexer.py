@@ -13,6 +13,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from promptls.util.cancellation import check_cancelled, check_each
+
 MAX_LENGTH = 250
 """Maximum number of characters of a mention; a longer run is data, such as a URL or base64."""
 
@@ -100,7 +102,7 @@ def starts_mention(text: str, at: int) -> bool:
 def _prose_ranges(text: str) -> Iterator[tuple[int, int]]:
     """Yield the ranges outside of fenced code blocks; an unclosed fence extends to the end."""
     start, fence = 0, ""
-    for match in _FENCE.finditer(text):
+    for match in check_each(_FENCE.finditer(text)):
         marks, rest = match.group(1), match.group(2)
         if fence:
             if marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
@@ -124,11 +126,12 @@ def _last_prose_range(text: str) -> tuple[int, int]:
 def _scan_range(text: str, start: int, stop: int) -> Iterator[MentionToken]:
     """Yield the tokens of a range.  Inline code ends at a backtick run of equal length in the same paragraph."""
     backticks: dict[int, list[int]] = {}
-    for run in re.finditer(r"`+", text[start:stop]):
+    for run in check_each(re.finditer(r"`+", text[start:stop])):
         backticks.setdefault(len(run.group()), []).append(start + run.start())
-    blank_lines = [blank.start() for blank in _BLANK.finditer(text, start, stop)]
+    blank_lines = [blank.start() for blank in check_each(_BLANK.finditer(text, start, stop))]
     at = start
     while (event := _EVENT.search(text, at, stop)) is not None:
+        check_cancelled()
         at = event.end()
         if event.group() != "@":
             at = _skip_inline_code(text, event.start(), event.end(), backticks, blank_lines, stop)

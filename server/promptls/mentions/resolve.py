@@ -28,6 +28,7 @@ from promptls.mentions.grammar import (
 from promptls.mentions.registry import BUILT_IN, KindRegistry, MentionKind, registry
 from promptls.mentions.resolvers.symbol import split_name
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
+from promptls.util.cancellation import check_each
 
 log = getLogger(__name__)
 
@@ -122,7 +123,7 @@ def collect_items(outcomes: tuple[MentionOutcome, ...]) -> tuple[Item, ...]:
 
 def _with_kinds(mentions: Sequence[Mention]) -> Iterator[tuple[Mention, MentionKind]]:
     kinds = registry()
-    for mention in mentions:
+    for mention in check_each(mentions):
         kind = kinds.get(mention.kind)
         if kind is not None:
             yield mention, kind

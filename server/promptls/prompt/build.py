@@ -21,7 +21,7 @@ from promptls.mentions.grammar import parse, strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome, Span
 from promptls.prompt import explicit, implicit
-from promptls.prompt.assemble import AssembledPrompt, assemble, frame_tokens
+from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
 from promptls.prompt.history import select_turns
 from promptls.prompt.implicit import Candidates
 from promptls.prompt.intent import Intent
@@ -48,6 +48,10 @@ MAX_OMITTED = 50
 HISTORY_SHARE = 0.25
 """Share of earlier turns in the tokens that the message and the sections leave."""
 
+SAFETY_TOKENS = 64
+"""Maximum difference between the tokens of a message alone and those in a prompt."""
+MAX_ANALYZED_CHARACTERS = 100_000
+"""Maximum number of characters of a question that are analyzed and searched for, about 0.5 s; the prompt has all."""
 MESSAGE_SHARE = 0.5
 """Share of the budget above which the log in a message is shortened."""
 
@@ -109,6 +113,9 @@ def build(
 
     original = message
     message, log_warnings = fit_message(message, options.budget, counter)
+    if counter.count(message) > options.budget + SAFETY_TOKENS:  # most of the time would be spent in vain
+        layout, output = profile.layout, options.output
+        raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
 
     with trace.stage("mentions", 0) as count:
         outcomes = resolve_mentions(original, context, mentions=mentions)
@@ -122,7 +129,8 @@ def build(
     with trace.stage("intent", 0) as count:
         question = strip_mentions(message, [o.mention for o in outcomes] if message == original else parse(message))
         earlier = earlier_question(question, options.history) if profile.gathering.by_task else ""
-        understanding = understand_query(message, question, options, context, earlier)
+        question = analyzed_text(question)
+        understanding = understand_query(analyzed_text(message), question, options, context, earlier)
         intent = understanding.intent
         count.append(len(intent.query.terms))
 
@@ -228,6 +236,14 @@ def build(
             *assembled.warnings,
         ),
     )
+
+
+def analyzed_text(text: str) -> str:
+    """Return the start and the end of a very long text: a question is before or after the content that it is about."""
+    if len(text) <= MAX_ANALYZED_CHARACTERS:
+        return text
+    half = MAX_ANALYZED_CHARACTERS // 2
+    return f"{text[:half]}\n{text[-half:]}"
 
 
 def fit_message(message: str, budget: int, counter: Counter) -> tuple[str, tuple[str, ...]]:

@@ -137,10 +137,16 @@ def _files_of(folder: Item, items: Sequence[Item], retrieved: Sequence[Item]) ->
 def locate_item(item: Item, view: FileText, context: ResolveContext) -> Item | None:
     """Return the item in the current text of its file; if the file has changed, the definition of the same name."""
     entry = context.snapshot.files.get(item.path)
-    if item.origin is Origin.TASK or (entry is not None and entry.content_hash == view.entry.content_hash):
-        return item  # the items of tasks are made from the current text
+    if entry is not None and entry.content_hash == view.entry.content_hash:
+        return item
     outline = view.entry.outline
     same = [s for s in outline.symbols if s.qualified == item.symbol] if outline and item.symbol else []
+    if item.origin is Origin.TASK:
+        # Some tasks select definitions in the snapshot, others lines in the current text.
+        inside = any(Span(s.doc_start, s.span.end).contains(item.span) for s in same)
+        is_current = entry is None or not item.symbol or inside
+        if is_current:
+            return item
     return replace(item, span=same[0].span) if same else None
 
 

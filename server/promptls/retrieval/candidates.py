@@ -19,6 +19,7 @@ from promptls.model import AnyOutline, Chunk, FileEntry, OutlineView, Span, Symb
 from promptls.retrieval.file_name_features import file_name_features, is_auxiliary_for
 from promptls.retrieval.query import Query, is_identifier_style
 from promptls.retrieval.scorers import FirstStageScores, Floats, Numbers, fit_scale, top_indices
+from promptls.util.cancellation import check_each
 
 MAX_WHOLE_LINES = 150
 """Maximum number of lines of a function that is shown as a whole when one of its chunks is a candidate."""
@@ -257,7 +258,7 @@ def referenced_names(outline: OutlineView, spans: Sequence[Span]) -> list[set[st
 def _named_definitions(query: Query, snapshot: Snapshot) -> dict[OutlineRef, tuple[float, float]]:
     """Return the definitions that the question names, with the `named` and `spelled` values of a candidate."""
     best: dict[OutlineRef, tuple[float, float]] = {}
-    for name in query.names:
+    for name in check_each(query.names):
         last = re.split(r"\.|::|->", name)[-1]
         matches = [ref for ref in snapshot.names.get(last.lower(), ()) if snapshot.has_symbol(ref)]
         if not matches:

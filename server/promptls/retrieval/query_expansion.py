@@ -29,6 +29,7 @@ from promptls.index import (
 )
 from promptls.model import FileEntry, decode_symbol_names
 from promptls.retrieval.query import Query
+from promptls.util.cancellation import check_each
 
 MAX_EXPANSIONS = 6
 """Maximum number of terms added to a query."""
@@ -200,7 +201,7 @@ class _NameTable:
     def corrections(self, query: Query, reader: IndexReader) -> list[tuple[str, str]]:
         """Return pairs (word as typed, term of the workspace) for words that do not occur in the workspace."""
         out: dict[str, str] = {}
-        for word in find_words(query.text):
+        for word in check_each(find_words(query.text)):
             lower = word.lower()
             if not MIN_CORRECTED_LENGTH <= len(word) <= MAX_CORRECTED_LENGTH or lower in STOP_WORDS or lower in out:
                 continue

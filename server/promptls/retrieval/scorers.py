@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from promptls.index import FileStats, IndexReader, Postings, RowSelection, ScoredRows
 from promptls.util import bm25
+from promptls.util.cancellation import check_each
 
 Floats = NDArray[np.float32]
 Numbers = NDArray[np.int64]
@@ -100,8 +101,10 @@ def score_rows(
     """
     compared = None if vector is None else reader.start_similarity_search(vector)
     file_stats = reader.file_stats
-    found = {term: reader.postings(term) for term in terms}
-    known_terms = tuple(term for term in terms if len(found[term].rows) or len(reader.path_postings(term).rows))
+    found = {term: reader.postings(term) for term in check_each(terms)}
+    known_terms = tuple(
+        term for term in check_each(terms) if len(found[term].rows) or len(reader.path_postings(term).rows)
+    )
     postings = tuple(found[term] for term in known_terms)
     idf = np.array([reader.idf(t) for t in known_terms], np.float32)
     bodies = np.zeros(len(reader), np.float32)

@@ -1,8 +1,21 @@
-"""Protocol for cooperative cancellation; `promptls.model.CancelToken` implements it."""
+"""Cooperative cancellation of the request that runs on a thread; `promptls.model.CancelToken` implements the protocol.
+
+Pure functions deep in the pipeline have no token.  Their long loops call `check_cancelled` instead, which finds the
+token of the request by the thread.
+"""
 
 from __future__ import annotations
 
-from typing import Protocol
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+CHECK_INTERVAL = 512
+"""Number of elements between two checks in `check_each`: less than a millisecond of work."""
 
 
 class CancelSignal(Protocol):
@@ -16,3 +29,43 @@ class CancelSignal(Protocol):
     def check(self) -> None:
         """Raise an exception if the work should stop."""
         ...
+
+
+class _Running(threading.local):
+    """Signal of the request that runs on this thread."""
+
+    signal: CancelSignal | None = None
+
+
+_running = _Running()
+
+
+@contextmanager
+def cancellable(signal: CancelSignal) -> Iterator[None]:
+    """Return a context manager in which `check_cancelled` on this thread checks a signal."""
+    before, _running.signal = _running.signal, signal
+    try:
+        yield
+    finally:
+        _running.signal = before
+
+
+def run_cancellable(signal: CancelSignal, function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function on this thread so that its loops can be cancelled; raise at once if it is cancelled already."""
+    with cancellable(signal):
+        signal.check()  # the call may have waited for a thread
+        return function(*arguments)
+
+
+def check_cancelled() -> None:
+    """Raise the exception of the signal if the request on this thread is cancelled; do nothing outside of requests."""
+    if _running.signal is not None:
+        _running.signal.check()
+
+
+def check_each(elements: Iterable[T]) -> Iterator[T]:
+    """Yield the elements, and check every `CHECK_INTERVAL` elements whether the request is cancelled."""
+    iterator = iter(elements)
+    while block := list(islice(iterator, CHECK_INTERVAL)):
+        check_cancelled()
+        yield from block

@@ -185,6 +185,7 @@ def _hash_configs(snapshot: Snapshot) -> tuple[tuple[str, bytes], ...]:
 
 def _text_reader(snapshot: Snapshot) -> Read:
     lock = threading.Lock()
+    roots = [root.path for root in snapshot.roots]
 
     def read(path: str) -> str:
         document = snapshot.documents.get(path)
@@ -193,7 +194,7 @@ def _text_reader(snapshot: Snapshot) -> Read:
         if path not in snapshot.files:
             return ""
         with lock:
-            got = read_text(path, _LIMITS)
+            got = read_text(path, _LIMITS, roots)
         return "" if isinstance(got, UnreadableFile) else got.text
 
     return read

@@ -6,6 +6,7 @@ root.  Blocking; any thread; starts no process.
 """
 
 # Paths are strings, exactly as git and the system return them.
+# ruff: noqa: PTH114
 from __future__ import annotations
 
 import os
@@ -14,6 +15,7 @@ from itertools import islice
 
 from msgspec.structs import replace
 
+from promptls.index.files.contained import open_folder
 from promptls.index.files.gitignore import IgnoreRules, parse_rules
 from promptls.index.files.ignore import IGNORE_FILE, MAX_IGNORE_FILE_BYTES
 from promptls.index.files.policy import FilePolicy
@@ -41,7 +43,7 @@ def find_files(root: str, folder: str, suffixes: tuple[str, ...], max_depth: int
     names: list[str] = []
     subfolders: list[str] = []
     try:
-        with os.scandir(f"{root}/{folder}") as listing:
+        with open_folder(_resolve(root, folder), (root,)) as listing:
             for entry in islice(listing, _MAX_FOLDER_ENTRIES):
                 name = f"{folder}/{entry.name}"
                 if entry.is_dir(follow_symlinks=False):
@@ -63,17 +65,16 @@ def read_convention_file(
 
     A link is followed only if its target is a listed file.  `is_listed` receives the name relative to the root.
     """
-    path = f"{root}/{name}"
     try:
-        top, real_path = os.path.realpath(root), os.path.realpath(path)
+        target = _resolve(root, name)[len(root) + 1 :]
     except (OSError, ValueError):
         return UnreadableFile("it is a broken link")
-    if not is_inside(root, path):
+    if not is_inside(root, f"{root}/{name}"):
         return _OUTSIDE_ROOT
-    target = os.path.relpath(real_path, top).replace(os.sep, "/")
     if target != name and not _is_same_name(target, name) and not is_listed(target):
         return UnreadableFile("it is a link to a file that is excluded")
-    return read_any_text(f"{root}/{target}", replace(limits, max_file_size=min(max_bytes, limits.max_file_size)))
+    limits = replace(limits, max_file_size=min(max_bytes, limits.max_file_size))
+    return read_any_text(f"{root}/{target}", limits, (root,))
 
 
 def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
@@ -87,7 +88,7 @@ def exclusion_reason(root: str, name: str, limits: FileLimits) -> str:
     folder, parts = top, f"{root}/{name}"[len(top) + 1 :].split("/")
     levels: list[tuple[IgnoreRules, bytes]] = []
     for depth, base in enumerate(parts):
-        data = read_small_file(f"{folder}/{IGNORE_FILE}", MAX_IGNORE_FILE_BYTES)
+        data = read_small_file(f"{folder}/{IGNORE_FILE}", MAX_IGNORE_FILE_BYTES, roots=(root, top))
         promptls_rules = parse_rules(data, f"{folder}/{IGNORE_FILE}", CASE_INSENSITIVE) if data else None
         levels += [(promptls_rules, b"")] if promptls_rules is not None else []
         raw = os.fsencode(base)
@@ -110,6 +111,12 @@ def _work_tree_top(root: str) -> str:
     return folder or root
 
 
+def _resolve(root: str, name: str) -> str:
+    """Return the path below the root, without links, to which a name leads; it contains ".." for a path outside."""
+    target = os.path.relpath(os.path.realpath(f"{root}/{name}"), os.path.realpath(root)).replace(os.sep, "/")
+    return root if target == "." else f"{root}/{target}"
+
+
 def _is_same_name(target: str, name: str) -> bool:
     return CASE_INSENSITIVE and target.lower() == name.lower()
 
@@ -124,7 +131,10 @@ def read_own_file(root: str, name: str, max_bytes: int) -> bytes | UnreadableFil
         return None
     if not is_inside(root, path):
         return _OUTSIDE_ROOT
-    opened = open_file(path)
+    try:
+        opened = open_file(_resolve(root, name), roots=(root,)) if not os.path.islink(path) else open_file(path)
+    except (OSError, ValueError):
+        return UnreadableFile("it is a broken link")
     if isinstance(opened, str):
         return UnreadableFile(opened)
     try:

@@ -6,9 +6,10 @@ The result is then None, and the callers evaluate the rules without git.
 """
 
 # Paths are strings, exactly as git and the system return them.
-# ruff: noqa: PTH111, PTH112, PTH113, PTH118, PTH120
+# ruff: noqa: PTH111, PTH113, PTH118
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 
@@ -17,7 +18,10 @@ from msgspec import Struct
 from promptls.index.files.read import is_out_of_resources, read_small_file
 from promptls.index.files.uris import WINDOWS
 from promptls.model import CancelToken
+from promptls.util.git_folder import find_git_folder, read_git_file, repository_problem
 from promptls.util.git_process import QUICK_TIMEOUT_S, git_program, is_unresponsive, mark_unresponsive, run_git
+
+log = logging.getLogger(__name__)
 
 LISTING_TIMEOUT_S = 120.0
 """Seconds for the listing of a huge work tree with a cold disk cache."""
@@ -134,53 +138,36 @@ def has_git_folder(folder: str) -> bool:
 def common_git_folder(top: str) -> str:
     """Return the real path of the git folder that all work trees of a repository share, "" if there is none.
 
-    `top` is the top of a work tree.  Reads at most two small files and starts no process.
+    `top` is the top of a work tree.  Reads a few small files and starts no process.
     """
-    git_folder = os.path.join(top, ".git")
-    if not os.path.isdir(git_folder):
-        link = _read_stripped(git_folder)
-        if not link.startswith("gitdir:"):
-            return ""
-        git_folder = os.path.join(top, link.removeprefix("gitdir:").strip())
-    common = _read_stripped(os.path.join(git_folder, "commondir")) or "."
-    return os.path.realpath(os.path.join(git_folder, common))
+    found = find_git_folder(top)
+    return found.common if found is not None and found.top == os.path.realpath(top) else ""
 
 
 def git_head(root: str) -> str:
     """Return "<ref> <commit>" of the work tree around `root`, only the commit if detached, "" outside git.
 
-    Reads two or three small files and starts no process.
+    Reads a few small files and starts no process.
     """
-    folder = os.path.realpath(root)
-    while not os.path.lexists(os.path.join(folder, ".git")):
-        folder, child = os.path.dirname(folder), folder
-        if folder == child:
-            return ""
-    git_folder = os.path.join(folder, ".git")
-    if not os.path.isdir(git_folder):
-        link = _read_stripped(git_folder).removeprefix("gitdir:").strip()
-        git_folder = os.path.normpath(os.path.join(git_folder, link)) if link else ""
-    head = _read_stripped(os.path.join(git_folder, "HEAD")) if git_folder else ""
+    found = find_git_folder(root)
+    if found is None or found.problem:
+        return ""
+    head = read_git_file(os.path.join(found.path, "HEAD"))
     ref = head.removeprefix("ref:").strip()
     if ref == head or not ref.startswith("refs/") or ".." in ref:
         return head
-    common = os.path.normpath(os.path.join(git_folder, _read_stripped(os.path.join(git_folder, "commondir")) or "."))
-    for base in (git_folder, common):
-        commit = _read_stripped(os.path.join(base, ref))
+    for base in (found.path, found.common):
+        commit = read_git_file(os.path.join(base, ref))
         if commit:
             return f"{ref} {commit}"
     # With reftables, HEAD does not name the ref.
-    tables = _read_stripped(os.path.join(common, "reftable", "tables.list"))
+    tables = read_git_file(os.path.join(found.common, "reftable", "tables.list"))
     if tables:
         return f"{ref} {tables}"
-    packed = read_small_file(os.path.join(common, "packed-refs"), 64_000_000) or b""
+    packed = read_small_file(os.path.join(found.common, "packed-refs"), 64_000_000) or b""
     position = packed.find(b" " + os.fsencode(ref) + b"\n")
     start = packed.rfind(b"\n", 0, position) + 1
     return f"{ref} {os.fsdecode(packed[start:position])}" if position >= 0 else ref
-
-
-def _read_stripped(path: str) -> str:
-    return os.fsdecode(read_small_file(path, 100_000) or b"").strip()
 
 
 def _split_names(output: bytes | None) -> list[str] | None:
@@ -206,6 +193,9 @@ def _query_git(
     """
     git = git_program()
     if not git or is_unresponsive(git):
+        return None
+    if problem := repository_problem(folder):
+        log.info("git does not read %s: %s", folder, problem)
         return None
     timeout_s = LISTING_TIMEOUT_S if arguments[0] in _SLOW_COMMANDS else QUICK_TIMEOUT_S
     try:

@@ -200,14 +200,14 @@ class IgnoreTree:
         ignore_case, sources = CASE_INSENSITIVE, []
         if repo is None:
             top = top or folder.path
-            sources = [BUILT_IN_RULES, _read_rules(top + "/.git/info/exclude", ignore_case, follow=True)]
+            sources = [BUILT_IN_RULES, _read_rules(top + "/.git/info/exclude", ignore_case)]
         else:
             top, prefix = repo.top, repo.prefix
             if self.without_git:
                 ignore_case, excludes_file = git_ignore.ignore_settings(repo)
                 sources = [
-                    _read_rules(excludes_file, ignore_case, follow=True),
-                    _read_rules(repo.exclude_file, ignore_case, follow=True),
+                    _read_rules(excludes_file, ignore_case),
+                    _read_rules(repo.exclude_file, ignore_case),
                 ]
         git_rules = tuple((rules, os.fsencode(prefix)) for rules in sources if rules is not None)
         folder = replace(folder, repo=repo, ignore_case=ignore_case, git_rules=git_rules)
@@ -220,12 +220,12 @@ class IgnoreTree:
     def _with_rule_files(self, folder: FolderRules, source: str = "", prefix: str = "") -> FolderRules:
         """Return the folder with the ignore files in `source`, by default the folder; `prefix` leads from there to it."""
         source = (source or folder.path).rstrip("/")
-        promptls_rules = _read_rules(f"{source}/{IGNORE_FILE}", CASE_INSENSITIVE)
+        promptls_rules = _read_rules(f"{source}/{IGNORE_FILE}", CASE_INSENSITIVE, self.root or "/")
         if promptls_rules is not None:
             self.has_negation |= promptls_rules.has_negation
             folder = replace(folder, promptls_rules=(*folder.promptls_rules, (promptls_rules, os.fsencode(prefix))))
         if self.without_git or folder.repo is None:
-            git_rules = _read_rules(source + "/.gitignore", folder.ignore_case)
+            git_rules = _read_rules(source + "/.gitignore", folder.ignore_case, self.root or "/")
             if git_rules is not None:
                 folder = replace(folder, git_rules=(*folder.git_rules, (git_rules, os.fsencode(prefix))))
         return folder
@@ -301,9 +301,10 @@ def _last_match(levels: RuleLevels, base: bytes, is_folder: bool) -> tuple[Ignor
     return None
 
 
-def _read_rules(path: str, ignore_case: bool, follow: bool = False) -> IgnoreRules | None:
-    """Read an ignore file; git follows links to the user's own ignore file, but not to those in the tree."""
-    data = read_small_file(path, MAX_IGNORE_FILE_BYTES, follow, strict=True) if path else None
+def _read_rules(path: str, ignore_case: bool, root: str | None = None) -> IgnoreRules | None:
+    """Read an ignore file; git follows links to the user's own ignore file, but not to those in the tree (`root`)."""
+    roots = None if root is None else (root,)
+    data = read_small_file(path, MAX_IGNORE_FILE_BYTES, roots is None, strict=True, roots=roots) if path else None
     return parse_rules(data, path, ignore_case) if data else None
 
 

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from promptls.index.files import git_ignore
+from promptls.index.files.contained import open_folder
 from promptls.index.files.ignore import (
     FolderRules,
     IgnoreDecision,
@@ -106,7 +107,7 @@ def explain_path(root: str, path: str, limits: FileLimits) -> IgnoreDecision:
     decision = _decide_paths(root, [path], limits)[path]
     if not decision.indexed:
         return decision
-    text = read_text(path, limits)
+    text = read_text(path, limits, (root,))
     return IgnoreDecision(False, text.reason) if isinstance(text, UnreadableFile) else decision
 
 
@@ -194,38 +195,54 @@ def _walk_folders(
         folder = stack.pop()
         if token is not None:
             token.check()
+        subfolders: list[FolderRules] = []
         try:
-            with os.scandir(folder.path) as listing:
-                entries = sorted(listing, key=lambda entry: entry.name)
+            with open_folder(folder.path, (ignore_tree.root or "/",)) as listing:
+                files = _classify_entries(ignore_tree, folder, listing, subfolders, trees, links)
         except OSError as error:
             if is_out_of_resources(error):
                 raise  # unread files must not count as deleted
             continue
-        subfolders: list[FolderRules] = []
-        prefix = folder.name + "/" if folder.name else ""
-        for entry in entries:
-            try:
-                if entry.is_dir(follow_symlinks=False):
-                    subfolder = ignore_tree.enter(folder, entry.name)
-                    if subfolder.exclusion is None and subfolder.tree == subfolder.name:
-                        trees.append(subfolder.name)
-                    elif subfolder.exclusion is None:
-                        subfolders.append(subfolder)
-                    continue
-                if entry.is_symlink():
-                    links.append(prefix + entry.name)
-                if not entry.is_file(follow_symlinks=False) or always_excluded(entry.name, 0) is not None:
-                    continue
-                rule = ignore_tree.decide(folder, entry.name, is_folder=False)
-                if rule is not None and not rule.indexed:
-                    continue
-                stat = entry.stat(follow_symlinks=False)
-            except OSError:  # deleted meanwhile
-                continue
-            yield FileInfo(
-                f"{ignore_tree.root}/{prefix}{entry.name}", prefix + entry.name, stat.st_size, stat.st_mtime_ns
-            )
+        yield from files
         stack += reversed(subfolders)
+
+
+def _classify_entries(
+    ignore_tree: IgnoreTree,
+    folder: FolderRules,
+    listing: Iterable[os.DirEntry[str]],
+    subfolders: list[FolderRules],
+    trees: list[str],
+    links: list[str],
+) -> list[FileInfo]:
+    """Return the listed files of a folder; its listed subfolders are added to `subfolders` or `trees`."""
+    files: list[FileInfo] = []
+    prefix = folder.name + "/" if folder.name else ""
+    for entry in sorted(listing, key=lambda entry: entry.name):
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                subfolder = ignore_tree.enter(folder, entry.name)
+                if subfolder.exclusion is None and subfolder.tree == subfolder.name:
+                    trees.append(subfolder.name)
+                elif subfolder.exclusion is None:
+                    subfolders.append(subfolder)
+                continue
+            if entry.is_symlink():
+                links.append(prefix + entry.name)
+            if not entry.is_file(follow_symlinks=False) or always_excluded(entry.name, 0) is not None:
+                continue
+            rule = ignore_tree.decide(folder, entry.name, is_folder=False)
+            if rule is not None and not rule.indexed:
+                continue
+            stat = entry.stat(follow_symlinks=False)
+        except OSError as error:  # deleted meanwhile
+            if is_out_of_resources(error):
+                raise
+            continue
+        files.append(
+            FileInfo(f"{ignore_tree.root}/{prefix}{entry.name}", prefix + entry.name, stat.st_size, stat.st_mtime_ns)
+        )
+    return files
 
 
 class _UndecidedPath(Struct, frozen=True):

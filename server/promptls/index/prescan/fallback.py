@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from promptls.index.files.read import FileLimits, UnreadableFile, read_text
 from promptls.index.prescan.lexer import DEFINITION_KEYWORDS
@@ -29,7 +29,12 @@ _DEFINITION = rf"\b(?:{'|'.join(sorted(_KEYWORDS))})\b[^\n]{{0,80}}?(?<![\w$])"
 
 
 def find_definitions(
-    names: Collection[str], paths: Iterable[str], limits: FileLimits, deadline: float, token: CancelToken | None
+    names: Collection[str],
+    paths: Iterable[str],
+    limits: FileLimits,
+    deadline: float,
+    token: CancelToken | None,
+    roots: Sequence[str] = (),
 ) -> list[str]:
     """Return up to `MAX_FILES` files that probably define one of the names, the most likely first.
 
@@ -52,7 +57,7 @@ def find_definitions(
             token.check()
         if len(defining) >= MAX_FILES or time.monotonic() > deadline:
             break
-        content = read_text(path, limits)
+        content = read_text(path, limits, roots)
         if isinstance(content, UnreadableFile) or not any(name in content.text for name in longest):
             continue
         if not definition.search(content.text):

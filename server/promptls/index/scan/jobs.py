@@ -183,7 +183,7 @@ class RowLookup(NamedTuple):
 
 
 def outline_job(
-    paths: tuple[str, ...], lookup: RowLookup, report: ReportResult, defer_embedding: bool
+    root: Root, paths: tuple[str, ...], lookup: RowLookup, report: ReportResult, defer_embedding: bool
 ) -> Callable[[WorkerChannel], None]:
     """Return a job that outlines a batch, extracts the terms of new chunks, and reports results as they come.
 
@@ -198,7 +198,7 @@ def outline_job(
         while remaining:
             files, failures = remaining.pop()
             try:
-                scans = _request_scan(channel, ScanFiles(files, plain=failures > 1))
+                scans = _request_scan(channel, ScanFiles(files, plain=failures > 1, roots=(root.path,)))
                 rows = extract_terms(channel, scans, lookup.is_finished)
                 problem = died.get(files[0], "") if failures > 1 else ""
                 report(OutlineResult(scans, rows, channel if defer_embedding else None, problem))
@@ -220,11 +220,11 @@ def outline_job(
     return run
 
 
-def prescan_job(paths: tuple[str, ...]) -> Callable[[WorkerChannel], PrescanBatch]:
+def prescan_job(root: Root, paths: tuple[str, ...]) -> Callable[[WorkerChannel], PrescanBatch]:
     """Return a job that prescans a batch."""
 
     def run(channel: WorkerChannel) -> PrescanBatch:
-        response = channel.call(PrescanFiles(paths), 5.0 + FILE_TIMEOUT_S * MAX_SLOW_FILES)
+        response = channel.call(PrescanFiles(paths, (root.path,)), 5.0 + FILE_TIMEOUT_S * MAX_SLOW_FILES)
         if not isinstance(response, PrescanResult):
             raise WorkerError("the worker returned no prescan")
         return response.batch

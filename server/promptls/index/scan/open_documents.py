@@ -139,7 +139,7 @@ class DocumentIndexer:
 
     def _queue_saved_record(self, state: RootState, entry: FileEntry) -> None:
         """Queue the manifest record of a document whose text equals its file."""
-        content = read_text(entry.path, self._limits)
+        content = read_text(entry.path, self._limits, (state.root.path,))
         if isinstance(content, FileContent) and content_hash(content.text) == entry.content_hash:
             state.unsaved_records[entry.name] = replace(
                 entry, size=content.size, mtime_ns=content.mtime_ns, version=None
@@ -151,7 +151,7 @@ class DocumentIndexer:
         self._pool.submit_interactive(_forget_job(path))
         if entry is None or state is None:
             return
-        content = read_text(path, self._limits)
+        content = read_text(path, self._limits, (state.root.path,))
         embedded = EmbeddingResult(RowBatch(()))
         problem = ""
         if isinstance(content, FileContent):

@@ -57,7 +57,7 @@ class Prescanner:
             return
         for batch in jobs.split_batches(waiting, snapshot, jobs.PRESCAN_FILES, jobs.PRESCAN_BYTES):
             self._running += 1
-            future = self._pool.submit_bulk(jobs.prescan_job(batch))
+            future = self._pool.submit_bulk(jobs.prescan_job(state.root, batch))
             future.add_done_callback(lambda f, b=batch: self._post(lambda: self._batch_finished(state, b, f)))  # type: ignore[misc]
 
     def _batch_finished(self, state: RootState, batch: tuple[str, ...], future: Future[PrescanBatch]) -> None:
@@ -99,7 +99,12 @@ class Prescanner:
         unknown = [p for p, e in snapshot.files.items() if not e.scanned and p not in self._index]
         if len(paths) < fallback.MAX_FILES and unknown:
             paths += fallback.find_definitions(
-                names, unknown, self._limits, time.monotonic() + FALLBACK_TIMEOUT_S, token
+                names,
+                unknown,
+                self._limits,
+                time.monotonic() + FALLBACK_TIMEOUT_S,
+                token,
+                [r.path for r in snapshot.roots],
             )
         return paths
 

@@ -33,9 +33,10 @@ MIN_WALK_PAUSE_FACTOR = 20
 class RootState:
     """Mutable state of one root.  Only the indexer's thread changes it, except where noted."""
 
-    __slots__ = ("attempts", "checked_at", "dropped", "failed", "folder_stats", "linked_folders", "manifest", "next_walk_at",
+    __slots__ = ("attempts", "check_seconds", "checked_at", "dropped", "failed", "folder_stats", "linked_folders",
+                 "manifest", "next_walk_at",
                  "outline_batches", "pending", "pending_walks", "problems", "retry_failed", "root", "store", "store_ready", "unprescanned",
-                 "unread", "unsaved_records", "walk_seconds", "walked_at")  # fmt: skip
+                 "unread", "unsaved_records", "walk_requested", "walk_seconds", "walked_at", "was_read")  # fmt: skip
 
     def __init__(self, root: Root) -> None:
         self.root = root
@@ -52,10 +53,13 @@ class RootState:
         self.retry_failed = False  # whether the next walk schedules the failed files again
         self.unsaved_records: dict[str, FileEntry | None] = {}  # name → manifest record to write, None to delete
         self.pending_walks = 1  # requested and unfinished walks; the first one opens the root
+        self.walk_requested = False  # whether one of them follows a reported or detected change
+        self.was_read = False  # whether all files were read once
         self.walked_at = 0.0  # time.monotonic() of the last finished walk
         self.walk_seconds = 0.0  # duration of the last walk
         self.next_walk_at = 0.0  # time.monotonic() of the next background walk, 0 for none; any thread
         self.checked_at = 0.0  # time.monotonic() of the last check for changes; any thread
+        self.check_seconds = 0.0  # duration of that check
         self.folder_stats: FolderStats | None = None  # set by the walk thread
         self.linked_folders: list[str] = []  # names of links to folders outside of the root; set by the walk thread
         self.problems: dict[str, str] = {}  # topic ("folder", "files", "rows", …) → sentence for users
@@ -89,6 +93,11 @@ class RootState:
         """True if every known file has its symbols, terms and vectors."""
         return not self.pending_walks and self.store_ready.done() and not self.pending
 
+    @property
+    def has_unread_changes(self) -> bool:
+        """True if files have changed since all files were read, and are not listed or read again yet."""
+        return self.was_read and (self.unread > 0 or self.walk_requested)
+
     def name_of(self, path: str) -> str:
         """Return a path relative to the root."""
         return path[len(self.root.path) :].lstrip("/")
@@ -104,6 +113,8 @@ class RootState:
     def walk_finished(self) -> None:
         """Record that the result of a walk was applied."""
         self.pending_walks -= 1
+        self.walk_requested = self.walk_requested and self.pending_walks > 0
+        self.was_read = self.was_read or not self.unread
         self.walked_at = self.checked_at = time.monotonic()
         self.next_walk_at = 0.0
 

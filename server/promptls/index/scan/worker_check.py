@@ -28,7 +28,7 @@ def check_worker(config: IndexConfig, path: str, timeout_s: float) -> WorkerChec
     """
     channel = WorkerChannel(worker_configuration(config), background=False)
     try:
-        response = channel.call(ScanFiles((path,)), timeout_s)
+        response = channel.call(ScanFiles((path,), roots=(path.replace("\\", "/").rpartition("/")[0],)), timeout_s)
         scans = response.files if isinstance(response, ScanResult) else ()
         symbols = [
             s.name for scan in scans if scan.encoded_outline for s in decode_outline(scan.encoded_outline).symbols

@@ -34,12 +34,14 @@ class ScanFiles(Struct, frozen=True, tag=True, array_like=True):
 
     paths: tuple[str, ...]
     plain: bool = False
+    roots: tuple[str, ...] = ()  # see `read_text`; so for the other requests
 
 
 class PrescanFiles(Struct, frozen=True, tag=True, array_like=True):
     """Prescan files; unreadable files are omitted."""
 
     paths: tuple[str, ...]
+    roots: tuple[str, ...] = ()
 
 
 class ScanText(Struct, frozen=True, tag=True, array_like=True):
@@ -84,6 +86,7 @@ class MatchPattern(Struct, frozen=True, tag=True, array_like=True):
     pattern: str
     paths: tuple[str, ...]
     texts: dict[str, str]
+    roots: tuple[str, ...] = ()
 
 
 class FileScan(Struct, frozen=True, array_like=True):

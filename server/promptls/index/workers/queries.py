@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from itertools import islice
 
@@ -16,7 +16,7 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from promptls.index.snapshot import OpenDocument
+from promptls.index.snapshot import Snapshot
 from promptls.index.status import error_reason
 from promptls.index.workers.messages import EmbedQuery, MatchPattern, MatchResult, QueryVector, Response
 from promptls.index.workers.pool import WorkerChannel, WorkerPool
@@ -106,7 +106,7 @@ def structural_search(
     pool: WorkerPool,
     pattern: str,
     paths: Sequence[str],
-    documents: Mapping[str, OpenDocument],
+    snapshot: Snapshot,
     token: CancelToken,
     seconds: float,
 ) -> PatternMatches:
@@ -119,16 +119,19 @@ def structural_search(
     matches: dict[str, tuple[Span, ...]] = {}
     languages: set[str] = set()
     searched = 0
+    roots = tuple(root.path for root in snapshot.roots)
     batches = (paths[first : first + MATCH_BATCH_FILES] for first in range(0, len(paths), MATCH_BATCH_FILES))
     running: deque[tuple[Sequence[str], Future[Response]]] = deque()
 
     def submit(batch: Sequence[str]) -> None:
-        texts = {p: documents[p].text for p in batch if p in documents}
+        texts = {p: snapshot.documents[p].text for p in batch if p in snapshot.documents}
         remaining_s = deadline - time.monotonic()
         running.append(
             (
                 batch,
-                pool.submit_bulk(_match_job(MatchPattern(pattern, tuple(batch), texts), remaining_s + MATCH_GRACE_S)),
+                pool.submit_bulk(
+                    _match_job(MatchPattern(pattern, tuple(batch), texts, roots), remaining_s + MATCH_GRACE_S)
+                ),
             )
         )
 

@@ -72,9 +72,9 @@ class Worker:
         """Handle one request from the server process."""
         if isinstance(request, ScanFiles):
             self.batch_texts = {}
-            return ScanResult(tuple(self._scan_file(path, request.plain) for path in request.paths))
+            return ScanResult(tuple(self._scan_file(path, request.plain, request.roots) for path in request.paths))
         if isinstance(request, PrescanFiles):
-            return PrescanResult(prescan(self._read_texts(request.paths)))
+            return PrescanResult(prescan(self._read_texts(request.paths, request.roots)))
         if isinstance(request, ScanText):
             return ScanResult((self._scan_document(request),))
         if isinstance(request, ExtractTerms):
@@ -113,8 +113,8 @@ class Worker:
         self.embedder = embedder
         return Acknowledged(dimension=embedder.dimension)
 
-    def _scan_file(self, path: str, as_text: bool) -> FileScan:
-        content = read_text(path, self.limits)
+    def _scan_file(self, path: str, as_text: bool, roots: tuple[str, ...]) -> FileScan:
+        content = read_text(path, self.limits, roots)
         if isinstance(content, UnreadableFile):
             if content.transient:
                 raise OSError(content.reason)  # ends this process; the pool tries the file again
@@ -127,9 +127,9 @@ class Worker:
             path, content.size, content.mtime_ns, content_hash(content.text), encode_outline(parsed.outline)
         )
 
-    def _read_texts(self, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def _read_texts(self, paths: Iterable[str], roots: tuple[str, ...]) -> Iterator[tuple[str, str]]:
         for path in paths:
-            content = read_text(path, self.limits)
+            content = read_text(path, self.limits, roots)
             if isinstance(content, FileContent):
                 yield path, content.text
 
@@ -147,7 +147,8 @@ class Worker:
         for path in request.paths:
             text = request.texts.get(path)
             if text is None:
-                content = read_any_text(path, self.limits)  # an indexed text is not checked for generated content again
+                # An indexed text is not checked for generated content again.
+                content = read_any_text(path, self.limits, request.roots)
                 if isinstance(content, UnreadableFile):
                     continue
                 text = content.text

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from promptls.index import Change, Derived, Snapshot, SourceReader, split_lines
+from promptls.index import Change, Derived, Snapshot, SourceReader, file_stat, split_lines
 from promptls.knowledge.project import facts as f
 from promptls.knowledge.project.facts import FileTally, ProjectFacts
 from promptls.knowledge.project.file_kind import is_peripheral
@@ -53,6 +53,7 @@ class _ParsedFile(Struct, frozen=True):
     """Data from one version of a manifest, readme or script."""
 
     content_hash: bytes
+    stat: tuple[int, int] | None = None  # (size, mtime in ns) before it was read, None for an open document
     manifest: ProjectManifest | None = None
     opening: ReadmeOpening | None = None
     has_main_guard: bool = False
@@ -147,7 +148,8 @@ class ProjectIndex:
             self._roots = snapshot.roots
             self._states.reset({root.path: _RootState(root) for root in snapshot.roots})
             self._facts = ()
-        if not self._facts or self._states.pending(snapshot) is not None:
+        is_modified = any(_is_modified(sources, state) for state in self._states.value.values())
+        if not self._facts or is_modified or self._states.pending(snapshot) is not None:
             states = self._states.at(snapshot)
             self._facts = tuple(_build_facts(sources, state) for state in states.values())
         return self._facts
@@ -296,12 +298,29 @@ def _build_facts(sources: SourceReader, state: _RootState) -> ProjectFacts:
     )
 
 
+def _is_modified(sources: SourceReader, state: _RootState) -> bool:
+    """Return whether a parsed file has changed, on disk or in the editor; the index may not know it yet."""
+    base = state.root.path.rstrip("/")
+    return any(_is_outdated(sources, f"{base}/{name}", file) for name, file in state.parsed.items())
+
+
+def _is_outdated(sources: SourceReader, path: str, file: _ParsedFile) -> bool:
+    document = sources.snapshot.documents.get(path)
+    if document is not None:
+        return content_hash(document.text) != file.content_hash
+    return file.stat is None or _current_stat(sources, path) != file.stat
+
+
+def _current_stat(sources: SourceReader, path: str) -> tuple[int, int] | None:
+    return None if path in sources.snapshot.documents else file_stat(path)
+
+
 def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:
     """Read and parse a file unless this version of it is already parsed."""
     path = f"{state.root.path.rstrip('/')}/{name}"
-    entry = sources.snapshot.files.get(path)
+    stat = _current_stat(sources, path)
     known = state.parsed.get(name)
-    if entry is not None and known is not None and entry.content_hash and known.content_hash == entry.content_hash:
+    if known is not None and not _is_outdated(sources, path, known):
         return
     state.parsed.pop(name, None)
     text_or_problem = sources.read_text(path)
@@ -310,6 +329,7 @@ def _parse_file(sources: SourceReader, state: _RootState, name: str) -> None:
     text = "\n".join(split_lines(text_or_problem))
     state.parsed[name] = _ParsedFile(
         content_hash(text_or_problem),
+        stat,
         parse_manifest(name, text) if parser_for(name) is not None else None,
         read_opening(text) if is_readme(name) else None,
         name.endswith(".py") and _MAIN_GUARD.search(text) is not None,

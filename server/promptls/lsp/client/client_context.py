@@ -13,6 +13,8 @@ from promptls.api import params as protocol
 from promptls.api.params import InvalidParams
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.transport.jsonrpc import to_json
+from promptls.model import CancelToken
+from promptls.util.cancellation import run_cancellable
 
 log = logging.getLogger(__name__)
 
@@ -29,13 +31,28 @@ def client_supports(server: PromptServer, request: str) -> bool:
     return bool(ours.get(request)) if isinstance(ours, dict) else False
 
 
-async def fetch_client_context(server: PromptServer, message: str, context: protocol.Context) -> protocol.Context:
+MAX_SCANNED_CHARACTERS = 20_000
+"""Maximum length of a message whose mentions are parsed on the event loop, in characters: less than 20 ms."""
+
+
+async def fetch_client_context(
+    server: PromptServer, message: str, context: protocol.Context, token: CancelToken
+) -> protocol.Context:
     """Complete a context with the fields that the message's mentions need and the client can be asked for."""
     if not client_supports(server, "clientContext"):
         return context
     from promptls.mentions.registry import required_context_fields
 
-    missing = [name for name in required_context_fields(message) if not getattr(context, protocol.attribute(name))]
+    loop = asyncio.get_running_loop()
+    # A long message would block the event loop for seconds.
+    is_long = len(message) > MAX_SCANNED_CHARACTERS
+    if is_long:
+        required = await loop.run_in_executor(
+            server.request_executor, run_cancellable, token, required_context_fields, message
+        )
+    else:
+        required = required_context_fields(message)
+    missing = [name for name in required if not getattr(context, protocol.attribute(name))]
     if not missing:
         return context
     cached = server.client_context_cache.get(tuple(missing))

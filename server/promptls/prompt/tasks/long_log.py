@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from promptls.prompt.tasks.stack_trace import parse_frames
 from promptls.prompt.tokens import Counter, count_all
+from promptls.util.cancellation import check_each
 from promptls.util.plural import plural
 
 MIN_LOG_LINES, MIN_LOG_SHARE = 10, 0.2
@@ -81,7 +82,7 @@ def shorten_log(message: str, max_tokens: int, counter: Counter) -> tuple[str, s
     question = "\n".join(log.lines[n] for n in sorted(kept))
     remaining = max_tokens - counter.count(question) - 2 * MARK_TOKENS
     added: list[list[int]] = []
-    for region in _regions(log):
+    for region in check_each(_regions(log)):
         new = [n for n in region if n not in kept]
         cost = sum(count_all(counter, [_cut(log.lines[n]) + "\n" for n in new])) + MARK_TOKENS if new else 0
         if new and cost <= remaining:
@@ -102,12 +103,14 @@ def shorten_log(message: str, max_tokens: int, counter: Counter) -> tuple[str, s
 
 def _log_lines(lines: Sequence[str]) -> list[int]:
     """Return the lines in the format of a log or of a stack trace."""
-    return [n for n, line in enumerate(lines) if _LOG_LINE.match(line[:200]) or _TRACE_LINE.match(line[:200])]
+    return [
+        n for n, line in enumerate(check_each(lines)) if _LOG_LINE.match(line[:200]) or _TRACE_LINE.match(line[:200])
+    ]
 
 
 def _is_log(lines: Sequence[str], log_lines: Sequence[int]) -> bool:
     """Return whether most of a message is a log."""
-    filled = sum(1 for line in lines if line.strip())
+    filled = sum(1 for line in check_each(lines) if line.strip())
     return len(log_lines) >= max(MIN_LOG_LINES, MIN_LOG_SHARE * filled)
 
 

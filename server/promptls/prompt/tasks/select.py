@@ -59,11 +59,11 @@ def _retrieval(request: TaskRequest, has_items: bool) -> Retrieval:
 
 def _without_mentions(request: TaskRequest) -> str:
     """Return the message without its mentions; the question keeps the names of mentioned symbols."""
-    text, at = "", 0
+    parts, at = list[str](), 0
     for outcome in request.outcomes:
-        text += request.message[at : outcome.mention.start] + " "
+        parts += [request.message[at : outcome.mention.start], " "]
         at = max(at, outcome.mention.end)
-    return text + request.message[at:]
+    return "".join(parts) + request.message[at:]
 
 
 def _distinct(items: Sequence[Item], explicit: Sequence[Item]) -> tuple[Item, ...]:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.languages import PLAIN_TEXT, language_of
+from promptls.util.cancellation import check_each
 
 MAX_FRAMES = 200
 """Maximum number of frames of one message; deep recursion repeats the same ones."""
@@ -112,7 +113,7 @@ def numbered_lines(message: str) -> list[tuple[int, str]]:
     if len(lines) > MAX_SCANNED_LINES:
         lines = lines[: MAX_SCANNED_LINES // 2] + lines[-MAX_SCANNED_LINES // 2 :]
     out: list[tuple[int, str]] = []
-    for n, line in lines:
+    for n, line in check_each(lines):
         if "\\n" in line:  # a log in JSON may hold a whole stack trace in one line
             parts = _JSON_NEWLINE.split(line[: MAX_LINE_CHARACTERS * _CODE_LINES])
             cleaned = [part.replace('\\"', '"').replace("\\t", "\t") for part in parts] if len(parts) > 1 else parts
@@ -128,7 +129,7 @@ def _groups(numbered: Sequence[tuple[int, str]]) -> Iterator[_Group]:
     lines = [text for _, text in numbered]
     group = _Group([], False, False)
     last = 0
-    for i, line in enumerate(lines):
+    for i, line in enumerate(check_each(lines)):
         if _HEADER.search(line) or (group.frames and i - last > MAX_GROUP_GAP):
             if group.frames:
                 yield group

@@ -13,6 +13,7 @@ from promptls.mentions.context import ResolveContext
 from promptls.model import FileText, Item, Mention, Origin, Span, Symbol
 from promptls.prompt.tasks.error_text import ErrorMessage, error_messages, raise_sites
 from promptls.prompt.tasks.stack_trace import Frame, parse_frames
+from promptls.util.cancellation import check_each
 
 MAX_ITEMS = 12
 """Maximum number of items of a stack trace."""
@@ -66,9 +67,13 @@ class _Location(Struct, frozen=True):
 
 def mask_mentions(message: str, mentions: Sequence[Mention]) -> str:
     """Return a message of the same length in which these mentions are blank."""
-    for mention in mentions:
-        message = message[: mention.start] + " " * (mention.end - mention.start) + message[mention.end :]
-    return message
+    parts: list[str] = []
+    at = 0
+    for mention in check_each(sorted(mentions, key=lambda mention: mention.start)):
+        if mention.end > at:
+            parts += [message[at : mention.start], " " * (mention.end - max(at, mention.start))]
+            at = mention.end
+    return "".join(parts) + message[at:]
 
 
 def stack_trace_items(message: str, context: ResolveContext) -> StackTrace:

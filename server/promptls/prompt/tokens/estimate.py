@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from promptls.util.cancellation import check_cancelled, check_each
+
 VOCABULARIES = ("o200k_base", "cl100k_base")
 
 TABLES = "estimate.npz"
@@ -55,6 +57,7 @@ class Estimate(Struct, frozen=True):
         data = _EDGE + text.encode("utf-8", "surrogatepass") + _EDGE
         hundredths = 100  # the first byte always starts a token
         for start in range(0, len(data) - len(_EDGE) * 2, _BLOCK):
+            check_cancelled()
             starts = _token_starts(data[start : start + _BLOCK + len(_EDGE) * 2], self.vocabulary)
             hundredths += int(starts[1 if start == 0 else 0 :].sum(dtype=np.int64))
         return -(-hundredths // 100)
@@ -64,7 +67,7 @@ class Estimate(Struct, frozen=True):
         counts = [0] * len(texts)
         batch: list[tuple[int, bytes]] = []
         size = 0
-        for i, text in enumerate(texts):
+        for i, text in enumerate(check_each(texts)):
             data = text.encode("utf-8", "surrogatepass")
             if len(data) > _BLOCK // 2:
                 counts[i] = self.count(text)

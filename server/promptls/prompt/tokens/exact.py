@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 
 from promptls.model import Problem
+from promptls.util.cancellation import check_each
 
 MAX_BYTES = 64 << 20
 """Maximum size of a tokenizer file, in bytes; a vocabulary of 260,000 entries takes 35 MB."""
@@ -47,7 +48,7 @@ class RankCounter(Struct, frozen=True):
 
     def count(self, text: str) -> int:
         """Return the number of tokens of a text."""
-        return sum(len(self.encoding.encode_ordinary(part)) for part in _split_long_space(_encodable(text)))
+        return sum(len(self.encoding.encode_ordinary(part)) for part in check_each(_split_long_space(_encodable(text))))
 
 
 def _encodable(text: str) -> str:
