@@ -46,7 +46,7 @@ NOTEBOOK_LANGUAGE = "jupyter-notebook"
 
 
 class SavedNotebook(Struct, frozen=True):
-    """What the file of an open notebook contains besides the sources of its cells."""
+    """Contents of the file of an open notebook besides the sources of its cells."""
 
     language_names: tuple[str, ...] = ()
     outputs: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by URI of the cell

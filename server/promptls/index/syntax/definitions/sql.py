@@ -26,7 +26,7 @@ _KINDS = {
 
 _ROUTINES = frozenset({"PROCEDURE", "PROC", "FUNCTION", "TRIGGER", "EVENT"})
 _ALTERED = _ROUTINES | {"VIEW"}
-"""What ALTER can define anew, with a body."""
+"""Kinds of definitions that ALTER replaces together with their body."""
 
 _MODIFIERS = (
     "OR REPLACE ALTER REFRESH GLOBAL LOCAL TEMP TEMPORARY UNLOGGED FOREIGN EXTERNAL UNIQUE CLUSTERED NONCLUSTERED FULLTEXT "

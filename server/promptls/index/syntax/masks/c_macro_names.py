@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 
 class MacroName(NamedTuple):
-    """What a macro call defines."""
+    """The definition that a macro call makes."""
 
     name: str
     """Name as written; a string literal with its quotes."""

@@ -12,7 +12,7 @@ from promptls.index.syntax.masks.c_conditionals import BLANK
 from promptls.index.syntax.masks.c_macro_names import MacroName, definition_name, pasting_macros, variable_name
 
 FINISHED, BEGINS_SCOPE = -1, -2
-"""What follows a definition: nothing of it, or a block that holds declarations."""
+"""States after a definition: it has ended, or a block that holds declarations follows."""
 
 _PLAIN_ARGUMENTS = re.compile(rb"\([\w\s,]*\)")
 
