@@ -74,6 +74,10 @@ def _targets(request: TaskRequest) -> list[OutlineRef]:
     return list(dict.fromkeys(found))[:MAX_TARGETS]
 
 
+_SEPARATORS = re.compile(r"[\W_]+")
+"""Characters between the words of a name, which `split_identifier` drops."""
+
+
 def _node(item: Item, view: GraphView) -> OutlineRef | None:
     return (item.path, -1) if item.kind == "file" else node_of_item(view, item)
 
@@ -115,12 +119,22 @@ def tests_by_name(targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
     found: list[tuple[int, OutlineRef]] = []
     for path in view.snapshot.files:
         facts = view.file_symbols(path) if is_test_path(view.snapshot.label(path)) else None
-        for i, symbol in enumerate(facts.symbols if facts is not None else ()):
+        if facts is None or not _contains_any("\n".join(symbol.name for symbol in facts.symbols), names):
+            continue
+        for i, symbol in enumerate(facts.symbols):
+            if not _contains_any(symbol.qualified, names):
+                continue
             words = [word for part in symbol.qualified.split(".") for word in _name_words(part)]
             if symbol.kind in CALLABLE_KINDS and _TEST_WORD.search(" ".join(words)) and _has_run(words, names):
                 found.append((len(symbol.span), (path, i)))
     items = (definition_item(view, ref, Origin.TASK, SCORE) for _, ref in sorted(found)[-MAX_TESTS // 2 :])
     return [item for item in items if item is not None]
+
+
+def _contains_any(text: str, names: set[str]) -> bool:
+    """Return whether one of the names is in a text without its separators: a quick test before words are split."""
+    letters = _SEPARATORS.sub("", text.lower())
+    return any(name in letters for name in names)
 
 
 def _name_words(name: str) -> list[str]:
