@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-
-import re2
+from typing import TYPE_CHECKING
 
 from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind
 from promptls.prompt.sanitize.place import Place
@@ -22,6 +21,9 @@ from promptls.prompt.sanitize.value_checks import (
     is_uuid,
     starts_like_placeholder,
 )
+
+if TYPE_CHECKING:
+    import re2
 
 _AFTER_NAME = frozenset("\"'`\\ \t=:><(|?{]\r\n-")
 """Characters between a name and its value."""

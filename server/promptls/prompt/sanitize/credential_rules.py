@@ -5,12 +5,15 @@ from __future__ import annotations
 import sys
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import re2
 from msgspec import Struct
 
 from promptls.prompt.sanitize.rule_index import compile_linear, index_of_rules
 from promptls.util.decode import convert
+
+if TYPE_CHECKING:
+    import re2
 
 if sys.version_info >= (3, 11):
     import tomllib

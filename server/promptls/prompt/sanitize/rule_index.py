@@ -7,14 +7,19 @@ the length of any text.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-import re2
+if TYPE_CHECKING:
+    import re2
+
 
 _MAX_AUTOMATON_BYTES = 64 << 20
 """Upper limit of memory; the states of ordinary texts need less than 10 MB."""
 
 
 def _options() -> re2.Options:
+    import re2  # an extension module: loaded when the first text is searched
+
     options = re2.Options()
     options.max_mem = _MAX_AUTOMATON_BYTES
     options.log_errors = False
@@ -23,6 +28,8 @@ def _options() -> re2.Options:
 
 def index_of_rules(patterns: Iterable[str]) -> re2.Set:
     """Return the index of patterns in the syntax of RE2."""
+    import re2
+
     index = re2.Set.SearchSet(_options())
     for pattern in patterns:
         index.Add(pattern)
@@ -32,6 +39,8 @@ def index_of_rules(patterns: Iterable[str]) -> re2.Set:
 
 def compile_linear(pattern: str) -> re2._Regexp:
     """Compile a pattern to an automaton that searches bytes in linear time."""
+    import re2
+
     return re2.compile(pattern.encode("ascii"), _options())
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-
-import re2
+from typing import TYPE_CHECKING
 
 from promptls.prompt.sanitize.assignments import is_secret_literal
 from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS
 from promptls.prompt.sanitize.place import Place
 from promptls.prompt.sanitize.rule_index import compile_linear, index_of_rules, matching_rules
+
+if TYPE_CHECKING:
+    import re2
 
 _NAME = rf"(?P<name>[\w ./:-]{{0,60}}(?i:{'|'.join(KEYWORDS + RARE_KEYWORDS)})[\w ./:-]{{0,40}})"
 _VALUE = r"""(?P<value>[^\s"'`<>]{6,400})"""

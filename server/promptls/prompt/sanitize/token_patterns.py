@@ -10,13 +10,16 @@ import sys
 from collections.abc import Iterator
 from functools import cache, cached_property
 from importlib.resources import files
+from typing import TYPE_CHECKING
 
-import re2
 from msgspec import Struct
 
 from promptls.prompt.sanitize.rule_index import index_of_rules, matching_rules
 from promptls.prompt.sanitize.value_checks import is_random, is_sample_token
 from promptls.util.decode import convert
+
+if TYPE_CHECKING:
+    import re2
 
 if sys.version_info >= (3, 11):
     import tomllib
