@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING
 
-from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind, occurrences
+from promptls.prompt.sanitize.names import KEYWORDS, RARE_KEYWORDS, NameKind, name_kind
 from promptls.prompt.sanitize.place import Place
+from promptls.prompt.sanitize.rule_index import compile_linear
 from promptls.prompt.sanitize.value_checks import (
     is_basic_login,
     is_chosen_key,
@@ -18,6 +21,9 @@ from promptls.prompt.sanitize.value_checks import (
     is_uuid,
     starts_like_placeholder,
 )
+
+if TYPE_CHECKING:
+    import re2
 
 _AFTER_NAME = frozenset("\"'`\\ \t=:><(|?{]\r\n-")
 """Characters between a name and its value."""
@@ -52,7 +58,17 @@ _NEXT_LINE = re.compile(  # of Kubernetes, Terraform and CloudFormation
     r"""[ \t]*["']?(?:value|default)["']?[ \t]{0,16}[:=][ \t]*["']?(?P<value>[^\s"'⟦⟧]{6,400})""",
     re.IGNORECASE,
 )
-_OPTION_VALUE = re.compile(r"""[ ](?:"([^"\n]{6,128})"|'([^'\n]{6,128})'|([^\s"'`|;<>]{6,128}))""")
+_SEPARATOR_AND_VALUE = (
+    r"""(?:\\?["'`]?\]?[ \t]{0,16}(?:"""
+    r"""(?::[ \t]?&?(?:'static[ \t])?[A-Za-z][\w.<>\[\]?]{0,24}[ \t]{0,4}|\{[^{}\n]{0,24}\}[ \t]{0,4})?"""
+    r"""(?:=>|:=|:-|\|\|=?|\?\?=?|\?:|={1,3}|:|<-|>)(?:<quoted>|[^\s"'`]{6}|[ \t]{1,32}[^\s"'`]{<bare>})"""
+    r"""|[({][ \t]*["'])"""
+    r"""|["'],<quoted>|["'][ \t]?(?:(?:value|content|default)[ \t]?=|[^<>\n]{0,40}>)|["'`\]]{0,2}[ \t]{1,16}[NE]?["']"""
+    r"""|["':=, \t]{0,16}\r?\n[ \t]*["']?(?i:type|description|sensitive|nullable|noecho|value|default)"""
+    r"""|["':= \t]{0,16}\{[ \t]*(?:\r?\n|["']?value))"""
+).replace("<quoted>", r"""[ \t]{0,32}[bruBRUfNE@&]{0,2}(?:[\w.:]{1,40}\([ \t]?)?\\?["'`][^\n]{6}""")
+"""A superset of what the patterns above match, in the syntax of RE2: few of the names in code have a value."""
+_MIN_EXPRESSION_CHARACTERS = 16  # of a value in code that has no quotes: it must be random
 _INLINE_OBJECT = re.compile(
     r"""["']?[ \t]*[:=][ \t]*\{[ \t]*["']?value["']?[ \t]*[:=][ \t]*["']([^\s"'⟦⟧]{6,400})(?=["'])"""
 )
@@ -73,32 +89,36 @@ _PROSE = re.compile(r"[ \t]+(?:[^\W\d_]{2,}(?![\w.-]*[=:])|=[ \t])")
 _UPPER_NAME = re.compile(r"[A-Z][A-Z0-9_]*$")
 
 
-def find_named_values(text: str, lower: str, place: Place) -> Iterator[tuple[int, int, str]]:
+def find_named_values(text: str, ascii_text: bytes, place: Place) -> Iterator[tuple[int, int, str]]:
     """Yield values after the name of a secret: random ones anywhere, passwords in quotes or in settings files.
 
-    `lower` is the text in lower case.  Searches for the names first, because they are rare.
+    `ascii_text` is the searchable form of the text.
     """
-    keywords = KEYWORDS if place.in_code else KEYWORDS + RARE_KEYWORDS
-    done = -1
-    for at in sorted({at for keyword in keywords for at in occurrences(lower, keyword)}):
-        if at < done:
-            continue  # in the same name
+    candidate = _candidates(place.in_code)
+    found = candidate.search(ascii_text)
+    while found:
+        at = found.start()
         done = _end_of_name(text, at)
         if text[done : done + 1] in _AFTER_NAME:
             yield from _values_of_name(text, at, done, place)
+        found = candidate.search(ascii_text, max(done, at + 1))
+
+
+@cache
+def _candidates(in_code: bool) -> re2._Regexp:
+    """Return the expression of a name with what can be a value after it; the value is checked afterwards."""
+    keywords = "|".join(KEYWORDS if in_code else KEYWORDS + RARE_KEYWORDS)
+    tail = _SEPARATOR_AND_VALUE.replace("<bare>", str(_MIN_EXPRESSION_CHARACTERS if in_code else 6))
+    return compile_linear(rf"(?i:{keywords})[\w-]{{0,72}}(?:\.[A-Za-z_]\w{{0,24}}){{0,3}}" + tail)
 
 
 def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tuple[int, int, str]]:
     match = _ASSIGNED.match(text, end)
     if (match is None or (match["bare"] or "").startswith(("{", "(", "["))) and text[end] in _BEFORE_LINE_END:
         match = _INLINE_OBJECT.match(text, end) or _NEXT_LINE.match(text, end) or match
-    if match is None and text[end] != " ":
-        return
-    start = _start_of_name(text, at)
-    if option := _option_value(text, start, end):
-        yield (*option, "value")
     if match is None:
         return
+    start = _start_of_name(text, at)
     kind = name_kind(text[start:end].strip("-."))
     if kind is NameKind.REFERENCE:
         return
@@ -107,16 +127,6 @@ def _values_of_name(text: str, at: int, end: int, place: Place) -> Iterator[tupl
         found = _secret_value(text, start, default, kind, place)
     if found:
         yield (*found, "value")
-
-
-def _option_value(text: str, start: int, end: int) -> tuple[int, int] | None:
-    """Return the start and end of the password after an option such as `--admin-password` and a blank."""
-    option = _OPTION_VALUE.match(text, end) if text[start : start + 1] == "-" else None
-    if option is None or name_kind(text[start:end].strip("-.")) is not NameKind.PASSWORD:
-        return None
-    value = option[option.lastindex or 0]
-    is_value = is_password(value) and not (_REFERENCE.search(value) or _EXPRESSION.match(value))
-    return option.span(option.lastindex or 0) if is_value else None
 
 
 def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, place: Place) -> tuple[int, int] | None:
@@ -137,7 +147,7 @@ def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, p
     if (
         bare
         and _PROSE.match(text, last)
-        and not (text[first - 1] == "=" and _is_upper_name(text, start, match.start()))
+        and not (text[first - 1] == "=" and (text[start] == "-" or _is_upper_name(text, start, match.start())))
     ):
         return None
     if groups.get("macro") is not None and groups["end"]:
@@ -148,6 +158,17 @@ def _secret_value(text: str, start: int, match: re.Match[str], kind: NameKind, p
     if starts_like_placeholder(value) or _REFERENCE.search(value + "(" * is_called) or not value.strip():
         return None
     return (first, last) if _is_secret(value, kind, place, is_literal, bare) else None
+
+
+def is_secret_literal(value: str, name: str, place: Place) -> bool:
+    """Return whether a value without quotes is a secret for a name."""
+    kind = name_kind(name)
+    return (
+        kind is not NameKind.REFERENCE
+        and "⟦" not in value
+        and not (starts_like_placeholder(value) or _REFERENCE.search(value) or _EXPRESSION.match(value))
+        and _is_secret(value, kind, place, is_literal=True, bare=False)
+    )
 
 
 def _is_secret(value: str, kind: NameKind, place: Place, is_literal: bool, bare: bool) -> bool:
@@ -200,6 +221,8 @@ def _is_literal(text: str, start: int, match: re.Match[str], groups: dict[str, s
     """Return whether a bare value is not an expression: that of a shell variable, an option or a connection string."""
     operator = groups.get("operator")
     before = text[max(0, start - 2) : start]
+    if groups.get("element") or (groups.get("attribute") or "").endswith(">"):
+        return text.find("</", match.start("bare"), match.end("bare")) >= 0
     if before == "${" or (place.in_text and operator in ("=", ":")):
         return True
     if operator not in ("=", ":=", ":-") or match.end("operator") != match.start("bare"):

@@ -6,101 +6,56 @@ import re
 from collections.abc import Iterator
 from urllib.parse import unquote
 
+from promptls.prompt.sanitize.calls import call_arguments
+from promptls.prompt.sanitize.credential_rules import CallRule, SyntaxRule, credential_index, credential_rules
 from promptls.prompt.sanitize.names import occurrences
 from promptls.prompt.sanitize.place import Place
+from promptls.prompt.sanitize.rule_index import matching_rules
 from promptls.prompt.sanitize.value_checks import (
     is_basic_login,
     is_known_password,
+    is_long_random,
     is_password,
+    is_phrase,
     is_random,
     is_sample_token,
     is_strong_password,
     starts_like_placeholder,
 )
 
-_VALUE = r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})'|([^\s"'`|;<>]{4,128}))"""
-_QUOTED = r"""(?:"([^"\n]{4,128})"|'([^'\n]{4,128})')"""
-_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{12,2000}(?=["'`\s\\,;)}<]|$)""")
+_LOGIN = re.compile(r"""[A-Za-z0-9+/=_.~-]{12,2000}(?=["'`\s\\,;)}<]|$)|[^\s"'`\\<>{}()$⟦⟧]{12,400}(?=["'`])""")
 _USER_PASSWORD = re.compile(r"""["']?[^\s:'"]{1,60}:([^\s'"]{6,100})""")
-_REFERENCE = re.compile(r"\$[\w{(]|\{\{|[{}<>⟦⟧]|%\(|%[sdv]$|^%|\(|^@|^-|://|^\.{0,2}/|^env:|^file:|\\[nrt]")
+_REFERENCE = re.compile(r"\$[\w{(]|\{\{|[{}<>⟦⟧]|%\(|%[sdv]$|^%|\(|^@|^-|://|^\.{0,2}/|^(?:env|file|pass):|\\[nrt]")
 """A variable, a template, a call, an option, a URL or a path."""
 _MIN_CHARACTERS = 6
 _MIN_BEARER_CHARACTERS = 16
 
-_SYNTAX = tuple(
-    (keyword, re.compile(pattern))
-    for keyword, pattern in (
-        ("identified", rf"(?i:identified\s+(?:with\s+[\w'\"]+\s+)?(?:by|as)\s+(?:password\s+)?){_QUOTED}"),
-        (".login(", r"""\.login\(\s*["'][^"'\n]{1,80}["']\s*,\s*["']([^"'\n]{4,100})["']\s*\)"""),
-        ("@tcp(", r"[\w.-]{1,60}:([^\s@\"'`:/]{4,100})@(?=tcp\()"),
-        (":thin:", r":thin:[\w.-]{1,60}/([^\s@\"'`/]{4,100})@"),
-        ("getconnection(", r"""getConnection\([^()\n]{0,200},\s*"([^"\n]{4,100})"\s*\)"""),
-        ("->connect(", r"""->connect\([^()\n]{0,200},\s*["']([^"'\n]{4,100})["']\s*[,)]"""),
-    )
-)  # fmt: skip
-"""A keyword in lower case that a text must have, and the pattern of a password in a group."""
-_COMMAND_SYNTAX = tuple(
-    (keyword, re.compile(pattern))
-    for keyword, pattern in (
-        ("mysql", rf"mysql(?:dump|admin|import|show|check)?\b[^\n|;]{{0,160}}?\s-p{_VALUE}"),
-        (" login ", r"(?:docker|podman|helm registry|oras|skopeo|buildah|crane|az|oc|nerdctl)\s+login\b"
-         rf"[^\n|;]{{0,160}}?\s(?:-p|--password)[ =]{_VALUE}"),
-        ("redis-cli", rf"redis-cli\b[^\n|;]{{0,120}}?\s(?:-a|--pass)[ =]{_VALUE}"),
-        ("ldap", rf"ldap(?:search|modify|add|delete|whoami|passwd)\b[^\n|;]{{0,200}}?\s-w ?{_VALUE}"),
-        ("net use", rf"net use\b[^\n]{{0,120}}?\s/user:\S{{1,60}}\s+{_VALUE}"),
-        ("mongo", rf"mongo(?:sh|dump|restore|import|export)?\b[^\n|;]{{0,160}}?\s-p[ =]{_VALUE}"),
-        ("rabbitmqctl", rf"rabbitmqctl\s+(?:add_user|change_password)\s+\S{{1,60}}\s+{_VALUE}"),
-        ("securestring", rf"(?i:convertto-securestring\s+(?:-string\s+)?){_QUOTED}"),
-        ("bind_p", rf"(?m:^)[ \t]*(?i:bind_(?:pw|password|passwd))[ \t]+{_VALUE}"),
-        ("bindpw", rf"(?m:^)[ \t]*(?i:bindpw)[ \t]+{_VALUE}"),
-        ("sshpass", rf"sshpass\s+-p[ \t]*{_VALUE}"),
-        ("htpasswd", rf"htpasswd\s+-\w{{0,8}}b\w{{0,8}}\s+(?:[^\s-]\S{{0,100}}\s+){{1,2}}{_VALUE}"),
-        ("chpasswd", r"""echo\s+["']?[\w.-]{1,60}:([^\s"'|]{4,100})["']?\s*\|[^\n]{0,40}chpasswd"""),
-        ("password-stdin", r"""(?:echo|printf)\s+(?:-n\s+)?["']?([^\s"'|]{6,200})["']?\s*\|[^\n]{0,160}--password-stdin"""),
-        (" pass:", rf"-pass(?:in|out|word)?[ =]pass:{_VALUE}"),
-        ("requirepass", rf"(?i:requirepass)[ \t]+{_VALUE}"),
-        (" password ", rf"\b(?:machine\s+\S{{1,100}}|default)\s+login\s+\S{{1,100}}\s+password\s+{_VALUE}"),
-        ("\npassword ", rf"\b(?:machine\s+\S{{1,100}}|default)\s+login\s+\S{{1,100}}\s+password\s+{_VALUE}"),
-    )
-)  # fmt: skip
-"""The same for files other than code: commands and settings."""
-_AUTH_SYNTAX = tuple(
-    (keyword, re.compile(pattern))
-    for keyword, pattern in (
-        ("masterauth", rf"masterauth[ \t]+{_VALUE}"),
-        ("basicauth(", r"""[Bb]asicAuth\(\s*["'][^"'\n]{1,80}["']\s*,\s*["']([^"'\n]{4,100})["']"""),
-        ("basic_auth(", r"""basic_auth\(\s*["'][^"'\n]{1,80}["']\s*,\s*(?:Some\()?["']([^"'\n]{4,100})["']"""),
-        ("auth=(", r"""\bauth=\(\s*["'][^"'\n]{1,80}["']\s*,\s*["']([^"'\n]{4,100})["']\s*\)"""),
-    )
-)
-"""The same for texts that have the letters "auth"."""
 _URL_PASSWORD = re.compile(r"(://[^\s:/@'\"]{0,100}:)([^\s/'\"]{3,200})(?=@)")
 _PATTERN = re.compile(r"[\\\[\]|()]")  # a regular expression
-_PASSWORD_FILE_LINE = re.compile(
-    r"^[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*-]{1,60}:(\S{4,200})$", re.MULTILINE
-)
-_PASSWORD_FILE_SIGNS = (":5432:", ":*:", ":6432:")  # a port of PostgreSQL or any
 _USER_OPTIONS = (" -u ", " --user ", " --user=")
 _TOKEN_HEADER = re.compile(r"""authorization["']?[:,][ \t]{0,4}[bf]?["'`]?token """)
 
 
-def find_credentials(text: str, lower: str, place: Place) -> Iterator[tuple[int, int, str]]:
+def find_credentials(text: str, lower: str, ascii_text: bytes, place: Place) -> Iterator[tuple[int, int, str]]:
     """Yield the start, end and name of each credential in the syntax of a program or a protocol.
 
-    `lower` is the text in lower case.
+    `lower` is the text in lower case, `ascii_text` its searchable form.
     """
     in_tests = place.in_tests
-    has_auth = "auth" in lower
-    syntax = _SYNTAX + (_AUTH_SYNTAX if has_auth else ()) + (() if place.in_code else _COMMAND_SYNTAX)
-    patterns = {pattern for keyword, pattern in syntax if keyword in lower}
-    if not place.in_code and any(sign in text for sign in _PASSWORD_FILE_SIGNS):
-        patterns.add(_PASSWORD_FILE_LINE)
-    for pattern in patterns:
-        for match in pattern.finditer(text):
-            group = match.lastindex or 0
-            if _is_given(match[group], in_tests):
-                yield (*match.span(group), "password")
-    yield from _headers(text, lower, has_auth=has_auth)
+    for number in matching_rules(credential_index(), ascii_text):
+        rule = credential_rules()[number]
+        spans: Iterator[tuple[int, int]] = iter(())
+        if isinstance(rule, CallRule):
+            spans = call_arguments(text, (m.span() for m in rule.compiled.finditer(ascii_text)), rule.argument)
+        elif rule.anywhere or not place.in_code:
+            spans = _given_spans(rule, ascii_text)
+        strict = isinstance(rule, CallRule) or rule.strict
+        for start, end in spans:
+            value = text[start:end]
+            if _is_given(value, in_tests) and (not strict or _is_distinct(value)):
+                yield start, end, "password"
+    if "earer" in text or "auth" in lower:
+        yield from _headers(text, lower, has_auth="auth" in lower)
     if not place.in_code:
         for option in _USER_OPTIONS:
             for at in occurrences(lower, option):
@@ -109,9 +64,20 @@ def find_credentials(text: str, lower: str, place: Place) -> Iterator[tuple[int,
         yield from _url_passwords(text, in_tests)
 
 
+def _is_distinct(value: str) -> bool:
+    """Return whether a value is unlike a word or a name: a password with digits or signs, a phrase or a random value."""
+    return is_password(value) or is_phrase(value) or is_long_random(value)
+
+
+def _given_spans(rule: SyntaxRule, ascii_text: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the span of the group that matches, of each match."""
+    for match in rule.compiled.finditer(ascii_text):
+        yield next(match.span(group) for group in range(1, match.re.groups + 1) if match.span(group)[0] >= 0)
+
+
 def _headers(text: str, lower: str, *, has_auth: bool) -> Iterator[tuple[int, int, str]]:
     """Yield the credentials of authorization headers."""
-    schemes = ("bearer ", "basic ") if has_auth else ("bearer ",)
+    schemes = ("bearer ", 'bearer", "', "basic ", 'basic", "') if has_auth else ("bearer ",)
     starts = [(at + len(scheme), scheme) for scheme in schemes for at in occurrences(lower, scheme)]
     if has_auth:
         starts += [(match.end(), "token ") for match in _TOKEN_HEADER.finditer(lower)]
@@ -129,9 +95,13 @@ def _user_option(text: str, start: int) -> Iterator[tuple[int, int, str]]:
 
 
 def _is_login(value: str, scheme: str) -> bool:
-    if scheme == "basic ":
+    if scheme.startswith("basic"):
         return is_basic_login(value)
-    return len(value) >= _MIN_BEARER_CHARACTERS and ".." not in value and is_random(value)
+    return (
+        len(value) >= _MIN_BEARER_CHARACTERS
+        and ".." not in value
+        and (is_random(value) or (is_strong_password(value) and not _REFERENCE.search(value)))
+    )
 
 
 def _url_passwords(text: str, in_tests: bool) -> Iterator[tuple[int, int, str]]:

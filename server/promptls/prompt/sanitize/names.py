@@ -26,7 +26,7 @@ RARE_KEYWORDS = ("psk", "_pw", "sessid", "sessionid", "kennwort", "senha", "cont
 _WORD = re.compile(r"[A-Z]+(?![a-zß-ÿ])|[A-Z]?[a-zß-ÿ]+")
 _PASSWORD_END = re.compile(
     r"(?:passw(?:or)?d|passphrase|passcode|passwort|kennwort|senha|contraseña|contrasena|wachtwoord|pwd)s?$"
-    r"|^(?:pw|psk|passe|bindpw|(?:|require|store|key|ssh|user|db|admin|root|smtp|mail|ftp|become|my|pg|redis|mongo|sudo)pass)$"
+    r"|^(?:pw|psk|passe|bindpw|(?:|require|store|key|ssh|user|db|admin|root|smtp|mail|ftp|become|my|pg|redis|mongo|sudo|remote|local|imap|proxy|bind|cert|login|auth)pass|authtok|rootpw)$"
 )
 _SECRET_END = re.compile(r"secrets?$")
 _ISSUED_END = re.compile(

@@ -8,12 +8,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 _SETTINGS_FILE = re.compile(
-    r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|tf|tfvars|hcl|plist|service|list"
+    r"(?:\.(?:ya?ml|toml|ini|cfg|cnf|conf|config|properties|props|xml|json|jsonc|ipynb|har|jmx|wsdl|csproj|targets|tf|tfvars|hcl|plist|service|list"
     r"|env(?:rc)?(?:\.\w+)?)|dockerfile[^/]*|containerfile|makefile|(?:^|/)\.[\w.-]+|rc)(?: \([^()]*\))?$",
     re.IGNORECASE,
 )
 _TEXT_FILE = re.compile(
-    r"(?:^$|\.(?:sh|bash|zsh|fish|bat|cmd|ps1|md|mdx|rst|adoc|txt|log|out|http|rest|diff|patch|sql)(?: \([^()]*\))?$)",
+    r"(?:^$|(?:^|/)[\w-]+$|\.(?:sh|exp|bash|zsh|fish|bat|cmd|ps1|md|mdx|rst|adoc|txt|log|out|http|rest|diff|patch|sql)(?: \([^()]*\))?$)",
     re.IGNORECASE,
 )
 """Commands, prose and logs, where values have no quotes."""

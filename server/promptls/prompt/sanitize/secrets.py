@@ -2,7 +2,8 @@
 
 `redact` replaces a secret by a named marker; the number of lines stays.  A token has the shape that its issuer
 documents (token_patterns.py).  In a secret file such as .env, everything but names is redacted (file_values.py).
-Elsewhere a value is a secret if it has the name of one and is random or a strong password (assignments.py).
+Elsewhere a value is a secret by its name and what it is (assignments.py, siblings.py), or by the syntax around it
+(credentials.py).
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from promptls.prompt.sanitize.findings import Finding
 from promptls.prompt.sanitize.manifests import find_manifest_values
 from promptls.prompt.sanitize.place import place_of
 from promptls.prompt.sanitize.private_keys import find_private_keys
+from promptls.prompt.sanitize.rule_index import searchable
+from promptls.prompt.sanitize.siblings import find_sibling_values
 from promptls.prompt.sanitize.token_patterns import MIN_TOKEN_CHARACTERS, find_tokens
 
 _DIFF_SUFFIX = re.compile(r" \([^()]*\)$")
@@ -37,13 +40,16 @@ def redact(text: str, path: str = "", *, is_file: bool = False) -> tuple[str, li
     secrets: list[Secret] = []
     if "PRIVATE KEY" in text:
         secrets += find_private_keys(text)
-    secrets += find_tokens(text)
+    ascii_text = searchable(text)
+    secrets += find_tokens(text, ascii_text)
     if is_secret_file(path):
         secrets += find_file_values(text, is_file)
     place = place_of(path)
     lower = _lower_case(text)
-    secrets += find_credentials(text, lower, place)
-    secrets += find_named_values(text, lower, place)
+    secrets += find_credentials(text, lower, ascii_text, place)
+    secrets += find_named_values(text, ascii_text, place)
+    if "value" in lower or "<string>" in text:
+        secrets += find_sibling_values(text, ascii_text, place)
     if "Secret" in text and "kind" in text:
         secrets += find_manifest_values(text)
     return _replace(text, _merge(secrets)) if secrets else (text, [])
