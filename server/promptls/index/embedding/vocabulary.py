@@ -28,6 +28,6 @@ def _vocabulary() -> frozenset[str]:
 def is_frequent_word(word: str) -> bool:
     """Return whether a lower-case word is frequent in code: a single token of the bundled model.
 
-    Of 21,600 words of five letters or more, few are spelling errors ("occured").
+    Of 21,600 words of five letters or more, few are spelling errors.
     """
     return word in _vocabulary()
