@@ -285,6 +285,51 @@ def test_targets_are_resolved(tmp_path: Path, target: str, expected: list[str]) 
     assert [short_name(view, place) for place in resolve_target(view, target).refs] == expected
 
 
+NAMESAKES = """
+-- spec/support/priced.rb --
+shared_examples_for Priced do
+end
+-- app/concerns/priced.rb --
+module Priced
+end
+-- app/errors.rb --
+class Missing
+  def self.Option(name)
+  end
+end
+-- app/option.rb --
+class Cli::Option
+end
+-- examples/app/main.tf --
+variable "zone" {}
+-- modules/net-beta/main.tf --
+variable "zone" {}
+-- modules/net/main.tf --
+variable "zone" {}
+-- lib/fast/search/find.rb --
+def search_all
+end
+-- lib/search/find.rb --
+def search_all
+end
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "first"),
+    [
+        ("Priced", "app/concerns/priced.rb:Priced"),
+        ("Option", "app/option.rb:Cli.Option"),
+        ("var.zone", "modules/net/main.tf:var.zone"),
+        ("search_all", "lib/search/find.rb:search_all"),
+    ],
+)
+def test_first_definition_of_a_name(tmp_path: Path, target: str, first: str) -> None:
+    """The project's own code, types and short paths come first."""
+    view = view_of(NAMESAKES, tmp_path)
+    assert short_name(view, resolve_target(view, target).refs[0]) == first
+
+
 def test_node_ids_resolve_to_their_nodes(tmp_path: Path) -> None:
     view = view_of(APP + "-- b.py --\ndef f(): ...\ndef f(): ...\n", tmp_path)
     for place in view.all_refs():

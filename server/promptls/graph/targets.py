@@ -10,6 +10,7 @@ import re
 from msgspec import Struct
 from rapidfuzz import fuzz, process
 
+from promptls.graph.centrality import is_project_code
 from promptls.graph.graph import GraphView
 from promptls.index import OutlineRef
 from promptls.languages import implementation_paths
@@ -84,7 +85,7 @@ def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
     """Return the definitions of a name or qualified name ("Server.run", "pkg::Server::run")."""
     name = name.replace("::", ".").replace("#", ".").replace("\\", ".")
     last = name.rpartition(".")[2]
-    found: list[tuple[int, OutlineRef]] = []
+    found: list[tuple[tuple[int, ...], OutlineRef]] = []
     for ref in view.snapshot.names.get(last.lower(), ()):
         symbol = view.symbol(ref)
         if symbol is None:
@@ -98,11 +99,26 @@ def definitions_named(view: GraphView, name: str) -> tuple[OutlineRef, ...]:
             rank = 0
         else:
             continue
-        rank = rank * 8 + (symbol.qualified != name) * 4 + (symbol.kind not in TYPE_KINDS | CALLABLE_KINDS) * 2
-        found.append((rank + view.is_test(ref), ref))
+        is_other_code = view.is_test(ref) or not is_project_code(view.snapshot.label(ref[0]))
+        found.append(((rank, is_other_code, symbol.qualified != name, _kind_rank(symbol.kind)), ref))
     paths = {ref[0] for _, ref in found}
-    ordered = sorted(found, key=lambda pair: (pair[0], _repeats_any(pair[1][0], paths), pair[1]))
+    ordered = sorted(
+        found, key=lambda pair: (pair[0], _repeats_any(pair[1][0], paths), _path_order(pair[1][0]), pair[1])
+    )
     return tuple(ref for _, ref in ordered)[:MAX_MATCHES]
+
+
+def _kind_rank(kind: str) -> int:
+    """Return the order of a kind among definitions of one name: types and modules, callables, others."""
+    if kind in TYPE_KINDS or kind == "module":
+        return 0
+    return 1 if kind in CALLABLE_KINDS else 2
+
+
+def _path_order(path: str) -> tuple[int, list[str]]:
+    """Return a sort key that puts files in fewer folders first, and "api" before "api-beta"."""
+    parts = path.split("/")
+    return len(parts), parts
 
 
 def _repeats_any(path: str, paths: set[str]) -> bool:

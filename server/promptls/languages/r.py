@@ -20,6 +20,8 @@ R = Language(
         "setGeneric": "function",
         "setMethod": "method",
     },
+    member_calls={"R6Class": "method", "setRefClass": "method"},
+    test_calls=frozenset("describe it test_that".split()),
     visibility="no_underscore",
     import_calls=("library", "require", "requireNamespace", "source"),
     import_resolution=PathImports(("", ".R", ".r")),

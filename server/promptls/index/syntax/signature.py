@@ -102,7 +102,10 @@ def signature_between(source: SourceText, start: int, end: int, language: Langua
     """
     text = source.text(start, min(end, start + _MAX_HEAD_BYTES))
     if not multiline:
-        text = text.strip().partition("\n")[0]
+        text = text.strip()
+        if text[:1] in "@[#" and language.strips_annotations:
+            text = _ANNOTATIONS.sub("", text, count=1)
+        text = text.partition("\n")[0]
     if "#" in text and "#" in language.line_comments:
         text = _HASH_COMMENT.sub(r"\1", text)
     elif language.scanner == "sql":

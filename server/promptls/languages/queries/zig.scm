@@ -1,6 +1,6 @@
 ; Zig.
 
-(Decl (FnProto function: (IDENTIFIER) @name) (Block) @body) @function
+(Decl (FnProto function: (IDENTIFIER) @name) (Block)? @body) @function
 (VarDecl variable_type_function: (IDENTIFIER) @name (ErrorUnionExpr (SuffixExpr (ContainerDecl)))) @struct
 (TestDecl (STRINGLITERALSINGLE) @name (Block) @body) @test
 (source_file (Decl (VarDecl variable_type_function: (IDENTIFIER) @name) @variable))

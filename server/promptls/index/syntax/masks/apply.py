@@ -30,6 +30,19 @@ _CONTEXT = re.compile(
     rb"sealed|value|external|actual|expect|lateinit|const)\s+)*(?:fun|val|var|class|interface|object|typealias)\b)"
 )
 """Context parameters before a declaration of Kotlin, which its grammars do not know."""
+_ANNOTATION = rb"@[\w.:]+(?:\([^()]{0,500}(?:\([^()]{0,200}\)[^()]{0,200}){0,10}\))?\s{1,200}"
+_ANNOTATED = re.compile(
+    rb"^"
+    + _ANNOTATION
+    + rb"((?:"
+    + _ANNOTATION
+    + rb"){0,20}(?:(?:public|private|protected|internal|abstract|open|final|"
+    rb"sealed|data|value|annotation|inline|suspend|operator|infix|tailrec|external|expect|actual|const|lateinit)\s{1,200})"
+    rb"{0,20})(?=(?:enum|fun|val|var|class|interface|object|typealias)\b)",
+    re.MULTILINE,
+)
+"""Annotations and modifiers before a declaration of Kotlin at the top level. The grammars may read two annotations and
+what follows as an expression if the next declaration is annotated, too. All but the first one are therefore hidden."""
 _LAST_MEMBER = re.compile(rb"\b(?:fun|val|var) [^{}\n]{1,300}[\w)\]>?\"] (?=\})")
 """Last member of a Kotlin block, in one line with the closing brace. The grammars need a semicolon there."""
 _LONE_MACRO = re.compile(rb"^[ \t]*[A-Z][A-Z0-9]*_[A-Z0-9_]+(?:\([^()\n]{0,100}\))?[ \t]*$", re.MULTILINE)
@@ -56,6 +69,7 @@ def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]
         code = with_separated_signatures(code)
     elif mask == "kotlin":
         code = _LAST_MEMBER.sub(lambda match: match[0][:-1] + b";", code)
+        code = _ANNOTATED.sub(_without_group, code)
         if b"context" in code:
             code = _CONTEXT.sub(lambda match: match[0].translate(BLANK), code)
     elif mask == "hcl":
@@ -63,6 +77,11 @@ def apply_mask(code: bytes, mask: Mask) -> tuple[bytes, Mapping[int, MacroName]]
     elif mask == "dart" and b"extension" in code:
         code = _EXTENSION_TYPE.sub(_as_class, code)
     return code, _NO_NAMES
+
+
+def _without_group(match: re.Match[bytes]) -> bytes:
+    start, end = match.start(1) - match.start(), match.end(1) - match.start()
+    return match[0][:start] + match[1].translate(BLANK) + match[0][end:]
 
 
 def _as_class(match: re.Match[bytes]) -> bytes:

@@ -41,6 +41,9 @@ _NOTABLE = re.compile(
 _STRUCTURE = re.compile(rb"\b(?:namespace|class|struct|union|enum|extern)\b")
 _OPERATOR = re.compile(rb"\s*(?:\(\s*\)|[^(]*)\s*\(")
 _POINTER = re.compile(rb"\(\s*(?:\w+\s*)?[*&^]")
+_PARAMETERS = re.compile(rb"\(\s*(?:void\s*\)|[\w:]+(?:<[^<>()]*>)?[\s*&]+\w)")
+"""Beginning of a parameter list: the first item is a type and more."""
+_TEST_MACROS = (b"Test", b"ParameterizedTest", b"Theory")
 _BLOCK_MACRO = re.compile(
     rb"[;{}]\s*(_*[A-Z][A-Z0-9_]+(?:\s*\((?:\.\.\.|[^()]{0,200}?[\w>][\s&*]+\w+|[^()]{0,200}[&*]\s*)\))?)(?=\s*\{)"
 )
@@ -324,7 +327,11 @@ class _Scanner:
         is_typed = has_type or any(not word.is_macro for word in words)
         after = _SPACE.match(text, close, end).end()  # type: ignore[union-attr]
         follower = _TOKEN.match(text, after, end)
-        is_macro = _CALLED_MACRO.match(token) is not None and token != (self.scopes[-1] if self.scopes else b"")
+        is_macro = (
+            _CALLED_MACRO.match(token) is not None
+            and token != (self.scopes[-1] if self.scopes else b"")
+            and not (words and not is_typed and self._follows_type_in_capitals(token, opened, follower))
+        )
         if is_macro and follower is not None and (follower[0][:1].isalpha() or follower[0][:1] in b"_~"):
             word = follower[0]
             if word not in AFTER_PARAMETERS and (not is_typed or _CALLED_MACRO.match(word) is None):
@@ -345,6 +352,13 @@ class _Scanner:
         self._finish(words, has_type, token)
         self._after_parameters(close, end)
         return -1
+
+    def _follows_type_in_capitals(self, name: bytes, opened: int, follower: re.Match[bytes] | None) -> bool:
+        """Return whether a name after words in capitals is a function: `static U32 LZ4_hash(U32 x)`."""
+        if _PARAMETERS.match(self.text, opened):
+            return follower is None or _MACRO.match(follower[0]) is not None or follower[0] in AFTER_PARAMETERS
+        is_word = follower is not None and (follower[0][:1].isalpha() or follower[0][:1] in b"_~")
+        return not is_word and _MACRO.match(name) is None and name not in _TEST_MACROS
 
     def _after_parameters(self, position: int, end: int) -> None:
         """Blank macros between the parameters of a function and its body or end."""
