@@ -9,7 +9,7 @@ from functools import lru_cache
 
 
 class NameKind(Enum):
-    """What the value of a name is."""
+    """Kind of value that a name has."""
 
     PASSWORD = "password"  # chosen by a person
     SECRET = "secret"  # chosen or issued

@@ -25,7 +25,7 @@ _TEST_FILE = re.compile(
 
 
 class Place(Struct, frozen=True):
-    """Where a text is from."""
+    """Kind of file that a text comes from."""
 
     in_settings: bool
     in_text: bool  # commands, prose, logs
@@ -33,7 +33,7 @@ class Place(Struct, frozen=True):
 
     @property
     def in_code(self) -> bool:
-        """Whether values without quotes are expressions."""
+        """True for code, where values without quotes are expressions."""
         return not (self.in_settings or self.in_text)
 
 

@@ -1,6 +1,6 @@
 """Secrets with a documented shape: keys and tokens of some hundred issuers.
 
-The shapes are data, in token_patterns.toml.  One index tells which of them a text has.
+The shapes are data, in token_patterns.toml.  One index finds those that a text has.
 """
 
 from __future__ import annotations

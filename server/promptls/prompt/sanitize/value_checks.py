@@ -44,7 +44,7 @@ _FAMOUS_PASSWORDS = frozenset(
     " yourpassword newpassword oldpassword adminpassword rootpassword userpassword strongpassword securepassword supersecret"
     " topsecret mysecret verysecret hello helloworld correcthorsebatterystaple".split()
 )
-"""Passwords that are no secret, whatever digits and signs are added."""
+"""Words that are samples of passwords, also with digits and signs added."""
 _ALGORITHM = re.compile(
     r"\{?(?:sha|md|base|utf|aes|rsa|dsa|ecdsa|hs|rs|es|ps|x|pkcs|argon|bcrypt|scrypt|pbkdf|oauth|http|ipv|ed|v)-?_?\d+"
     r"|\d+(?:\.\d+)+|\d{4}-\d\d|\w+\.\w+\.\w",
