@@ -58,6 +58,7 @@ _DEFAULT_MIN_LINES = 3
 _MAX_STATEMENT_DEPTH = 40
 """Depth to which long statements are split."""
 
+_VALUE_KINDS = frozenset({"variable", "constant", "property", "field"})
 _HEAD_KINDS = (CALLABLE_KINDS | TYPE_KINDS) - SPACE_KINDS
 """Kinds whose head is a chunk however short it is. The head of another kind must be the complete definition."""
 
@@ -177,8 +178,8 @@ class _Chunker:
             return height >= _MIN_NESTED_LINES
         if symbol.kind in CALLABLE_KINDS and symbol.kind != "macro":
             return self._has_body[index] or height > 1
-        if symbol.kind in TYPE_KINDS and self._has_separate_child(index):
-            return True
+        if (symbol.kind in TYPE_KINDS or symbol.kind in _VALUE_KINDS) and self._has_separate_child(index):
+            return True  # also "const View = memo(function View(", whose function begins on the same line
         return height >= _MIN_LINES.get(symbol.kind, _DEFAULT_MIN_LINES)
 
     def _chunk_region(self, region: _Region) -> None:

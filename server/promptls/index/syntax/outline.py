@@ -215,6 +215,8 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
             if draft.name_text == nested[parent].name_text:  # "typedef struct a {…} a"
                 continue
             parent = nested[parent].parent
+        if parent >= 0 and draft.kind in CALLABLE_KINDS and _is_named_by(nested[parent], draft):
+            continue
         while parent >= 0 and draft.shares_declaration and nested[parent].kind in _DECLARED_KINDS:
             parent = nested[parent].parent
         draft.parent = parent
@@ -236,6 +238,15 @@ def _nest(drafts: Sequence[SymbolDraft], language: Language) -> list[SymbolDraft
         stack.append(len(nested))
         nested.append(draft)
     return nested
+
+
+def _is_named_by(constant: SymbolDraft, function: SymbolDraft) -> bool:
+    """Return whether a function expression has the name of the constant that it is a part of: "const F = memo(function F"."""
+    return (
+        constant.kind in ("constant", "variable")
+        and constant.first_line == function.first_line
+        and constant.name_text == function.name_text
+    )
 
 
 def _set_name(draft: SymbolDraft, parent: SymbolDraft | None, language: Language) -> None:
