@@ -35,7 +35,7 @@ from promptls.util.overlay_map import OverlayMap
 from promptls.util.persistent_map import PersistentMap
 
 MAX_MENTIONED_BYTES = 5_000_000
-"""Size of a file up to which a mention can read it, in bytes: reading and outlining it take up to 3 s."""
+"""Size of a file up to which a mention can read it, in bytes: reading and outlining it take about a second."""
 
 VIRTUAL_SCHEME = "promptls:"
 """Prefix of the path of a virtual document: a diff or terminal output.  See `SourceReader.add_virtual_document`."""

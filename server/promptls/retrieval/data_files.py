@@ -1,6 +1,6 @@
 """Data rows and translations: regions that repeat words of a question, but seldom answer it.
 
-The ranking model was fitted to repositories that have few of them, so their probability is reduced by a rule.
+The ranking model has no feature for them, so their probability is reduced by a rule.
 """
 
 from __future__ import annotations

@@ -38,8 +38,8 @@ _DEFAULT = "cp1252"  # Latin-1 with quotation marks and the euro sign
 MIN_CONFIDENCE = 0.08
 """Confidence below which a single-byte encoding is replaced by `_DEFAULT`: a few letters fit many encodings.
 
-Measured on sources in 15 encodings with 1, 3 and 10 comments, and on western names and signs: 93 %, 98 % and 100 % are
-decoded right.
+Chosen on generated sources in 14 encodings with 1, 3 and 10 comments, of which 93 %, 98 % and 100 % are decoded right,
+and on 24 western names and signs, of which 22 are.
 """
 SURE_CONFIDENCE = 0.2
 """Confidence from which all of these sources were decoded right."""

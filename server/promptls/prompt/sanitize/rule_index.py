@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 _MAX_AUTOMATON_BYTES = 8 << 20
 """Upper limit of memory of one automaton, above which RE2 discards its states.
 
-A few megabytes of text, as many prompts show, stay far below it; only the search of a large tree is slower than with
-more.
+The search of 3.5 MB of source code is as fast and takes as much memory as with 32 MB; that of larger trees was slower
+with 16 MB.
 """
 
 
