@@ -6,6 +6,7 @@ A picture, a certificate or a prompt in one line of a hand-written file must not
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 LONG_LINE = 1_000
 """Characters above which a line is not written to be read; hand-written code stays below a fifth."""
@@ -28,9 +29,20 @@ _CODE_LINES_PER_LONG_LINE, _MIN_CODE_LINES = 2, 2
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|%|<!--|$)")
 
 
+def may_have_line_over(text: str, limit: int) -> bool:
+    """Return False if no line has more than `limit` characters: some position in every half of the limit is a line end.
+
+    This is far cheaper than measuring the lines.
+    """
+    half = limit // 2 + 1
+    return any(text.find("\n", at, at + half) < 0 for at in range(0, len(text), half))
+
+
 def is_minified(text: str) -> bool:
     """Return whether a text has hardly any lines of code besides long ones, or only long ones on average."""
     if len(text) <= MIN_CHARACTERS:
+        return False
+    if len(text) <= MAX_AVERAGE_LINE * text.count("\n") and not may_have_line_over(text, LONG_LINE):
         return False
     lines = text.splitlines()
     if len(text) <= MAX_AVERAGE_LINE * len(lines) and max(map(len, lines)) <= LONG_LINE:
@@ -40,6 +52,11 @@ def is_minified(text: str) -> bool:
     code = sum(_COMMENT.match(line) is None for line in others)
     is_dense = sum(map(len, others)) > MAX_AVERAGE_LINE * max(1, len(others))
     return is_dense or (long_count > 0 and code < max(_MIN_CODE_LINES, _CODE_LINES_PER_LONG_LINE * long_count))
+
+
+def shorten_lines(lines: Sequence[str]) -> Sequence[str]:
+    """Return the lines with the long ones shortened; the same sequence if there are none."""
+    return lines if max(map(len, lines), default=0) <= LONG_LINE else [shorten_line(line) for line in lines]
 
 
 def shorten_line(line: str) -> str:

@@ -22,7 +22,7 @@ from promptls.index.files.decode import DecodedText, decode_text
 from promptls.index.files.notebook import max_raw_size, notebook_text
 from promptls.index.files.policy import FilePolicy
 from promptls.index.files.secret_files import secret_reason
-from promptls.util.long_lines import is_minified
+from promptls.util.long_lines import is_minified, may_have_line_over
 
 MAX_HEADER_LINES = 40  # lines of the opening comment that are searched for "generated"
 
@@ -377,9 +377,7 @@ def _opening_comment(text: str) -> Iterator[tuple[int, str]]:
 
 def _minified_reason(path: str, text: str, limits: FileLimits) -> str:
     text = text.replace("\r", "\n") if "\r" in text else text
-    half = limits.max_line // 2 + 1
-    has_long_line = any(text.find("\n", at, at + half) < 0 for at in range(0, len(text), half))  # a cheap test
-    if path.lower().endswith(_PROSE_SUFFIXES) and not has_long_line:
+    if path.lower().endswith(_PROSE_SUFFIXES) and not may_have_line_over(text, limits.max_line):
         return ""
     if not is_minified(text):
         return ""

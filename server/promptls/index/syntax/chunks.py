@@ -20,7 +20,7 @@ from promptls.index.syntax.doc_comments import is_legal_notice
 from promptls.languages.kinds import CALLABLE_KINDS, SPACE_KINDS, TYPE_KINDS
 from promptls.model import Chunk, Span, Symbol
 from promptls.util.hashing import content_hash
-from promptls.util.long_lines import shorten_line
+from promptls.util.long_lines import shorten_lines
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -117,7 +117,7 @@ class _Chunker:
     ) -> None:
         self.chunks: list[Chunk] = []
         self.texts: dict[bytes, str] = {}
-        self._lines = [shorten_line(line) for line in lines]
+        self._lines = shorten_lines(lines)
         self._symbols, self._has_body, self._node_of = symbols, has_body, node_of
         self._chars_before = list(accumulate(map(len, self._lines), initial=0))  # before each line, without line ends
         self._children: dict[int, list[int]] = {}
