@@ -63,3 +63,8 @@ def test_tokenize_word_equals_tokenize(word: str) -> None:
     # "·" is allowed in a Python identifier but separates the words of a text.
     if find_words(word) == [word]:
         assert list(tokenize_word(word)) == tokenize(word)
+
+
+@given(st.text(alphabet="aZ_09 .-\n", max_size=60))
+def test_words_of_an_ascii_text_do_not_depend_on_other_text(text: str) -> None:
+    assert find_words(f"{text} é") == [*find_words(text), "é"]

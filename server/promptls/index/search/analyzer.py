@@ -29,6 +29,8 @@ STOP_WORDS = frozenset(
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x2000)) if unicodedata.category(c).startswith("M"))
 """Vowel signs and accents that follow their letter, as in Thai and Hindi; `\\w` does not match them."""
 _WORD = re.compile(rf"[^\W\d_][\w{_MARKS}]*|_+[^\W_][\w{_MARKS}]*|\d+")
+_WORD_IN_ASCII = re.compile(r"[A-Za-z]\w*|_+[A-Za-z0-9]\w*|\d+", re.ASCII)
+"""The same in ASCII texts, where it takes two thirds of the time."""
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _PART_OR_END = re.compile(_PART.pattern + r"|\n")
 _LOWER_PART = re.compile(r"[a-z]+|[0-9]+")
@@ -127,7 +129,7 @@ def _terms_of_script(run: str) -> list[str]:
 
 def find_words(text: str) -> list[str]:
     """Return the identifiers, words and numbers of a text, as written."""
-    return _WORD.findall(text)
+    return (_WORD_IN_ASCII if text.isascii() else _WORD).findall(text)
 
 
 def split_runs(text: str) -> list[str]:
@@ -145,7 +147,7 @@ def tokenize_run(run: str) -> list[str]:
     """Return the terms of a run."""
     if run.isascii() and run[:1].isalpha():
         return tokenize_word(run)  # a single word
-    return list(chain.from_iterable(map(tokenize_word, _WORD.findall(run))))
+    return list(chain.from_iterable(map(tokenize_word, find_words(run))))
 
 
 def tokenize(text: str) -> list[str]:

@@ -14,7 +14,7 @@ from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages.kinds import CALLABLE_KINDS
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.resolve import collect_items, resolve_mentions
-from promptls.model import FileText, Item, Origin, Span
+from promptls.model import FileText, Item, Origin, Span, decode_symbol_names
 from promptls.prompt.tasks.types import SCORE, TaskRequest
 
 RECIPE = "tests"
@@ -117,11 +117,13 @@ def tests_by_name(targets: Sequence[OutlineRef], view: GraphView) -> list[Item]:
         names.add("".join(_name_words(name)))
     names = {name for name in names if len(name) > 2 and name not in INDEX_STEMS}
     found: list[tuple[int, OutlineRef]] = []
-    for path in view.snapshot.files:
-        facts = view.file_symbols(path) if is_test_path(view.snapshot.label(path)) else None
-        if facts is None or not _contains_any("\n".join(symbol.name for symbol in facts.symbols), names):
+    for path, entry in view.snapshot.files.items():
+        if not is_test_path(view.snapshot.label(path)):
             continue
-        for i, symbol in enumerate(facts.symbols):
+        if not _contains_any("\n".join(decode_symbol_names(entry.encoded_outline)), names):
+            continue  # most files; their other facts are not decoded
+        facts = view.file_symbols(path)
+        for i, symbol in enumerate(facts.symbols if facts is not None else ()):
             if not _contains_any(symbol.qualified, names):
                 continue
             words = [word for part in symbol.qualified.split(".") for word in _name_words(part)]
