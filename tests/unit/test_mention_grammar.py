@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.mentions.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
 from promptls.mentions.lexer import token_at_end
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.model import Mention
 
 
