@@ -264,7 +264,7 @@ def default_length(token: MentionToken, *, typing: bool = False) -> int:
         if char == "@" and i and starts_mention(masked, i):
             break
         if char in _BRACKETS:
-            before = masked[i - 1] if i else "/" if char != "(" else ""
+            before = masked[i - 1] if i else "/" if typing or char != "(" else ""
             if not before or before not in _BEFORE_BRACKET[char]:
                 break
             open_brackets.append((i, _BRACKETS[char]))
