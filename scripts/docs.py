@@ -231,7 +231,7 @@ def protocol_page() -> str:
         table(("request", "params"), [(f"`{name}`", kind.__name__) for name, (kind, _) in CUSTOM_REQUESTS.items()]),
         "## Mentions",
         f"Version {grammar.GRAMMAR_VERSION} of the grammar. `promptls/mentionKinds` lists the kinds. "
-        "A mention begins at the start of a word and ends at white space or a closing bracket. Code spans and code "
+        "A mention ends with the longest path or symbol that exists, see [Mention kinds](mention-kinds.md). Code spans and code "
         "blocks contain no mentions. Punctuation at the end belongs to the sentence. A name with spaces is quoted, or its spaces are "
         "escaped.",
         f"```text\n{grammar_lines()}\n```",

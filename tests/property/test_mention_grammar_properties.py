@@ -10,8 +10,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from promptls.mentions.format import format_mention
-from promptls.mentions.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
 from promptls.mentions.lexer import token_at_end
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.model import Span
 
 PIECES = [

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from promptls.mentions.grammar import LAST_LINE, is_explicit_reference, parse, strip_mentions, utf16_offset
+from promptls.mentions.grammar import is_explicit_reference, parse, strip_mentions, utf16_offset
 from promptls.mentions.lexer import token_at_end
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.model import Mention
 
 
@@ -276,6 +277,10 @@ def test_utf16_offsets() -> None:
         ('@"my fi', "my fi"),
         ("@a.py:", "a.py:"),
         ("@app/(gro", "app/(gro"),
+        ("@(gro", "(gro"),
+        ("请看@src/ap", "src/ap"),
+        ("@a.py和@src/b", "src/b"),
+        ("@a.py+@src/b", "src/b"),
         ("@my\\ fi", "my fi"),
         ("@done.py and ", None),
         ("mail a@b", None),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from promptls.index import Snapshot
 from promptls.mentions.unified_diff import unified_diff
 from promptls.model import FileText, Item, Origin, Span
 from promptls.prompt.explicit import locate_item
@@ -88,6 +89,8 @@ def test_question_with_a_topic(question: str) -> None:
     assert not is_instruction_only(question)
 
 
+NO_WORKSPACE = context_of(Snapshot())
+
 HISTORY = (
     Message("user", "how does @#Store.save write the index?"),
     Message("assistant", "It writes a new file and renames it."),
@@ -98,7 +101,7 @@ HISTORY = (
     "question", ["and if the disk is full?", "why?", "does it lock the file?", "what about that one"]
 )
 def test_follow_up_is_understood_with_the_question_before_it(question: str) -> None:
-    assert earlier_question(question, HISTORY) == "how does Store.save write the index?"
+    assert earlier_question(question, HISTORY, NO_WORKSPACE) == "how does Store.save write the index?"
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def test_follow_up_is_understood_with_the_question_before_it(question: str) -> N
     ids=["new topic", "no history", "no earlier question", "long question"],
 )
 def test_question_that_stands_alone(question: str, history: tuple[Message, ...]) -> None:
-    assert earlier_question(question, history) == ""
+    assert earlier_question(question, history, NO_WORKSPACE) == ""
 
 
 @given(st.floats(0, 1), st.integers(0, 10_000), st.floats(0, 1))

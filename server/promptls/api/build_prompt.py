@@ -20,6 +20,7 @@ from promptls.api.results import (
 from promptls.engine import Engine
 from promptls.index import Snapshot
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.extent import find_mentions
 from promptls.mentions.resolve import parse_mentions
 from promptls.model import CancelToken, Mention
 from promptls.prompt.assemble import BudgetTooSmall, PromptItem
@@ -35,10 +36,10 @@ def build_prompt(engine: Engine, params: protocol.BuildPromptParams, token: Canc
     """Handle `promptls/buildPrompt`."""
     if not params.message.strip() and params.recipe is None:  # a recipe can do without
         raise InvalidParams("message: must not be blank.", "message")
-    mentions = parse_mentions(params.message)
     client = decode_client_context(params.context, engine.workspace.documents)
-    snapshot = engine.snapshot_for_message(params.message, mentions, token)
+    snapshot = engine.snapshot_for_message(params.message, parse_mentions(params.message), token)
     context = engine.resolve_context(client, snapshot, token, params.document)
+    mentions = find_mentions(params.message, context)
     options = _resolve_options(engine, params, mentions, context)
     try:
         with engine.index.foreground():

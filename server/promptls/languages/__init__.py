@@ -6,13 +6,14 @@ that needs no more than a query or a scanner is an entry of its family in `basic
 
 from __future__ import annotations
 
-from promptls.languages.detection import NOTEBOOK_HEADER, language_by_alias, language_of
+from promptls.languages.detection import FILE_EXTENSIONS, NOTEBOOK_HEADER, language_by_alias, language_of
 from promptls.languages.interface_files import implementation_paths
 from promptls.languages.language import ClassImports, ImportResolution, Language, Mask, PathImports
 from promptls.languages.registry import ECMASCRIPT, LANGUAGES, PLAIN_TEXT, UNKNOWN_CODE, language_named, names_where
 
 __all__ = [
     "ECMASCRIPT",
+    "FILE_EXTENSIONS",
     "LANGUAGES",
     "NOTEBOOK_HEADER",
     "PLAIN_TEXT",

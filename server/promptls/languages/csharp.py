@@ -14,6 +14,7 @@ CSHARP = Language(
     line_comments=("//",),
     block_comments=(("/*", "*/"),),
     name_separators=(".",),
+    root_names=frozenset({"global"}),
     visibility="public",
     strips_annotations=True,
     declaration_syntax="type_first",

@@ -40,6 +40,20 @@ _TEXT_EXTENSIONS = frozenset(
 )
 """Extensions of prose, data and output, in which no definitions are searched for."""
 
+_DATA_EXTENSIONS = frozenset(
+    (
+        "adoc bib cfg conf csproj csv diff env feature haml ini ino ipynb jsonl less lhs lock log make mdc mod ndjson org"
+        " plist po properties rmd rst sass slim sln styl sum svg tex tsv txt wasm xml xsd xsl xslt"
+    ).split()
+)
+"""Extensions of data and prose by which people recognize a file name."""
+
+_ATTRIBUTE_WORDS = frozenset("as comp for just pkg res star trigger".split())
+"""Extensions that are more often the name of an attribute: "@app.trigger"."""
+
+FILE_EXTENSIONS = (_BY_EXTENSION.keys() | _DATA_EXTENSIONS) - _ATTRIBUTE_WORDS
+"""Extensions that make a dotted word a file ("app.py") instead of an attribute ("app.route")."""
+
 _MAX_EXTENSION_CHARS = 12
 """Longest unknown extension that may be that of a programming language."""
 

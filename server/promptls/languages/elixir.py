@@ -42,6 +42,7 @@ ELIXIR = Language(
     line_comments=("#",),
     docstrings="attribute",
     name_separators=(".",),
+    name_suffix=r"/\d+",
     definition_calls=_DEFINITION_CALLS,
     method_owner_kinds=TYPE_KINDS | {"module"},
     visibility="not_defp",

@@ -187,6 +187,12 @@ class Language(Struct, frozen=True, kw_only=True):
 
     name_separators: tuple[str, ...] = ()
     """Separators in the qualified name of a definition; without any, a name is never split."""
+    root_names: frozenset[str] = frozenset()
+    """Names of the outermost namespace, which qualified names may begin with: "crate", "global"."""
+    name_prefixes: tuple[str, ...] = ()
+    """Marks before a name that are not a part of it, or that another spelling leaves out: "r#type"."""
+    name_suffix: str = ""
+    """Regular expression for what people write behind the name of a definition: "/2" for the number of parameters."""
     reserved_names: frozenset[str] = frozenset()
     """Keywords that the grammar mistakes for function names when macros confuse it."""
     definition_calls: Mapping[str, str] = MappingProxyType({})

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from promptls.mentions.anchor_store import DocumentAnchors
 from promptls.mentions.anchors import Anchor, create_anchor, track
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import LAST_LINE
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.mentions.outcomes import file_outcome, included
 from promptls.mentions.path_lookup import mention_for
 from promptls.model import FileText, Item, MentionOutcome, Origin, Span
@@ -25,6 +25,8 @@ def apply_anchor(outcome: MentionOutcome, anchors: DocumentAnchors, context: Res
     anchor = anchors.get(mention.text)
     if mention.kind == "symbol":
         return _apply_to_symbol(outcome, anchor, anchors, context)
+    if mention.more_lines:
+        return outcome  # an anchor has one span
     if mention.lines is not None:
         return _apply_to_lines(outcome, anchor, anchors, context)
     return _apply_to_file(outcome, anchor, anchors, context)

@@ -10,7 +10,8 @@ import unicodedata
 from functools import lru_cache
 from itertools import product
 
-from promptls.mentions.grammar import CORE_KEYWORDS, LAST_LINE, Keywords, full_argument, parse
+from promptls.mentions.grammar import CORE_KEYWORDS, Keywords, full_argument, parse
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.model import Span
 
 _UNREPRESENTABLE = frozenset({"Cc", "Cs", "Zl", "Zp"})

@@ -1,17 +1,19 @@
 r"""Grammar of mentions: parses message text into mentions.
 
 `parse` is pure and total: it accepts any text, never raises and takes time linear in the length of the text.
-It does not access the workspace, so an unknown "@word" is parsed as a file mention.  `resolve` decides whether it
-is a mention at all, with the help of `is_explicit_reference`.
+It does not access the workspace, so an unknown "@word" is parsed as a file mention.  `find_mentions` (in `extent`)
+parses with the names of the workspace: the longest path or symbol that exists ends a mention.  `resolve` decides
+whether a word is a mention at all, with the help of `is_explicit_reference`.
 Increment `GRAMMAR_VERSION` when the meaning of a text changes; old forms remain as aliases.
 
     @src/a.py   @name.py   @/src/a.py   @"a b.py"   @a\ b.py   @@name       a file ("@@": a name that begins with "@")
-    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-20  @a.py#L10-L20  @a.py#L10:20     lines of a file
+    @a.py:10  @a.py:10-20  @a.py:10-  @a.py#L10  @a.py#L10-L20  @a.py:10-20,30     lines of a file (see `line_syntax`)
     @dir/                                                                   a folder
     @src/*.py   @src/*.{ts,tsx}   @src/{a,b}.py                             all files that match a glob
     @#Name   @#Class.method   @#mod::name   @src/a.py#Name   @src/a.py::Name   a symbol, anywhere or in a file
     @root:path   @root:                                                     a path in a root, or the whole root
     @word   @word:argument   @word:"an argument"   @word:path:"an argument"  a mention kind with a keyword
+    @file:path   @folder:path   @symbol:Name   #file:path                   other tools' spellings of the above
 """
 
 from __future__ import annotations
@@ -19,11 +21,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from promptls.mentions.lexer import QUOTED_CHAR, MentionToken, scan_mentions
-from promptls.model import Mention, Span
+from msgspec.structs import replace
+
+from promptls.languages import FILE_EXTENSIONS
+from promptls.mentions.characters import is_symbol, is_uncased_letter
+from promptls.mentions.lexer import scan_mentions
+from promptls.mentions.line_syntax import LineReference, parse_lines
+from promptls.mentions.token import QUOTED_CHAR, TOOL_PREFIX, MentionToken, default_length
+from promptls.model import Mention
 from promptls.util.cancellation import check_each
 
-GRAMMAR_VERSION = 3
+GRAMMAR_VERSION = 4
 
 Keywords = Mapping[str, str]
 """Keyword → whether it takes an argument ("@keyword:argument"): "nothing", "optional" or "required"."""
@@ -31,80 +39,131 @@ Keywords = Mapping[str, str]
 CORE_KEYWORDS: Keywords = dict.fromkeys(("active", "selection", "open", "visible", "workspace"), "nothing")
 """Keywords that exist without any registered kind."""
 
-LAST_LINE = 2**31 - 1
-"""End of an open range ("@a.py:10-"): resolvers clamp it to the length of the file."""
-
-_COLON_LINES = re.compile(r":L?(?P<a>[0-9]+)(?:(?P<dash>[-–])L?(?P<b>[0-9]*)|(?::[0-9]+){0,2})$")
-_HASH_LINES = re.compile(r"#L(?P<a>[0-9]+)(?:C[0-9]+)?(?:(?P<dash>[-–:])(?:L?(?P<b>[0-9]+)(?:C[0-9]+)?)?)?$")
+_KIND_PREFIX = re.compile(r"(file|folder|symbol):(?!//)(?=.)")
+_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
 _EXTENSION = re.compile(r"[^\s.][^/\\]*\.([A-Za-z][A-Za-z0-9_+-]*)$")
 _CHOICES = re.compile(r"\{[^{}]*,[^{}]*\}")
 _PACKAGE = re.compile(r"[a-z0-9][\w.-]*(?:/[\w.~-]+)+(?:@[\w.^~-]+)?$")
 
-_EXTENSION_LIST = """
-    adoc asm astro awk bash bat bazel bib bzl c c++ cc cfg cjs clj cljs cmake cmd conf cpp cs csproj css csv cts cu
-    cuh cxx d dart diff dockerfile ejs el elm env erb erl ex exs f90 feature fish fs fsx gemspec go gql gradle
-    graphql groovy h haml hbs hcl hh hpp hrl hs htm html hxx ini ino ipynb java jinja jinja2 jl js json json5 jsonc
-    jsonl jsx kt kts less lhs lisp lock log lua m make markdown md mdc mdx mjs mk ml mli mm mod mts ndjson nim nix
-    nu org pas php pl plist pm po prisma properties proto ps1 psd1 psm1 pug py pyi pyx r rake rb re rkt rmd rs rst
-    s sass sbt scala scm scss sh sln slim sol sql styl sum sv svelte svg swift t tcl tex tf tfvars thrift tmpl toml
-    tpl ts tsv tsx txt v vb vhd vhdl vim vue wasm wat wgsl xml xsd xsl xslt yaml yml zig zsh
-"""
-EXTENSIONS = frozenset(_EXTENSION_LIST.split())
-"""Extensions that make a dotted word a file ("@app.py") instead of an attribute ("@app.route")."""
-
 
 def parse(message: str, keywords: Keywords = CORE_KEYWORDS) -> list[Mention]:
-    """Return the mentions of a message in text order, without overlaps.
+    """Return the mentions of a message in text order, without overlaps and without regard to the workspace.
 
     `keywords` usually come from `KindRegistry.keywords`.
     """
-    return [m for token in scan_mentions(message) if (m := parse_token(token, message, keywords)) is not None]
+    return list(scan_mentions(message, lambda token: parse_token(token, message, keywords)))
 
 
 def parse_token(token: MentionToken, message: str, keywords: Keywords = CORE_KEYWORDS) -> Mention | None:
-    """Return the mention that a token represents, or None for an empty one ("@@")."""
-    value, masked = token.value, token.masked
-    if not value.strip("@"):
+    """Return the mention at a token if nothing is known of the workspace, or None."""
+    if message.startswith(TOOL_PREFIX, token.start):
         return None
-    text, start, end = message[token.start : token.end], token.start, token.end
-    head, colon, _ = masked.partition(":")
-    if value[: len(head)] in keywords and QUOTED_CHAR not in head and text[1] not in "\"'":
-        keyword, argument = value[: len(head)], value[len(head) + 1 :]
-        if not argument and keywords[keyword] != "required":
-            return Mention(text.rstrip(":"), start, end - len(colon), keyword, "")
-        if argument and keywords[keyword] != "nothing":
-            scope, target = _split_argument(argument, masked[len(head) + 1 :])
-            return Mention(text, start, end, keyword, target, None, "", scope)
+    length = keyword_length(token, keywords) or default_length(token)
+    if token.clipped and length == len(token.value):
+        return None
+    return parse_part(token.cut(length), message, keywords)
 
-    if masked[0] == "#":
-        return Mention(text, start, end, "symbol", value[1:]) if len(value) > 1 else None
-    lines = None
-    if (match := _HASH_LINES.search(masked) or _COLON_LINES.search(masked)) and match.start() > 0:
-        lines = _parse_lines(match)
-        value, masked = value[: match.start()], masked[: match.start()]
-    else:
-        at = masked.find("#")
-        if at > 0:
-            root, path = _split_root(value[:at], masked[:at])
-            return Mention(text, start, end, "symbol", value[at + 1 :], None, root, path)
-        at = _symbol_colon(value, masked)
-        if at > 0:
-            root, path = _split_root(value[:at], masked[:at])
-            return Mention(text, start, end, "symbol", value[at:].lstrip(":"), None, root, path)
-        if "::" in masked and not masked.startswith(":"):
-            return Mention(text, start, end, "symbol", value)
 
-    root, path = _split_root(value, masked)
+def parse_part(token: MentionToken, message: str, keywords: Keywords = CORE_KEYWORDS) -> Mention | None:
+    """Return the mention that all characters of a token represent, or None for an empty one ("@@")."""
+    if not token.value.strip("@"):
+        return None
+    mention = _keyword_mention(token, message, keywords)
+    if mention is None:
+        mention = _location_mention(token, message)
+    if mention is not None and token.weak and not mention.target.strip("@"):
+        return None
+    return mention
+
+
+def located_mention(
+    token: MentionToken, message: str, path_end: int, lines: LineReference | None = None
+) -> Mention | None:
+    """Return the mention of a path, of lines in it, or of the symbol behind it.
+
+    Args:
+        token: All characters of the mention.
+        message: The message.
+        path_end: Number of characters of the token that are the path, with the prefix of the kind.
+        lines: Lines behind the path, None for a symbol or nothing.
+    """
+    kind, start = kind_prefix(token.masked)
+    masked = token.masked[start:path_end]
+    root, path = _split_root(token.value[start:path_end], masked)
     if lines is not None and path:
-        return Mention(text, start, end, "file", path, lines, root)
+        mention = _mention(token, message, "file", path, root)
+        return replace(mention, lines=lines.spans[0], more_lines=lines.spans[1:], note=lines.note)
+    if path_end < len(token.value):
+        at = path_end + len(token.masked[path_end:]) - len(token.masked[path_end:].lstrip(":#"))
+        at = min(at, path_end + (2 if token.masked.startswith("::", path_end) else 1))
+        return _mention(token, message, "symbol", token.value[at:], root, path)
     if path.endswith("/") or (path and masked.endswith("\\")):
         path = path.rstrip("/") if path[-1] == "/" else path[: len(masked.rstrip("\\")) - len(masked)]
-        kind = "folder" if path not in ("", ".") else "workspace"
-        return Mention(text, start, end, kind, "" if kind == "workspace" else path, None, root)
+        kind = "folder"
+    if kind == "folder" and path in ("", "."):
+        return _mention(token, message, "workspace", "", root)
     if root and not path:
-        return Mention(text, start, end, "workspace", "", None, root)
-    return Mention(text, start, end, "file", path, None, root)
+        return _mention(token, message, "workspace", "", root)
+    return _mention(token, message, kind or "file", path, root)
+
+
+def keyword_length(token: MentionToken, keywords: Keywords) -> int:
+    """Return the length of a keyword that text of a script without letter case follows directly, else 0."""
+    match = _WORD.match(token.masked)
+    if match is None or match.group() not in keywords or match.end() == len(token.masked):
+        return 0
+    after = token.masked[match.end()]
+    is_end = is_uncased_letter(after) or is_symbol(after)
+    return match.end() if is_end and keywords[match.group()] != "required" else 0
+
+
+def kind_prefix(masked: str) -> tuple[str, int]:
+    """Return the kind that a prefix such as "file:" names, and the length of the prefix; ("", 0) without one."""
+    match = _KIND_PREFIX.match(masked)
+    return (match.group(1), match.end()) if match is not None else ("", 0)
+
+
+def _keyword_mention(token: MentionToken, message: str, keywords: Keywords) -> Mention | None:
+    """Return the mention of a keyword, with or without an argument, or None."""
+    value, masked = token.value, token.masked
+    head, colon, _ = masked.partition(":")
+    keyword, argument = value[: len(head)], value[len(head) + 1 :]
+    if keyword not in keywords or QUOTED_CHAR in head or message[token.start + 1] in "\"'":
+        return None
+    if not argument and keywords[keyword] != "required":
+        text = message[token.start : token.end].rstrip(":")
+        return Mention(text, token.start, token.end - len(colon), keyword, "")
+    if argument and keywords[keyword] != "nothing":
+        scope, target = _split_argument(argument, masked[len(head) + 1 :])
+        return _mention(token, message, keyword, target, "", scope)
+    return None
+
+
+def _location_mention(token: MentionToken, message: str) -> Mention | None:
+    """Return the mention of a path, lines or a symbol; the end of the path follows from the syntax alone."""
+    value, masked = token.value, token.masked
+    kind, start = kind_prefix(masked)
+    if kind == "symbol" or masked.startswith("#", start):
+        start += masked.startswith("#", start)
+        return _mention(token, message, "symbol", value[start:]) if len(value) > start else None
+    for at in range(start + 1, len(masked)):
+        lines = parse_lines(masked, at) if masked[at] in ":#" else None
+        if lines is not None and lines.end == len(masked):
+            return located_mention(token, message, at, lines)
+    at = masked.find("#", start)
+    if at <= start:
+        at = _symbol_colon(value, masked, start)
+    if at > start:
+        return located_mention(token, message, at)
+    if "::" in masked and not masked.startswith(":", start):
+        return _mention(token, message, "symbol", value)
+    return located_mention(token, message, len(value))
+
+
+def _mention(token: MentionToken, message: str, kind: str, target: str, root: str = "", scope: str = "") -> Mention:
+    text = message[token.start : token.end]
+    return Mention(text, token.start, token.end, kind, target, None, root, scope)
 
 
 def full_argument(mention: Mention) -> str:
@@ -135,7 +194,7 @@ def is_path_like(target: str) -> bool:
     if len(target) > 1 and target[0] == "." and target[1] not in ". ":
         return True
     match = _EXTENSION.match(target)
-    return match is not None and match.group(1).lower() in EXTENSIONS
+    return match is not None and match.group(1).lower() in FILE_EXTENSIONS
 
 
 def is_package_like(target: str) -> bool:
@@ -143,7 +202,7 @@ def is_package_like(target: str) -> bool:
     if not _PACKAGE.match(target):
         return False
     match = _EXTENSION.match(target.rsplit("/", 1)[-1])
-    return match is None or match.group(1).lower() not in EXTENSIONS
+    return match is None or match.group(1).lower() not in FILE_EXTENSIONS
 
 
 def strip_mentions(message: str, mentions: Sequence[Mention]) -> str:
@@ -177,20 +236,6 @@ def _split_argument(value: str, masked: str) -> tuple[str, str]:
     return "", value
 
 
-def _parse_lines(match: re.Match[str]) -> Span:
-    first = _line_number(match["a"])
-    if not match["dash"]:
-        return Span(first - 1, first)
-    if not match["b"]:
-        return Span(first - 1, LAST_LINE)
-    last = _line_number(match["b"])
-    return Span(min(first, last) - 1, max(first, last))
-
-
-def _line_number(digits: str) -> int:
-    return min(max(int(digits), 1), LAST_LINE)
-
-
 def _split_root(value: str, masked: str) -> tuple[str, str]:
     """Split "root:path" into root and path; a drive letter is not a root."""
     if _DRIVE.match(masked):
@@ -199,13 +244,13 @@ def _split_root(value: str, masked: str) -> tuple[str, str]:
     return (value[:at], value[at + 1 :]) if at > 0 else ("", value)
 
 
-def _symbol_colon(value: str, masked: str) -> int:
+def _symbol_colon(value: str, masked: str, start: int) -> int:
     """Return the offset of the colon in "src/a.py:name" and "src/a.py::Class::name", or 0.
 
     The text before it must have the form of a file and the text after it must not be a path.  Otherwise the text is
     "root:path".
     """
-    start = 2 if _DRIVE.match(masked) else 0
+    start = 2 if _DRIVE.match(masked) else start
     for match in re.finditer(":+", masked[start:]):
         at = start + match.start()
         left, right = value[:at], value[start + match.end() :]

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from promptls.index import split_lines
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import LAST_LINE
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.mentions.path_lookup import access_denied_reason, mention_for, sort_by_proximity
 from promptls.model import AnyOutline, Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.util.plural import plural
@@ -76,18 +76,22 @@ def file_outcome(
         reason = f"{reason} {label} is not indexed: {entry.skip_reason}.".strip()
     if mention.lines is None:
         return included(mention, [Item(path, Span(0, count), "file", origin, 1.0)], reason)
-    span = Span(mention.lines.start, min(mention.lines.end, count))
-    if span.start >= count:
-        last_lines = Span(max(0, count - min(len(mention.lines), MAX_SUGGESTED_LINES)), count)
-        return MentionOutcome(
-            mention,
-            "omitted",
-            reason=f"{label} has only {plural(count, 'line')}; line {mention.lines.start + 1} does not exist.",
-            suggestion=mention_for(context.snapshot, path, lines=last_lines) or "",
-        )
-    if mention.lines.end not in (span.end, LAST_LINE):
-        reason = f"{reason} {label} has only {plural(count, 'line')}; the range was shortened.".strip()
-    return included(mention, [item_for_lines(path, span, view.entry.outline, origin)], reason)
+    reason = f"{reason} {mention.note}".strip()
+    items: list[Item] = []
+    for lines in (mention.lines, *mention.more_lines):
+        span = Span(lines.start, min(lines.end, count))
+        if span.start >= count:
+            missing = f"{label} has only {plural(count, 'line')}; line {lines.start + 1} does not exist."
+            reason = f"{reason} {missing}".strip()
+            continue
+        if lines.end not in (span.end, LAST_LINE):
+            reason = f"{reason} {label} has only {plural(count, 'line')}; the range was shortened.".strip()
+        items.append(item_for_lines(path, span, view.entry.outline, origin))
+    if items:
+        return included(mention, items, reason)
+    last_lines = Span(max(0, count - min(len(mention.lines), MAX_SUGGESTED_LINES)), count)
+    suggestion = mention_for(context.snapshot, path, lines=last_lines) or ""
+    return MentionOutcome(mention, "omitted", reason=reason, suggestion=suggestion)
 
 
 def item_for_lines(path: str, span: Span, outline: AnyOutline | None, origin: Origin) -> Item:

@@ -17,6 +17,7 @@ from promptls.index import Snapshot
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.extent import find_mentions
 from promptls.mentions.grammar import (
     full_argument,
     is_explicit_reference,
@@ -45,7 +46,7 @@ _MAX_LISTED_OWNERS = 3
 
 
 def parse_mentions(message: str, kinds: KindRegistry | None = None) -> tuple[Mention, ...]:
-    """Parse the mentions of a message with the keywords of all kinds."""
+    """Parse the mentions of a message with the keywords of all kinds, before a snapshot is available."""
     return tuple(parse(message, (kinds or registry()).keywords()))
 
 
@@ -64,14 +65,14 @@ def resolve_mentions(
         message: Text of the message.
         context: Sources and services to resolve with.
         kinds: Mention kinds, by default all installed ones.
-        mentions: Result of `parse_mentions`, if known.
+        mentions: Result of `find_mentions`, or a part of it, if known.
 
     Raises:
         Cancelled: The token of the context was cancelled.
     """
     kinds = kinds or registry()
     if mentions is None:
-        mentions = parse_mentions(message, kinds)
+        mentions = find_mentions(message, context, kinds)
     outcomes: list[MentionOutcome] = []
     first_owner: dict[tuple[str, Span], int] = {}
     resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times

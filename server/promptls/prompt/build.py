@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import parse, strip_mentions
+from promptls.mentions.extent import find_mentions
+from promptls.mentions.grammar import strip_mentions
 from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Mention, MentionOutcome, Span
 from promptls.prompt import explicit, implicit
@@ -127,8 +128,9 @@ def build(
     token.check()
 
     with trace.stage("intent", 0) as count:
-        question = strip_mentions(message, [o.mention for o in outcomes] if message == original else parse(message))
-        earlier = earlier_question(question, options.history) if profile.gathering.by_task else ""
+        in_question = [o.mention for o in outcomes] if message == original else find_mentions(message, context)
+        question = strip_mentions(message, in_question)
+        earlier = earlier_question(question, options.history, context) if profile.gathering.by_task else ""
         question = analyzed_text(question)
         understanding = understand_query(analyzed_text(message), question, options, context, earlier)
         intent = understanding.intent

@@ -5,7 +5,7 @@ from __future__ import annotations
 from promptls.api import params as protocol
 from promptls.api.params import InvalidParams, Json
 from promptls.lsp.session import PromptDocumentSession
-from promptls.mentions.grammar import parse
+from promptls.mentions.extent import find_mentions
 from promptls.model import CancelToken
 
 
@@ -31,7 +31,7 @@ def rename(session: PromptDocumentSession, params: protocol.RenameParams, token:
     if analysis is None or outcome is None:
         return None
     name = params.new_name if params.new_name.startswith("@") else "@" + params.new_name
-    parsed = parse(name + " x")
+    parsed = find_mentions(name + " x", analysis.context)
     if len(parsed) != 1 or parsed[0].text != name:
         raise InvalidParams(f"newName: {params.new_name!r} is not a mention.", "newName")
     changes: Json = {}

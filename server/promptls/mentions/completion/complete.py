@@ -19,8 +19,10 @@ from promptls.mentions.completion.items import CompletionItem, CompletionQuery, 
 from promptls.mentions.completion.paths import complete_path
 from promptls.mentions.completion.symbols import complete_lines, complete_symbol, complete_symbol_in_file
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.lexer import MentionToken, token_at_end, token_end
+from promptls.mentions.extent import mention_end
+from promptls.mentions.lexer import token_at_end
 from promptls.mentions.registry import KindRegistry, registry
+from promptls.mentions.token import MentionToken
 
 
 class CompletionResult(Struct, frozen=True):
@@ -45,7 +47,7 @@ def complete(
     token = token_at_end(text[:offset])
     if token is None or limit < 1:
         return CompletionResult(False, offset, offset)
-    end = max(offset, token_end(text, token.start)) if token.value else offset
+    end = max(offset, mention_end(text, token.start, context)) if token.value else offset
     query = build_query(context, kinds or registry(), limit, count_tokens)
     items = tuple(islice(_items(query, token), limit + 1))
     incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."

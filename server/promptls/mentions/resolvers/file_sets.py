@@ -13,7 +13,8 @@ from promptls.index import VIRTUAL_SCHEME, Snapshot, match_globs, secret_reason
 from promptls.knowledge.project.layers import layer_of
 from promptls.knowledge.rules.filters import MAX_GLOBS, expand_braces
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import LAST_LINE, full_argument
+from promptls.mentions.grammar import full_argument
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.mentions.outcomes import included, refused, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_below, find_roots, resolve_folders, split_root
 from promptls.model import Item, Mention, MentionOutcome, Origin, Root, Span

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from promptls.index import folder_exists, secret_reason
 from promptls.mentions.context import ResolveContext
-from promptls.mentions.grammar import LAST_LINE
+from promptls.mentions.line_syntax import LAST_LINE
 from promptls.mentions.outcomes import ambiguous_paths, file_outcome, included, refused, unresolved, with_note
 from promptls.mentions.path_lookup import (
     access_denied_reason,

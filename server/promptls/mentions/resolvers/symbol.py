@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from promptls.index import OutlineRef, Snapshot
 from promptls.knowledge.project.file_kind import is_test_path
 from promptls.languages import implementation_paths
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.format import format_mention
+from promptls.mentions.line_syntax import is_line_range
 from promptls.mentions.occurrences import find_occurrences, occurrence_mentions
 from promptls.mentions.outcomes import MAX_CANDIDATES, ambiguous, included, refused, unresolved
 from promptls.mentions.path_lookup import (
@@ -30,7 +32,9 @@ from promptls.mentions.path_lookup import (
 )
 from promptls.mentions.resolvers import file
 from promptls.mentions.suggest import suggest_symbol
+from promptls.mentions.symbol_spelling import Spelling, spellings
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Symbol
+from promptls.util.plural import plural
 
 _SEPARATOR = re.compile(r"::|\.|#")
 
@@ -44,29 +48,58 @@ class Definition(Struct, frozen=True):
 
 def resolve(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve a mention of a symbol to its definition or overloads."""
-    definitions = matching_definitions(mention, context)
+    definitions, spelling = _matching_definitions(mention, context)
     if isinstance(definitions, MentionOutcome):
         return definitions
     if len({(d.path, d.symbol.qualified) for d in definitions}) > 1:
-        return _ambiguous_outcome(mention, context, definitions)
-    return _overloads_outcome(mention, context, definitions)
+        complete = _completely_qualified(definitions, spelling)
+        outcome = _ambiguous_outcome(mention, context, [d for d in definitions if d not in complete])
+        if not complete:
+            return outcome
+        chosen = _overloads_outcome(mention, context, complete, spelling)
+        others = outcome.candidates
+        note = f"{plural(len(others), 'other definition')} end with this name. {chosen.reason}".strip()
+        return replace(chosen, candidates=others, reason=note)
+    return _overloads_outcome(mention, context, definitions, spelling)
+
+
+def _completely_qualified(definitions: Sequence[Definition], spelling: Spelling) -> list[Definition]:
+    """Return the definitions of the one symbol whose complete name is a qualified name, if there is just one."""
+    parts = split_name(spelling.name)
+    complete = [d for d in definitions if len(parts) > 1 and split_name(d.symbol.qualified) == parts]
+    return complete if len({d.path for d in complete}) == 1 else []
 
 
 def matching_definitions(mention: Mention, context: ResolveContext) -> list[Definition] | MentionOutcome:
     """Return all definitions that match the mention, or the outcome if there are none."""
+    return _matching_definitions(mention, context)[0]
+
+
+def _matching_definitions(
+    mention: Mention, context: ResolveContext
+) -> tuple[list[Definition] | MentionOutcome, Spelling]:
+    """Return all definitions that match the mention, or the outcome if there are none, and the spelling that matched."""
+    spelling = Spelling(mention.target)
     scope = _scope(mention, context)
     if isinstance(scope, MentionOutcome):
-        return scope
-    matches = filter_matching(mention.target, _definitions(mention, context, scope))
+        return scope, spelling
+    matches: list[Definition] = []
+    for spelling in spellings(mention.target):
+        matches = filter_matching(spelling.name, _definitions(mention, spelling, context, scope))
+        if matches:
+            break
     if not matches:
-        return _not_found(mention, context, scope)
+        matches = _trait_methods(mention, context, scope)
+        spelling = Spelling(mention.target, without_receiver=True)
+    if not matches:
+        return _not_found(mention, context, scope), spelling
     found = {(d.path, d.symbol.qualified) for d in matches}
     matches = [
         d for d in matches if not any((path, d.symbol.qualified) in found for path in implementation_paths(d.path))
     ]
     if scope is not None and len(scope) == 1:  # a complete qualified name cannot be qualified further
-        matches = [d for d in matches if d.symbol.qualified == mention.target] or matches
-    return matches
+        matches = [d for d in matches if d.symbol.qualified == spelling.name] or matches
+    return matches, spelling
 
 
 def definitions_in(context: ResolveContext, path: str) -> list[Definition]:
@@ -101,6 +134,11 @@ def candidate_names(target: str) -> set[str]:
     """
     starts = (0, *(separator.end() for separator in _SEPARATOR.finditer(target)))
     return {name for start in starts if (name := target[start:].lower())}
+
+
+def refs_named(snapshot: Snapshot, name: str) -> list[OutlineRef]:
+    """Return the definitions whose own name is the last part of a name, ignoring case."""
+    return list(dict.fromkeys(ref for own in candidate_names(name) for ref in snapshot.names.get(own, ())))
 
 
 def filter_matching(target: str, definitions: Iterable[Definition]) -> list[Definition]:
@@ -157,19 +195,38 @@ def _with_symbol(path_mention: str, target: str) -> str:
     return path_mention + tail if path_mention and tail and not path_mention.endswith("/") else path_mention
 
 
-def _definitions(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> Iterator[Definition]:
-    """Yield the definitions whose own name is the last name of the target, ignoring case."""
+def _trait_methods(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> list[Definition]:
+    """Return the methods of "Trait::method" in blocks that implement the trait for a type."""
+    owner, name = ("", *split_name(mention.target))[-2:]
+    found = _definitions(mention, Spelling(name), context, scope) if owner else ()
+    return [d for d in found if _is_in_implementation(d, owner, context)]
+
+
+def _is_in_implementation(definition: Definition, trait: str, context: ResolveContext) -> bool:
+    outline = context.snapshot.outline(definition.path)
+    if outline is None or not 0 <= definition.symbol.parent < len(outline.symbols):
+        return False
+    parent = outline.symbols[definition.symbol.parent]
+    return parent.kind == "impl" and re.search(rf"(?<!\w){re.escape(trait)}(?!\w)", parent.signature) is not None
+
+
+def _definitions(
+    mention: Mention, spelling: Spelling, context: ResolveContext, scope: Sequence[str] | None
+) -> Iterator[Definition]:
+    """Yield the definitions whose own name is the last part of a name, ignoring case."""
     snapshot = context.snapshot
-    names = candidate_names(mention.target)
+    names = candidate_names(spelling.name)
     if scope is not None and len(scope) == 1:
         yield from (d for d in definitions_in(context, scope[0]) if d.symbol.name.lower() in names)
         return
     roots = find_roots(snapshot, mention.root)
     allowed = set(scope) if scope is not None else None
-    for ref in dict.fromkeys(ref for name in names for ref in snapshot.names.get(name, ())):
+    for ref in refs_named(snapshot, spelling.name):
         context.token.check()
         symbol = snapshot.symbol(ref)
         if symbol is None or (allowed is not None and ref[0] not in allowed):
+            continue
+        if spelling.languages and getattr(snapshot.outline(ref[0]), "language", "") not in spelling.languages:
             continue
         if not mention.root or snapshot.root_of(ref[0]) in roots:
             yield Definition(ref[0], symbol)
@@ -199,7 +256,9 @@ def _ends_with(qualified: str, target: str, parts: list[str]) -> bool:
     return f".{qualified}".endswith(f".{target}") or (bool(parts) and split_name(qualified)[-len(parts) :] == parts)
 
 
-def _overloads_outcome(mention: Mention, context: ResolveContext, definitions: Sequence[Definition]) -> MentionOutcome:
+def _overloads_outcome(
+    mention: Mention, context: ResolveContext, definitions: Sequence[Definition], spelling: Spelling
+) -> MentionOutcome:
     """Return the outcome for definitions with one qualified name in one file."""
     path, qualified = definitions[0].path, definitions[0].symbol.qualified
     denied = access_denied_reason(context, path)
@@ -212,8 +271,10 @@ def _overloads_outcome(mention: Mention, context: ResolveContext, definitions: S
         cause = view.message if isinstance(view, Problem) else "it was deleted"
         return MentionOutcome(mention, "omitted", reason=f"Cannot read {qualified} in {label}: {cause}.")
     reason = f"{len(current)} definitions of {qualified} in {label}." if len(current) > 1 else ""
-    parts = split_name(mention.target)
-    if not qualified.endswith(parts[-1] if parts else ""):
+    parts = split_name(spelling.name)
+    if spelling.without_receiver:
+        reason = f"{mention.text} was resolved to {qualified}. {reason}".strip()
+    elif not qualified.endswith(parts[-1] if parts else ""):
         reason = f"{mention.text} was resolved to {qualified} ignoring case. {reason}".strip()
     return included(mention, [Item(path, s.span, s.kind, Origin.MENTION, 1.0, s.qualified) for s in current], reason)
 
@@ -236,6 +297,10 @@ def _ambiguous_outcome(mention: Mention, context: ResolveContext, definitions: S
 def _not_found(mention: Mention, context: ResolveContext, scope: Sequence[str] | None) -> MentionOutcome:
     parts = split_name(mention.target)
     name = parts[-1] if parts else mention.target
+    if scope is not None and is_line_range(mention.target):
+        path = context.snapshot.label(scope[0]) if len(scope) == 1 else mention.scope
+        lines = f'"{mention.target}" is neither a symbol in {path} nor lines such as 10-20.'
+        return unresolved(mention, lines, mention_for(context.snapshot, scope[0]) or "" if len(scope) == 1 else "")
     if scope is None:
         reason = f'Symbol "{mention.target}" not found in the workspace.'
         return _with_occurrences(unresolved(mention, reason, suggest_symbol(context, name)), context, name)

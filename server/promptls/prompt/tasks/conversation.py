@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from promptls.mentions.context import ResolveContext
+from promptls.mentions.extent import find_mentions
 from promptls.mentions.grammar import strip_mentions
-from promptls.mentions.resolve import collect_items, parse_mentions, resolve_mentions
+from promptls.mentions.resolve import collect_items, resolve_mentions
 from promptls.model import Item, Origin
 from promptls.prompt.layouts import Message
 from promptls.prompt.tasks.types import SCORE, TaskRequest
@@ -37,16 +39,16 @@ def items_of_earlier_turns(request: TaskRequest) -> list[Item]:
     for text in turns[::-1][:MAX_TURNS]:
         if len(text) > MAX_TURN_CHARACTERS:
             continue  # a built prompt, whose fences quote code
-        mentions = [mention for mention in parse_mentions(text) if mention.kind in KINDS]
+        mentions = [mention for mention in find_mentions(text, request.context) if mention.kind in KINDS]
         if mentions:
             items += collect_items(resolve_mentions(text, request.context, mentions=mentions))
     return [replace(item, origin=Origin.TASK, score=SCORE, mention=-1) for item in items][:MAX_ITEMS]
 
 
-def earlier_question(question: str, history: Sequence[Message]) -> str:
+def earlier_question(question: str, history: Sequence[Message], context: ResolveContext) -> str:
     """Return the last question of the user if a question refers to it, without mentions; "" if it does not."""
     last = next((turn.content for turn in reversed(history) if turn.role == "user"), "")
     is_short = len(question.split()) <= MAX_FOLLOW_UP_WORDS
     if not last or len(last) > MAX_TURN_CHARACTERS or not is_short or not _REFERS_BACK.search(question[:1000]):
         return ""
-    return strip_mentions(last, parse_mentions(last)).strip()
+    return strip_mentions(last, find_mentions(last, context)).strip()
