@@ -1,19 +1,17 @@
 """Lexer for mentions: finds the "@…" tokens of a message, below the grammar.
 
-Skips fenced code blocks and inline code, finds each "@" that may start a mention, and reads its characters with
-quotes and escapes resolved.  Takes time linear in the length of the text: each "@" reads at most `MAX_LENGTH`
+Finds each "@" outside of code that may start a mention, and reads its characters with quotes and escapes resolved.  Takes time linear in the length of the text: each "@" reads at most `MAX_LENGTH`
 characters.  Independent of kinds, paths and files.
 """
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_left
 from collections.abc import Iterator
 
 from msgspec import Struct
 
-from promptls.util.cancellation import check_cancelled, check_each
+from promptls.mentions.code_ranges import CodeRanges, code_ranges
+from promptls.util.cancellation import check_cancelled
 
 MAX_LENGTH = 250
 """Maximum number of characters of a mention; a longer run is data, such as a URL or base64."""
@@ -44,10 +42,6 @@ _BRACKETS = {"(": ")", "[": "]", "{": "}"}
 _BEFORE_BRACKET = {"(": "/)", "[": "/.-_[", "{": "/.-_{*?},"}
 """Characters before a bracket that is part of a name: app/(group)/page.tsx, [...slug].ts, {{name}}/x.py, *.{ts,tsx}."""
 
-_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t\r>]*\n")
-_EVENT = re.compile(r"`+|@")
-
 
 class MentionToken(Struct, frozen=True):
     """Characters of one possible mention, without the "@"."""
@@ -61,8 +55,19 @@ class MentionToken(Struct, frozen=True):
 
 def scan_mentions(text: str) -> Iterator[MentionToken]:
     """Yield the possible mentions of a text from left to right, without trailing punctuation."""
-    for start, stop in _prose_ranges(text):
-        yield from _scan_range(text, start, stop)
+    at = text.find("@")
+    code = code_ranges(text) if at >= 0 else CodeRanges()
+    while at >= 0:
+        check_cancelled()
+        end = at + 1
+        if starts_mention(text, at) and not code.contains(at):
+            token = _read_token(text, at, len(text))
+            if token is not None:
+                end = max(end, token.end)
+                token = _trim_punctuation(text, token)
+                if token.value:
+                    yield token
+        at = text.find("@", end)
 
 
 def token_at_end(text: str) -> MentionToken | None:
@@ -70,18 +75,18 @@ def token_at_end(text: str) -> MentionToken | None:
 
     Nothing is trimmed, because "@src/a." is an incomplete name.  A quote may be open.
     """
-    start, stop = _last_prose_range(text)
-    # Inline code needs no check: the backtick that closes it would have to follow the "@".
-    line = max(start, text.rfind("\n", start, stop) + 1, text.rfind("\r", start, stop) + 1, stop - MAX_LENGTH)
-    at = text.find("@", line, stop)
+    stop = len(text)
+    line = max(text.rfind("\n") + 1, text.rfind("\r") + 1, stop - MAX_LENGTH)
+    at = text.find("@", line)
+    code = code_ranges(text) if at >= 0 else CodeRanges()
     while at >= 0:
-        if starts_mention(text, at):
+        if starts_mention(text, at) and not code.contains(at):
             token = _read_token(text, at, stop, typing=True)
             if token is not None and token.end == stop:
                 return token
             if token is not None and token.end > at + 1:
                 at = token.end - 1
-        at = text.find("@", at + 1, stop)
+        at = text.find("@", at + 1)
     return None
 
 
@@ -97,66 +102,6 @@ def starts_mention(text: str, at: int) -> bool:
         return True
     before = text[at - 1]
     return before.isspace() or before in _OPENERS
-
-
-def _prose_ranges(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the ranges outside of fenced code blocks; an unclosed fence extends to the end."""
-    start, fence = 0, ""
-    for match in check_each(_FENCE.finditer(text)):
-        marks, rest = match.group(1), match.group(2)
-        if fence:
-            if marks[0] == fence[0] and len(marks) >= len(fence) and not rest.strip():
-                fence, start = "", match.end()
-        elif marks[0] == "~" or "`" not in rest:
-            yield start, match.start()
-            fence = marks
-    if not fence:
-        yield start, len(text)
-
-
-def _last_prose_range(text: str) -> tuple[int, int]:
-    start, stop = 0, 0
-    for start, stop in _prose_ranges(text):  # noqa: B007 - only the last range is used
-        pass
-    if stop < len(text):
-        return len(text), len(text)
-    return start, stop
-
-
-def _scan_range(text: str, start: int, stop: int) -> Iterator[MentionToken]:
-    """Yield the tokens of a range.  Inline code ends at a backtick run of equal length in the same paragraph."""
-    backticks: dict[int, list[int]] = {}
-    for run in check_each(re.finditer(r"`+", text[start:stop])):
-        backticks.setdefault(len(run.group()), []).append(start + run.start())
-    blank_lines = [blank.start() for blank in check_each(_BLANK.finditer(text, start, stop))]
-    at = start
-    while (event := _EVENT.search(text, at, stop)) is not None:
-        check_cancelled()
-        at = event.end()
-        if event.group() != "@":
-            at = _skip_inline_code(text, event.start(), event.end(), backticks, blank_lines, stop)
-        elif starts_mention(text, event.start()):
-            token = _read_token(text, event.start(), stop)
-            if token is not None:
-                at = max(at, token.end)
-                token = _trim_punctuation(text, token)
-                if token.value:
-                    yield token
-
-
-def _skip_inline_code(
-    text: str, start: int, end: int, backticks: dict[int, list[int]], blank_lines: list[int], stop: int
-) -> int:
-    """Return the offset after the inline code that these backticks open, or after the backticks if it is not closed."""
-    if start and text[start - 1] == "\\":
-        return end
-    same_length = backticks.get(end - start, [])
-    i = bisect_left(same_length, end)
-    if i == len(same_length):
-        return end
-    blank = bisect_left(blank_lines, start)
-    limit = blank_lines[blank] if blank < len(blank_lines) else stop
-    return same_length[i] + (end - start) if same_length[i] < limit else end
 
 
 def _read_token(text: str, at: int, stop: int, typing: bool = False) -> MentionToken | None:
