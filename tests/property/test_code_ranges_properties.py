@@ -62,13 +62,6 @@ def test_ranges_are_ascending_and_within_the_text(text: str) -> None:
             end = stop
 
 
-@given(marked_texts())
-@settings(max_examples=500)
-def test_the_reading_with_fewer_left_over_marks_is_taken(text: str) -> None:
-    strict, chosen = markdown_code(text), code_ranges(text)
-    assert chosen == strict or chosen.left_over < strict.left_over
-
-
 @pytest.mark.parametrize(
     "piece",
     [

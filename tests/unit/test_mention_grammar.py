@@ -216,6 +216,8 @@ def test_code_ends_as_in_markdown(message: str, expected: list[str]) -> None:
         ('<a title="`">@a.py</a> `', ["file a.py"]),
         ("``@x.py`` `@y.py\n@z.py` @a.py", ["file a.py"]),
         ("<details>\n\n```\n@x.py\n```\n\n</details>\n@a.py", ["file a.py"]),
+        ("the ` key @a.py, then ` again", ["file a.py"]),  # CommonMark: a code span
+        ("` @x.py ` and @a.py", ["file a.py"]),
         # HTML elements for code
         ("<pre>\n@x.py\n</pre>\n@a.py", ["file a.py"]),
         ("see <code>@x.py</code> and @a.py", ["file a.py"]),

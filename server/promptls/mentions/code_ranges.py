@@ -70,6 +70,7 @@ class CodeRanges(Struct, frozen=True):
     """Code of a text as offsets, in text order and without overlaps."""
 
     ranges: tuple[tuple[int, int], ...] = ()
+    indented: tuple[tuple[int, int], ...] = ()  # ranges that are code only because they are indented
     unclosed: int = -1  # offset of a fence that is not closed before the end of the text, -1 for none
     left_over: int = 0  # fences that are not closed, and runs of three or more backticks that are not part of code
 
@@ -83,7 +84,7 @@ def code_ranges(text: str) -> CodeRanges:
     """Return the code of a text, as its author is likely to mean it."""
     if not _MAY_BE_CODE.search(text):
         return CodeRanges()
-    found = markdown_code(text)
+    found = _Reader(text).read()
     if not found.left_over:
         return found
     other = _Reader(text, lenient=True).read()
@@ -92,16 +93,18 @@ def code_ranges(text: str) -> CodeRanges:
 
 def markdown_code(text: str) -> CodeRanges:
     """Return the code of a text by the rules of CommonMark; indentation that all lines share is ignored."""
-    return _Reader(text, lenient=False).read()
+    return _Reader(text, tight=False).read()
 
 
 class _Reader:
     """State of one pass over the lines of a text."""
 
-    def __init__(self, text: str, lenient: bool) -> None:
+    def __init__(self, text: str, lenient: bool = False, tight: bool = True) -> None:
         self.text = text
+        self.tight = tight
         self.lenient = lenient
         self.ranges: list[tuple[int, int]] = []
+        self.indented: list[tuple[int, int]] = []
         self.left_over = 0
         self.containers: list[int] = []  # width of each list item in columns; 0 for a quote
         self.empty_item = -1  # index of an item whose marker is all that it has so far
@@ -122,7 +125,7 @@ class _Reader:
         unclosed = self.start if self.leaf == "fence" else -1
         self.left_over += unclosed >= 0
         self._close_leaf(len(self.text))
-        return CodeRanges(tuple(self.ranges), unclosed, self.left_over)
+        return CodeRanges(tuple(self.ranges), tuple(self.indented), unclosed, self.left_over)
 
     def _read_line(self, line: re.Match[str], base: int) -> None:
         text = self.text
@@ -306,11 +309,12 @@ class _Reader:
             self.ranges.append((self.start, at))
         elif self.leaf == "indented":
             self.ranges.append((self.start, self.end))
+            self.indented.append((self.start, self.end))
         elif self.leaf == "html" and self.is_raw_html:
             self.ranges.append((self.start, self.lines[-1][1]))
         elif self.lines:
             spans, stray = spans_of_lines(
-                self.text, self.lines, backticks=self.leaf == "paragraph", quoted=0 in self.containers
+                self.text, self.lines, backticks=self.leaf == "paragraph", quoted=0 in self.containers, tight=self.tight
             )
             self.ranges += spans
             self.left_over += stray

@@ -29,12 +29,13 @@ _NOT_TEXT = re.compile(
 )
 
 
-def code_spans(content: str, backticks: bool = True) -> tuple[list[tuple[int, int]], int]:
+def code_spans(content: str, backticks: bool = True, tight: bool = False) -> tuple[list[tuple[int, int]], int]:
     """Return the code of a paragraph, and the number of runs of three or more backticks that are not part of code.
 
     Args:
         content: text of the paragraph without the markers of quotes and list items.
         backticks: whether backticks delimit code; they do not in an HTML block.
+        tight: whether two single backticks with white space inside both delimit no code: "the ` key, then ` again".
     """
     spans: list[tuple[int, int]] = []
     stray = 0
@@ -48,6 +49,8 @@ def code_spans(content: str, backticks: bool = True) -> tuple[list[tuple[int, in
         if content[start] == "`" and backticks:
             same = runs.get(at - start, [])
             i = bisect_left(same, at)
+            if i < len(same) and tight and at - start == 1 and _is_prose(content[at : same[i]]):
+                continue
             if i < len(same):
                 at = same[i] + at - start
                 spans.append((start, at))
@@ -68,23 +71,24 @@ def code_spans(content: str, backticks: bool = True) -> tuple[list[tuple[int, in
 
 
 def spans_of_lines(
-    text: str, lines: list[tuple[int, int]], backticks: bool = True, quoted: bool = False
+    text: str, lines: list[tuple[int, int]], backticks: bool = True, quoted: bool = False, tight: bool = False
 ) -> tuple[list[tuple[int, int]], int]:
     """Return `code_spans` of a paragraph whose lines are at these offsets, as offsets into the text.
 
     Args:
         text: the whole text.
         lines: start and end of each line, without the markers of quotes and list items.
-        backticks: whether backticks delimit code.
+        backticks: see `code_spans`.
         quoted: whether there are markers of quotes between the lines.
+        tight: see `code_spans`.
     """
     first, last = lines[0][0], lines[-1][1]
     if text.find("`", first, last) < 0 and text.find("<", first, last) < 0:
         return [], 0
     if not quoted:
-        spans, stray = code_spans(text[first:last], backticks)
+        spans, stray = code_spans(text[first:last], backticks, tight)
         return [(start + first, end + first) for start, end in spans], stray
-    spans, stray = code_spans("\n".join(text[start:end] for start, end in lines), backticks)
+    spans, stray = code_spans("\n".join(text[start:end] for start, end in lines), backticks, tight)
     offsets = _Offsets(lines)
     return [(offsets(start), offsets(end - 1) + 1) for start, end in spans], stray
 
@@ -107,6 +111,11 @@ class _Offsets:
         while self._next is not None and self._next[0] <= offset:
             self._at, self._next = self._next, next(self._starts, None)
         return offset - self._at[0] + self._at[1]
+
+
+def _is_prose(content: str) -> bool:
+    """Return whether text between two backticks is several words with white space at both ends."""
+    return content[:1].isspace() and content[-1:].isspace() and len(content[:MAX_TAG_LENGTH].split(None, 2)) > 2
 
 
 def _code_element(content: str, start: int, unclosed: set[str]) -> int:
