@@ -100,6 +100,16 @@ def test_diagnostics_for_unresolved_and_refused_mentions(page: OpenPrompt) -> No
     assert ".gitignore" in found["refused"]["message"]
 
 
+def test_words_in_code_have_a_diagnostic_a_hover_and_a_quick_fix(page: OpenPrompt) -> None:
+    page.replace("@tree = nil", 2)
+    (found,) = page.diagnostics(2)
+    assert (found["code"], found["severity"], found["range"]) == ("text", 3, page.range("@tree"))
+    assert found["message"] == "@tree is in code, so it is text. Write @tree: to mention it."
+    assert "is text" in page.request_at("hover", "@tree")["contents"]["value"]
+    fix, *_ = page.request("codeAction", range=page.range("@tree"), context={"diagnostics": []})
+    assert fix["edit"]["changes"][page.uri] == [{"range": page.range("@tree"), "newText": "@tree:"}]
+
+
 def test_quick_fix_replaces_the_mention_by_the_suggestion(page: OpenPrompt) -> None:
     actions = page.request("codeAction", range=page.range("@#Monney"), context={"diagnostics": []})
     fix = actions[0]

@@ -27,8 +27,8 @@ OUTCOMES = [MentionOutcome(mention, "unresolved") for mention in MENTIONS]
 
 LOOPS: dict[str, Callable[[], object]] = {
     "mentions": lambda: parse_mentions("@a " * 2_000),
-    "fences": lambda: parse_mentions("```\n" * 2_000),
-    "inline code": lambda: parse_mentions("`x` " * 2_000),
+    "fences": lambda: parse_mentions("```\n" * 2_000 + "@a"),
+    "inline code": lambda: parse_mentions("`x` " * 2_000 + "@a"),
     "tokens": lambda: Estimate().count("word " * 20_000),
     "tokens of many texts": lambda: Estimate().count_all(["word"] * 2_000),
     "log": lambda: contains_log(LOG),

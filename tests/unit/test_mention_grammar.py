@@ -201,6 +201,53 @@ def test_code_ends_as_in_markdown(message: str, expected: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        # CommonMark
+        ("- ```py\n  @x.py\n  ```\n@a.py", ["file a.py"]),
+        ("1. run\n\n   ~~~\n   @x.py\n   ~~~\n2. @a.py", ["file a.py"]),
+        ("> ```\n> @x.py\n\n@a.py", ["file a.py"]),
+        ("> a `b\n> @x.py` c @a.py", ["file a.py"]),
+        ("```\r@x.py\r```\r@a.py", ["file a.py"]),
+        ("see\n\n    @x.py\n\nand @a.py", ["file a.py"]),
+        ("- see\n\n    @a.py", ["file a.py"]),
+        ("see\n    @a.py", ["file a.py"]),
+        ("    @a.py\n\n    @b.py", ["file a.py", "file b.py"]),  # all lines are indented
+        ("# `@x.py\n# ` @a.py", ["file x.py", "file a.py"]),
+        ('<a title="`">@a.py</a> `', ["file a.py"]),
+        ("``@x.py`` `@y.py\n@z.py` @a.py", ["file a.py"]),
+        ("<details>\n\n```\n@x.py\n```\n\n</details>\n@a.py", ["file a.py"]),
+        ("the ` key @a.py, then ` again", ["file a.py"]),  # CommonMark: a code span
+        ("` @x.py ` and @a.py", ["file a.py"]),
+        # HTML elements for code
+        ("<pre>\n@x.py\n</pre>\n@a.py", ["file a.py"]),
+        ("see <code>@x.py</code> and @a.py", ["file a.py"]),
+        # fences that CommonMark reads differently from what their author means
+        ("Code: ```py\n@x.py\n\n@y.py\n```\n@a.py", ["file a.py"]),
+        ("Code: ~~~\n@x.py\n~~~\n@a.py", ["file a.py"]),
+        ("```\n@x.py```\n@a.py", ["file a.py"]),
+        ("```\n@x.py\n``` explain @a.py", ["file a.py"]),
+        ("```\ny = 1``` explain @a.py\n```\n@x.py\n```", ["file a.py"]),
+        ("- ```py\n@x.py\n```\n@a.py", ["file a.py"]),
+        ("```md\n```py\n@x.py\n```\n@y.py\n```\n@a.py", ["file a.py"]),
+        ("<details>\n```\n@x.py\n```\n</details>\n@a.py", ["file a.py"]),
+        ("```\n@x.py\n    ```\n@a.py", ["file a.py"]),
+        ("one ```\nx\n``` two ```\n@x.py\n```\n@a.py", ["file a.py"]),
+        # the second reading must not be taken where CommonMark leaves nothing over
+        ("```sh\necho '```'\n@x.py\n```\n@a.py", ["file a.py"]),
+        ("```py\nx\n```js\n@x.py\n```\n@a.py", ["file a.py"]),
+        ("a ```b``` c\n```\n@x.py\n```\n@a.py", ["file a.py"]),
+    ],
+)
+def test_code_around_mentions(message: str, expected: list[str]) -> None:
+    assert shown(message) == expected
+
+
+def test_a_quoted_mention_may_contain_backticks() -> None:
+    assert shown('@"a`b.py" and @"c`d.py" and `@x.py`') == ["file a`b.py", "file c`d.py"]
+
+
+@pytest.mark.parametrize(
     "message",
     [
         "@alice",
@@ -285,6 +332,8 @@ def test_utf16_offsets() -> None:
         ("@done.py and ", None),
         ("mail a@b", None),
         ("```\n@x", None),
+        ("Code: ```py\nx\n```\n@x", "x"),
+        ("- ```\nx\n```\n@x", "x"),
         ("`a` @x", "x"),
         ("`@x", "x"),
     ],

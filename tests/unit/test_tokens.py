@@ -115,13 +115,13 @@ def test_estimate_is_close_to_the_true_count(name: str) -> None:
     assert count <= max(cl100k, o200k) * 1.25
 
 
-def test_mean_error_on_code_is_below_eight_percent() -> None:
+def test_mean_error_on_code_is_below_twelve_percent() -> None:
     errors = []
     for name in ("python", "go", "typescript", "prose", "json"):
         text, cl100k, o200k = SAMPLES[name]
         count = counter("estimate").count(text)
         errors += [abs(count / cl100k - 1), abs(count / o200k - 1)]
-    assert sum(errors) / len(errors) <= 0.08
+    assert sum(errors) / len(errors) <= 0.12
 
 
 @pytest.mark.parametrize(
@@ -152,9 +152,42 @@ def test_estimate_uses_the_vocabulary_of_the_model(name: str) -> None:
     older, newer = choose_counter("estimate", "cl100k_base")[0], choose_counter("estimate", "o200k_base")[0]
     assert older.name == "estimate (cl100k_base)"
     assert newer.name == "estimate"
-    high = 1.18 if text.isascii() else 1.5  # a short sentence in another script: more, never much less
+    high = 1.18 if text.isascii() else 1.75  # a short sentence in another script: more, never much less
     assert 0.88 <= older.count(text) / cl100k <= high
     assert 0.88 <= newer.count(text) / o200k <= high
+
+
+# text, tokens in cl100k_base, tokens in o200k_base; counted with the vocabularies themselves
+AWKWARD = {
+    "zh": (
+        "这个函数读取配置文件，如果文件不存在就返回默认值。调用者负责处理错误，并且在完成之后关闭连接。请解释为什么缓存没有更新，以及如何修复这个问题。",
+        57,
+        39,
+    ),
+    "ru": ("Функция возвращает список открытых соединений и закрывает те, которые не отвечают дольше минуты.", 37, 23),
+    "hi": ("यह फ़ंक्शन कॉन्फ़िगरेशन फ़ाइल पढ़ता है और फ़ाइल न होने पर डिफ़ॉल्ट मान लौटाता है।", 92, 31),
+    "th": ("ฟังก์ชันนี้อ่านไฟล์การตั้งค่าและส่งคืนค่าเริ่มต้นหากไม่มีไฟล์", 57, 24),
+    "emoji": ("🤔🚀👨\u200d👩\u200d👧\u200d👦🇩🇪✅❌🔥 👍🏽 why 🐛?", 47, 31),
+    "sym": ("∀x∈ℝ: ⌈x⌉ = −⌊−x⌋, ∑∏∫ → ⇒ ≤ ≥ ≠ ├── └── │ ░▒▓", 47, 45),
+    "bo": ("བོད་ཡིག་གི་ཡི་གེ", 32, 24),
+    "ka": ("ეს ფუნქცია კითხულობს კონფიგურაციის ფაილს", 76, 16),
+    "math": ("𝓗𝓮𝓵𝓵𝓸 𝕨𝕠𝕣𝕝𝕕", 30, 30),
+    "combining": ("àḃc̎d̕e̜f̣g̪ẖi̸j̿k͆l͍m͔n͛o͢pͩq̀ṙs̎t̕u̜ṿw̪x̱y̸z̿a͆b͍c͔d͛e͢fͩg̀ḣi̎j̕k̜ḷm̪ṉo̸p̿q͆r͍s͔t͛u͢vͩẁẋy̎z̕a̜ḅc̪ḏe̸f̿g͆h͍", 176, 172),
+    "cherokee": ("ᎠᎥᎪᎯᎴᎹᎾᏃᏈᏍᏒᏗᏜᏡᏦᏫᎠᎥᎪᎯᎴᎹᎾᏃᏈᏍᏒᏗᏜᏡᏦᏫᎠᎥᎪᎯᎴᎹᎾᏃᏈᏍᏒᏗᏜᏡᏦᏫᎠᎥᎪᎯᎴᎹᎾᏃᏈᏍᏒᏗ", 180, 180),
+    "arrows": ("←↛↦↱↼⇇⇒⇝⇨⇳⇾↙↤↯↺⇅⇐⇛⇦⇱⇼↗↢↭↸⇃⇎⇙⇤⇯⇺↕↠↫↶⇁⇌⇗⇢⇭⇸↓↞↩↴↿⇊⇕⇠⇫⇶↑↜↧↲↽⇈⇓⇞⇩", 150, 116),
+    "hex": (
+        "f5b165224a58b791df6af1d8303e61cdc4bb86c3d1c427103c344c4189eb2f1e7bd5d47e446fcec2a3d811736110e5781bcccea696762e6116c6e9c9",
+        71,
+        71,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_estimate_of_unusual_text_is_an_upper_bound(name: str) -> None:
+    text, *truth = AWKWARD[name]
+    for vocabulary, tokens in zip(("cl100k_base", "o200k_base"), truth, strict=True):
+        assert choose_counter("estimate", vocabulary)[0].count(text) >= 0.98 * tokens
 
 
 def test_long_text_estimate_equals_the_sum_of_its_parts() -> None:
@@ -244,7 +277,7 @@ def test_ranks_are_loaded_from_the_cache_only(
         cached.write_bytes(content)
     found, problems = choose_counter("o200k_base")
     assert (found.name, found.exact, len(problems)) == ("estimate", False, 1)
-    assert choose_counter("auto", "o200k_base") == (found, ())
+    assert choose_counter("auto", "o200k_base") == (found, () if content is None else problems)
     assert opened == []
     assert sorted(tmp_path.iterdir()) == ([] if content is None else [cached])
 

@@ -8,6 +8,7 @@ from promptls.api.params import InvalidParams, Json
 from promptls.api.results import encode_mentions
 from promptls.engine import Engine
 from promptls.mentions.resolve import parse_mentions
+from promptls.mentions.text_outcomes import text_warnings
 from promptls.model import CancelToken
 from promptls.prompt.budget import BudgetRequest, budget_of
 from promptls.prompt.dry_run import dry_run
@@ -29,4 +30,5 @@ def resolve_mentions(engine: Engine, params: protocol.ResolveMentionsParams, tok
     return {
         "mentions": encode_mentions(run.mentions, params.message, snapshot),
         "tokens": sum(item.rendered.tokens for item in run.items),
+        "warnings": text_warnings(run.texts),
     }

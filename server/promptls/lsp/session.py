@@ -49,6 +49,11 @@ class DocumentAnalysis(Struct, frozen=True):
         return self.run.mentions
 
     @property
+    def texts(self) -> tuple[MentionOutcome, ...]:
+        """The outcomes of what is text although it resembles a mention."""
+        return self.run.texts
+
+    @property
     def used(self) -> int:
         """Tokens of the message and its mentions, without retrieved items."""
         return self.run.tokens_used
@@ -56,7 +61,8 @@ class DocumentAnalysis(Struct, frozen=True):
     def mention_at(self, position: protocol.Position) -> MentionOutcome | None:
         """Return the mention at a position, its end included."""
         offset = self.lines.offset(position.line, position.character)
-        return next((m for m in self.mentions if m.mention.start <= offset <= m.mention.end), None)
+        outcomes = (*self.mentions, *self.texts)
+        return next((m for m in outcomes if m.mention.start <= offset <= m.mention.end), None)
 
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""

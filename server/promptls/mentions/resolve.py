@@ -1,7 +1,8 @@
 """Resolves all mentions of a message: one outcome per mention, in text order.
 
 A failing mention never affects the others.  An `@word` that resolves to nothing and has the form of a handle,
-decorator or npm package is plain text and produces no outcome.
+decorator or npm package is plain text and produces no outcome.  Text that something in the workspace has the name of
+is reported apart, with the mention to write instead.
 """
 
 from __future__ import annotations
@@ -11,23 +12,26 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from logging import getLogger
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from promptls.index import Snapshot
 from promptls.mentions.anchor_resolution import apply_anchor
 from promptls.mentions.anchors import ANCHORED_KINDS
+from promptls.mentions.code_ranges import CodeRanges, code_ranges
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.grammar import (
     full_argument,
     is_explicit_reference,
     is_package_like,
-    is_path_like,
     parse,
     strip_mentions,
 )
 from promptls.mentions.registry import BUILT_IN, KindRegistry, MentionKind, registry
 from promptls.mentions.resolvers.symbol import split_name
+from promptls.mentions.surroundings import words_in_code
+from promptls.mentions.text_outcomes import doubtful_mentions, keyword_as_text, path_as_text
 from promptls.model import Cancelled, Item, Mention, MentionOutcome, Span
 from promptls.util.cancellation import check_each
 
@@ -50,12 +54,29 @@ def parse_mentions(message: str, kinds: KindRegistry | None = None) -> tuple[Men
     return tuple(parse(message, (kinds or registry()).keywords()))
 
 
+class Resolution(Struct, frozen=True):
+    """The mentions of a message, and what only resembles a mention."""
+
+    outcomes: tuple[MentionOutcome, ...]
+    texts: tuple[MentionOutcome, ...] = ()  # status "text", with a reason, and a suggestion if there is one
+
+
 def resolve_mentions(
     message: str,
     context: ResolveContext,
     kinds: KindRegistry | None = None,
     mentions: Sequence[Mention] | None = None,
 ) -> tuple[MentionOutcome, ...]:
+    """Return the outcomes of `resolve_message`."""
+    return resolve_message(message, context, kinds, mentions).outcomes
+
+
+def resolve_message(
+    message: str,
+    context: ResolveContext,
+    kinds: KindRegistry | None = None,
+    mentions: Sequence[Mention] | None = None,
+) -> Resolution:
     """Resolve the mentions of a message.
 
     `Item.mention` is the index of the first outcome that contains the item.  A later outcome with the same item
@@ -74,31 +95,42 @@ def resolve_mentions(
     if mentions is None:
         mentions = find_mentions(message, context, kinds)
     outcomes: list[MentionOutcome] = []
+    texts: list[MentionOutcome] = []
     first_owner: dict[tuple[str, Span], int] = {}
     resolved: dict[Mention, MentionOutcome] = {}  # a pasted log may repeat one mention a thousand times
     is_partial = cache(context.is_partial)  # checks all files
-    context = replace(context, question=strip_mentions(message, mentions))
+    code = code_ranges(message) if "@" in message else CodeRanges()
+    words = words_in_code(message, mentions, code)
+    context = replace(context, question=strip_mentions(message, [m for m in mentions if m.start not in words]))
     for mention in mentions:
         context.token.check()
         kind = kinds.get(mention.kind)
         if kind is None:
             continue
         mention = replace(mention, kind=kind.name)
+        place = words.get(mention.start, "")
+        if place and kind.keyword:
+            texts.append(keyword_as_text(mention, place))
+            continue
         key = replace(mention, start=0, end=len(mention.text))
         if key not in resolved:
             outcome = _resolve_cached(kind, key, context) if kind.expensive else _resolve_one(kind, key, context)
-            if context.anchors is not None and mention.kind in ANCHORED_KINDS:
+            if context.anchors is not None and mention.kind in ANCHORED_KINDS and not place:
                 outcome = apply_anchor(outcome, context.anchors, context)
             resolved[key] = outcome
         outcome = _shift(resolved[key], mention.start)
-        if not _is_mention(message, outcome):
+        if place or not _is_mention(message, outcome):
+            texts += path_as_text(outcome, place, context)
             continue
         if (outcome.status == "unresolved" or kind.argument_type == "symbol") and is_partial():
             outcome = replace(outcome, reason=f"{outcome.reason} {INDEXING_NOTE}".strip())
         outcomes.append(_assign_items(outcome, len(outcomes), first_owner, outcomes))
+    for mention, place in doubtful_mentions(message, code, kinds.keywords()):
+        outcome = _resolve_one(kinds.kinds[mention.kind], mention, context)
+        texts += path_as_text(outcome, place, context)
     if context.anchors is not None:
         context.anchors.retain({o.mention.text for o in outcomes if o.mention.kind in ANCHORED_KINDS})
-    return tuple(outcomes)
+    return Resolution(tuple(outcomes), tuple(texts))
 
 
 def has_location_mentions(mentions: Sequence[Mention]) -> bool:
@@ -170,23 +202,16 @@ def _resolve_one(kind: MentionKind, mention: Mention, context: ResolveContext) -
 
 
 def _is_mention(message: str, outcome: MentionOutcome) -> bool:
-    """Return whether the token is a mention, as opposed to plain text.
+    """Return whether a token that is not in code is a mention, as opposed to plain text.
 
-    A resolved token is a mention, except a folder name before a parenthesis ("@test(…)"), which is a decorator.
-    An unresolved token is a mention if it has the form of a path or symbol.  A plain word is one if it is a file
-    name without its extension and not alone on its line, as decorators are.  An npm package is one only if
-    something similar exists in the workspace.
+    A resolved token is a mention.  An unresolved token is one if it has the form of a path or symbol.  A plain word
+    is one if it is a file name without its extension and not alone on its line, as decorators are.  An npm package is
+    one only if something similar exists in the workspace.
     """
     mention = outcome.mention
-    called = message[mention.end : mention.end + 1] == "("
-    if called and mention.kind not in _LOCATION_KINDS and not mention.target:
-        return False  # "@open(…)" is a decorator
-    plain_word = mention.kind == "file" and not mention.root and not is_path_like(mention.target)
-    if outcome.status != "unresolved":
-        return not (called and plain_word and any(item.kind == "folder" for item in outcome.targets))
-    if is_explicit_reference(mention):
+    if outcome.status != "unresolved" or is_explicit_reference(mention):
         return True
-    if called or not plain_word or not outcome.suggestion:
+    if mention.kind != "file" or mention.root or not outcome.suggestion:
         return False
     return is_package_like(mention.target) or not _is_alone_on_line(message, mention)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from promptls.util.span import Span
 
-MentionStatus = Literal["included", "partial", "omitted", "ambiguous", "unresolved", "refused"]
+MentionStatus = Literal["included", "partial", "omitted", "ambiguous", "unresolved", "refused", "text"]
 
 
 class Problem(Struct, frozen=True):

@@ -19,7 +19,8 @@ from msgspec.structs import replace
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.extent import find_mentions
 from promptls.mentions.grammar import strip_mentions
-from promptls.mentions.resolve import collect_items, resolve_mentions
+from promptls.mentions.resolve import collect_items, resolve_message
+from promptls.mentions.text_outcomes import text_warnings
 from promptls.model import Item, Mention, MentionOutcome, Span
 from promptls.prompt import explicit, implicit
 from promptls.prompt.assemble import AssembledPrompt, BudgetTooSmall, assemble, frame_tokens
@@ -119,7 +120,8 @@ def build(
         raise BudgetTooSmall(frame_tokens(message, options.variant, output, counter, layout=layout), options.budget)
 
     with trace.stage("mentions", 0) as count:
-        outcomes = resolve_mentions(original, context, mentions=mentions)
+        resolution = resolve_message(original, context, mentions=mentions)
+        outcomes = resolution.outcomes
         active_items, active_warnings = explicit.active_context(message, context)
         recipe_items, recipe_warnings = explicit.recipe_items(options.recipe_mentions, context, len(outcomes))
         explicit_items = [*collect_items(outcomes), *active_items, *recipe_items]
@@ -230,6 +232,7 @@ def build(
             *options.warnings,
             *log_warnings,
             *message_warnings(message),
+            *text_warnings(resolution.texts),
             *active_warnings,
             *recipe_warnings,
             *history_warnings,

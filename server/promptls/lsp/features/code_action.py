@@ -29,7 +29,7 @@ def code_actions(
     start = analysis.lines.offset(params.range.start.line, params.range.start.character)
     end = analysis.lines.offset(params.range.end.line, params.range.end.character)
     actions: list[Json] = []
-    for outcome in analysis.mentions:
+    for outcome in (*analysis.mentions, *analysis.texts):
         if outcome.mention.start <= end and start <= outcome.mention.end:
             actions += _fixes(analysis, outcome)
     title = "Build the prompt"
@@ -47,7 +47,7 @@ def _fixes(analysis: DocumentAnalysis, outcome: MentionOutcome) -> Iterator[Json
     for i, name in enumerate(list(replacements)[:MAX_FIXES]):
         title = f"{'Update line numbers' if update and i == 0 else 'Change to'}: {name}"
         yield _replacement(analysis, outcome, title, name, preferred=i == 0 and bool(outcome.suggestion))
-    if outcome.mention.kind == "file" and outcome.mention.lines is None and outcome.status != "included":
+    if outcome.mention.kind == "file" and outcome.mention.lines is None and outcome.status not in ("included", "text"):
         symbols = _suggest_symbols(analysis, outcome)
         if symbols:
             yield _replacement(analysis, outcome, f"Narrow to {symbols}", symbols, preferred=False)

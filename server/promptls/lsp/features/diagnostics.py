@@ -1,4 +1,4 @@
-"""Diagnostics for mentions that are unresolved, ambiguous, refused, omitted, over budget or changed."""
+"""Diagnostics for mentions that are unresolved, ambiguous, refused, omitted, over budget, changed or only text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ _SEVERITY = {
     "deleted": _ERROR,
     "changed": _INFORMATION,
     "moved": _INFORMATION,
+    "text": _INFORMATION,
 }
 
 
 def diagnostics(analysis: DocumentAnalysis) -> list[Json]:
     """Return the diagnostics of a prompt document."""
-    return [found for outcome in analysis.mentions if (found := diagnostic(analysis, outcome)) is not None]
+    outcomes = (*analysis.mentions, *analysis.texts)
+    return [found for outcome in outcomes if (found := diagnostic(analysis, outcome)) is not None]
 
 
 def diagnostic(analysis: DocumentAnalysis, outcome: MentionOutcome) -> Json | None:
@@ -45,7 +47,7 @@ def diagnostic_code(outcome: MentionOutcome) -> str:
     """Return the diagnostic code of an outcome, "" for none."""
     if outcome.anchor in ("moved", "changed", "deleted"):
         return outcome.anchor
-    if outcome.status in ("unresolved", "ambiguous", "refused"):
+    if outcome.status in ("unresolved", "ambiguous", "refused", "text"):
         return outcome.status
     if outcome.status == "partial" or (outcome.status == "omitted" and outcome.targets):
         return "over-budget"

@@ -19,6 +19,7 @@ _STATUS_TEXT = {
     "ambiguous": "is ambiguous",
     "unresolved": "is not found",
     "refused": "is refused",
+    "text": "is text",
 }
 
 
@@ -37,7 +38,7 @@ def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
     parts = [f"{_code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}."]
     if outcome.reason:
         parts.append(_escape(outcome.reason))
-    if outcome.suggestion:
+    if outcome.suggestion and outcome.status != "text":
         parts.append(f"Did you mean {_code_span(outcome.suggestion)}?")
     if outcome.candidates:
         parts.append("\n".join(f"- {_code_span(name)}" for name in outcome.candidates[:MAX_CANDIDATES]))

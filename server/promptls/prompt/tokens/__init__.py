@@ -15,7 +15,7 @@ from msgspec import Struct
 from promptls.model import Problem
 from promptls.prompt.errors import UnknownName
 from promptls.prompt.tokens.estimate import VOCABULARIES, Estimate
-from promptls.prompt.tokens.exact import FileCounter, RankCounter, cached_ranks, counter_from_file
+from promptls.prompt.tokens.exact import FileCounter, RankCounter, cached_ranks, counter_from_file, ranks_are_cached
 from promptls.prompt.tokens.models import (
     ModelTable,
     budget_for,
@@ -120,6 +120,8 @@ def choose_counter(
         ranks = cached_ranks(vocabulary)
         if isinstance(ranks, RankCounter):
             return ranks, problems
+        if ranks_are_cached(vocabulary):
+            problems = (*problems, ranks)
     return _estimate(vocabulary), problems
 
 

@@ -108,16 +108,27 @@ def _name(vocabulary: _Vocabulary) -> str:
     return next(name for name, published in _RANKS.items() if published == vocabulary)
 
 
+def _cached_path(vocabulary: str) -> Path | None:
+    """Return the file of a vocabulary in tiktoken's cache, None if there is none."""
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
+    if folder is None:
+        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    path = Path(folder) / hashlib.sha1(_RANKS[vocabulary].url.encode(), usedforsecurity=False).hexdigest()
+    return path if folder and path.is_file() else None
+
+
+def ranks_are_cached(vocabulary: str) -> bool:
+    """Return whether tiktoken's cache has a file for a vocabulary, usable or not."""
+    return _cached_path(vocabulary) is not None
+
+
 def cached_ranks(vocabulary: str) -> RankCounter | Problem:
     """Return the counter of a vocabulary from tiktoken's cache.
 
     The cache is the folder of tiktoken's environment variables, else a folder in the temporary directory.
     """
-    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR"))
-    if folder is None:
-        folder = str(Path(tempfile.gettempdir()) / "data-gym-cache")
-    path = Path(folder) / hashlib.sha1(_RANKS[vocabulary].url.encode(), usedforsecurity=False).hexdigest()
-    if not folder or not path.is_file():
+    path = _cached_path(vocabulary)
+    if path is None:
         return Problem(
             f"the ranks of {vocabulary} are not in tiktoken's cache; tokens are estimated",
             "set budget.tokenizer to the rank file; promptls never downloads it",
