@@ -22,29 +22,34 @@ _REFRESHABLE = (("code_lens", "codeLens"), ("inlay_hint", "inlayHint"), ("semant
 """Client capability and LSP method name of each feature that has a refresh request."""
 
 
-def schedule_diagnostics(server: PromptServer) -> None:
-    """Publish diagnostics after the debounce delay; every call restarts the delay."""
+def schedule_diagnostics(server: PromptServer, delay_s: float = DIAGNOSTICS_DEBOUNCE_S) -> None:
+    """Publish diagnostics after a delay; every call restarts the delay."""
     if server.loop is None or not server.documents.all():
         return
     if server.diagnostics_timer is not None:
         server.diagnostics_timer.cancel()
     server.diagnostics_timer = server.loop.call_later(
-        DIAGNOSTICS_DEBOUNCE_S, lambda: asyncio.ensure_future(_publish_diagnostics(server))
+        delay_s, lambda: asyncio.ensure_future(_publish_diagnostics(server))
     )
 
 
 async def _publish_diagnostics(server: PromptServer) -> None:
-    """Publish the diagnostics of every open prompt document for which they differ from the published ones."""
+    """Publish the diagnostics of every open prompt document for which they differ from the published ones.
+
+    They are published again when the user has stopped typing a mention.
+    """
     server.diagnostics_timer = None
     if server.engine is None or server.session is None or server.loop is None or server.protocol._shutdown:
         return
     from promptls.lsp.features.diagnostics import diagnostics
+    from promptls.lsp.session import TYPING_PAUSE_S
 
-    session, needs_refresh = server.session, False
+    session, needs_refresh, is_typing = server.session, False, False
     for document in server.documents.all():
         try:
             context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken())
-            session.set_client_context(document.uri, context)
+            # Hints and lenses that were requested before this response do not reflect it.
+            needs_refresh = session.set_client_context(document.uri, context) or needs_refresh
             analysis = await server.loop.run_in_executor(
                 server.request_executor, session.analyze, document.uri, CancelToken()
             )
@@ -55,8 +60,10 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             continue
         if analysis is None or server.documents.get(document.uri) != document:
             continue
-        current = (document.version, diagnostics(analysis))
         published = server.published_diagnostics.get(document.uri)
+        typed = analysis.typed_mention()
+        is_typing = is_typing or typed is not None
+        current = (document.version, diagnostics(analysis, published[1] if published else (), typed))
         if published != current:
             needs_refresh = needs_refresh or (published is not None and published[0] == document.version)
             server.published_diagnostics[document.uri] = current
@@ -64,6 +71,8 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             server.text_document_publish_diagnostics(
                 server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
             )
+    if is_typing and server.diagnostics_timer is None:
+        schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
 

@@ -7,6 +7,7 @@ takes milliseconds even in a large workspace.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 
@@ -21,6 +22,9 @@ from promptls.mentions.completion.symbols import complete_lines, complete_symbol
 from promptls.mentions.context import ResolveContext
 from promptls.mentions.lexer import MentionToken, token_at_end, token_end
 from promptls.mentions.registry import KindRegistry, registry
+
+_SUFFIX = re.compile(r"(?<=[A-Za-z0-9])[^\x00-\x7f]|:(?=\d)|#(?=\w)")
+"""Start of text after a name that a completion keeps."""
 
 
 class CompletionResult(Struct, frozen=True):
@@ -45,12 +49,23 @@ def complete(
     token = token_at_end(text[:offset])
     if token is None or limit < 1:
         return CompletionResult(False, offset, offset)
-    end = max(offset, token_end(text, token.start)) if token.value else offset
+    end = _replaced_end(text, token, offset)
     query = build_query(context, kinds or registry(), limit, count_tokens)
     items = tuple(islice(_items(query, token), limit + 1))
     incomplete = len(items) > limit or len(token.value) < MIN_SUBSEQUENCE_LENGTH or token.value[-1] in "/#:."
     incomplete = incomplete or context.pending_symbols is not None  # files that are being parsed may add items
     return CompletionResult(incomplete, token.start, end, items[:limit])
+
+
+def _replaced_end(text: str, token: MentionToken, offset: int) -> int:
+    """Return where the completed name ends: before lines, a symbol, or text that follows without a space.
+
+    `@src/ap|p.py:10-20` keeps its lines, and `@src/ap|的作用` the sentence: only ASCII continues an ASCII name.
+    """
+    end = max(offset, token_end(text, token.start)) if token.value else offset
+    name_end = text.find(token.quote, offset, end) if token.quote else offset
+    suffix = _SUFFIX.search(text, name_end, end) if name_end >= 0 else None
+    return suffix.start() if suffix is not None else end
 
 
 def _items(query: CompletionQuery, token: MentionToken) -> Iterator[CompletionItem]:
