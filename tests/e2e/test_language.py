@@ -169,16 +169,20 @@ def test_hover_states_a_problem_once(page: OpenPrompt) -> None:
 def test_hints_reflect_the_client_context_of_a_mention(start: Start, shop: Path) -> None:
     support = {"inlayHint": {"refreshSupport": True}}
     client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}, "workspace": support})
+    client.results_by_method["promptls/clientContext"] = {}
+    client.wait_indexed()
+    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "why @problems ?\n")
+    assert [d["code"] for d in question.diagnostics()] == ["omitted"]
+    (hint,) = question.request("inlayHint", range=ALL)
+    assert hint["label"] == "no content"
     wrong = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}, "message": "wrong"}
     client.results_by_method["promptls/clientContext"] = {
         "diagnostics": [{"uri": (shop / "shop/money.py").as_uri(), "diagnostics": [wrong]}]
     }
-    client.wait_indexed()
-    question = shop / "why.prompt.md"
-    client.open(question, "why @problems ?\n", language="promptls")
+    question.replace("why @problems ??\n", 2)
+    assert question.diagnostics(2) == []
     client.wait_server_request("workspace/inlayHint/refresh")
-    params = {"textDocument": {"uri": question.as_uri()}, "range": ALL}
-    (hint,) = client.request("textDocument/inlayHint", params)
+    (hint,) = question.request("inlayHint", range=ALL)
     assert hint["label"].endswith(" tokens")
 
 

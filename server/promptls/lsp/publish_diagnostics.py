@@ -10,7 +10,7 @@ from pygls.exceptions import JsonRpcException
 
 from promptls.api import params as protocol
 from promptls.lsp.client.client_context import fetch_client_context
-from promptls.lsp.connection import PromptServer
+from promptls.lsp.connection import PromptServer, PublishedDiagnostics
 from promptls.model import CancelToken
 
 log = logging.getLogger(__name__)
@@ -47,9 +47,8 @@ async def _publish_diagnostics(server: PromptServer) -> None:
     session, needs_refresh, is_typing = server.session, False, False
     for document in server.documents.all():
         try:
-            context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken())
-            # Hints and lenses that were requested before this response do not reflect it.
-            needs_refresh = session.set_client_context(document.uri, context) or needs_refresh
+            context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken(), max_age_s=0)
+            session.set_client_context(document.uri, context)
             analysis = await server.loop.run_in_executor(
                 server.request_executor, session.analyze, document.uri, CancelToken()
             )
@@ -63,11 +62,14 @@ async def _publish_diagnostics(server: PromptServer) -> None:
         published = server.published_diagnostics.get(document.uri)
         typed = analysis.typed_mention()
         is_typing = is_typing or typed is not None
-        current = (document.version, diagnostics(analysis, published[1] if published else (), typed))
+        found = diagnostics(analysis, published.diagnostics if published is not None else (), typed)
+        current = PublishedDiagnostics(document.version, context, found)
         if published != current:
-            needs_refresh = needs_refresh or (published is not None and published[0] == document.version)
+            # Hints and lenses that the client requested before do not reflect another snapshot or context.
+            if published is not None and (published.version == document.version or published.context != context):
+                needs_refresh = True
             server.published_diagnostics[document.uri] = current
-            params = {"uri": document.uri, "version": document.version, "diagnostics": current[1]}
+            params = {"uri": document.uri, "version": document.version, "diagnostics": found}
             server.text_document_publish_diagnostics(
                 server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
             )
