@@ -132,6 +132,21 @@ def test_an_edited_mention_keeps_its_diagnostic_until_the_user_pauses(page: Open
     assert marked(page, settled["diagnostics"]) == [("refused", "@dist/out.js")]
 
 
+def test_no_mention_is_missing_while_the_index_is_built(start: Start, shop: Path) -> None:
+    (shop / "many").mkdir()
+    for number in range(200):
+        (shop / f"many/m{number}.py").write_text(f"def found_{number}():\n    return {number}\n" * 20)
+    client = start(shop)
+    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "@#found_199 @many/m7.py @#no_such ?\n")
+    client.wait_indexed()
+    method = "textDocument/publishDiagnostics"
+    client.wait_notification(method, lambda n: [d["range"] for d in n["diagnostics"]] == [question.range("@#no_such")])
+    marked_at = [
+        d["range"]["start"] for n in client.notifications if n["method"] == method for d in n["params"]["diagnostics"]
+    ]
+    assert set(map(str, marked_at)) == {str(question.position("@#no_such"))}
+
+
 @pytest.mark.parametrize("finish", [" ", "\n", ", "])
 def test_a_finished_mention_is_diagnosed(page: OpenPrompt, finish: str) -> None:
     page.replace("See @shop/cart.py and @shop/crat.py", 2)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
@@ -12,6 +13,9 @@ from promptls.api import params as protocol
 from promptls.lsp.client.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer, PublishedDiagnostics
 from promptls.model import CancelToken
+
+if TYPE_CHECKING:  # imported after `initialize` has been answered
+    from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +40,7 @@ def schedule_diagnostics(server: PromptServer, delay_s: float = DIAGNOSTICS_DEBO
 async def _publish_diagnostics(server: PromptServer) -> None:
     """Publish the diagnostics of every open prompt document for which they differ from the published ones.
 
-    They are published again when the user has stopped typing a mention.
+    They are published again when the user has stopped typing a mention, or after a pause if the index is incomplete.
     """
     server.diagnostics_timer = None
     if server.engine is None or server.session is None or server.loop is None or server.protocol._shutdown:
@@ -44,13 +48,13 @@ async def _publish_diagnostics(server: PromptServer) -> None:
     from promptls.lsp.features.diagnostics import diagnostics
     from promptls.lsp.session import TYPING_PAUSE_S
 
-    session, needs_refresh, is_typing = server.session, False, False
+    session, needs_refresh, is_preliminary = server.session, False, False
     for document in server.documents.all():
         try:
             context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken(), max_age_s=0)
             session.set_client_context(document.uri, context)
-            analysis = await server.loop.run_in_executor(
-                server.request_executor, session.analyze, document.uri, CancelToken()
+            analysis, is_partial = await server.loop.run_in_executor(
+                server.request_executor, _analyze, session, document.uri
             )
         except RuntimeError:
             return  # the executor is shut down
@@ -61,8 +65,8 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             continue
         published = server.published_diagnostics.get(document.uri)
         typed = analysis.typed_mention()
-        is_typing = is_typing or typed is not None
-        found = diagnostics(analysis, published.diagnostics if published is not None else (), typed)
+        is_preliminary = is_preliminary or is_partial or typed is not None
+        found = diagnostics(analysis, published.diagnostics if published is not None else (), typed, is_partial)
         current = PublishedDiagnostics(document.version, context, found)
         if published != current:
             # Hints and lenses that the client requested before do not reflect another snapshot or context.
@@ -73,10 +77,16 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             server.text_document_publish_diagnostics(
                 server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
             )
-    if is_typing and server.diagnostics_timer is None:
+    if is_preliminary and server.diagnostics_timer is None:
         schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
+
+
+def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:
+    """Return the analysis of a document, and whether mentions may be found when the index is complete."""
+    analysis = session.analyze(uri, CancelToken())
+    return analysis, analysis is not None and analysis.may_be_found_later()
 
 
 def clear_document(server: PromptServer, uri: str) -> None:

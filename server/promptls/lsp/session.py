@@ -70,6 +70,10 @@ class DocumentAnalysis(Struct, frozen=True):
         token = token_at_end(document.text[: document.edit_end])
         return token.start if token is not None else None
 
+    def may_be_found_later(self) -> bool:
+        """Return whether a mention is not found while the index is incomplete."""
+        return any(outcome.status == "unresolved" for outcome in self.mentions) and self.context.is_partial()
+
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""
         return offset_range(self.lines, outcome.mention.start, outcome.mention.end)
@@ -128,7 +132,8 @@ class PromptDocumentSession:
         context = self.engine.resolve_context(client, snapshot, token, document.uri)
         unchanged = cached is not None and cached.context.snapshot is snapshot
         if cached is not None and unchanged and cached.document == document and cached.context.client == context.client:
-            return structs.replace(cached, context=structs.replace(cached.context, token=token))
+            current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
+            return structs.replace(cached, context=current)
         context = structs.replace(context, cache=resolution_cache)
         try:
             budget = budget_of(self.engine.settings.budget, BudgetRequest())

@@ -23,15 +23,18 @@ _SEVERITY = {
 }
 
 
-def diagnostics(analysis: DocumentAnalysis, published: Sequence[Json], typed: int | None) -> list[Json]:
+def diagnostics(
+    analysis: DocumentAnalysis, published: Sequence[Json], typed: int | None, is_partial: bool
+) -> list[Json]:
     """Return the diagnostics of a prompt document.
 
     The mention that the user is typing, at the offset `typed`, keeps its published diagnostic or the lack of one: an
-    incomplete mention is rarely found, and diagnostics that come and go with each keystroke distract.
+    incomplete mention is rarely found, and diagnostics that come and go with each keystroke distract. The same applies
+    to mentions that are not found while the index is incomplete.
     """
     current = (
         _published_diagnostic(analysis, outcome, published)
-        if outcome.mention.start == typed
+        if outcome.mention.start == typed or (is_partial and outcome.status == "unresolved")
         else diagnostic(analysis, outcome)
         for outcome in analysis.mentions
     )
