@@ -142,7 +142,7 @@ def diagnostics_are_stable_while_typing(session: Session) -> None:
     editor.lua("vim.lsp.handlers['textDocument/publishDiagnostics'] = nil")
 
 
-@check("the hint of @problems follows the diagnostics of the editor")
+@check("the hint of @problems follows the diagnostics of the editor", isolated=True)
 def hint_of_problems(session: Session) -> None:
     editor = session.open_prompt("Why @problems ?")
     editor.wait_text("@problems no content ?")
