@@ -70,7 +70,7 @@ async def _publish_diagnostics(server: PromptServer) -> None:
         current = PublishedDiagnostics(document.version, context, found)
         if published != current:
             # Hints and lenses that the client requested before do not reflect another snapshot or context.
-            if published is not None and (published.version == document.version or published.context != context):
+            if published is None or published.version == document.version or published.context != context:
                 needs_refresh = True
             server.published_diagnostics[document.uri] = current
             params = {"uri": document.uri, "version": document.version, "diagnostics": found}

@@ -104,8 +104,8 @@ M.handlers['workspace/configuration'] = function(err, params, ctx)
   return responses
 end
 
--- Neovim drops the response to a refresh if it has redrawn the lines since the refresh. Disabling the hints discards its
--- record of drawn lines, and showing the response at once prevents a redraw without hints.
+-- Neovim drops the response to a refresh if it has redrawn the lines since the refresh. Disabling the hints discards
+-- its record of drawn lines, and showing the response at once prevents a redraw without hints.
 M.handlers['workspace/inlayHint/refresh'] = function(_, _, ctx)
   local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
   for bufnr in pairs(client.attached_buffers) do
