@@ -10,6 +10,7 @@
 
 ;;; Code:
 
+(require 'cl-lib)
 (require 'promptls-data)
 (require 'promptls-server)
 (require 'promptls-context)
@@ -37,22 +38,38 @@ Return non-nil if it is."
       ("promptls.openPrompt" (promptls-open-document uri) t)
       ("promptls.copyPrompt" (promptls-copy-document uri) t))))
 
-(defun promptls-lens-text (lenses)
-  "Return a header line for LENSES, the result of textDocument/codeLens."
-  (mapconcat
-   (lambda (lens)
-     (let* ((command (plist-get lens :command))
+(defconst promptls-lens--separator " | "
+  "Text between two code lenses.")
+
+(defun promptls-lens--short-title (title)
+  "Return TITLE without its last part, for narrow windows."
+  (replace-regexp-in-string "\\(?:, .*\\| prompt\\)\\'" "" title))
+
+(defun promptls-lens--titles (lenses width)
+  "Return the titles of LENSES, shortened if they are wider than WIDTH."
+  (let ((titles (mapcar (lambda (lens) (or (promptls-get lens :command :title) "")) lenses)))
+    (if (> (string-width (string-join titles promptls-lens--separator)) width)
+        (mapcar #'promptls-lens--short-title titles)
+      titles)))
+
+(defun promptls-lens-text (lenses width)
+  "Return a header line of WIDTH columns for LENSES.
+LENSES is the result of textDocument/codeLens."
+  (string-join
+   (cl-mapcar
+    (lambda (lens title)
+      (let ((command (plist-get lens :command))
             (map (make-sparse-keymap)))
-       (define-key map [header-line mouse-1]
-                   (lambda ()
-                     (interactive)
-                     (promptls-run-command (plist-get command :command)
-                                           (plist-get command :arguments))))
-       (propertize (replace-regexp-in-string "%" "%%" (or (plist-get command :title) ""))
-                   'mouse-face 'highlight
-                   'local-map map)))
-   lenses
-   (propertize "  |  " 'face 'shadow)))
+        (define-key map [header-line mouse-1]
+                    (lambda ()
+                      (interactive)
+                      (promptls-run-command (plist-get command :command)
+                                            (plist-get command :arguments))))
+        (propertize (replace-regexp-in-string "%" "%%" title)
+                    'mouse-face 'highlight
+                    'local-map map)))
+    lenses (promptls-lens--titles lenses width))
+   (propertize promptls-lens--separator 'face 'shadow)))
 
 (defun promptls-lens--refresh ()
   "Request the code lenses of the current buffer if its text has changed."
@@ -75,7 +92,8 @@ Return non-nil if it is."
            (with-current-buffer buffer
              (when (bound-and-true-p lsp-headerline-breadcrumb-mode)
                (lsp-headerline-breadcrumb-mode -1))
-             (setq header-line-format (promptls-lens-text lenses)))))
+             (setq header-line-format
+                   `(:eval (promptls-lens-text ',lenses (window-width)))))))
        #'ignore))))
 
 (defun promptls-lens-show (connection)

@@ -342,6 +342,21 @@ SOURCE is the buffer whose whole text is the message, or nil."
 (defvar promptls-preview--pending-request nil
   "The handle of the pending buildPrompt request, or nil.")
 
+(defconst promptls-preview--max-reported-mentions 5
+  "Maximum number of mentions named in a message; keeps it on one line.")
+
+(defun promptls-missing-mentions (result)
+  "Return a sentence about the mentions that are not in the prompt of RESULT.
+Return nil if all are in the prompt."
+  (when-let ((missing (seq-remove (lambda (mention)
+                                    (member (plist-get mention :status) '("included" "partial")))
+                                  (plist-get result :mentions))))
+    (let ((more (- (length missing) promptls-preview--max-reported-mentions)))
+      (format "Not in the prompt: %s%s"
+              (mapconcat (lambda (mention) (plist-get mention :text))
+                         (seq-take missing promptls-preview--max-reported-mentions) ", ")
+              (if (> more 0) (format " and %d more" more) "")))))
+
 (defun promptls-preview-build (params connection &optional source then)
   "Build a prompt from PARAMS by CONNECTION asynchronously and show it.
 Cancel a pending build first.  SOURCE is the buffer whose whole text is
@@ -357,7 +372,9 @@ instead of showing it."
            (message nil)
            (if then
                (funcall then result)
-             (promptls-preview-show result params connection source)))
+             (promptls-preview-show result params connection source)
+             (when-let ((missing (promptls-missing-mentions result)))
+               (message "%s" missing))))
          (lambda (_code text)
            (setq promptls-preview--pending-request nil)
            (message "Cannot build the prompt: %s" text)))))

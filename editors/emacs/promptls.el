@@ -214,8 +214,10 @@ In a code buffer, read the question in the minibuffer instead."
   (promptls-build
    (lambda (result)
      (kill-new (promptls-prompt-text result))
-     (message "Prompt copied: %s tokens"
-              (promptls-format-number (promptls-get result :tokens :used))))))
+     (let ((missing (promptls-missing-mentions result)))
+       (message "Prompt copied: %s tokens%s"
+                (promptls-format-number (promptls-get result :tokens :used))
+                (if missing (concat ". " missing) ""))))))
 
 (defun promptls-open-document (uri)
   "Build and show the prompt of the document URI; called by code lenses."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -60,6 +61,16 @@ class OpenPrompt:
         return found
 
 
+ALL = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
+
+
+def marked(page: OpenPrompt, diagnostics: list[Json]) -> list[tuple[str, str]]:
+    """Return the codes of diagnostics and the mentions that they mark."""
+    mentions = re.findall(r'@"[^"\n]*"?|@[#\w./]+\w', page.text)
+    at = {str(page.range(mention)): mention for mention in mentions}
+    return [(d["code"], at[str(d["range"])]) for d in diagnostics]
+
+
 @pytest.fixture(scope="module", params=["utf-8", "utf-16", "utf-32"])
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Client, Path]]:
     """A server with one position encoding, shared by all tests of the module."""
@@ -110,6 +121,50 @@ def test_words_in_code_have_a_diagnostic_a_hover_and_a_quick_fix(page: OpenPromp
     assert fix["edit"]["changes"][page.uri] == [{"range": page.range("@tree"), "newText": "@tree:"}]
 
 
+def test_diagnostics_are_kept_while_a_mention_is_typed(page: OpenPrompt) -> None:
+    others = [("unresolved", "@#Monney"), ("refused", "@dist/out.js")]
+    assert marked(page, page.diagnostics()) == others
+    typed = ["@", "@shop/c", "@shop/cart", "@shop/cart.", "@shop/cart.p", "@shop/cart.py", '@"no', '@"no such file']
+    for version, mention in enumerate(typed, 2):
+        page.replace(f"{QUESTION}And {mention}", version)
+        assert marked(page, page.diagnostics(version)) == others, mention
+        problems = [h for h in page.request("inlayHint", range=ALL) if h["label"] == "not found"]
+        assert [h["position"] for h in problems] == [page.range("@#Monney")["end"]], mention
+
+
+def test_an_edited_mention_keeps_its_diagnostic_until_the_user_pauses(page: OpenPrompt) -> None:
+    page.diagnostics()
+    page.replace(QUESTION.replace("@#Monney", "@#Cart"), 2)
+    kept = page.diagnostics(2)
+    assert marked(page, kept) == [("unresolved", "@#Cart"), ("refused", "@dist/out.js")]
+    method = "textDocument/publishDiagnostics"
+    settled = page.client.wait_notification(method, lambda n: n.get("version") == 2 and len(n["diagnostics"]) == 1)
+    assert marked(page, settled["diagnostics"]) == [("refused", "@dist/out.js")]
+
+
+def test_no_mention_is_missing_while_the_index_is_built(start: Start, shop: Path) -> None:
+    (shop / "many").mkdir()
+    for number in range(200):
+        (shop / f"many/m{number}.py").write_text(f"def found_{number}():\n    return {number}\n" * 20)
+    client = start(shop)
+    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "@#found_199 @many/m7.py @#no_such ?\n")
+    client.wait_indexed()
+    method = "textDocument/publishDiagnostics"
+    client.wait_notification(method, lambda n: [d["range"] for d in n["diagnostics"]] == [question.range("@#no_such")])
+    marked_at = [
+        d["range"]["start"] for n in client.notifications if n["method"] == method for d in n["params"]["diagnostics"]
+    ]
+    assert set(map(str, marked_at)) == {str(question.position("@#no_such"))}
+
+
+@pytest.mark.parametrize("finish", [" ", "\n", ", "])
+def test_a_finished_mention_is_diagnosed(page: OpenPrompt, finish: str) -> None:
+    page.replace("See @shop/cart.py and @shop/crat.py", 2)
+    assert page.diagnostics(2) == []
+    page.replace(page.text + finish, 3)
+    assert marked(page, page.diagnostics(3)) == [("unresolved", "@shop/crat.py")]
+
+
 def test_quick_fix_replaces_the_mention_by_the_suggestion(page: OpenPrompt) -> None:
     actions = page.request("codeAction", range=page.range("@#Monney"), context={"diagnostics": []})
     fix = actions[0]
@@ -127,6 +182,33 @@ def test_hover_shows_the_included_lines(page: OpenPrompt) -> None:
     assert "def apply_discount(cart: Cart, percent: int) -> Money:" in text
     assert "def total" not in text
     assert page.request_at("hover", "price") is None
+
+
+def test_hover_states_a_problem_once(page: OpenPrompt) -> None:
+    missing = page.request_at("hover", "@#Monney")["contents"]["value"]
+    assert missing.lower().count("not found") == 1, missing
+    refused = page.request_at("hover", "@dist/out.js")["contents"]["value"]
+    assert refused.count("refused") == 1 and ".gitignore" in refused
+
+
+def test_hints_reflect_the_client_context_of_a_mention(start: Start, shop: Path) -> None:
+    support = {"inlayHint": {"refreshSupport": True}}
+    client = start(shop, capabilities={"experimental": {"promptls": {"clientContext": True}}, "workspace": support})
+    client.results_by_method["promptls/clientContext"] = {}
+    client.wait_indexed()
+    question = OpenPrompt(client, shop, (shop / "why.prompt.md").as_uri(), "why @problems ?\n")
+    assert [d["code"] for d in question.diagnostics()] == ["omitted"]
+    (hint,) = question.request("inlayHint", range=ALL)
+    assert hint["label"] == "no content"
+    wrong = {"range": {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 3}}, "message": "wrong"}
+    client.results_by_method["promptls/clientContext"] = {
+        "diagnostics": [{"uri": (shop / "shop/money.py").as_uri(), "diagnostics": [wrong]}]
+    }
+    question.replace("why @problems ??\n", 2)
+    assert question.diagnostics(2) == []
+    client.wait_server_request("workspace/inlayHint/refresh")
+    (hint,) = question.request("inlayHint", range=ALL)
+    assert hint["label"].endswith(" tokens")
 
 
 def test_definition_and_document_links(page: OpenPrompt) -> None:
@@ -158,11 +240,10 @@ def test_completion_excludes_prompt_documents(page: OpenPrompt) -> None:
 
 
 def test_inlay_hints_show_token_costs(page: OpenPrompt) -> None:
-    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 9, "character": 0}}
-    labels = [hint["label"] for hint in page.request("inlayHint", range=whole)]
+    labels = [hint["label"] for hint in page.request("inlayHint", range=ALL)]
     assert labels[0].endswith(" tokens")
     assert labels[2] == "not found"
-    assert page.request("inlayHint", range=whole)[0]["position"] == page.range("@shop/cart.py:24-26")["end"]
+    assert page.request("inlayHint", range=ALL)[0]["position"] == page.range("@shop/cart.py:24-26")["end"]
 
 
 def test_code_lenses_and_document_symbols(page: OpenPrompt) -> None:
@@ -288,7 +369,7 @@ def test_open_mention_excludes_prompt_documents_of_added_languages(start: Start,
     client.open(notes, "What is in @open?\n", language="markdown")
     params = {"message": "What is in @open?", "document": notes.as_uri()}
     (outcome,) = client.request("promptls/resolveMentions", params)["mentions"]
-    assert outcome["status"] == "unresolved"
+    assert outcome["status"] == "omitted"
     client.open(cart, cart.read_text())
     context = {"openDocuments": [notes.as_uri(), cart.as_uri()], "activeDocument": notes.as_uri()}
     for client_context in ({}, context):

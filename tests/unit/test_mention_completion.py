@@ -228,6 +228,14 @@ def test_open_document_is_offered_despite_the_limit(tmp_path: Path) -> None:
         ("see @|please", "@"),
         ('see @"about pi|', '@"about pi'),
         ("see @x.py:|10-20 please", "@x.py:10-20"),
+        ("see @server/sn|:10-20", "@server/sn"),
+        ("see @server/sn|apshot.py:10-20", "@server/snapshot.py"),
+        ("see @server/sn|#Snapshot", "@server/sn"),
+        ("see @server/sn|apshot.py#Snapshot.get", "@server/snapshot.py"),
+        ("see @server/sn|的作用", "@server/sn"),
+        ("see @server/sn|apshot.py的作用", "@server/snapshot.py"),
+        ("see @docs/日|本語.md", "@docs/日本語.md"),
+        ('see @"server/sn|apshot.py":10-20', '@"server/snapshot.py"'),
     ],
 )
 def test_replaced_range(shop: Snapshot, typed: str, replaced: str) -> None:

@@ -160,9 +160,9 @@ def ask(top: Path, message: str, active: str = "", opened: tuple[str, ...] = (),
         ("@*.{rs,go}", "unresolved: "),
         ("@src/" + "{a,b}" * 7 + ".py", "refused: "),
         ("@nowhere:src/app.py", "unresolved: "),
-        ("@active", "unresolved: "),
-        ("@selection", "unresolved: "),
-        ("@open", "unresolved: "),
+        ("@active", "omitted: "),
+        ("@selection", "omitted: "),
+        ("@open", "omitted: "),
     ],
 )
 def test_one_mention(tmp_path: Path, mention: str, expected: str) -> None:
@@ -730,7 +730,8 @@ def test_names_of_roots_are_unique(names: str, expected: str) -> None:
         ('@regex:api:src/app.py:"def"', "included: api/src/app.py:1 function run"),
         ("@diagnostics:api:src/app.py", "included: promptls:diagnostics:1, api/src/app.py:1 function run"),
         ("@diagnostics:api:", "included: promptls:diagnostics:1, api/src/app.py:1 function run"),
-        ("@diagnostics:web:", "unresolved: "),
+        ("@diagnostics:web:", "omitted: "),
+        ("@diagnostics:nope.py", "unresolved: "),
     ],
 )
 def test_arguments_in_several_roots(tmp_path: Path, mention: str, expected: str) -> None:

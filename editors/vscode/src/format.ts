@@ -1,6 +1,7 @@
 // Formatting of protocol values for lists, tooltips and webviews.  Pure: does not import vscode.
 
 import type {
+  BuildResult,
   CompletionItem,
   IgnoreVerdict,
   Item,
@@ -142,6 +143,18 @@ export function iconOf(kind: string): string {
   return Object.hasOwn(KIND_ICONS, kind) ? (KIND_ICONS[kind] as string) : "symbol-misc";
 }
 
+/** Maximum number of mentions named in a notification. */
+const MAX_REPORTED_MENTIONS = 5;
+
+/** Return a sentence about the mentions whose content is not in a prompt; "" if there are none. */
+export function missingMentions(result: BuildResult): string {
+  const missing = result.mentions.filter(({ status }) => status !== "included" && status !== "partial");
+  if (missing.length === 0) return "";
+  const shown = missing.slice(0, MAX_REPORTED_MENTIONS).map(({ text }) => text);
+  const more = missing.length > shown.length ? ` and ${missing.length - shown.length} more` : "";
+  return `Not in the prompt: ${shown.join(", ")}${more}.`;
+}
+
 /** State of the server process. */
 export type ServerState = "missing" | "stopped" | "starting" | "running" | "failed";
 
@@ -154,7 +167,7 @@ export interface StatusBarContent {
 /** Return text and tooltip of the status bar item. */
 export function statusBarContent(state: ServerState, status: Status | undefined, problem = ""): StatusBarContent {
   if (state === "missing") {
-    return content("$(cloud-download) promptls", problem || "The server is not installed.", "warning");
+    return content("$(cloud-download) promptls", problem || "The server was not found.", "warning");
   }
   if (state === "failed") return content("$(error) promptls", problem || "The server is not running.", "error");
   if (state === "stopped") return content("$(circle-slash) promptls", "The server is not running.", "");

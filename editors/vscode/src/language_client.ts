@@ -14,6 +14,7 @@ import {
 import { provideCompletionItem } from "./completion";
 import { additionalPromptLanguages, isSynchronized, promptSelector, syncSelector } from "./documents";
 import { errorSentence } from "./errors";
+import { provideHover } from "./hover";
 import type { Context, Status } from "./protocol";
 import type { NestedSettings } from "./settings";
 
@@ -54,6 +55,7 @@ export function createClient(options: ClientOptions): LanguageClient {
     middleware: {
       ...synchronizationMiddleware((document) => client.open(document)),
       provideCompletionItem,
+      provideHover,
       workspace: {
         configuration: (params) =>
           params.items.map((item) => (item.section === "promptls" ? options.workspaceSettings() : null)),

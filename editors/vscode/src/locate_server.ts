@@ -63,7 +63,7 @@ export function locateServer(options: LocateOptions): LocateResult {
     return { executable: { command: privateCommand, origin: "the private environment" }, problem: "", searched };
   }
   const problem =
-    "The promptls server is not installed. Run “pip install .” in a clone, or set promptls.server.path.";
+    "The promptls server was not found on the PATH of the editor. Set promptls.server.path, or install it with “pip install .” in a clone.";
   return { problem, searched };
 }
 

@@ -6,7 +6,7 @@ import { PROMPT_LANGUAGE, isPromptDocument } from "./documents";
 import { UserError } from "./errors";
 import { formatMention } from "./mention";
 import { withDelayedProgress } from "./notifications";
-import { type BuildFunction, type Preview, copyPrompt } from "./preview/preview";
+import { type BuildFunction, type Preview, copyBuiltPrompt } from "./preview/preview";
 import type { BuildParams, BuildResult, Context, Range } from "./protocol";
 import { type Question, showQuestionInput } from "./question_input";
 import type { Server } from "./server";
@@ -42,7 +42,7 @@ export class PromptBuilder {
   private async runAction({ message, action }: Question, params: Partial<BuildParams>): Promise<void> {
     const build: BuildFunction = (token) => this.build({ message, ...params }, token);
     if (action === "preview") await this.preview.show(build);
-    else if (action === "copy") await copyPrompt(await withDelayedProgress(BUILD_PROGRESS, build));
+    else if (action === "copy") await copyBuiltPrompt(await withDelayedProgress(BUILD_PROGRESS, build));
     else await openPromptDocument(message);
   }
 
@@ -68,7 +68,7 @@ export class PromptBuilder {
 
   /** Build and copy a prompt document: the command's argument, else the active one. */
   async copyPrompt(argument?: unknown): Promise<void> {
-    await copyPrompt(await withDelayedProgress(BUILD_PROGRESS, await this.documentBuild(argument)));
+    await copyBuiltPrompt(await withDelayedProgress(BUILD_PROGRESS, await this.documentBuild(argument)));
   }
 
   private async documentBuild(argument: unknown): Promise<BuildFunction> {

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from lsprotocol.types import NotebookDocumentSyncOptions
+from msgspec import Struct
 from pygls.lsp.server import LanguageServer
 
 from promptls import __version__
@@ -36,6 +37,14 @@ log = logging.getLogger(__name__)
 
 REQUEST_THREADS = 4
 """Number of threads that compute requests; editors send about as many at once after an edit."""
+
+
+class PublishedDiagnostics(Struct, frozen=True):
+    """The diagnostics of a document that the client has received."""
+
+    version: int
+    context: protocol.Context  # that they were computed with
+    diagnostics: list[Json]
 
 
 class PromptServer(LanguageServer):
@@ -65,7 +74,7 @@ class PromptServer(LanguageServer):
         self.saved_notebooks: dict[str, SavedNotebook] = {}  # of open notebooks, by URI
         self.session: PromptDocumentSession | None = None
         self.diagnostics_timer: asyncio.TimerHandle | None = None
-        self.published_diagnostics: dict[str, tuple[int, list[Json]]] = {}  # URI → version, diagnostics
+        self.published_diagnostics: dict[str, PublishedDiagnostics] = {}  # by URI
         self.client_context_cache: dict[tuple[str, ...], tuple[float, protocol.Context]] = {}  # fields → time, value
         # ---- status
         self.indexing_progress = IndexingProgress(self)

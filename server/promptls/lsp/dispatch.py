@@ -16,6 +16,7 @@ from promptls.index import is_out_of_resources
 from promptls.lsp.client.client_context import fetch_client_context
 from promptls.lsp.connection import PromptServer
 from promptls.lsp.handlers import LSP_FEATURES
+from promptls.lsp.publish_diagnostics import schedule_diagnostics
 from promptls.model import Cancelled, CancelToken
 from promptls.settings import log_file
 from promptls.util.cancellation import run_cancellable
@@ -67,7 +68,8 @@ async def handle_request(
             document = server.documents.get(getattr(getattr(decoded, "text_document", None), "uri", ""))
             if document is not None and server.session is not None:
                 context = await fetch_client_context(server, document.text, protocol.Context(), token)
-                server.session.set_client_context(document.uri, context)
+                if server.session.set_client_context(document.uri, context):
+                    schedule_diagnostics(server)
         elif isinstance(decoded, protocol.BuildPromptParams | protocol.ResolveMentionsParams):
             context = await fetch_client_context(server, decoded.message, decoded.context, token)
             decoded = structs.replace(decoded, context=context)

@@ -7,9 +7,10 @@ because of its language ID (`promptls`, or one that the setting `documents.langu
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from promptls.model.prompt_documents import is_prompt_document
 
@@ -26,6 +27,8 @@ class PromptDocument(Struct, frozen=True):
     language: str
     version: int
     text: str
+    edit_end: int = -1  # offset of the end of the last edit; -1 before the first edit
+    edited_at: float = 0.0  # time of the last edit, as time.monotonic()
 
 
 class OpenDocuments:
@@ -47,7 +50,7 @@ class OpenDocuments:
             self._recent.pop(uri, None)
             if is_prompt_document(uri, document.language, extra_languages):
                 self._exported.pop(uri, None)
-                self._prompts[uri] = document
+                self._prompts[uri] = _with_edit(self._prompts.get(uri), document)
                 return
             self._prompts.pop(uri, None)
             if document.language == EXPORTED_LANGUAGE or uri.endswith(EXPORTED_SUFFIX):
@@ -82,3 +85,25 @@ class OpenDocuments:
         """URIs of the other documents, most recently opened or edited first."""
         with self._lock:
             return tuple(reversed(self._recent))
+
+
+def _with_edit(previous: PromptDocument | None, document: PromptDocument) -> PromptDocument:
+    """Return a new version of a document with the position and the time of its last edit."""
+    if previous is None:
+        return document
+    if previous.text == document.text:
+        return structs.replace(document, edit_end=previous.edit_end, edited_at=previous.edited_at)
+    edit_end = len(document.text) - _common_suffix_length(previous.text, document.text)
+    return structs.replace(document, edit_end=edit_end, edited_at=time.monotonic())
+
+
+def _common_suffix_length(a: str, b: str) -> int:
+    """Return the length of the common suffix, by binary search with comparisons of whole strings."""
+    low, high = 0, min(len(a), len(b))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if a.endswith(b[len(b) - middle :]):
+            low = middle
+        else:
+            high = middle - 1
+    return low

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcException
 
 from promptls.api import params as protocol
 from promptls.lsp.client.client_context import fetch_client_context
-from promptls.lsp.connection import PromptServer
+from promptls.lsp.connection import PromptServer, PublishedDiagnostics
 from promptls.model import CancelToken
+
+if TYPE_CHECKING:  # imported after `initialize` has been answered
+    from promptls.lsp.session import DocumentAnalysis, PromptDocumentSession
 
 log = logging.getLogger(__name__)
 
@@ -22,31 +26,35 @@ _REFRESHABLE = (("code_lens", "codeLens"), ("inlay_hint", "inlayHint"), ("semant
 """Client capability and LSP method name of each feature that has a refresh request."""
 
 
-def schedule_diagnostics(server: PromptServer) -> None:
-    """Publish diagnostics after the debounce delay; every call restarts the delay."""
+def schedule_diagnostics(server: PromptServer, delay_s: float = DIAGNOSTICS_DEBOUNCE_S) -> None:
+    """Publish diagnostics after a delay; every call restarts the delay."""
     if server.loop is None or not server.documents.all():
         return
     if server.diagnostics_timer is not None:
         server.diagnostics_timer.cancel()
     server.diagnostics_timer = server.loop.call_later(
-        DIAGNOSTICS_DEBOUNCE_S, lambda: asyncio.ensure_future(_publish_diagnostics(server))
+        delay_s, lambda: asyncio.ensure_future(_publish_diagnostics(server))
     )
 
 
 async def _publish_diagnostics(server: PromptServer) -> None:
-    """Publish the diagnostics of every open prompt document for which they differ from the published ones."""
+    """Publish the diagnostics of every open prompt document for which they differ from the published ones.
+
+    They are published again when the user has stopped typing a mention, or after a pause if the index is incomplete.
+    """
     server.diagnostics_timer = None
     if server.engine is None or server.session is None or server.loop is None or server.protocol._shutdown:
         return
     from promptls.lsp.features.diagnostics import diagnostics
+    from promptls.lsp.session import TYPING_PAUSE_S
 
-    session, needs_refresh = server.session, False
+    session, needs_refresh, is_preliminary = server.session, False, False
     for document in server.documents.all():
         try:
-            context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken())
+            context = await fetch_client_context(server, document.text, protocol.Context(), CancelToken(), max_age_s=0)
             session.set_client_context(document.uri, context)
-            analysis = await server.loop.run_in_executor(
-                server.request_executor, session.analyze, document.uri, CancelToken()
+            analysis, is_partial = await server.loop.run_in_executor(
+                server.request_executor, _analyze, session, document.uri
             )
         except RuntimeError:
             return  # the executor is shut down
@@ -55,17 +63,30 @@ async def _publish_diagnostics(server: PromptServer) -> None:
             continue
         if analysis is None or server.documents.get(document.uri) != document:
             continue
-        current = (document.version, diagnostics(analysis))
         published = server.published_diagnostics.get(document.uri)
+        typed = analysis.typed_mention()
+        is_preliminary = is_preliminary or is_partial or typed is not None
+        found = diagnostics(analysis, published.diagnostics if published is not None else (), typed, is_partial)
+        current = PublishedDiagnostics(document.version, context, found)
         if published != current:
-            needs_refresh = needs_refresh or (published is not None and published[0] == document.version)
+            # Hints and lenses that the client requested before do not reflect another snapshot or context.
+            if published is None or published.version == document.version or published.context != context:
+                needs_refresh = True
             server.published_diagnostics[document.uri] = current
-            params = {"uri": document.uri, "version": document.version, "diagnostics": current[1]}
+            params = {"uri": document.uri, "version": document.version, "diagnostics": found}
             server.text_document_publish_diagnostics(
                 server.protocol._converter.structure(params, lsp.PublishDiagnosticsParams)
             )
+    if is_preliminary and server.diagnostics_timer is None:
+        schedule_diagnostics(server, TYPING_PAUSE_S)
     if needs_refresh:
         await _request_refresh(server)
+
+
+def _analyze(session: PromptDocumentSession, uri: str) -> tuple[DocumentAnalysis | None, bool]:
+    """Return the analysis of a document, and whether mentions may be found when the index is complete."""
+    analysis = session.analyze(uri, CancelToken())
+    return analysis, analysis is not None and analysis.may_be_found_later()
 
 
 def clear_document(server: PromptServer, uri: str) -> None:

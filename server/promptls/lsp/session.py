@@ -7,6 +7,7 @@ cached, because editors send many requests about the same text.
 from __future__ import annotations
 
 import threading
+import time
 
 from msgspec import Struct, structs
 
@@ -16,6 +17,7 @@ from promptls.api.params import Json
 from promptls.engine import Engine
 from promptls.lsp.documents import OpenDocuments, PromptDocument
 from promptls.mentions.context import ResolveContext
+from promptls.mentions.lexer import token_at_end
 from promptls.mentions.resolution_cache import ResolutionCache
 from promptls.model import CancelToken, MentionOutcome, Span
 from promptls.prompt.assemble import PromptItem
@@ -27,6 +29,8 @@ from promptls.util.line_index import LineIndex
 
 RECONCILE_MAX_AGE_S = 15.0
 """Maximum age of the last check of the disk while a prompt is being written, in seconds; building checks again."""
+TYPING_PAUSE_S = 1.5
+"""Pause after which a mention at the last edit counts as complete, in seconds; longer than between two keystrokes."""
 FALLBACK_TOKENS = 4000
 """Budget assumed when the settings name an unknown model or counter; building the prompt reports the error."""
 
@@ -64,6 +68,18 @@ class DocumentAnalysis(Struct, frozen=True):
         outcomes = (*self.mentions, *self.texts)
         return next((m for m in outcomes if m.mention.start <= offset <= m.mention.end), None)
 
+    def typed_mention(self) -> int | None:
+        """Return the offset of the mention that the user is typing, None after a pause or an edit elsewhere."""
+        document = self.document
+        if document.edit_end < 0 or time.monotonic() - document.edited_at >= TYPING_PAUSE_S:
+            return None
+        token = token_at_end(document.text[: document.edit_end])
+        return token.start if token is not None else None
+
+    def may_be_found_later(self) -> bool:
+        """Return whether a mention is not found while the index is incomplete."""
+        return any(outcome.status == "unresolved" for outcome in self.mentions) and self.context.is_partial()
+
     def range_of(self, outcome: MentionOutcome) -> Json:
         """Return the LSP range of a mention."""
         return offset_range(self.lines, outcome.mention.start, outcome.mention.end)
@@ -98,9 +114,11 @@ class PromptDocumentSession:
             open_documents=context.open_documents or recent,
         )
 
-    def set_client_context(self, uri: str, context: protocol.Context) -> None:
-        """Store the client context that the mentions of a document need."""
+    def set_client_context(self, uri: str, context: protocol.Context) -> bool:
+        """Store the client context that the mentions of a document need; return whether it differs from the last."""
+        changed = self._client_contexts.get(uri, _NO_CONTEXT) != context
         self._client_contexts[uri] = context
+        return changed
 
     def line_index(self, uri: str) -> LineIndex | None:
         """Return the text of an open prompt document, None for any other URI."""
@@ -120,7 +138,8 @@ class PromptDocumentSession:
         context = self.engine.resolve_context(client, snapshot, token, document.uri)
         unchanged = cached is not None and cached.context.snapshot is snapshot
         if cached is not None and unchanged and cached.document == document and cached.context.client == context.client:
-            return structs.replace(cached, context=structs.replace(cached.context, token=token))
+            current = structs.replace(cached.context, token=token, is_partial=context.is_partial)
+            return structs.replace(cached, context=current)
         context = structs.replace(context, cache=resolution_cache)
         try:
             budget = budget_of(self.engine.settings.budget, BudgetRequest())

@@ -1,4 +1,4 @@
-"""Constructors of mention outcomes: included, unresolved, refused, ambiguous, and the outcome for one file.
+"""Constructors of mention outcomes: included, empty, unresolved, refused, ambiguous, and the outcome for one file.
 
 Reasons are messages to users: paths are labels, lines are 1-based and inclusive.
 """
@@ -31,6 +31,11 @@ def included(mention: Mention, targets: Iterable[Item], reason: str = "") -> Men
 def unresolved(mention: Mention, reason: str, suggestion: str = "") -> MentionOutcome:
     """Return the outcome for a mention without a target."""
     return MentionOutcome(mention, "unresolved", reason=reason, suggestion=suggestion)
+
+
+def empty(mention: Mention, reason: str) -> MentionOutcome:
+    """Return the outcome for a mention that is correct but has no content at the moment."""
+    return MentionOutcome(mention, "omitted", reason=reason)
 
 
 def refused(mention: Mention, reason: str) -> MentionOutcome:

@@ -346,6 +346,7 @@ def main() -> int:
     begin, report = time.monotonic(), Report()
     parts: dict[str, Callable[[], None]] = {
         "units": lambda: batch(report, "units", "units.el"),
+        "readme": lambda: batch(report, "readme", "readme.el"),
         "package": lambda: batch(report, "package", "static.el"),
         "package without clients": lambda: batch(report, "package", "static.el", EMACS_PACKAGES=None),
     }

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from suite import Session, check, current_line, expect, wait_attached, wait_completion, wait_preview, wait_ready
+from suite import (
+    Session,
+    check,
+    current_line,
+    expect,
+    messages,
+    wait_attached,
+    wait_completion,
+    wait_preview,
+    wait_ready,
+)
 
 
 @check("selected lines are in the prompt and follow edits above them")
@@ -89,6 +99,19 @@ def preview_shows_the_prompt(session: Session) -> None:
     expect("@docs/" in wait_preview(editor), "the edited question is built")
     editor.type("q")
     editor.wait_text_gone("╭ Prompt")
+
+
+@check("a build and a copy warn about mentions that are not in the prompt")
+def missing_mentions_are_reported(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/crat.py like @#Monney and @shop/money.py?")
+    warning = "Not in the prompt: @shop/crat.py, @#Monney."
+    editor.type("<CR>")
+    wait_preview(editor)
+    editor.wait("the build warns", lambda: warning in messages(editor))
+    editor.type("q:messages clear<CR>")
+    editor.wait("the preview is closed", lambda: editor.lua("return vim.bo.filetype") == "promptls")
+    editor.type("gy")
+    editor.wait("the copy warns", lambda: warning in messages(editor))
 
 
 @check("the preview returns to the question window, which keeps the build options")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
+import textwrap
 from pathlib import Path
 
-from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_ready
+from suite import HERE, PLUGIN, ROOT, Session, check, expect, wait_preview, wait_ready
 
 LUA = HERE / "lua"
 
@@ -48,6 +51,7 @@ def health_check_reports_problems(session: Session) -> None:
         editor.command("bwipeout")
         return str(text)
 
+    editor.command("helptags ALL")
     text = run_health_check()
     expect("ERROR" not in text and "WARNING" not in text, "a valid installation has no problems", text)
     for part in ("from the PATH", "promptls 0.", "ready: ", "the language server is enabled", "position encoding"):
@@ -56,6 +60,47 @@ def health_check_reports_problems(session: Session) -> None:
     text = run_health_check()
     expect("ERROR Option cmd: /nowhere/promptls is not executable" in text, "an invalid command is reported", text)
     expect("ERROR Option keys must be a boolean, not a number." in text, "an invalid option is reported", text)
+
+
+@check("the README's installation makes :help promptls and :checkhealth promptls work", isolated=True)
+def installation_of_the_readme_works(session: Session) -> None:
+    shutil.rmtree(session.home / ".local")
+    shutil.copytree(PLUGIN, session.folder / "clone", ignore=shutil.ignore_patterns("tags"))
+    readme = (PLUGIN / "README.md").read_text()
+    shell, lua = (re.search(rf"```{language}\n(.*?)```", readme, re.DOTALL) for language in ("sh", "lua"))
+    script = textwrap.dedent(shell.group(1)).replace("/path/to/promptls/editors/nvim", str(session.folder / "clone"))
+    (session.programs / "nvim").symlink_to(session.nvim)
+    subprocess.run(["sh", "-ec", script], env={**os.environ, **session.env}, check=True, timeout=60)
+    session.write_init(textwrap.dedent(lua.group(1)))
+    editor = session.start()
+    editor.command("help promptls")
+    editor.wait_text("promptls turns a question with @-mentions into a prompt")
+    editor.command("only")
+    editor.command("checkhealth promptls")
+    buffer_text = "return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\\n')"
+    editor.wait("the health check is complete", lambda: "consumers of prompts" in editor.lua(buffer_text), 60)
+    text = editor.lua(buffer_text)
+    expect("ERROR" not in text and "WARNING" not in text, "the installation has no problems", text)
+    started_when = "no server is running; it starts when a file of a workspace is opened or :Promptls is used"
+    expect(started_when in text, "the report tells when the server starts", text)
+    (session.folder / "clone/doc/tags").unlink()
+    editor.command("checkhealth promptls")
+    editor.wait("missing tags are reported", lambda: "has no tags" in editor.lua(buffer_text), 60)
+
+
+@check("a notebook is synchronized as JSON: its unsaved cells are in the prompt", isolated=True)
+def notebooks_are_synchronized_as_json(session: Session) -> None:
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": ["tide = 1\n"]}
+    document = {"cells": [cell], "metadata": {"kernelspec": {"language": "python"}}, "nbformat": 4, "nbformat_minor": 5}
+    session.write_file("gauges.ipynb", json.dumps(document, indent=1))
+    editor = session.open_code("gauges.ipynb")
+    editor.type(":%s/tide = 1/tide = 4711/<CR>")
+    for mention in ("@active", "@gauges.ipynb"):
+        editor.command(f"Promptls build What is it? {mention}")
+        text = wait_preview(editor)
+        expect("tide = 4711" in text and '"cell_type"' not in text, f"{mention} shows the edited cell as code", text)
+        editor.type("q")
+        editor.wait_text_gone("╭ Prompt")
 
 
 @check("the help file has a tag for every command, option, function and mapping, and valid links", isolated=True)

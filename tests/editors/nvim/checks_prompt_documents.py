@@ -84,11 +84,76 @@ def completion_handles_non_ascii_text(session: Session) -> None:
     editor.wait("the item is inserted", lambda: current_line(editor) == "Grüße 😀 an @shop/money.py!")
 
 
+@check("an accepted item keeps lines, a symbol or a sentence after the cursor")
+def completion_keeps_the_following_text(session: Session) -> None:
+    for rest in (":10-20", "#Store", "#Store.get and", "の端数処理", "的作用？", ", then", ")"):
+        editor = session.open_prompt(f"説明 See @shop/mo{rest}")
+        editor.type("0fma")  # after the "m" of "mo"
+        editor.type("o<Del>")
+        wait_completion(editor, "@shop/mo")
+        editor.type("<C-n><C-y>")
+        editor.wait(
+            f"the text {rest} is kept",
+            lambda rest=rest, editor=editor: current_line(editor) == f"説明 See @shop/money.py{rest}",
+        )
+
+
 @check("hover shows the content of a mention")
 def hover_shows_content(session: Session) -> None:
     editor = session.open_prompt("Is @shop/money.py:17-19 right?")
     editor.type("0f@lK")
     editor.wait_text("Round half up to whole cents.")
+
+
+@check("hover states a problem once")
+def hover_states_a_problem_once(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/crat.py right?")
+    editor.type("0f@lK")
+    editor.wait_text('File "shop/crat.py" not found in the workspace.')
+    hover = "\n".join(editor.screen.lines()[1:10])  # below the inlay hint
+    expect(hover.count("not found") == 1, "the problem is stated once", hover)
+
+
+@check("diagnostics do not come and go while a mention is typed, and appear behind it")
+def diagnostics_are_stable_while_typing(session: Session) -> None:
+    editor = session.open_prompt("Is @#Monney right? ")
+    editor.wait("the error is shown", lambda: editor.lua("return #vim.diagnostic.get(0) == 1"))
+    editor.lua("""
+      _G.counts, _G.versions = {}, {}
+      vim.api.nvim_create_autocmd('DiagnosticChanged', { buffer = 0, callback = function(event)
+        table.insert(_G.counts, #vim.diagnostic.get(event.buf))
+      end })
+      local publish = vim.lsp.handlers['textDocument/publishDiagnostics']
+      vim.lsp.handlers['textDocument/publishDiagnostics'] = function(err, params, ...)
+        publish(err, params, ...)
+        _G.versions[tostring(params.version)] = #params.diagnostics
+      end
+    """)
+    published = "return _G.versions[tostring(vim.lsp.util.buf_versions[vim.api.nvim_get_current_buf()])] or -1"
+    editor.type("A")
+    for letter in "@shop/crat.py":
+        editor.type(letter)
+        editor.wait("diagnostics are published", lambda: editor.lua(published) >= 0)
+    expect(
+        set(editor.lua("return _G.counts")) == {1}, "one error is shown all the time", editor.lua("return _G.counts")
+    )
+    editor.type(" ")
+    editor.wait("the error of the finished mention is published", lambda: editor.lua(published) == 2)
+    editor.lua("vim.lsp.handlers['textDocument/publishDiagnostics'] = nil")
+
+
+@check("the hint of @problems follows the diagnostics of the editor", isolated=True)
+def hint_of_problems(session: Session) -> None:
+    editor = session.open_prompt("Why @problems ?")
+    editor.wait_text("@problems no content ?")
+    editor.lua("""
+      vim.diagnostic.set(vim.api.nvim_create_namespace('linter'), vim.fn.bufnr('cart.py'), {
+        { lnum = 27, col = 15, message = 'rounds twice', severity = 2, source = 'linter' },
+      })
+    """)
+    editor.type("A please<Esc>")
+    hint = editor.wait_text(" tokens ? please")
+    expect(hint.startswith("Why @problems "), "the hint shows the cost", hint)
 
 
 @check("an unresolved mention has a diagnostic with a quick fix")
@@ -112,6 +177,20 @@ def token_costs_are_shown(session: Session) -> None:
     expect(hint.startswith("Is @shop/money.py "), "the cost is shown after the mention", hint)
     lens = editor.wait_text("of 8,000 tokens")
     expect("Build prompt" in lens and "Copy prompt" in lens, "the code lens has commands", lens)
+
+
+@check("code lenses are complete next to a long line and in a narrow window, and stay while it is edited")
+def code_lenses_are_not_clipped(session: Session) -> None:
+    editor = session.open_prompt("Is @shop/money.py right? " + "It is about a price. " * 9)
+    lens = editor.wait_text("of 8,000 tokens")
+    expect("| Build prompt | Copy prompt" in lens, "the code lenses are on one line", lens)
+    for letter in "Yes":
+        editor.type("A" + letter + "<Esc>")
+        expect("Copy prompt" in editor.screen.text(), "the code lenses stay")
+    editor.type("<C-w>v:vertical resize 38<CR>")
+    narrow = ("of 8,000 tokens, 1 mention", "Build prompt | Copy prompt")
+    rows = lambda: [line[:38] for line in editor.screen.lines()]  # noqa: E731
+    editor.wait("the code lenses are wrapped", lambda: all(any(part in row for row in rows()) for part in narrow))
 
 
 @check("gd and CTRL-] go to the target of a mention")

@@ -59,14 +59,14 @@ class Session:
     """The environment of a check: workspace, home folder, server and Neovim processes."""
 
     def __init__(self, folder: Path, nvim: str, server: list[str], cache: Path) -> None:
-        self.folder, self._nvim = folder, nvim
+        self.folder, self.nvim = folder, nvim
         self.workspace, self.home, self.programs = folder / "shop", folder / "home", folder / "bin"
         shutil.copytree(HERE.parent / "workspace", self.workspace)
         for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "The shop"]):
             subprocess.run([*GIT, *command], cwd=self.workspace, check=True, env=self.base_env())
         site = self.home / ".local" / "share" / "nvim" / "site" / "pack" / "promptls" / "start"
         site.mkdir(parents=True)
-        (site / "promptls").symlink_to(PLUGIN)
+        shutil.copytree(PLUGIN, site / "promptls", ignore=shutil.ignore_patterns("tags", "images"))
         self.programs.mkdir()
         self.server = server
         self.write_server_script(self.programs / "promptls")
@@ -101,13 +101,13 @@ class Session:
 
     def start(self, *arguments: str, width: int = 120, height: int = 36) -> Nvim:
         """Start Neovim in the workspace."""
-        editor = Nvim([self._nvim, "-n", "-i", "NONE", *arguments], self.workspace, self.env, width, height)
+        editor = Nvim([self.nvim, "-n", "-i", "NONE", *arguments], self.workspace, self.env, width, height)
         self.editors.append(editor)
         return editor
 
     def run_headless(self, script: Path, *arguments: str) -> str:
         """Run a Lua script in a headless Neovim and return its output."""
-        command = [self._nvim, "-n", "-i", "NONE", "--clean", "--headless", "--cmd", f"set rtp^={PLUGIN}"]
+        command = [self.nvim, "-n", "-i", "NONE", "--clean", "--headless", "--cmd", f"set rtp^={PLUGIN}"]
         completed = subprocess.run(
             [*command, "-l", str(script), *arguments],
             cwd=self.workspace,

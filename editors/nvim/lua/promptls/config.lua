@@ -23,7 +23,7 @@
 ---@field max_file_size? integer Maximum file size in bytes; larger files are not sent to the server.
 ---@field completion? boolean|'auto' Use Neovim's completion; 'auto': off if blink.cmp or nvim-cmp is loaded.
 ---@field inlay_hints? boolean Show the token cost after each mention.
----@field code_lens? boolean Show the budget use in the first line.
+---@field code_lens? boolean Show the budget use below the first line.
 ---@field keys? boolean Map keys in prompt documents.
 ---@field preview? promptls.WindowOptions
 ---@field ask? promptls.WindowOptions

@@ -104,6 +104,29 @@ M.handlers['workspace/configuration'] = function(err, params, ctx)
   return responses
 end
 
+-- Neovim drops the response to a refresh if it has redrawn the lines since the refresh. Disabling the hints discards
+-- its record of drawn lines, and showing the response at once prevents a redraw without hints.
+M.handlers['workspace/inlayHint/refresh'] = function(_, _, ctx)
+  local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+  for bufnr in pairs(client.attached_buffers) do
+    if documents.is_prompt(bufnr) and vim.lsp.inlay_hint.is_enabled({ bufnr = bufnr }) then
+      local last = { line = vim.api.nvim_buf_line_count(bufnr), character = 0 }
+      client:request('textDocument/inlayHint', {
+        textDocument = { uri = vim.uri_from_bufnr(bufnr) },
+        range = { start = { line = 0, character = 0 }, ['end'] = last },
+      }, function(err, hints, response)
+        if err or not hints or response.version ~= vim.lsp.util.buf_versions[bufnr] then
+          return
+        end
+        vim.lsp.inlay_hint.enable(false, { bufnr = bufnr })
+        vim.lsp.inlay_hint.enable(true, { bufnr = bufnr })
+        vim.lsp.handlers['textDocument/inlayHint'](nil, hints, response)
+      end, bufnr)
+    end
+  end
+  return vim.NIL
+end
+
 M.handlers['client/registerCapability'] = function(err, params, ctx)
   local response = vim.lsp.handlers['client/registerCapability'](err, params, ctx)
   local client = vim.lsp.get_client_by_id(ctx.client_id)

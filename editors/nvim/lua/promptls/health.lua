@@ -22,6 +22,10 @@ local function check_neovim()
   else
     health.warn('tree-sitter parser of Markdown is missing; prompt documents use the syntax file')
   end
+  local help = vim.api.nvim_get_runtime_file('doc/promptls.txt', false)[1]
+  if help and not vim.uv.fs_stat(vim.fs.joinpath(vim.fs.dirname(help), 'tags')) then
+    health.warn(':help promptls has no tags', 'Run :helptags ALL.')
+  end
   local _ = config.get() -- computes config.problems
   for _, problem in ipairs(config.problems) do
     health.error(problem, 'Correct vim.g.promptls or the arguments of setup().')
@@ -84,7 +88,8 @@ local function check_clients()
   end
   local running = vim.lsp.get_clients({ name = client.NAME })
   if #running == 0 then
-    health.info('no server is running; it starts with the first file of a workspace')
+    local when = client.enabled() and 'a file of a workspace is opened or :Promptls is used' or ':Promptls is used'
+    health.info('no server is running; it starts when ' .. when)
   end
   for _, lsp_client in ipairs(running) do
     local status = client.states[lsp_client.id]

@@ -9,6 +9,7 @@ local notify = require('promptls.notify')
 local M = {}
 
 local BUFFER_CLOSED = 'The buffer of this question is closed. Ask again with :Promptls ask.'
+local MAX_REPORTED_MENTIONS = 5 -- keeps the warning on one line
 local BUILD_TIMEOUT = 30000 -- milliseconds; for synchronous requests
 
 ---@class promptls.BuildOptions Params of `promptls/buildPrompt` without the message; see the protocol reference.
@@ -86,6 +87,22 @@ local function build_params(request, uri)
   end
 end
 
+--- Warn about mentions whose content is not in a prompt.
+---@param result table
+local function report_missing_mentions(result)
+  local missing = vim.tbl_filter(function(mention)
+    return mention.status ~= 'included' and mention.status ~= 'partial'
+  end, result.mentions)
+  if #missing == 0 then
+    return
+  end
+  local shown = vim.tbl_map(function(mention)
+    return mention.text
+  end, vim.list_slice(missing, 1, MAX_REPORTED_MENTIONS))
+  local more = #missing > #shown and (' and %d more'):format(#missing - #shown) or ''
+  notify.warn(('Not in the prompt: %s%s.'):format(table.concat(shown, ', '), more))
+end
+
 ---@param lsp_client vim.lsp.Client
 ---@return string[]
 local function root_uris(lsp_client)
@@ -144,6 +161,7 @@ function M.show(request, edit, on_built)
         M.show(request, edit)
       end,
     })
+    report_missing_mentions(result)
   end, function(message)
     (message == 'Cancelled.' and notify.info or notify.error)(message)
   end)
@@ -181,6 +199,7 @@ function M.copy(bufnr)
     local render = require('promptls.render')
     require('promptls.consumers').yank(render.text(result))
     notify.info(('Copied the prompt (%s tokens) to the registers.'):format(render.number(result.tokens.used)))
+    report_missing_mentions(result)
   end)
 end
 

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { BUILT_PROMPT_LANGUAGE } from "../documents";
 import { UserError } from "../errors";
-import { pluralize, relativePath } from "../format";
+import { missingMentions, pluralize, relativePath } from "../format";
 import { withDelayedProgress } from "../notifications";
 import type { BuildResult } from "../protocol";
 import { WebviewPanel } from "../webview/panel";
@@ -40,11 +40,23 @@ export class Preview implements vscode.Disposable {
       (links) => previewPage(result, links, (uri) => relativePath(uri, folders)),
       { onAction: (name) => (Object.hasOwn(actions, name) ? actions[name]?.() : undefined) },
     );
+    reportMissingMentions(result);
   }
 }
 
+function reportMissingMentions(result: BuildResult): void {
+  const problem = missingMentions(result);
+  if (problem) void vscode.window.showWarningMessage(`promptls: ${problem}`);
+}
+
+/** Copy a prompt that was not previewed to the clipboard. */
+export async function copyBuiltPrompt(result: BuildResult): Promise<void> {
+  await copyPrompt(result);
+  reportMissingMentions(result);
+}
+
 /** Copy a prompt to the clipboard. */
-export async function copyPrompt(result: BuildResult): Promise<void> {
+async function copyPrompt(result: BuildResult): Promise<void> {
   await vscode.env.clipboard.writeText(promptText(result));
   const size = pluralize(result.tokens.used, "token");
   vscode.window.setStatusBarMessage(`$(check) Copied the prompt (${size})`, STATUS_MESSAGE_MS);

@@ -36,9 +36,21 @@ MAX_SCANNED_CHARACTERS = 20_000
 
 
 async def fetch_client_context(
-    server: PromptServer, message: str, context: protocol.Context, token: CancelToken
+    server: PromptServer,
+    message: str,
+    context: protocol.Context,
+    token: CancelToken,
+    max_age_s: float = CLIENT_CONTEXT_TTL_S,
 ) -> protocol.Context:
-    """Complete a context with the fields that the message's mentions need and the client can be asked for."""
+    """Complete a context with the fields that the message's mentions need and the client can be asked for.
+
+    Args:
+        server: The server of the client.
+        message: The message with mentions.
+        context: The context that the client sent.
+        token: Stops parsing of a long message.
+        max_age_s: Maximum age of fields that were fetched before.
+    """
     if not client_supports(server, "clientContext"):
         return context
     from promptls.mentions.registry import required_context_fields
@@ -56,7 +68,7 @@ async def fetch_client_context(
     if not missing:
         return context
     cached = server.client_context_cache.get(tuple(missing))
-    if cached is None or time.monotonic() - cached[0] > CLIENT_CONTEXT_TTL_S:
+    if cached is None or time.monotonic() - cached[0] > max_age_s:
         response = server.protocol.send_request_async("promptls/clientContext", {"kinds": missing})
         try:
             value = to_json(await asyncio.wait_for(response, CLIENT_CONTEXT_TIMEOUT_S))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from promptls.api.params import Json
 from promptls.lsp.session import DocumentAnalysis
 from promptls.model import MentionOutcome
@@ -22,10 +24,30 @@ _SEVERITY = {
 }
 
 
-def diagnostics(analysis: DocumentAnalysis) -> list[Json]:
-    """Return the diagnostics of a prompt document."""
-    outcomes = (*analysis.mentions, *analysis.texts)
-    return [found for outcome in outcomes if (found := diagnostic(analysis, outcome)) is not None]
+def diagnostics(
+    analysis: DocumentAnalysis, published: Sequence[Json], typed: int | None, is_partial: bool
+) -> list[Json]:
+    """Return the diagnostics of a prompt document.
+
+    The mention that the user is typing, at the offset `typed`, keeps its published diagnostic or the lack of one: an
+    incomplete mention is rarely found, and diagnostics that come and go with each keystroke distract. The same applies
+    to mentions that are not found while the index is incomplete.
+    """
+    current = (
+        _published_diagnostic(analysis, outcome, published)
+        if outcome.mention.start == typed or (is_partial and outcome.status == "unresolved")
+        else diagnostic(analysis, outcome)
+        for outcome in (*analysis.mentions, *analysis.texts)
+    )
+    return [found for found in current if found is not None]
+
+
+def _published_diagnostic(
+    analysis: DocumentAnalysis, outcome: MentionOutcome, published: Sequence[Json]
+) -> Json | None:
+    """Return the published diagnostic of a mention that was edited since."""
+    span = analysis.range_of(outcome)
+    return next(({**found, "range": span} for found in published if found["range"]["start"] == span["start"]), None)
 
 
 def diagnostic(analysis: DocumentAnalysis, outcome: MentionOutcome) -> Json | None:

@@ -21,6 +21,8 @@ _STATUS_TEXT = {
     "refused": "is refused",
     "text": "is text",
 }
+_STATED_BY_REASON = ("ambiguous", "unresolved")
+"""Statuses that the reason of the outcome states as well."""
 
 
 def hover(session: PromptDocumentSession, params: protocol.DocumentPosition, token: CancelToken) -> Json | None:
@@ -35,7 +37,9 @@ def hover(session: PromptDocumentSession, params: protocol.DocumentPosition, tok
 
 def _render_hover(analysis: DocumentAnalysis, outcome: MentionOutcome) -> str:
     cost = f", {outcome.tokens:,} of {analysis.budget:,} tokens" if outcome.tokens else ""
-    parts = [f"{_code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}."]
+    parts = []
+    if not outcome.reason or outcome.status not in _STATED_BY_REASON:
+        parts.append(f"{_code_span(outcome.mention.text)} {_STATUS_TEXT[outcome.status]}{cost}.")
     if outcome.reason:
         parts.append(_escape(outcome.reason))
     if outcome.suggestion and outcome.status != "text":

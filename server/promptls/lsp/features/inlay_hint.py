@@ -11,12 +11,13 @@ from promptls.model import CancelToken, MentionOutcome
 def inlay_hints(
     session: PromptDocumentSession, params: protocol.DocumentRange, token: CancelToken
 ) -> list[Json] | None:
-    """Return the inlay hints of the mentions in a range."""
+    """Return the inlay hints of the mentions in a range, without problems of the mention that the user is typing."""
     analysis = session.analyze(params.text_document.uri, token)
     if analysis is None:
         return None
     start = analysis.lines.offset(params.range.start.line, params.range.start.character)
     end = analysis.lines.offset(params.range.end.line, params.range.end.character)
+    typed = analysis.typed_mention()
     return [
         {
             "position": offset_position(analysis.lines, outcome.mention.end),
@@ -26,6 +27,7 @@ def inlay_hints(
         }
         for outcome in analysis.mentions
         if start <= outcome.mention.end <= end
+        and (outcome.mention.start != typed or outcome.status in ("included", "partial"))
     ]
 
 
@@ -36,4 +38,6 @@ def cost_label(outcome: MentionOutcome) -> str:
         return f"{outcome.tokens:,} tokens{suffix}"
     if outcome.status == "ambiguous":
         return f"{len(outcome.candidates)} candidates"
+    if outcome.status == "omitted" and not outcome.targets:
+        return "no content"
     return {"unresolved": "not found", "refused": "refused"}.get(outcome.status, "omitted")

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from promptls.mentions.context import EditorDiagnostic, ResolveContext
 from promptls.mentions.grammar import full_argument
-from promptls.mentions.outcomes import file_outcome, included, item_for_lines, unresolved, virtual_item
+from promptls.mentions.outcomes import empty, file_outcome, included, item_for_lines, unresolved, virtual_item
 from promptls.mentions.path_lookup import access_denied_reason, files_in_scope
 from promptls.model import Item, Mention, MentionOutcome, Origin, Problem, Span
 from promptls.util.plural import plural
@@ -39,14 +39,14 @@ _LEAST_SEVERE = 4
 def resolve_active(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@active" to the active document."""
     if not context.client.active_document:
-        return unresolved(mention, "The editor did not report an active document.")
+        return empty(mention, "The editor did not report an active document.")
     return file_outcome(mention, context, context.client.active_document)
 
 
 def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@selection" to the selected lines."""
     if context.client.selection is None or not len(context.client.selection[1]):
-        return unresolved(mention, "Nothing is selected in the editor.")
+        return empty(mention, "Nothing is selected in the editor.")
     path, span = context.client.selection
     whole_file = file_outcome(mention, context, path)
     if whole_file.status != "included":
@@ -55,7 +55,7 @@ def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutco
     outline = None if isinstance(view, Problem) else view.entry.outline
     count = whole_file.targets[0].span.end
     if span.start >= count:
-        return unresolved(mention, "The selected lines were deleted from the file.")
+        return empty(mention, "The selected lines were deleted from the file.")
     lines = Span(span.start, min(span.end, count))
     return included(mention, [item_for_lines(path, lines, outline, Origin.SELECTION)])
 
@@ -63,14 +63,14 @@ def resolve_selection(mention: Mention, context: ResolveContext) -> MentionOutco
 def resolve_open(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@open" to all documents open in the editor."""
     if not context.client.open_documents:
-        return unresolved(mention, "No document of the workspace is open in the editor.")
+        return empty(mention, "No document of the workspace is open in the editor.")
     return _documents_outcome(mention, context, context.client.open_documents, "open")
 
 
 def resolve_visible(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@visible" to the documents visible in the editor."""
     if not context.client.visible_documents:
-        return unresolved(mention, "The editor did not report its visible documents.")
+        return empty(mention, "The editor did not report its visible documents.")
     return _documents_outcome(mention, context, context.client.visible_documents, "visible")
 
 
@@ -78,19 +78,21 @@ def resolve_diagnostics(mention: Mention, context: ResolveContext) -> MentionOut
     """Resolve "@diagnostics" to a list of diagnostics and the code they refer to."""
     diagnostics = context.client.diagnostics
     if not diagnostics:
-        return unresolved(mention, "The editor did not report any diagnostics.")
+        return empty(mention, "The editor reports no problems.")
     max_severity = _SEVERITY_BY_NAME.get(mention.target, _LEAST_SEVERE)
     if mention.target and max_severity == _LEAST_SEVERE:
         paths = files_in_scope(context, full_argument(mention))
+        if not paths:
+            return unresolved(mention, f'"{full_argument(mention)}" is not a file or folder of the workspace.')
         diagnostics = tuple(diagnostic for diagnostic in diagnostics if diagnostic.path in paths)
         if not diagnostics:
-            return unresolved(mention, f'The editor did not report any diagnostics in "{full_argument(mention)}".')
+            return empty(mention, f'The editor reports no problems in "{full_argument(mention)}".')
     shown = sorted(
         (d for d in diagnostics if (d.severity or _LEAST_SEVERE) <= max_severity),
         key=lambda d: (d.severity or _LEAST_SEVERE, d.path, d.span),
     )
     if not shown:
-        return unresolved(mention, f"The editor did not report any {mention.target}.")
+        return empty(mention, f"The editor reports no {mention.target}.")
     shown = [d for d in shown if not access_denied_reason(context, d.path)][:MAX_LOCATIONS]
     label = context.snapshot.label
     lines = [
@@ -106,7 +108,7 @@ def resolve_quickfix(mention: Mention, context: ResolveContext) -> MentionOutcom
     """Resolve "@quickfix" to the locations of the quickfix list, with the surrounding code."""
     locations = [(p, s) for p, s in context.client.quickfix if not access_denied_reason(context, p)]
     if not locations:
-        return unresolved(mention, "The quickfix list is empty, or the editor did not report it.")
+        return empty(mention, "The quickfix list is empty, or the editor did not report it.")
     items = [item for path, span in locations[:MAX_LOCATIONS] for item in _items_around(context, path, span)]
     return included(mention, _distinct(items), f"{plural(len(locations), 'location')}.")
 
@@ -115,7 +117,7 @@ def resolve_terminal(mention: Mention, context: ResolveContext) -> MentionOutcom
     """Resolve "@terminal" to the latest terminal output, or to its last lines."""
     text = _ESCAPES.sub("", context.client.terminal).strip("\n")
     if not text.strip():
-        return unresolved(mention, "The editor did not provide any terminal output.")
+        return empty(mention, "The editor did not provide any terminal output.")
     lines = text.split("\n")[-_count_argument(mention) :]
     return included(mention, [virtual_item(context, "terminal", "\n".join(lines), "terminal")])
 
@@ -123,14 +125,14 @@ def resolve_terminal(mention: Mention, context: ResolveContext) -> MentionOutcom
 def resolve_clipboard(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@clipboard" to the content of the clipboard."""
     if not context.client.clipboard.strip():
-        return unresolved(mention, "The clipboard is empty, or the editor did not report it.")
+        return empty(mention, "The clipboard is empty, or the editor did not report it.")
     return included(mention, [virtual_item(context, "clipboard", context.client.clipboard, "clipboard")])
 
 
 def resolve_history(mention: Mention, context: ResolveContext) -> MentionOutcome:
     """Resolve "@history" to earlier turns of the conversation, or to the last few."""
     if not context.client.history:
-        return unresolved(mention, "The conversation has no earlier turns, or the editor did not report them.")
+        return empty(mention, "The conversation has no earlier turns, or the editor did not report them.")
     turns = context.client.history[-_count_argument(mention) :]
     text = "\n\n".join(f"{role}: {content}" for role, content in turns)
     return included(mention, [virtual_item(context, "history", text, "history")], f"{plural(len(turns), 'turn')}.")

@@ -160,6 +160,59 @@
   (completion-at-point)
   (equal "😀😀 why? @shop/stock.py" (buffer-string)))
 
+(dolist (rest '(":10-20" "#Store" "の端数処理" "的作用？" ", then" ")"))
+  (check-that (format "completion keeps the text \"%s\" after point" rest)
+    (e2e-write (concat "説明 See @shop/mo" rest))
+    (goto-char (- (point-max) (length rest)))
+    (completion-at-point)
+    (equal (concat "説明 See @shop/money.py" rest) (buffer-string))))
+
+(defun e2e-diagnostic-count ()
+  "Start Flymake and return the number of diagnostics in this buffer."
+  (flymake-start)
+  (length (e2e-diagnostics)))
+
+(flymake-mode 1)
+(e2e-write "Is @#Monney right? ")
+(goto-char (point-max))
+(check-that "an unresolved mention has a diagnostic"
+  (promptls-connection-flush (promptls-connection))
+  (wait-for (lambda () (= 1 (e2e-diagnostic-count)))))
+(let ((counts nil))
+  (dolist (letter (string-to-list "@shop/crat.py"))
+    (insert letter)
+    (promptls-connection-flush (promptls-connection))
+    ;; Longer than the debounce of the server and of Flymake.
+    (wait-for (lambda () (cl-pushnew (e2e-diagnostic-count) counts) nil) 0.3))
+  (check-equal "diagnostics do not come and go while a mention is typed" counts '(1)))
+(insert " ")
+(promptls-connection-flush (promptls-connection))
+(check-that "a finished mention has a diagnostic"
+  (wait-for (lambda () (= 2 (e2e-diagnostic-count)))))
+(check-that "a build names the mentions that are not in the prompt"
+  (e2e-build)
+  (with-current-buffer "*Messages*"
+    (string-match-p "Not in the prompt: @#Monney, @shop/crat.py" (buffer-string))))
+
+(write-region
+ (json-serialize '(:cells [(:cell_type "code" :metadata (:a 1) :outputs [] :source ["tide = 1"])]
+                   :metadata (:kernelspec (:language "python")) :nbformat 4 :nbformat_minor 5))
+ nil (workspace "gauges.ipynb"))
+(e2e-open "gauges.ipynb")
+(search-forward "tide = 1")
+(insert "4711")
+(set-buffer e2e-prompt)
+(e2e-write "What is it? @gauges.ipynb")
+(let ((preview (e2e-build)))
+  (check "a notebook is synchronized as JSON: its unsaved cells are in the prompt"
+         (and (string-search "tide = 14711" preview) (not (string-search "cell_type" preview)))
+         preview))
+(with-current-buffer "gauges.ipynb"
+  (set-buffer-modified-p nil)
+  (kill-buffer))
+(delete-file (workspace "gauges.ipynb"))
+(set-buffer e2e-prompt)
+
 (e2e-write "Why is the price wrong? @shop/cart.py")
 (goto-char (point-max))
 (let ((preview (e2e-build)))

@@ -118,6 +118,24 @@
    "unresolved @#Pingr" "Did you mean @#Pinger?"
    "refused    @dist/bundle.js" "ignored by the rule \"dist/\""))
 
+(ert-deftest header-line-fits-the-window ()
+  (let ((lenses '((:command (:title "1,128 of 8,000 tokens, 3 mentions"))
+                  (:command (:title "Build prompt"))
+                  (:command (:title "Copy prompt")))))
+    (should (equal "1,128 of 8,000 tokens, 3 mentions | Build prompt | Copy prompt"
+                   (promptls-lens-text lenses 80)))
+    (should (equal "1,128 of 8,000 tokens | Build | Copy" (promptls-lens-text lenses 40)))))
+
+(ert-deftest missing-mentions-are-named ()
+  (let ((result (lambda (&rest statuses)
+                  (list :mentions (mapcar (lambda (status) (list :text (concat "@" status) :status status))
+                                          statuses)))))
+    (should-not (promptls-missing-mentions (funcall result "included" "partial")))
+    (should (equal "Not in the prompt: @unresolved, @omitted"
+                   (promptls-missing-mentions (funcall result "included" "unresolved" "omitted"))))
+    (should (string-suffix-p "@refused and 1 more"
+                             (promptls-missing-mentions (apply result (make-list 6 "refused")))))))
+
 (ert-deftest completion-annotations-show-token-costs ()
   (should-contain
    (rendered "promptls/completeMention" (plist-get (golden "completeMention") :result))

@@ -14,6 +14,7 @@ export async function run(): Promise<void> {
     () => require("./mentions.test"),
     () => require("./prompt_documents.test"),
     () => require("./client_context.test"),
+    () => require("./notebooks.test"),
     () => require("./language_models.test"),
     () => require("./server_lifecycle.test"),
   ]) {

@@ -39,6 +39,54 @@ describe("prompt documents", () => {
     assert.equal(item.insertText, "@shop/cart.py");
   });
 
+  for (const rest of [":10-20", "#Store", "の端数処理", "的作用？", ", then", ")"]) {
+    it(`keep “${rest}” after an accepted completion`, async () => {
+      const document = await openPromptFile(`説明 See @shop/mo${rest}`);
+      const cursor = new vscode.Position(0, "説明 See @shop/mo".length);
+      vscode.window.activeTextEditor!.selection = new vscode.Selection(cursor, cursor);
+      await waitFor("the item is accepted", async () => {
+        await execute("editor.action.triggerSuggest");
+        await new Promise((resolve) => setTimeout(resolve, 300)); // the list has no event
+        await execute("acceptSelectedSuggestion");
+        return document.getText() !== `説明 See @shop/mo${rest}`;
+      });
+      assert.equal(document.getText(), `説明 See @shop/money.py${rest}`);
+    });
+  }
+
+  it("keep diagnostics while a mention is typed", async () => {
+    const document = await openPromptFile("Is @#Monney right? ");
+    await waitForDiagnostic(document, "unresolved");
+    const own = () => vscode.languages.getDiagnostics(document.uri).filter((d) => d.source === "promptls");
+    const counts = new Set<number>();
+    const listener = vscode.languages.onDidChangeDiagnostics((event) => {
+      if (event.uris.some((uri) => uri.toString() === document.uri.toString())) counts.add(own().length);
+    });
+    try {
+      for (const letter of "@shop/crat.py") {
+        await applyEdit(document, (e) => e.insert(document.uri, document.lineAt(0).range.end, letter));
+        await new Promise((resolve) => setTimeout(resolve, 200)); // longer than the debounce of the server
+      }
+      assert.deepEqual([...counts].filter((count) => count !== 1), []);
+      await applyEdit(document, (e) => e.insert(document.uri, document.lineAt(0).range.end, " "));
+      await waitFor("the finished mention is diagnosed", () => own().length === 2);
+    } finally {
+      listener.dispose();
+    }
+  });
+
+  it("state a problem once, in the diagnostic and not in the hover", async () => {
+    const document = await openPromptFile("Why @#Monney and @shop/crat.py ?");
+    await waitFor("both are diagnosed", () => vscode.languages.getDiagnostics(document.uri).length === 2);
+    const hoverAt = (column: number) =>
+      execute<vscode.Hover[]>("vscode.executeHoverProvider", document.uri, new vscode.Position(0, column));
+    for (const column of [6, 22]) {
+      const hovers = await hoverAt(column);
+      const text = hovers.flatMap((h) => h.contents.map((c) => (c as vscode.MarkdownString).value)).join("\n");
+      assert.doesNotMatch(text, /not found|Did you mean/);
+    }
+  });
+
   it("show the content of a mention on hover", async () => {
     const document = await openPromptFile("Why? @shop/money.py:17-19");
     const text = await waitFor("a hover is shown", async () => {

@@ -13,7 +13,7 @@ export async function installScenario({ ui, check }: ScenarioContext): Promise<v
 
   await check("a missing server is reported, and the installation is offered but not started", async () => {
     await offer.waitFor({ timeout: 60_000 });
-    assert.match((await ui.statusItem.getAttribute("aria-label")) as string, /server is not installed/);
+    assert.match((await ui.statusItem.getAttribute("aria-label")) as string, /server was not found on the PATH of the editor/);
     assert.equal(fs.existsSync(environment), false);
     await offer.hover();
     await page.locator(".notification-toast .codicon-notifications-clear, .notification-toast .codicon-close").first().click();

@@ -142,6 +142,32 @@ export async function mainScenario({ ui, check, picture }: ScenarioContext, mode
     await ui.expectText("Boundary:");
   });
 
+  await check("a build notifies about mentions that are not in the prompt", async () => {
+    await closeAllEditors();
+    fs.writeFileSync(path.join(workbench.workspace, "missing.prompt.md"), "Is @shop/crat.py like @#Monney?\n");
+    await ui.openFile("missing.prompt.md");
+    await press("Control+Enter");
+    await ui.notification("Not in the prompt: @shop/crat.py, @#Monney.").waitFor();
+    await ui.dismissNotifications();
+    await closeAllEditors();
+  });
+
+  await check("the code lenses of a new and of an opened document are inside of the editor", async () => {
+    for (const open of [() => ui.run("promptls: New Prompt Document"), () => ui.openFile("stock.prompt.md")]) {
+      await open();
+      await ui.focusEditor();
+      await press("Control+End");
+      await ui.type("And what is @#Money ? ");
+      const lens = page.locator(".codelens-decoration", { hasText: "Copy prompt" }).first();
+      await waitFor("the code lenses are inside of the editor", async () => {
+        const [inner, outer] = [await lens.boundingBox(), await ui.editor().boundingBox()];
+        const within = inner && outer && inner.y >= outer.y - 1 && inner.x + inner.width <= outer.x + outer.width;
+        return within && inner.height >= 10;
+      });
+    }
+    await closeAllEditors();
+  });
+
   await check("the code lens builds the prompt", async () => {
     await closeAllEditors();
     await ui.openFile("stock.prompt.md");

@@ -12,7 +12,7 @@ export async function untrustedScenario({ ui, check }: ScenarioContext): Promise
   await check("the environment of an untrusted workspace is not used", async () => {
     const distrust = page.locator(".monaco-dialog-box .monaco-button", { hasText: "No, I don't trust" }).first();
     await distrust.click({ timeout: 60_000 });
-    await ui.expectStatus("not installed");
+    await ui.expectStatus("was not found");
     const executable = path.join(workbench.workspace, ".venv/bin/promptls");
     fs.mkdirSync(path.dirname(executable), { recursive: true });
     const runMarker = path.join(workbench.home, "ran");
@@ -20,7 +20,7 @@ export async function untrustedScenario({ ui, check }: ScenarioContext): Promise
     await ui.run("promptls: Restart Server");
     await ui.run("promptls: Run Doctor");
     await ui.expectText("not trusted");
-    assert.match((await ui.statusItem.getAttribute("aria-label")) as string, /not installed/);
+    assert.match((await ui.statusItem.getAttribute("aria-label")) as string, /was not found/);
     assert.equal(fs.existsSync(runMarker), false);
   });
 

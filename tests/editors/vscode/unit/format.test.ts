@@ -8,10 +8,12 @@ import {
   fileName,
   formatLines,
   ignoreMessage,
+  missingMentions,
   relativePath,
   statusBarContent,
 } from "../../../../editors/vscode/src/format";
 import { formatMention } from "../../../../editors/vscode/src/mention";
+import type { BuildResult } from "../../../../editors/vscode/src/protocol";
 import { stripTerminalCodes } from "../../../../editors/vscode/src/terminal_text";
 
 function range(start: number, end: number, character = 0) {
@@ -31,6 +33,15 @@ test("ambiguous names are quoted in mentions", () => {
   assert.equal(formatMention("lib/é.py", undefined, "my app"), '@"my app":"lib/é.py"');
   assert.equal(formatMention("map", range(0, 1)), '@"map":1');
   assert.equal(formatMention("t.py", range(0, 1), "tests"), '@"tests":t.py:1');
+});
+
+test("mentions that are not in a prompt are named, a few of many", () => {
+  const result = (...statuses: string[]) =>
+    ({ mentions: statuses.map((status, i) => ({ text: `@${i}`, status })) }) as unknown as BuildResult;
+  assert.equal(missingMentions(result("included", "partial")), "");
+  const some = missingMentions(result("included", "unresolved", "ambiguous", "refused", "omitted"));
+  assert.equal(some, "Not in the prompt: @1, @2, @3, @4.");
+  assert.equal(missingMentions(result(...Array(7).fill("unresolved"))), "Not in the prompt: @0, @1, @2, @3, @4 and 2 more.");
 });
 
 test("lines are inclusive, and empty for a whole document", () => {

@@ -53,7 +53,7 @@ test("executables of an untrusted workspace are not used, neither from its envir
   const options = optionsWith([], { folders: [], path: ".:bin:node_modules/.bin", isExecutable });
   const { executable, problem } = locateServer(options);
   assert.equal(executable, undefined);
-  assert.match(problem, /server is not installed\. Run “pip install \.” in a clone/);
+  assert.match(problem, /was not found on the PATH of the editor\. Set promptls\.server\.path/);
 });
 
 test("a relative path in the setting is not resolved in the workspace", () => {
